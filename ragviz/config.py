@@ -1,0 +1,48 @@
+"""Settings from the environment, or an `.env` file beside the place ragviz is started from. Keys stay `SecretStr`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from platformdirs import user_data_dir
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from ragviz.errors import UsageError
+
+
+class Settings(BaseSettings):
+    """Addresses, keys and limits. Every field is read from the variable named in its alias."""
+
+    model_config = SettingsConfigDict(env_file=".env", extra="ignore", populate_by_name=True, env_ignore_empty=True)
+
+    home: Path = Field(default_factory=lambda: Path(user_data_dir("ragviz")), alias="RAGVIZ_HOME")
+    database_url: SecretStr | None = Field(default=None, alias="RAGVIZ_DATABASE_URL")
+    elasticsearch_url: str | None = Field(default=None, alias="ELASTICSEARCH_URL")
+    elasticsearch_api_key: SecretStr | None = Field(default=None, alias="ELASTICSEARCH_API_KEY")
+    openai_api_key: SecretStr | None = Field(default=None, alias="OPENAI_API_KEY")
+    openai_base_url: str | None = Field(default=None, alias="OPENAI_BASE_URL")
+    model: str = Field(default="gpt-4o-mini", alias="RAGVIZ_MODEL")
+    embedder: str = Field(default="all-MiniLM-L6-v2", alias="RAGVIZ_EMBEDDER")
+    model_concurrency: int = Field(default=8, ge=1, le=256, alias="RAGVIZ_MODEL_CONCURRENCY")
+    model_timeout: float = Field(default=60.0, gt=0, alias="RAGVIZ_MODEL_TIMEOUT")
+    max_file_mb: int = Field(default=200, ge=1, alias="RAGVIZ_MAX_FILE_MB")
+
+    @property
+    def model_configured(self) -> bool:
+        """True when a model endpoint may be asked: a key, or the address of a server that needs none."""
+        return self.openai_api_key is not None or self.openai_base_url is not None
+
+
+def settings() -> Settings:
+    """Read the environment now.
+
+    Raises:
+        UsageError: a variable has a value that cannot be used; names the variable, never shows a value.
+
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False))
+        raise UsageError(f"Settings cannot be used: {wrong}. Correct the variable, or unset it.") from None

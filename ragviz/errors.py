@@ -1,0 +1,67 @@
+"""Every error raised on purpose, in one tree; each message gives the values and the next step.
+
+    RagvizError                 anything the person can act on; shown on the page or the terminal
+    ├── UsageError              a wrong name, option or value                       (exit 2)
+    │   └── NotFoundError       nothing is called that
+    ├── InputError              a file, row or text that cannot be taken            (exit 2)
+    │   ├── UnreadableFile      a document that cannot be parsed
+    │   │   └── PasswordNeeded  … until its password is given
+    │   └── RowErrors           rows of an import that were refused, one message each
+    ├── ServiceError            a server that is down, slow or refuses              (exit 1)
+    │   ├── SearchError         the index backend
+    │   └── ModelError          the model endpoint
+    └── Cancelled               the person stopped the job                          (exit 1)
+"""
+
+
+class RagvizError(Exception):
+    """Root of the tree: `str(error)` is a sentence for the person, never a traceback."""
+
+
+class UsageError(RagvizError):
+    """A wrong name, option or value; nothing was changed."""
+
+
+class NotFoundError(UsageError):
+    """Nothing is called that; the message lists what there is."""
+
+
+class InputError(RagvizError):
+    """Something handed in cannot be taken; the rest of what was handed in goes on."""
+
+
+class UnreadableFile(InputError):
+    """A document that cannot be parsed, with the reason and what to do about it."""
+
+
+class PasswordNeeded(UnreadableFile):
+    """An encrypted document: give its password, or the right one."""
+
+
+class RowErrors(InputError):
+    """Rows of an import that were refused.
+
+    `messages` maps the 1-based row number to the reason.
+    """
+
+    def __init__(self, messages: dict[int, str]) -> None:
+        """Keep the reasons by row; the error's text is the first few of them."""
+        self.messages = messages
+        shown = "; ".join(f"row {row}: {reason}" for row, reason in list(messages.items())[:5])
+        super().__init__(f"{len(messages)} rows were refused: {shown}")
+
+
+class ServiceError(RagvizError):
+    """A server ragviz talks to is down, too slow or refuses."""
+
+
+class SearchError(ServiceError):
+    """The index backend failed or does not fit what is asked of it."""
+
+
+class ModelError(ServiceError):
+    """The model endpoint failed, after the retries that could help."""
+
+
+class Cancelled(RagvizError):
+    """The person stopped the job; what was done so far is kept."""

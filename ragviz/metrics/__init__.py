@@ -1,0 +1,1 @@
+"""Metrics: pure functions from rankings and texts to numbers."""

@@ -1,0 +1,224 @@
+"""The frozen dataclasses that cross rooms. Offsets are characters of `Document.text`, end exclusive."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Chunker = Literal["tokens", "recursive", "sentences"]
+Backend = Literal["local", "elasticsearch"]
+RetrieverName = Literal["knn", "bm25", "hybrid"]
+QuestionStatus = Literal["proposed", "accepted", "rejected"]
+ScoreStatus = Literal["ok", "not_applicable", "no_answer", "judge_error", "skipped"]
+
+
+def digest(*parts: str | bytes, length: int = 16) -> str:
+    """Hex digest of `parts`, each closed off so that ("ab", "c") and ("a", "bc") differ.
+
+    >>> digest("ab", "c") == digest("a", "bc")
+    False
+    """
+    state = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        state.update(len(data).to_bytes(8, "big"))
+        state.update(data)
+    return state.hexdigest()[:length]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page (or slide, or sheet) of a document: `document.text[start:end]`."""
+
+    number: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed file. `id` is made of the name and the text, so other bytes with the same text are the same document.
+
+    `language` is "en", "zh", another ISO 639-1 code or "und"; `pages` is empty when the format has none.
+    """
+
+    id: str
+    name: str
+    text: str
+    pages: tuple[Page, ...]
+    language: str
+    media_type: str
+    content_hash: str
+    size: int
+    warnings: tuple[str, ...] = ()
+
+    @staticmethod
+    def make_id(name: str, text: str) -> str:
+        """16 hex characters that name this text under this name."""
+        return digest(name, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A cut of a document: `document.text[start:end] == chunk.text`, always.
+
+    `tokens` counts the embedder's tokens without its special ones; `page` is the page of `start`, or None.
+    """
+
+    id: str
+    document_id: str
+    start: int
+    end: int
+    text: str
+    tokens: int
+    page: int | None = None
+
+    @staticmethod
+    def make_id(document_id: str, start: int, end: int) -> str:
+        """34 characters, the same for the same cut in every index; sorts in document order.
+
+        >>> Chunk.make_id("0123456789abcdef", 5, 120)
+        '0123456789abcdef-00000005-00000120'
+        """
+        return f"{document_id}-{start:08d}-{end:08d}"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of evidence: characters of a document, and the text that stood there when it was chosen.
+
+    `text` lets the span be found again when the document is replaced; `stale` when it could not be.
+    """
+
+    document_id: str
+    start: int
+    end: int
+    text: str = ""
+    stale: bool = False
+
+
+Evidence = tuple[tuple[Span, ...], ...]
+"""Groups of spans: every group is needed, any member of a group suffices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with its answer and evidence; no evidence means that the corpus does not answer it.
+
+    `kind` is "single", "multi" (more than one group) or "unanswerable"; `generator` is "extractive", a model's name,
+    "import" or "hand"; `reason` says why a rejected question was rejected; `source_chunks` are the ids of the chunks
+    it was made from, empty for imported spans.
+    """
+
+    id: str
+    text: str
+    answer: str
+    evidence: Evidence
+    generator: str
+    status: QuestionStatus = "proposed"
+    reason: str = ""
+    language: str = "en"
+    source_chunks: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> Literal["single", "multi", "unanswerable"]:
+        """How many groups of evidence it needs: one, more, or none."""
+        return "unanswerable" if not self.evidence else "single" if len(self.evidence) == 1 else "multi"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One ranked chunk: `rank` is 1-based, `score` is the retriever's own (higher is better)."""
+
+    chunk_id: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Chunk ids, best first, and their scores (same length; ties already broken by chunk id)."""
+
+    ids: tuple[str, ...]
+    scores: tuple[float, ...]
+
+    def hits(self) -> list[Hit]:
+        """The same ranking as hits with 1-based ranks."""
+        pairs = zip(self.ids, self.scores, strict=True)
+        return [Hit(chunk_id, rank, score) for rank, (chunk_id, score) in enumerate(pairs, start=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What a run keeps of one question: its ranking to depth, and the gold chunks of each group of its evidence.
+
+    `gold` is empty for an unanswerable question; a group is empty when its evidence is stale or its document is not
+    in the index, and then it can never be found.
+    """
+
+    question_id: str
+    ranking: Ranking
+    gold: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A number, or the reason there is none: `value` is None unless `status` is "ok"."""
+
+    metric: str
+    value: float | None
+    status: ScoreStatus = "ok"
+    reason: str = ""
+    version: str = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over questions with its 95 % interval; all None when `n` (questions that have the score) is 0."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexConfig:
+    """Every choice that makes an index out of a corpus; `options` are the backend's own (type, m, ef_construction …)."""
+
+    chunker: Chunker = "tokens"
+    chunk_size: int = 200
+    overlap: int = 0
+    embedder: str = "all-MiniLM-L6-v2"
+    backend: Backend = "local"
+    similarity: Literal["cosine", "dot_product", "l2_norm"] = "cosine"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def hash(self) -> str:
+        """16 hex characters; equal choices, equal hash."""
+        return hash_of(self)
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """Every choice that makes a run, and no secret. `index` and `questions` are ids of what is in the store."""
+
+    index: str
+    questions: str
+    retriever: RetrieverName = "knn"
+    k: int = 3
+    depth: int = 50
+    seed: int = 0
+    rrf_constant: int = 60
+
+    def hash(self) -> str:
+        """16 hex characters; equal choices, equal hash."""
+        return hash_of(self)
+
+
+def hash_of(config: IndexConfig | RunConfig) -> str:
+    """Digest of a configuration's canonical JSON."""
+    return digest(json.dumps(asdict(config), sort_keys=True, ensure_ascii=False))

@@ -1,0 +1,1 @@
+"""The sample corpus this project wrote: documents, and questions with quoted evidence."""
