@@ -1,16 +1,16 @@
 """Every error raised on purpose, in one tree; each message gives the values and the next step.
 
-    RagvizError                 anything the person can act on; shown on the page or the terminal
-    ├── UsageError              a wrong name, option or value                       (exit 2)
-    │   └── NotFoundError       nothing is called that
-    ├── InputError              a file, row or text that cannot be taken            (exit 2)
-    │   ├── UnreadableFile      a document that cannot be parsed
-    │   │   └── PasswordNeeded  … until its password is given
-    │   └── RowErrors           rows of an import that were refused, one message each
-    ├── ServiceError            a server that is down, slow or refuses              (exit 1)
-    │   ├── SearchError         the index backend
-    │   └── ModelError          the model endpoint
-    └── Cancelled               the person stopped the job                          (exit 1)
+RagvizError                 anything the person can act on; shown on the page or the terminal
+├── UsageError              a wrong name, option or value                       (exit 2)
+│   └── NotFoundError       nothing is called that
+├── InputError              a file, row or text that cannot be taken            (exit 2)
+│   ├── UnreadableFile      a document that cannot be parsed
+│   │   └── PasswordNeeded  … until its password is given
+│   └── RowErrors           rows of an import that were refused, one message each
+├── ServiceError            a server that is down, slow or refuses              (exit 1)
+│   ├── SearchError         the index backend
+│   └── ModelError          the model endpoint
+└── Cancelled               the person stopped the job                          (exit 1)
 """
 
 
@@ -60,7 +60,16 @@ class SearchError(ServiceError):
 
 
 class ModelError(ServiceError):
-    """The model endpoint failed, after the retries that could help."""
+    """The model endpoint failed, after the retries that could help.
+
+    `outage` tells that the endpoint as a whole is down, too busy, or refuses the key or the model; otherwise it is
+    this one request that failed, and others may go on.
+    """
+
+    def __init__(self, message: str, *, outage: bool = False) -> None:
+        """Keep whether asking on is useless until something is put right."""
+        self.outage = outage
+        super().__init__(message)
 
 
 class Cancelled(RagvizError):

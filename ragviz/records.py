@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 Chunker = Literal["tokens", "recursive", "sentences"]
 Backend = Literal["local", "elasticsearch"]
@@ -27,6 +27,30 @@ def digest(*parts: str | bytes, length: int = 16) -> str:
         state.update(len(data).to_bytes(8, "big"))
         state.update(data)
     return state.hexdigest()[:length]
+
+
+class Cache(Protocol):
+    """What is paid for once: bytes by content key. Handed to the rooms that embed and that call models."""
+
+    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return the values that are there; absent keys are left out."""
+        ...
+
+    def put_many(self, items: Mapping[str, bytes]) -> None:
+        """Keep `items`; a key that is there already is overwritten."""
+        ...
+
+
+class Progress(Protocol):
+    """Told how far a long task is; may raise `Cancelled` to stop it."""
+
+    def __call__(self, done: int, total: int | None, unit: str, message: str = "") -> None:
+        """Report `done` of `total` (None: unknown) in `unit` ("chunks"); `message` says what is being done."""
+        ...
+
+
+def silent(done: int, total: int | None, unit: str, message: str = "") -> None:
+    """Progress that nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +211,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
-    """Every choice that makes an index out of a corpus; `options` are the backend's own (type, m, ef_construction …)."""
+    """Every choice that makes an index of a corpus; `options` are the backend's own (type, m, ef_construction …)."""
 
     chunker: Chunker = "tokens"
     chunk_size: int = 200
@@ -222,3 +246,115 @@ class RunConfig:
 def hash_of(config: IndexConfig | RunConfig) -> str:
     """Digest of a configuration's canonical JSON."""
     return digest(json.dumps(asdict(config), sort_keys=True, ensure_ascii=False))
+
+
+IndexStatus = Literal["building", "ready", "failed"]
+RunStatus = Literal["running", "done", "failed"]
+JobStatus = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A named set of documents; `created` is seconds since 1970, as are all times here."""
+
+    id: str
+    name: str
+    created: float
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """A row of the table of documents: all of a document but its text. `error` says why one could not be read."""
+
+    id: str
+    corpus_id: str
+    name: str
+    status: Literal["ok", "error", "replaced"]
+    pages: int
+    characters: int
+    language: str
+    media_type: str
+    content_hash: str
+    size: int
+    warnings: tuple[str, ...]
+    error: str
+    added: float
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInfo:
+    """An index as the store knows it. `build` names the cuts that are searched now, "" before the first build.
+
+    `documents` are the ids it was built from, those without a single chunk included.
+    """
+
+    id: str
+    corpus_id: str
+    name: str
+    config: IndexConfig
+    status: IndexStatus
+    build: str
+    documents: tuple[str, ...]
+    chunks: int
+    tokens: int
+    dims: int
+    embedder_identity: str
+    created: float
+    built: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """A named list of questions about a corpus; `counts` is the number of questions by status."""
+
+    id: str
+    corpus_id: str
+    name: str
+    created: float
+    counts: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        """All questions, whatever their status."""
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run and what it was made of. `provenance` holds names, hashes and versions as they were when it started."""
+
+    id: str
+    corpus_id: str
+    name: str
+    config: RunConfig
+    fingerprint: str
+    provenance: Mapping[str, Any]
+    status: RunStatus
+    created: float
+    finished: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A long task in a process of its own. `done` of `total` in units of `unit`; `total` is None while unknown."""
+
+    id: str
+    kind: str
+    title: str
+    corpus_id: str
+    arguments: Mapping[str, Any]
+    status: JobStatus
+    done: int
+    total: int | None
+    unit: str
+    message: str
+    created: float
+    started: float | None
+    heartbeat: float | None
+    finished: float | None
+    host: str
+    pid: int | None
+    pid_started: float | None
+    cancel: bool
+    result: Mapping[str, Any]
+    error: str

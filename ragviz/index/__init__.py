@@ -6,17 +6,22 @@ step by `publish`: searches see the old content or the new, never a half of eith
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ragviz.errors import UsageError
 from ragviz.records import Chunk, Ranking
 
 Vectors = NDArray[np.float32]
 """Shape (n, dims), float32, rows of unit length."""
+
+SIMILARITIES = ("cosine", "dot_product", "l2_norm")
+"""How near two vectors are: the cosine, the dot product, or the negative Euclidean distance; higher is nearer."""
 
 
 class Writer(Protocol):
@@ -102,4 +107,42 @@ def open_index(
         UsageError: an unknown backend or option, or Elasticsearch without an address.
 
     """
-    raise NotImplementedError
+    if not name.strip():
+        raise UsageError("The index has no name; give it one.")
+    if backend not in BACKENDS:
+        raise UsageError(f"There is no backend {backend!r}; use one of {', '.join(BACKENDS)}.")
+    if similarity not in SIMILARITIES:
+        raise UsageError(f"Similarity is {similarity!r}; use one of {', '.join(SIMILARITIES)}.")
+    return BACKENDS[backend](Place(folder, url, api_key), name, similarity, options or {})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where indexes are: a folder, and the address and key of a server if there is one."""
+
+    folder: Path
+    url: str | None
+    api_key: str | None = field(repr=False)
+
+
+def _open_local(place: Place, name: str, similarity: str, options: Mapping[str, Any]) -> Index:
+    from ragviz.index.local import LocalIndex
+
+    if options:
+        raise UsageError(f"The local backend has no option {', '.join(sorted(options))}; leave it out.")
+    return LocalIndex(name, place.folder, similarity)
+
+
+def _open_elasticsearch(place: Place, name: str, similarity: str, options: Mapping[str, Any]) -> Index:
+    from ragviz.index.elastic import ElasticIndex
+
+    if not place.url:
+        raise UsageError(f"Index {name!r} is on Elasticsearch, and there is no address; set ELASTICSEARCH_URL.")
+    return ElasticIndex(name, place.url, place.api_key, similarity, options)
+
+
+BACKENDS: Mapping[str, Callable[[Place, str, str, Mapping[str, Any]], Index]] = {
+    "local": _open_local,
+    "elasticsearch": _open_elasticsearch,
+}
+"""What opens an index on each backend."""

@@ -1,1 +1,143 @@
-"""Metrics: pure functions from rankings and texts to numbers."""
+"""Metrics: pure functions from rankings and texts to numbers. `METRICS` is what page, command line and library read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from ragviz.errors import UsageError
+from ragviz.metrics import characters, ranking
+from ragviz.metrics.characters import CharacterTable
+from ragviz.metrics.ranking import Floats, RankTable
+
+Table = TypeVar("Table", RankTable, CharacterTable)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric(Generic[Table]):
+    """One metric: how it is computed, and what a person must know to read it.
+
+    `function` gives a number per question: an array (n, depth) with a column per k when `at_k`, else (n,). `needs`
+    names the table it reads: "ranking" is `measure`'s, "evidence" `measure_characters`'. `version` changes with the
+    formula.
+    """
+
+    title: str
+    explanation: str
+    function: Callable[[Table], Floats]
+    needs: Literal["ranking", "evidence"] = "ranking"
+    at_k: bool = True
+    range: tuple[float, float] = (0.0, 1.0)
+    higher_is_better: bool = True
+    version: str = "1"
+
+
+_RANKING: dict[str, Metric[RankTable]] = {
+    "recall": Metric(
+        "Recall@k",
+        "Share of a question's evidence groups of which a gold chunk is among the first k: with one source chunk, "
+        "whether it is there at all. 0 to 1. Low: the evidence ranks below k, or was cut so that no chunk matches.",
+        ranking.recall,
+    ),
+    "chunk_recall": Metric(
+        "Chunk recall@k",
+        "Share of a question's gold chunks that are among the first k. 0 to 1. Low: evidence spread over more chunks "
+        "than k, or gold chunks that rank below k.",
+        ranking.chunk_recall,
+    ),
+    "precision": Metric(
+        "Precision@k",
+        "Share of the first k chunks that are gold. 0 to 1, and with one gold chunk never above 1/k. Low: k is larger "
+        "than the evidence needs, or other chunks rank above the gold ones.",
+        ranking.precision,
+    ),
+    "f1": Metric(
+        "F1@k",
+        "Harmonic mean of a question's precision@k and recall@k. 0 to 1, and with one gold chunk never above "
+        "2/(k + 1). Low: one of the two is.",
+        ranking.f1,
+    ),
+    "hit": Metric(
+        "Hit@k",
+        "Whether any gold chunk is among the first k. 0 or 1; its mean is the share of questions. Low: the first gold "
+        "chunk ranks below k.",
+        ranking.hit,
+    ),
+    "all_groups": Metric(
+        "All groups@k",
+        "Whether every evidence group of the question is found among the first k. 0 or 1; its mean is the share of "
+        "questions. Low: questions that need several passages get some of them only.",
+        ranking.all_groups,
+    ),
+    "ndcg": Metric(
+        "nDCG@k",
+        "Gold chunks among the first k, each worth less the lower it ranks, ÷ the best order there could be. 0 to 1. "
+        "Low: gold chunks are missing, or rank behind others.",
+        ranking.ndcg,
+    ),
+    "mrr": Metric(
+        "MRR",
+        "1 ÷ rank of the first gold chunk, 0 for a miss, averaged. 0 to 1; 0.5 is rank 2 for all. Low: the first gold "
+        "chunk is far down or missing.",
+        ranking.reciprocal_rank,
+        at_k=False,
+    ),
+    "map": Metric(
+        "MAP",
+        "Precision at the rank of each gold chunk, averaged over the gold chunks, then over questions. 0 to 1; with "
+        "one gold chunk the same as MRR. Low: some gold chunks are far down or missing.",
+        ranking.average_precision,
+        at_k=False,
+    ),
+}
+
+_CHARACTERS: dict[str, Metric[CharacterTable]] = {
+    "character_recall": Metric(
+        "Character recall@k",
+        "Share of the evidence's characters that the first k chunks hold. 0 to 1. Low: the evidence ranks below k, or "
+        "chunk borders cut it.",
+        characters.recall,
+        needs="evidence",
+    ),
+    "character_precision": Metric(
+        "Character precision@k",
+        "Share of the first k chunks' characters that are evidence. 0 to 1, and small for short quotes in long "
+        "chunks. Low: chunks are longer, or more, than the evidence needs.",
+        characters.precision,
+        needs="evidence",
+    ),
+    "character_iou": Metric(
+        "Character IoU@k",
+        "Characters that are both evidence and in the first k chunks ÷ characters that are either. 0 to 1. Low: "
+        "evidence is missing, or much else was retrieved.",
+        characters.iou,
+        needs="evidence",
+    ),
+}
+
+METRICS: dict[str, Metric[RankTable] | Metric[CharacterTable]] = {**_RANKING, **_CHARACTERS}
+
+
+def scores(table: RankTable, k: int, *, character_table: CharacterTable | None = None) -> dict[str, Floats]:
+    """Every metric that the tables allow, a number per question, (n,): "recall@3" …, "mrr", "map".
+
+    Raises:
+        UsageError: `k` is not between 1 and the tables' depth.
+
+    """
+    if not 1 <= k <= table.depth:
+        raise UsageError(f"k = {k} cannot be read off rankings to depth {table.depth}; give 1 to {table.depth}.")
+    found = {name: (metric, metric.function(table)) for name, metric in _RANKING.items()}
+    if character_table is not None:
+        found |= {name: (metric, metric.function(character_table)) for name, metric in _CHARACTERS.items()}
+    return {label(name, k): values[:, k - 1] if metric.at_k else values for name, (metric, values) in found.items()}
+
+
+def label(name: str, k: int) -> str:
+    """Name of a metric as results are keyed: "recall@3", but "mrr", which has no k.
+
+    >>> label("recall", 3), label("mrr", 3)
+    ('recall@3', 'mrr')
+    """
+    return f"{name}@{k}" if METRICS[name].at_k else name

@@ -1,0 +1,141 @@
+import pandas as pd
+import streamlit as st
+
+from ragviz import jobs, ui
+from ragviz.markup import plain
+from ragviz.metrics import METRICS
+from ragviz.records import Corpus, Run
+
+workspace = ui.workspace()
+store = workspace.store
+corpus = ui.current_corpus()
+runs = store.runs()
+
+
+def load_sample() -> None:
+    ui.watch(jobs.submit(workspace, "sample", "Load the sample", "", {}))
+
+
+def first_visit() -> None:
+    with st.container(border=True):
+        st.subheader("See where retrieval loses answers", anchor=False)
+        st.markdown(
+            "Documents become an index, questions are asked of it, and every question shows where its evidence ended "
+            "up: at rank 1, far down, or nowhere. No key, no server and no network are needed."
+        )
+        with st.container(horizontal=True):
+            busy = any(job.kind == "sample" for job in ui.active_jobs())
+            label = "Loading the sample…" if busy else "Load the sample"
+            if st.button(label, type="primary", disabled=busy):
+                load_sample()
+                st.rerun()
+            ui.link("documents", "Start with documents of your own")
+        st.caption("The sample: 12 documents, 100 questions, two indexes and two runs; about a minute.")
+
+
+def steps(corpus: Corpus) -> None:
+    """The path, with its first undone step as the only primary button."""
+    documents = [d for d in store.documents(corpus.id) if d.status == "ok"]
+    indexes = [i for i in store.indexes(corpus.id) if i.status == "ready"]
+    sets = [s for s in store.question_sets(corpus.id) if s.total]
+    done = [run for run in runs if run.corpus_id == corpus.id and run.status == "done"]
+    path = [
+        ("documents", "Documents", "Add documents", ui.counted(len(documents), "document"), bool(documents)),
+        ("index", "Index", "Build an index", ui.counted(len(indexes), "index"), bool(indexes)),
+        ("questions", "Questions", "Generate questions", ui.counted(sum(s.total for s in sets), "question"), bool(sets)),
+        ("run", "Run", "Run the questions", ui.counted(len(done), "run"), bool(done)),
+        ("results", "Results", "Look at the results", "see where it loses", False),
+    ]
+    first = next(place for place, step in enumerate(path) if not step[4])
+    for place, (column, (page, title, verb, state, is_done)) in enumerate(zip(st.columns(5), path, strict=True)):
+        with column.container(border=True, height="stretch", gap="xsmall"):
+            st.markdown(f"**{place + 1} · {title}**")
+            waits = place > first and not is_done
+            st.caption(f"{state} ✓" if is_done else "after the steps before" if waits else "next")
+            if place == first:
+                if st.button(verb, type="primary", key=f"step-{page}", width="stretch"):
+                    ui.go_to(page)
+            elif not waits:
+                ui.link(page, f"Open {title.lower()}")
+
+
+def recent(runs: list[Run]) -> None:
+    names = {c.id: c.name for c in store.corpora()}
+    shown = runs[:8]
+    rows = []
+    for run in shown:
+        summary = ui.summary(run) if run.status == "done" else None
+        recall = summary.metrics[f"recall@{run.config.k}"] if summary else None
+        rows.append(
+            {
+                "Run": run.name,
+                "Recall@k": None if recall is None else recall.mean,
+                "k": run.config.k,
+                "n": recall.n if recall else None,
+                "Retriever": run.config.retriever,
+                "Corpus": names.get(run.corpus_id, ""),
+                "When": ui.ago(run.created) if run.status == "done" else run.status,
+            }
+        )
+    columns = {
+        "Run": st.column_config.TextColumn(width="large"),
+        "Recall@k": st.column_config.ProgressColumn(
+            help=METRICS["recall"].explanation, min_value=0, max_value=1, format="%.2f"
+        ),
+    }
+
+    def opened() -> None:
+        name = ui.selected(st.session_state["recent"], [run.name for run in shown])
+        run = next((run for run in shown if run.name == name), None)
+        if run is not None:
+            st.session_state["open-run"] = (names.get(run.corpus_id), run.name, run.config.k)
+
+    ui.table(pd.DataFrame(rows), "recent", columns=columns, on_select=opened, alt="Recent runs")
+    if target := st.session_state.pop("open-run", None):
+        ui.go_to("results", corpus=target[0], run=target[1], k=target[2])
+
+
+@st.cache_data(ttl=20, show_spinner=False)
+def checks(_at: int) -> list[tuple[str, bool, str, str]]:
+    return [(check.name, check.ok, check.detail, check.fix) for check in ui.workspace().checks()]
+
+
+def checklist() -> None:
+    for name, ok, detail, fix in checks(0):
+        mark = ":blue[●]" if ok else ":orange[▲]"
+        st.markdown(f"{mark} **{name}** {'' if ok else 'does not work: '}{plain(detail)}")
+        if fix:
+            st.caption(plain(fix))
+
+
+ui.header("Home", "What there is, what works, and the next step.")
+corpora = store.corpora()
+if not corpora:
+    first_visit()
+tiles = (
+    ("Corpora", len(corpora)),
+    ("Indexes", len(store.indexes())),
+    ("Question sets", len(store.question_sets())),
+    ("Runs", len(runs)),
+)
+if corpora:
+    for column, (name, count) in zip(st.columns(4), tiles, strict=True):
+        with column:
+            ui.tile(name, f"{count:,}")
+if corpus is not None:
+    st.subheader(f"Next step for {plain(corpus.name)}", anchor=False)
+    steps(corpus)
+left, right = st.columns([3, 2], gap="medium")
+with left:
+    st.subheader("Recent runs", anchor=False)
+    if runs:
+        with ui.errors_shown():
+            recent(runs)
+    else:
+        st.caption("No runs yet. A run asks every question of a set and keeps where its evidence ranked.")
+with right:
+    st.subheader("What works", anchor=False)
+    with ui.errors_shown():
+        checklist()
+    if corpora and not any(c.name == "sample" for c in corpora):
+        st.button("Load the sample beside it", on_click=load_sample, type="tertiary")

@@ -1,0 +1,5 @@
+"""`python -m ragviz` is the command line."""
+
+from ragviz.cli import main
+
+main()

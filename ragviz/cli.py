@@ -1,0 +1,575 @@
+"""The command line: all that the pages do. Exit 0; 1 when a job ended in errors; 2 for bad usage or input.
+
+Results go to standard output (`--json`: one JSON value and nothing else), progress and errors to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+
+from ragviz import compare as comparing
+from ragviz import corpora, evaluate, indexing, interchange, jobs, pipeline
+from ragviz.chunking import CHUNKERS
+from ragviz.errors import Cancelled, InputError, RagvizError, UsageError
+from ragviz.records import Corpus, Estimate, IndexConfig, Job, Progress, RunConfig
+from ragviz.retrieve import RETRIEVERS
+from ragviz.synthesize import GENERATORS
+from ragviz.workspace import Workspace, open_workspace
+
+_panels = {"no_args_is_help": True, "rich_markup_mode": None, "add_completion": False}
+app = typer.Typer(help="See where a RAG system loses answers, and whether a change really helped.", **_panels)  # type: ignore[arg-type]
+corpus_app = typer.Typer(help="Corpora and their documents.", **_panels)  # type: ignore[arg-type]
+index_app = typer.Typer(help="Indexes: build, search.", **_panels)  # type: ignore[arg-type]
+questions_app = typer.Typer(help="Question sets: generate, import, export, review.", **_panels)  # type: ignore[arg-type]
+runs_app = typer.Typer(help="Runs that were made.", **_panels)  # type: ignore[arg-type]
+for name, sub in (("corpus", corpus_app), ("index", index_app), ("questions", questions_app), ("runs", runs_app)):
+    app.add_typer(sub, name=name)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
+_out = Console(soft_wrap=True)
+_err = Console(stderr=True, soft_wrap=True)
+
+
+def main() -> None:
+    """Run the command line; errors raised on purpose become a sentence and an exit code."""
+    try:
+        app(standalone_mode=True)
+    except (UsageError, InputError) as error:
+        _fail(str(error), 2)
+    except RagvizError as error:
+        _fail(str(error), 1)
+    except KeyboardInterrupt:
+        _fail("Stopped; what was finished is kept.", 1)
+
+
+def _fail(sentence: str, code: int) -> None:
+    _err.print(escape(sentence), style="bold", highlight=False)
+    sys.exit(code)
+
+
+def _show(value: Any, as_json: bool, draw: Callable[[], object]) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain) + "\n")
+    else:
+        draw()
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "") -> None:
+    table = Table(*columns, title=title or None, title_justify="left", box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(escape(str(cell)) for cell in row))
+    _out.print(table)
+
+
+def _interval(estimate: Estimate) -> str:
+    if estimate.mean is None:
+        return f"none (n={estimate.n})"
+    return f"{estimate.mean:.3f} [{estimate.low:.3f}, {estimate.high:.3f}] n={estimate.n}"
+
+
+@contextmanager
+def _bar() -> Iterator[Progress]:
+    """A progress bar on standard error; nothing when that is not a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
+    with Bar(*columns, TimeRemainingColumn(), console=_err, transient=True, disable=not _err.is_terminal) as bar:
+        tasks: list[TaskID] = []
+
+        def watch(done: int, total: int | None, unit: str, message: str = "") -> None:
+            tasks or tasks.append(bar.add_task("", unit=unit))  # type: ignore[func-returns-value]
+            bar.update(tasks[0], completed=done, total=total, unit=unit, description=escape(message[:40]))
+
+        yield watch
+
+
+def _perform(workspace: Workspace, kind: str, title: str, corpus: Corpus | None, arguments: Mapping[str, Any]) -> Job:
+    """Do a job here, with its row, so that the pages see it and a killed one can be resumed."""
+    job = workspace.store.create_job(kind, title, corpus.id if corpus else "", arguments)
+    with _bar() as watch:
+        return jobs.perform(workspace, job.id, watch)
+
+
+# The app and the sample
+
+
+@app.command("app")
+def open_app(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 8501) -> None:
+    """Open the dashboard."""
+    script = Path(__file__).resolve().parent.parent / "app.py"
+    if not script.exists():
+        raise UsageError("The pages are not installed with the library: run `ragviz app` from a clone of the project.")
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
+    raise typer.Exit(subprocess.run(command, cwd=script.parent, check=False).returncode)  # noqa: S603
+
+
+@app.command("sample")
+def load_sample(as_json: Json = False) -> None:
+    """Load the sample corpus, its questions, two indexes and two runs."""
+    result = _perform(open_workspace(), "sample", "Load the sample", None, {}).result
+    _show(result, as_json, lambda: _out.print(f"Loaded '{result['corpus']}'. Next: ragviz results {result['runs'][0]}"))
+
+
+# Corpora
+
+
+@corpus_app.command("add")
+def corpus_add(
+    name: str,
+    paths: list[Path],
+    replace_same_name: Annotated[bool, typer.Option("--replace", help="Replace files of the same name.")] = False,
+    password: Annotated[str | None, typer.Option(help="For encrypted files.", envvar="RAGVIZ_PASSWORD")] = None,
+    as_json: Json = False,
+) -> None:
+    """Add files and folders to the corpus NAME (made when there is none)."""
+    workspace = open_workspace()
+    files = corpora.files_under(paths)
+    known = {corpus.name: corpus for corpus in workspace.store.corpora()}
+    corpus = known.get(name.strip()) or workspace.store.create_corpus(name)
+    with _bar() as watch:
+        outcomes = corpora.add_files(
+            workspace, corpus, files, replace=replace_same_name, password=password, progress=watch
+        )
+    rows = [
+        (o.status, o.name, o.pages or "", o.characters, o.language, o.message or "; ".join(o.warnings))
+        for o in outcomes
+    ]
+    columns = ("status", "file", "pages", "characters", "language", "")
+    _show({"corpus": corpus.name, "files": outcomes}, as_json, lambda: _table(columns, rows))
+    if any(outcome.status in ("unreadable", "password", "exists") for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+@corpus_app.command("list")
+def corpus_list(as_json: Json = False) -> None:
+    """List the corpora."""
+    store = open_workspace().store
+    rows = []
+    for corpus in store.corpora():
+        documents = [d for d in store.documents(corpus.id) if d.status == "ok"]
+        parts = (documents, store.indexes(corpus.id), store.question_sets(corpus.id), store.runs(corpus.id))
+        rows.append(
+            {"corpus": corpus.name}
+            | dict(zip(("documents", "indexes", "questions", "runs"), map(len, parts), strict=True))
+        )
+    _show(
+        rows,
+        as_json,
+        lambda: _table(("corpus", "documents", "indexes", "question sets", "runs"), [[*r.values()] for r in rows]),
+    )
+
+
+@corpus_app.command("show")
+def corpus_show(name: str, as_json: Json = False) -> None:
+    """Show the documents of a corpus, those that could not be read among them."""
+    store = open_workspace().store
+    corpus = store.corpus(name)
+    documents = [
+        {
+            "name": d.name,
+            "pages": d.pages,
+            "characters": d.characters,
+            "language": d.language,
+            "status": d.status,
+            "warnings": [*d.warnings, *([d.error] if d.error else [])],
+        }
+        for d in store.documents(corpus.id)
+    ]
+    columns = ("name", "pages", "characters", "language", "status", "warnings")
+    rows = [[*d.values()][:-1] + ["; ".join(cast(list[str], d["warnings"]))] for d in documents]
+    _show({"corpus": corpus.name, "documents": documents}, as_json, lambda: _table(columns, rows))
+
+
+@corpus_app.command("text")
+def corpus_text(name: str, document: str, as_json: Json = False) -> None:
+    """Print the parsed text of a document."""
+    store = open_workspace().store
+    corpus = store.corpus(name)
+    info = store.document_named(corpus.id, document)
+    if info is None:
+        raise UsageError(
+            f"Corpus '{corpus.name}' has no readable document '{document}': `ragviz corpus show` lists them."
+        )
+    whole = store.document(corpus.id, info.id)
+    _show(whole, as_json, lambda: sys.stdout.write(whole.text + "\n"))
+
+
+@corpus_app.command("remove")
+def corpus_remove(name: str, documents: list[str], yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
+    """Delete documents from a corpus."""
+    workspace = open_workspace()
+    corpus = workspace.store.corpus(name)
+    ids = [d.id for d in workspace.store.documents(corpus.id) if d.name in documents]
+    if len(ids) < len(set(documents)):
+        raise UsageError(f"Corpus '{corpus.name}' has only {len(ids)} of these {len(set(documents))} documents.")
+    _confirm(f"Delete {len(ids)} documents from '{corpus.name}'? Evidence in them turns stale.", yes)
+    corpora.delete_documents(workspace, corpus, ids)
+
+
+@corpus_app.command("delete")
+def corpus_delete(name: str, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
+    """Delete a corpus with all that hangs on it."""
+    workspace = open_workspace()
+    corpus = workspace.store.corpus(name)
+    what = indexing.goes_with_corpus(workspace, corpus)
+    _confirm(f"Delete corpus '{corpus.name}' with {what}?", yes)
+    indexing.delete_corpus(workspace, corpus)
+
+
+def _confirm(question: str, yes: bool) -> None:
+    if not yes and not sys.stdin.isatty():
+        raise UsageError(f"{question} Nobody is here to ask: say --yes.")
+    if not yes and not typer.confirm(question, err=True):
+        raise Cancelled("Nothing was deleted.")
+
+
+# Indexes
+
+
+@index_app.command("build")
+def index_build(
+    corpus: str,
+    index_name: Annotated[str, typer.Option("--name")],
+    chunker: Annotated[str, typer.Option(help=", ".join(CHUNKERS))] = "tokens",
+    chunk_size: Annotated[int, typer.Option(help="In the embedder's tokens.")] = 200,
+    overlap: Annotated[int, typer.Option(help="In the embedder's tokens.")] = 0,
+    embedder: Annotated[str | None, typer.Option(help="Model name, folder, or openai:MODEL.")] = None,
+    backend: Annotated[
+        str | None, typer.Option(help="local or elasticsearch (default: that, when configured).")
+    ] = None,
+    similarity: str = "cosine",
+    option: Annotated[list[str], typer.Option(help="The backend's own, as NAME=VALUE: type=flat, m=16 …")] = [],  # noqa: B006
+    fresh: Annotated[bool, typer.Option("--fresh", help="Build anew, though nothing changed.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Build an index of CORPUS, or bring it up to date."""
+    workspace = open_workspace()
+    config = IndexConfig(
+        chunker=cast(Any, _one_of("chunker", chunker, CHUNKERS)),
+        chunk_size=chunk_size,
+        overlap=overlap,
+        embedder=embedder or workspace.settings.embedder,
+        backend=cast(Any, backend or workspace.default_backend),
+        similarity=cast(Any, _one_of("similarity", similarity, ("cosine", "dot_product", "l2_norm"))),
+        options=dict(_option(pair) for pair in option),
+    )
+    arguments = {"corpus": corpus, "name": index_name, "config": asdict(config), "fresh": fresh}
+    found = workspace.store.corpus(corpus)
+    built = _perform(workspace, "index", f"Build {index_name}", found, arguments).result
+    line = "{chunks} chunks: {added} new, {removed} gone, {embedded} texts embedded"
+    _show(built, as_json, lambda: _out.print(f"Index '{escape(index_name)}': " + line.format(**built)))
+    if built["longer_than_read"]:
+        limit = (
+            f"{built['longer_than_read']} chunks are longer than {config.embedder} reads; their rest is not embedded."
+        )
+        _err.print(escape(limit))
+
+
+def _one_of(what: str, value: str, known: Mapping[str, object] | Sequence[str]) -> str:
+    if value not in known:
+        raise UsageError(f"There is no {what} '{value}': choose one of {', '.join(known)}.")
+    return value
+
+
+def _option(pair: str) -> tuple[str, Any]:
+    key, equals, value = pair.partition("=")
+    if not equals:
+        raise UsageError(f"'{pair}' is not an option: write NAME=VALUE.")
+    return key, int(value) if value.isdigit() else value
+
+
+@index_app.command("list")
+def index_list(as_json: Json = False) -> None:
+    """List the indexes."""
+    workspace = open_workspace()
+    corpus_names = {c.id: c.name for c in workspace.store.corpora()}
+    rows = []
+    for info in workspace.store.indexes():
+        new, changed, gone = indexing.stale(workspace, info)
+        behind = f"{len(new)} new, {len(changed)} changed, {len(gone)} gone" if new or changed or gone else ""
+        rows.append(
+            {"index": info.name, "corpus": corpus_names[info.corpus_id], "status": info.status}
+            | {"chunks": info.chunks, "config": asdict(info.config), "behind": behind}
+        )
+    columns = ("index", "corpus", "status", "chunks", "backend", "behind")
+    drawn = [
+        (r["index"], r["corpus"], r["status"], r["chunks"], cast(Any, r["config"])["backend"], r["behind"])
+        for r in rows
+    ]
+    _show(rows, as_json, lambda: _table(columns, drawn))
+
+
+@index_app.command("search")
+def index_search(
+    index_name: Annotated[str, typer.Argument(metavar="NAME")],
+    query: str,
+    k: Annotated[int, typer.Option("-k", min=1, max=1000)] = 5,
+    retriever: Annotated[str, typer.Option(help=", ".join(RETRIEVERS))] = "knn",
+    as_json: Json = False,
+) -> None:
+    """Rank the chunks of an index for a query."""
+    workspace = open_workspace()
+    info = workspace.store.index(index_name)
+    hits = indexing.search(workspace, info, query, cast(Any, _one_of("retriever", retriever, RETRIEVERS)), k)
+    rows = [
+        {"rank": f.hit.rank, "score": f.hit.score, "chunk_id": f.hit.chunk_id, "document": f.document_name}
+        | ({"start": f.chunk.start, "end": f.chunk.end, "page": f.chunk.page, "text": f.chunk.text} if f.chunk else {})
+        for f in hits
+    ]
+    drawn = [
+        (r["rank"], f"{r['score']:.4f}", r["document"], " ".join(str(r.get("text", "")).split())[:160]) for r in rows
+    ]
+    _show(rows, as_json, lambda: _table(("rank", "score", "document", "text"), drawn))
+
+
+@index_app.command("delete")
+def index_delete(index_name: str, yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
+    """Delete an index; runs on it stay readable."""
+    workspace = open_workspace()
+    info = workspace.store.index(index_name)
+    _confirm(f"Delete index '{info.name}' with {info.chunks} chunks?", yes)
+    indexing.delete_index(workspace, info)
+
+
+# Questions
+
+
+@questions_app.command("generate")
+def questions_generate(
+    index_name: Annotated[str, typer.Option("--index")],
+    set_name: Annotated[str, typer.Option("--name")],
+    limit: Annotated[int, typer.Option(min=1)] = 50,
+    generator: Annotated[str, typer.Option(help=", ".join(GENERATORS))] = "extractive",
+    passages: Annotated[int, typer.Option(help="Chunks that a question needs: 1 or 3.")] = 1,
+    seed: int = 0,
+    as_json: Json = False,
+) -> None:
+    """Make questions with answers and evidence from the chunks of an index."""
+    workspace = open_workspace()
+    info = workspace.store.index(index_name)
+    corpus = workspace.store.corpus(info.corpus_id)
+    _one_of("generator", generator, GENERATORS)
+    arguments = {"index": index_name, "name": set_name, "limit": limit, "generator": generator}
+    arguments |= {"passages": passages, "seed": seed}
+    made = _perform(workspace, "questions", f"Generate {set_name}", corpus, arguments).result
+    line = "{total} questions in the set; this time {proposed} proposed, {rejected} rejected"
+    _show(made, as_json, lambda: _out.print(f"'{escape(set_name)}': " + line.format(**made)))
+
+
+@questions_app.command("import")
+def questions_import(
+    corpus: str, file: Path, set_name: Annotated[str, typer.Option("--name")], as_json: Json = False
+) -> None:
+    """Import questions with evidence from CSV or JSONL; rows that cannot be read are told, the others are kept."""
+    workspace = open_workspace()
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"The file {file} cannot be opened: {error.strerror}.") from None
+    imported = pipeline.import_questions(workspace, workspace.store.corpus(corpus), data, file.name, set_name)
+    result = {"questions": set_name, "imported": len(imported.questions), "problems": imported.problems}
+    _show(
+        result, as_json, lambda: _out.print(f"{len(imported.questions)} questions imported into '{escape(set_name)}'.")
+    )
+    for row, reason in imported.problems.items():
+        _err.print(escape(f"row {row}: {reason}"))
+    if imported.problems:
+        raise typer.Exit(1 if imported.questions else 2)
+
+
+@questions_app.command("export")
+def questions_export(set_name: str, file: Path, as_json: Json = False) -> None:
+    """Write a question set to FILE: .csv or .jsonl."""
+    workspace = open_workspace()
+    data = pipeline.export_questions(workspace, workspace.store.question_set(set_name), file.suffix.lstrip("."))
+    _write(file, data)
+    _show({"file": str(file), "bytes": len(data)}, as_json, lambda: _out.print(escape(f"Wrote {file}.")))
+
+
+def _write(file: Path, data: bytes) -> None:
+    try:
+        file.write_bytes(data)
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error.strerror}.") from None
+
+
+@questions_app.command("list")
+def questions_list(as_json: Json = False) -> None:
+    """List the question sets."""
+    store = open_workspace().store
+    names = {c.id: c.name for c in store.corpora()}
+    rows = [
+        {"questions": s.name, "corpus": names[s.corpus_id], "total": s.total, **s.counts} for s in store.question_sets()
+    ]
+    states = ("proposed", "accepted", "rejected")
+    drawn = [[r["questions"], r["corpus"], r["total"], *(r.get(state, 0) for state in states)] for r in rows]
+    _show(rows, as_json, lambda: _table(("question set", "corpus", "total", *states), drawn))
+
+
+@questions_app.command("show")
+def questions_show(set_name: str, as_json: Json = False) -> None:
+    """Show the questions of a set."""
+    store = open_workspace().store
+    questions = store.questions(store.question_set(set_name).id)
+    drawn = [(q.id, q.status, q.kind, q.text, q.answer, q.reason) for q in questions]
+    _show(questions, as_json, lambda: _table(("id", "status", "kind", "question", "answer", "reason"), drawn))
+
+
+@questions_app.command("review")
+def questions_review(
+    set_name: str,
+    ids: list[str],
+    accept: Annotated[bool, typer.Option("--accept/--reject")] = True,
+    reason: Annotated[str, typer.Option(help="Why they are rejected.")] = "",
+) -> None:
+    """Accept or reject questions by id."""
+    store = open_workspace().store
+    asked = store.question_set(set_name)
+    chosen = [q for q in store.questions(asked.id) if q.id in ids]
+    if len(chosen) < len(set(ids)):
+        raise UsageError(f"Set '{asked.name}' has only {len(chosen)} of these {len(set(ids))} questions.")
+    status = "accepted" if accept else "rejected"
+    why = "" if accept else reason or "rejected by hand"
+    store.put_questions(asked.id, [replace(q, status=cast(Any, status), reason=why) for q in chosen])
+
+
+@questions_app.command("delete")
+def questions_delete(set_name: str, yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
+    """Delete a question set; its runs stay readable."""
+    store = open_workspace().store
+    asked = store.question_set(set_name)
+    _confirm(f"Delete question set '{asked.name}' with {asked.total} questions?", yes)
+    store.delete_question_set(asked.id)
+
+
+# Runs
+
+
+@app.command("run")
+def run_questions(
+    index_name: Annotated[str, typer.Option("--index")],
+    questions: Annotated[str, typer.Option("--questions")],
+    run_name: Annotated[str, typer.Option("--name")],
+    retriever: Annotated[str, typer.Option(help=", ".join(RETRIEVERS))] = "knn",
+    k: Annotated[int, typer.Option("-k")] = 3,
+    depth: int = 50,
+    seed: int = 0,
+    as_json: Json = False,
+) -> None:
+    """Retrieve for every question of a set, and measure."""
+    workspace = open_workspace()
+    info, asked = workspace.store.index(index_name), workspace.store.question_set(questions)
+    name_of = cast(Any, _one_of("retriever", retriever, RETRIEVERS))
+    config = RunConfig(index=info.id, questions=asked.id, retriever=name_of, k=k, depth=depth, seed=seed)
+    pipeline.check_run(config)
+    corpus = workspace.store.corpus(info.corpus_id)
+    _perform(workspace, "run", f"Run {run_name}", corpus, {"name": run_name, "config": asdict(config)})
+    results(run_name, as_json)
+
+
+@app.command("results")
+def results(run_name: Annotated[str, typer.Argument(metavar="RUN")], as_json: Json = False) -> None:
+    """Show what a run measured."""
+    workspace = open_workspace()
+    run = workspace.store.run(run_name)
+    summary = pipeline.summary_of(workspace, run)
+    body = {"run": run.name, "fingerprint": run.fingerprint} | evaluate.to_json(summary)
+
+    def draw() -> None:
+        _table(("metric", "mean [95 %]"), [(name, _interval(e)) for name, e in summary.metrics.items()], run.name)
+        _out.print(f"misses to depth {run.config.depth}: {summary.misses} of {summary.n}")
+
+    _show(body, as_json, draw)
+
+
+@app.command("compare")
+def compare(
+    run_names: Annotated[list[str], typer.Argument(metavar="RUN RUN...")],
+    k: Annotated[int | None, typer.Option("-k", help="Default: the first run's.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare runs on the questions they share, paired by question; the first is the baseline."""
+    workspace = open_workspace()
+    comparison = pipeline.compare_runs(workspace, [workspace.store.run(name) for name in run_names], k)
+
+    def draw() -> None:
+        _out.print(escape(comparison.sentence))
+
+    _show(comparing.to_json(comparison), as_json, draw)
+
+
+@app.command("export")
+def export(run_name: Annotated[str, typer.Argument(metavar="RUN")], folder: Path, as_json: Json = False) -> None:
+    """Write the classic three files of a run: dataset.csv, answers.csv, evaluation.csv."""
+    workspace = open_workspace()
+    files = pipeline.export_run(workspace, workspace.store.run(run_name))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"The folder {folder} cannot be made: {error.strerror}.") from None
+    for name, data in files.items():
+        _write(folder / name, data)
+    written = [str(folder / name) for name in files]
+    _show({"run": run_name, "files": written}, as_json, lambda: _out.print(escape(f"Wrote {', '.join(written)}.")))
+
+
+@runs_app.command("list")
+def runs_list(as_json: Json = False) -> None:
+    """List the runs, the newest first."""
+    store = open_workspace().store
+    rows = [
+        {"run": r.name, "status": r.status, "fingerprint": r.fingerprint, "provenance": r.provenance}
+        for r in store.runs()
+    ]
+    drawn = [
+        (r.name, r.status, r.provenance["index"], r.provenance["questions"], r.config.retriever) for r in store.runs()
+    ]
+    _show(rows, as_json, lambda: _table(("run", "status", "index", "questions", "retriever"), drawn))
+
+
+@runs_app.command("delete")
+def runs_delete(run_name: str, yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
+    """Delete a run with its results."""
+    store = open_workspace().store
+    run = store.run(run_name)
+    _confirm(f"Delete run '{run.name}'?", yes)
+    store.delete_run(run.id)
+
+
+# Jobs
+
+
+@app.command("jobs")
+def list_jobs(
+    cancel: Annotated[str | None, typer.Option(help="Stop this job.")] = None,
+    resume: Annotated[str | None, typer.Option(help="Take this job up again, here.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the jobs, or cancel or resume one."""
+    workspace = open_workspace()
+    if cancel:
+        jobs.cancel(workspace, workspace.store.job(cancel))
+    if resume:
+        with _bar() as watch:
+            jobs.perform(workspace, resume, watch)
+    found = jobs.jobs(workspace)
+    drawn = [(j.id, j.status, j.title, f"{j.done}/{j.total or '?'} {j.unit}", j.error) for j in found]
+    _show(found, as_json, lambda: _table(("job", "status", "what", "progress", ""), drawn))

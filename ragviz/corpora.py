@@ -1,0 +1,165 @@
+"""Files into and out of corpora: parsed one at a time, recognised, replaced, deleted, and evidence kept in step."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ragviz import gold, ingest, language
+from ragviz.errors import InputError, PasswordNeeded, UnreadableFile
+from ragviz.records import Corpus, Document, DocumentInfo, Progress, silent
+from ragviz.store import new_id
+from ragviz.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """What became of one file: `status` and a line that says it.
+
+    "exists" means that a document of this name with other bytes is there, and replacing it was not asked for.
+    """
+
+    name: str
+    status: Literal["added", "same", "replaced", "exists", "password", "unreadable"]
+    message: str
+    pages: int = 0
+    characters: int = 0
+    language: str = "und"
+    warnings: tuple[str, ...] = ()
+
+
+def files_under(paths: Iterable[Path]) -> list[tuple[str, Path]]:
+    """Name and place of every file: folders are walked, their files named by their path inside; hidden ones left out.
+
+    Raises:
+        InputError: a path does not exist.
+
+    """
+    found: list[tuple[str, Path]] = []
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"There is no file or folder {path}.")
+        inside = sorted(path.rglob("*")) if path.is_dir() else []
+        named = [(p.relative_to(path).as_posix(), p) for p in inside if p.is_file()]
+        shown = [(name, p) for name, p in named if not any(part.startswith(".") for part in name.split("/"))]
+        found.extend(shown if path.is_dir() else [(path.name, path)])
+    return found
+
+
+def add_files(
+    workspace: Workspace,
+    corpus: Corpus,
+    files: Sequence[tuple[str, Path]],
+    *,
+    replace: bool = False,
+    password: str | None = None,
+    progress: Progress = silent,
+) -> list[FileOutcome]:
+    """Parse files and put them into a corpus, one at a time; a bad one is answered and the others go on."""
+    outcomes = []
+    for number, (name, path) in enumerate(files):
+        progress(number, len(files), "files", name)
+        outcomes.append(_add_path(workspace, corpus, name, path, replace=replace, password=password))
+    progress(len(files), len(files), "files")
+    return outcomes
+
+
+def _add_path(
+    workspace: Workspace, corpus: Corpus, name: str, path: Path, *, replace: bool, password: str | None
+) -> FileOutcome:
+    limit = workspace.settings.max_file_mb * 2**20
+    try:
+        size = path.stat().st_size
+        data = path.read_bytes() if size <= limit else b""
+    except OSError as error:
+        return FileOutcome(name, "unreadable", f"The file cannot be opened: {error.strerror}.")
+    if size > limit:
+        return _unreadable(workspace, corpus, name, b"", size, _too_big(size, limit))
+    return add_file(workspace, corpus, name, data, replace=replace, password=password)
+
+
+def _too_big(size: int, limit: int) -> UnreadableFile:
+    return UnreadableFile(
+        f"{size / 2**20:.0f} MB is over the limit of {limit // 2**20} MB: split the file, or raise RAGVIZ_MAX_FILE_MB."
+    )
+
+
+def add_file(
+    workspace: Workspace, corpus: Corpus, name: str, data: bytes, *, replace: bool = False, password: str | None = None
+) -> FileOutcome:
+    """Parse one file and put it into a corpus.
+
+    The same bytes under the same name are recognised and not read again. Other bytes under a name that is taken are put
+    in only when `replace` is true; evidence that pointed into the old text moves to where the same words stand now.
+    """
+    store, name = workspace.store, ingest.safe_name(name)
+    there = store.document_named(corpus.id, name)
+    content = hashlib.sha256(data).hexdigest()
+    if there is not None and there.content_hash == content:
+        return _told(there, "same", "already here, unchanged")
+    if there is not None and not replace:
+        return _told(there, "exists", "another file of this name is here: confirm to replace it")
+    try:
+        limit = workspace.settings.max_file_mb * 2**20
+        document = ingest.parse(name, data, detect=language.detect, password=password, max_bytes=limit)
+    except UnreadableFile as error:
+        return _unreadable(workspace, corpus, name, data, len(data), error)
+    store.add_document(corpus.id, document)
+    if there is not None:
+        _move_evidence(workspace, corpus, there.id, document)
+        store.prune_documents(corpus.id)
+    info = store.document_named(corpus.id, name)
+    assert info is not None
+    return _told(info, "added" if there is None else "replaced", "")
+
+
+def _told(info: DocumentInfo, status: Literal["added", "same", "replaced", "exists"], message: str) -> FileOutcome:
+    return FileOutcome(info.name, status, message, info.pages, info.characters, info.language, info.warnings)
+
+
+def _unreadable(
+    workspace: Workspace, corpus: Corpus, name: str, data: bytes, size: int, error: UnreadableFile
+) -> FileOutcome:
+    content = hashlib.sha256(data).hexdigest()
+    workspace.store.add_unreadable(corpus.id, ingest.safe_name(name), content, size, str(error))
+    status: Literal["password", "unreadable"] = "password" if isinstance(error, PasswordNeeded) else "unreadable"
+    return FileOutcome(ingest.safe_name(name), status, str(error))
+
+
+def stage(workspace: Workspace, files: Iterable[tuple[str, bytes]]) -> tuple[Path, list[tuple[str, str]]]:
+    """Put uploaded bytes where a job can read them: the folder, and (name, path) of each. `discard_staged` ends it."""
+    folder = workspace.settings.home / "uploads" / new_id()
+    folder.mkdir(parents=True)
+    staged = []
+    for number, (name, data) in enumerate(files):
+        path = folder / str(number)
+        path.write_bytes(data)
+        staged.append((name, str(path)))
+    return folder, staged
+
+
+def discard_staged(workspace: Workspace, folder: Path) -> None:
+    """Delete a folder of staged uploads, and only such a one."""
+    if folder.parent == workspace.settings.home / "uploads":
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def delete_documents(workspace: Workspace, corpus: Corpus, ids: Sequence[str]) -> None:
+    """Delete files from a corpus; evidence that points into them turns stale, indexes have to be updated."""
+    for document_id in ids:
+        _move_evidence(workspace, corpus, document_id, None)
+    workspace.store.delete_documents(corpus.id, ids)
+
+
+def _move_evidence(workspace: Workspace, corpus: Corpus, old_id: str, new: Document | None) -> None:
+    store = workspace.store
+    for questions in store.question_sets(corpus.id):
+        before = store.questions(questions.id)
+        after = [gold.reanchored(question, old_id, new) for question in before]
+        moved = [new_one for old_one, new_one in zip(before, after, strict=True) if new_one != old_one]
+        if moved:
+            store.put_questions(questions.id, moved)

@@ -1,0 +1,115 @@
+"""What a run measured: scores of every question, and their means with intervals, from the rankings it kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragviz import stats
+from ragviz.metrics import label, ranking, scores
+from ragviz.metrics.characters import measure_characters
+from ragviz.records import Estimate, Question, Retrieved
+
+Floats = NDArray[np.float64]
+Band = tuple[Floats, Floats, Floats]
+"""Mean, low and high for k = 1 … depth, each of shape (depth,)."""
+
+CURVES = {"precision": ranking.precision, "recall": ranking.recall, "f1": ranking.f1}
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A run in numbers. Only answerable questions are ranked; `unanswerable` counts the others.
+
+    `scores` maps a metric ("recall@3", "mrr") to one number per question, (n,), in the order of `question_ids`; `ranks`
+    are those of the first gold chunk, (n,), 0 for a miss. `curves` is empty when `n` is 0.
+    """
+
+    question_ids: tuple[str, ...]
+    unanswerable: int
+    k: int
+    depth: int
+    ranks: NDArray[np.int64]
+    rank_counts: dict[str, int]
+    scores: dict[str, Floats]
+    metrics: dict[str, Estimate]
+    curves: dict[str, Band]
+
+    @property
+    def n(self) -> int:
+        """How many questions were ranked."""
+        return len(self.question_ids)
+
+    @property
+    def misses(self) -> int:
+        """How many have no gold chunk among the first `depth`."""
+        return self.rank_counts["miss"]
+
+
+def summarise(
+    results: Sequence[Retrieved], questions: Sequence[Question], k: int, depth: int, *, seed: int = 0
+) -> Summary:
+    """Measure rankings against their gold chunks: every metric at `k`, curves for every k up to `depth`."""
+    table = ranking.measure(results, depth)
+    evidence = {question.id: question.evidence for question in questions}
+    per_question = scores(table, k, character_table=measure_characters(results, evidence, depth))
+    return Summary(
+        question_ids=table.question_ids,
+        unanswerable=len(table.unanswerable),
+        k=k,
+        depth=depth,
+        ranks=ranking.ranks(table),
+        rank_counts=ranking.rank_counts(table),
+        scores=per_question,
+        metrics=stats.estimates(per_question, seed=seed),
+        curves=_curves(table, seed),
+    )
+
+
+def _curves(table: ranking.RankTable, seed: int) -> dict[str, Band]:
+    if not table.question_ids:
+        return {}
+    return {name: cast(Band, stats.bootstrap_columns(of(table), seed=seed)) for name, of in CURVES.items()}
+
+
+def to_json(summary: Summary) -> dict[str, Any]:
+    """The summary as the command line prints it; numbers that there are none of are null, curves then empty."""
+    curves = {name: summary.curves[name][0].tolist() if name in summary.curves else [] for name in CURVES}
+    metrics = {name: {"mean": e.mean, "low": e.low, "high": e.high, "n": e.n} for name, e in summary.metrics.items()}
+    return {
+        "n": summary.n,
+        "unanswerable": summary.unanswerable,
+        "metrics": metrics,
+        "ranks": summary.rank_counts,
+        "curves": {"k": list(range(1, summary.depth + 1)), **curves},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Questions of one document: how many, their mean recall@k with its interval, how many were missed."""
+
+    name: str
+    recall: Estimate
+    misses: int
+
+
+def by_document(summary: Summary, documents: dict[str, Sequence[str]]) -> list[Group]:
+    """Group a run's questions by the documents their evidence stands in (`documents`: names by question id).
+
+    A question with evidence in two documents counts in both. Worst recall first, then by name.
+    """
+    places: dict[str, list[int]] = {}
+    for place, question_id in enumerate(summary.question_ids):
+        for name in dict.fromkeys(documents.get(question_id, ())):
+            places.setdefault(name, []).append(place)
+    recall = summary.scores[label("recall", summary.k)]
+    groups = [
+        Group(name, stats.bootstrap(recall[rows]), int((summary.ranks[rows] == 0).sum()))
+        for name, rows in places.items()
+    ]
+    return sorted(groups, key=lambda group: (group.recall.mean or 0.0, group.name))

@@ -1,0 +1,288 @@
+"""An index from a corpus: cut, embed, store, publish; bring it up to date; search it. Bounded memory, resumable."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+
+from ragviz import chunking, language
+from ragviz.embedding import Embedder, open_tokenizer
+from ragviz.errors import UsageError
+from ragviz.index import Index, Writer
+from ragviz.records import (
+    Chunk,
+    Corpus,
+    Document,
+    DocumentInfo,
+    Hit,
+    IndexConfig,
+    IndexInfo,
+    Progress,
+    RetrieverName,
+    silent,
+)
+from ragviz.retrieve import RETRIEVERS, Retriever
+from ragviz.store import Cuts, new_id
+from ragviz.workspace import Workspace
+
+WINDOW = 1024
+"""Chunks that are held, embedded and stored together: bounds the memory of a build."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a build did: chunks in the index, how many of them are new to it, how many texts had to be embedded."""
+
+    index: str
+    chunks: int
+    added: int
+    removed: int
+    embedded: int
+    longer_than_read: int
+
+
+def split_document(document: Document, config: IndexConfig) -> list[Chunk]:
+    """Cut a document as `config` says, in the embedder's tokens; loads no model."""
+    return chunking.split(document, config, open_tokenizer(config.embedder), language.sentences)
+
+
+def stale(workspace: Workspace, info: IndexInfo) -> tuple[list[DocumentInfo], list[DocumentInfo], list[str]]:
+    """What an index does not have of its corpus yet: (new documents, changed ones, ids it holds that are gone)."""
+    there = workspace.store.documents(info.corpus_id, replaced=True)
+    old_names = {d.name for d in there if d.id in info.documents}
+    missing = [d for d in there if d.status == "ok" and d.id not in info.documents]
+    current = {d.id for d in there if d.status == "ok"}
+    new = [d for d in missing if d.name not in old_names]
+    return new, [d for d in missing if d.name in old_names], [d for d in info.documents if d not in current]
+
+
+def build_index(
+    workspace: Workspace,
+    corpus: Corpus,
+    name: str,
+    config: IndexConfig,
+    *,
+    fresh: bool = False,
+    progress: Progress = silent,
+) -> Built:
+    """Build the index called `name`, or bring it up to date.
+
+    An index that is there with the same choices is updated: only what is new is cut, embedded and added, what is gone
+    is deleted. Other choices, another version of the embedder, or `fresh` build it anew; searches see the old one until
+    the new one is complete and counted.
+
+    Raises:
+        UsageError: the corpus has no text, the name belongs to another corpus, a choice cannot be used.
+
+    """
+    store = workspace.store
+    info = _index_row(workspace, corpus, name, config)
+    documents = [d.id for d in store.documents(corpus.id) if d.status == "ok"]
+    if not any(d.characters for d in store.documents(corpus.id)):
+        raise UsageError(f"Corpus '{corpus.name}' has no text to index: add documents first.")
+    embedder = workspace.embedder(config.embedder)
+    index = workspace.index(replace(info, config=config))
+    fits = (info.config, info.embedder_identity) == (config, embedder.identity)
+    kept = () if fresh or not fits or not index.exists() else info.documents
+    built = _fill(workspace, replace(info, config=config), index, embedder, documents, kept, progress)
+    store.prune_documents(corpus.id)
+    return built
+
+
+def _index_row(workspace: Workspace, corpus: Corpus, name: str, config: IndexConfig) -> IndexInfo:
+    for info in workspace.store.indexes():
+        if info.name == name and info.corpus_id != corpus.id:
+            raise UsageError(f"Index '{name}' belongs to another corpus: choose another name.")
+        if info.name == name:
+            if info.config.backend != config.backend:
+                there = f"Index '{name}' is on the backend '{info.config.backend}'"
+                raise UsageError(f"{there}: delete it first, or choose another name.")
+            return info
+    return workspace.store.create_index(corpus.id, name, config)
+
+
+def _fill(
+    workspace: Workspace,
+    info: IndexInfo,
+    index: Index,
+    embedder: Embedder,
+    documents: Sequence[str],
+    kept: Sequence[str],
+    progress: Progress,
+) -> Built:
+    """Cut what is not `kept`, embed it, publish, and write the row: the index of exactly `documents`."""
+    store, build = workspace.store, new_id()
+    old = store.cuts(info.build, kept)
+    gone = {d: cuts for d, cuts in old.items() if d not in set(documents)}
+    same = {d: cuts for d, cuts in old.items() if d in set(documents)}
+    fresh = [d for d in documents if d not in set(kept)]
+    embedded_before = embedder.embedded
+    writer = index.update() if kept else index.rebuild(embedder.dims)
+    try:
+        new = _cut(workspace, info, fresh, build, progress)
+        store.put_cuts(build, same)
+        writer.delete([chunk_id for d, cuts in gone.items() for chunk_id in chunk_ids(d, cuts)])
+        _embed(workspace, info, new, embedder, writer, progress)
+        cuts = same | new
+        chunks = sum(len(c) for c in cuts.values())
+        progress(chunks, chunks, "chunks", "Publishing")
+        writer.publish(chunks)
+    except BaseException:
+        writer.abandon()
+        store.drop_cuts(build)
+        if not info.build:
+            store.update_index(replace(info, status="failed"))
+        raise
+    store.update_index(
+        replace(
+            info,
+            status="ready",
+            build=build,
+            documents=tuple(documents),
+            chunks=chunks,
+            tokens=int(sum(c[:, 2].sum() for c in cuts.values())),
+            dims=embedder.dims,
+            embedder_identity=embedder.identity,
+            built=time.time(),
+        )
+    )
+    return Built(
+        index=info.name,
+        chunks=chunks,
+        added=sum(len(c) for c in new.values()),
+        removed=sum(len(c) for c in gone.values()),
+        embedded=embedder.embedded - embedded_before,
+        longer_than_read=over_limit(cuts.values(), embedder.max_tokens),
+    )
+
+
+def _cut(
+    workspace: Workspace, info: IndexInfo, documents: Sequence[str], build: str, progress: Progress
+) -> dict[str, Cuts]:
+    """Cut documents and store where: their cuts, without their texts."""
+    cuts: dict[str, Cuts] = {}
+    texts = workspace.store.document_texts(info.corpus_id, documents)
+    for number, document in enumerate(texts):
+        progress(number, len(documents), "documents", f"Cutting {document.name}")
+        rows = [(c.start, c.end, c.tokens) for c in split_document(document, info.config)]
+        cuts[document.id] = np.array(rows, dtype=np.int32).reshape(-1, 3)
+    workspace.store.put_cuts(build, cuts)
+    return cuts
+
+
+def _embed(
+    workspace: Workspace,
+    info: IndexInfo,
+    cuts: Mapping[str, Cuts],
+    embedder: Embedder,
+    writer: Writer,
+    progress: Progress,
+) -> None:
+    """Embed the cuts of documents window by window and hand them to the writer."""
+    total, done = sum(len(c) for c in cuts.values()), 0
+    chunks = (
+        chunk
+        for document in workspace.store.document_texts(info.corpus_id, list(cuts))
+        for chunk in chunks_of(document, cuts[document.id])
+    )
+    progress(0, total, "chunks", "Embedding")
+    while window := list(islice(chunks, WINDOW)):
+        before = done
+        texts = [chunk.text for chunk in window]
+        vectors = embedder.embed(texts, "passage", lambda n, at=before: progress(at + n, total, "chunks", "Embedding"))
+        writer.add(window, vectors)
+        done += len(window)
+
+
+def chunks_of(document: Document, cuts: Cuts) -> list[Chunk]:
+    """Turn the cuts of a document back into its chunks."""
+    return [
+        Chunk(
+            id=Chunk.make_id(document.id, start, end),
+            document_id=document.id,
+            start=start,
+            end=end,
+            text=document.text[start:end],
+            tokens=tokens,
+            page=chunking.page_at(document, start),
+        )
+        for start, end, tokens in cuts.tolist()
+    ]
+
+
+def chunk_ids(document_id: str, cuts: Cuts) -> list[str]:
+    """Ids of the chunks of a document, in order."""
+    return [Chunk.make_id(document_id, start, end) for start, end, _ in cuts.tolist()]
+
+
+def over_limit(cuts: Iterable[Cuts], limit: int | None) -> int:
+    """Count the chunks that are longer than the embedder reads (`limit` tokens, its special ones left aside)."""
+    return 0 if limit is None else int(sum((c[:, 2] > limit).sum() for c in cuts))
+
+
+def delete_index(workspace: Workspace, info: IndexInfo) -> None:
+    """Delete an index from its backend and the store; runs on it stay readable."""
+    workspace.index(info).drop()
+    workspace.store.delete_index(info.id)
+    workspace.store.prune_documents(info.corpus_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A hit with its chunk and where that stands. `chunk` is None when its document is gone."""
+
+    hit: Hit
+    document_name: str
+    chunk: Chunk | None
+
+
+def retriever(workspace: Workspace, info: IndexInfo, name: RetrieverName, constant: int = 60) -> Retriever:
+    """Return the retriever called `name` over an index.
+
+    Raises:
+        UsageError: the index is not built.
+
+    """
+    if info.status != "ready":
+        raise UsageError(f"Index '{info.name}' is not built ({info.status}): build it first.")
+    embedder = None if name == "bm25" else workspace.embedder(info.config.embedder)
+    return RETRIEVERS[name](workspace.index(info), embedder, constant)
+
+
+def search(workspace: Workspace, info: IndexInfo, query: str, name: RetrieverName, depth: int) -> list[Found]:
+    """Rank the chunks of an index for one query."""
+    ranking = retriever(workspace, info, name)([query], depth)[0]
+    return found(workspace, info.corpus_id, ranking.hits())
+
+
+def found(workspace: Workspace, corpus_id: str, hits: Sequence[Hit]) -> list[Found]:
+    """Hits with their text: a chunk's id tells its document, start and end."""
+    parts = [hit.chunk_id.rsplit("-", 2) for hit in hits]
+    texts = workspace.store.document_texts(corpus_id, list(dict.fromkeys(p[0] for p in parts)))
+    documents = {d.id: d for d in texts}
+    result = []
+    for hit, (document_id, start, end) in zip(hits, parts, strict=True):
+        document = documents.get(document_id)
+        cut = np.array([[int(start), int(end), 0]], dtype=np.int32)
+        chunk = chunks_of(document, cut)[0] if document is not None else None
+        result.append(Found(hit, document.name if document is not None else "(deleted)", chunk))
+    return result
+
+
+def goes_with_corpus(workspace: Workspace, corpus: Corpus) -> str:
+    """Say what deleting a corpus deletes: "3 documents, 2 indexes, 1 question sets and 5 runs"."""
+    store = workspace.store
+    parts = (store.documents(corpus.id), store.indexes(corpus.id), store.question_sets(corpus.id), store.runs(corpus.id))
+    documents, indexes, questions, runs = map(len, parts)
+    return f"{documents} documents, {indexes} indexes, {questions} question sets and {runs} runs"
+
+
+def delete_corpus(workspace: Workspace, corpus: Corpus) -> None:
+    """Delete a corpus with its documents, indexes, question sets and runs."""
+    for info in workspace.store.indexes(corpus.id):
+        delete_index(workspace, info)
+    workspace.store.delete_corpus(corpus.id)

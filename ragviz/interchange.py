@@ -1,0 +1,403 @@
+"""Questions and runs in foreign formats: CSV and JSONL in and out.
+
+A question's row names its evidence in any of these ways, tried in this order:
+
+    evidence                        JSON list of members; all are needed. A list inside the list is a group, any
+                                    member of which suffices. A member is an object with any of the columns below.
+    references                      the same; `content`, `start_index`, `end_index` stand for quote, start, end
+    chunk_id                        one id or more, parted by spaces
+    document + quote                the exact text, which must stand there once
+    document + start + end          characters of the parsed text, end exclusive
+
+`corpus_id` stands for document. A row with none of them is a question that the corpus does not answer.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, get_args
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+
+from ragviz import language
+from ragviz.errors import InputError, UsageError
+from ragviz.evaluate import Summary
+from ragviz.records import Chunk, Document, Evidence, Question, QuestionStatus, Retrieved, Span, digest
+
+COLUMNS = ("question answer status document evidence reason generator language source_chunks id").split()
+"""What an export holds; `document` is for the reader, the evidence names it again."""
+
+_CHUNK_ID = re.compile(r"([0-9a-f]{16})-([0-9]{8,})-([0-9]{8,})")
+_NAMED = {"document", "corpus_id", "chunk_id"}
+_DANGEROUS = re.compile(r"'*[=+\-@\t\r]")
+_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32"}
+_MARKS |= {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Questions that could be read, in order, and for each row that could not, its number and the reason.
+
+    Rows are counted as an editor or a spreadsheet does: the header of a CSV file is row 1, a JSONL line its number.
+    """
+
+    questions: tuple[Question, ...]
+    problems: dict[int, str]
+
+
+class _Refused(Exception):
+    """A row that cannot be taken; the message says why."""
+
+
+class _Member(BaseModel):
+    """One place of evidence as a file names it."""
+
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=False)
+
+    document: str = Field("", validation_alias=AliasChoices("document", "corpus_id"))
+    start: int | None = Field(None, validation_alias=AliasChoices("start", "start_index"))
+    end: int | None = Field(None, validation_alias=AliasChoices("end", "end_index"))
+    quote: str = Field("", validation_alias=AliasChoices("quote", "content"))
+    chunk_id: str = ""
+    stale: bool = False
+
+
+def read_questions(data: bytes, name: str, documents: Mapping[str, Document]) -> Imported:
+    """Read questions about `documents` (by name) from the CSV, TSV or JSONL file `name`.
+
+    Read questions are "accepted" unless the file says otherwise: a person made or chose them.
+
+    Raises:
+        InputError: the file as a whole cannot be read, or it has no column "question".
+
+    """
+    text = _decoded(data, name)
+    is_json = PurePosixPath(name.lower()).suffix in (".jsonl", ".ndjson", ".json") or text.lstrip()[:1] in ("{", "[")
+    questions: list[Question] = []
+    problems: dict[int, str] = {}
+    rows_of: dict[str, int] = {}
+    for number, row in _json_rows(text) if is_json else _csv_rows(text, name):
+        try:
+            question = _question(row, documents)
+            if question.id in rows_of:
+                raise _Refused(f"the same question as row {rows_of[question.id]}: give it another id, or remove one")
+        except _Refused as refusal:
+            problems[number] = str(refusal)
+        else:
+            rows_of[question.id] = number
+            questions.append(question)
+    return Imported(tuple(questions), problems)
+
+
+def write_questions(questions: Iterable[Question], names: Mapping[str, str], file_format: str) -> bytes:
+    """Write `questions` as "csv" or "jsonl" so that `read_questions` gives them back; `names` are documents' by id.
+
+    Raises:
+        UsageError: another format.
+
+    """
+    rows = [_row(question, names) for question in questions]
+    if file_format == "jsonl":
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "replace")
+    if file_format == "csv":
+        return _csv(COLUMNS, [[_cell(row[column]) for column in COLUMNS] for row in rows])
+    raise UsageError(f"Questions are written as csv or jsonl, not '{file_format}'.")
+
+
+def classic_csvs(
+    summary: Summary,
+    questions: Sequence[Question],
+    results: Sequence[Retrieved],
+    chunks: Mapping[str, Chunk],
+    names: Mapping[str, str],
+) -> dict[str, bytes]:
+    """Write a run as the classic three files, by file name.
+
+    dataset.csv: every question with its answer, source chunks and documents. answers.csv: the first k chunks of every
+    question with their text; of a chunk that is not in `chunks` only the id. evaluation.csv: rank of the first gold
+    chunk ("miss" when there is none to depth) and every score, for the questions with evidence.
+    """
+    gold = {result.question_id: [c for group in result.gold for c in group] for result in results}
+    dataset = [
+        [q.id, q.text, q.answer, " ".join(q.source_chunks or gold.get(q.id, ())), _documents(q, names)]
+        for q in questions
+    ]
+    answers = [
+        [result.question_id, hit.rank, hit.chunk_id, float(hit.score), *_found(chunks.get(hit.chunk_id), names)]
+        for result in results
+        for hit in result.ranking.hits()[: summary.k]
+    ]
+    texts = {question.id: question.text for question in questions}
+    evaluation = [
+        [question_id, texts.get(question_id, ""), summary.ranks[row] or "miss"]
+        + [float(values[row]) for values in summary.scores.values()]
+        for row, question_id in enumerate(summary.question_ids)
+    ]
+    return {
+        "dataset.csv": _csv(("id", "question", "answer", "chunk_id", "document"), dataset),
+        "answers.csv": _csv(("question_id", "rank", "chunk_id", "score", "document", "text"), answers),
+        "evaluation.csv": _csv(("question_id", "question", "rank", *summary.scores), evaluation),
+    }
+
+
+# Reading a file into rows
+
+
+def _decoded(data: bytes, name: str) -> str:
+    """Text of a file in UTF-8, UTF-16 or UTF-32 with its mark, or the encoding it most looks like."""
+    encoding = next((encoding for mark, encoding in _MARKS.items() if data.startswith(mark)), "utf-8")
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        pass
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data).best()
+    if best is None:
+        raise InputError(f"'{name}' is not text in any known encoding: save it as CSV or JSONL in UTF-8.")
+    return str(best)
+
+
+def _csv_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Rows by column name, from row 2 on; empty rows are passed over. The delimiter is the one that finds "question"."""
+    csv.field_size_limit(2**31 - 1)
+    for delimiter in ",;\t|":
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        header = [column.strip().lower() for column in next(reader, [])]
+        if "question" in header:
+            break
+    else:
+        columns = ", ".join(next(csv.reader(io.StringIO(text)), [])) or "none"
+        raise InputError(
+            f"'{name}' has no column 'question' (its columns: {columns[:200]}). Name the columns in row 1."
+        )
+    try:
+        for number, cells in enumerate(reader, start=2):
+            if any(cell.strip() for cell in cells):
+                values = [cell[1:] if cell[:1] == "'" and _DANGEROUS.match(cell) else cell for cell in cells]
+                yield number, dict(zip(header, values, strict=False))
+    except csv.Error as error:
+        raise InputError(f"'{name}' cannot be read as CSV past line {reader.line_num}: {error}.") from None
+
+
+def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Objects by line number, or by place in one JSON list; what is no object is refused as a row."""
+    if text.lstrip().startswith("["):
+        try:
+            rows = json.loads(text)
+        except ValueError as error:
+            raise InputError(f"This is not a JSON list: {error}. Write one object a line.") from None
+        yield from ((number, _object(row)) for number, row in enumerate(rows, start=1))
+        return
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                row = f"is not JSON: {error}"
+            yield number, _object(row)
+
+
+def _object(row: Any) -> Mapping[str, Any]:
+    """`row` with its keys as column names; what is no object becomes a row that is refused with the reason."""
+    if isinstance(row, dict):
+        return {str(key).strip().lower(): value for key, value in row.items()}
+    return {"refused": row if isinstance(row, str) and row.startswith("is not JSON") else "is not a JSON object"}
+
+
+# A row into a question
+
+
+def _question(row: Mapping[str, Any], documents: Mapping[str, Document]) -> Question:
+    if "refused" in row:
+        raise _Refused(row["refused"])
+    text, answer = _string(row, "question"), _string(row, "answer")
+    status = _string(row, "status").strip().lower() or "accepted"
+    if not text.strip() and status != "rejected":
+        raise _Refused("has no question")
+    chunk_ids = _string(row, "chunk_id").split()
+    evidence = _evidence(row, chunk_ids, documents)
+    if status not in get_args(QuestionStatus):
+        raise _Refused(f"has the status '{status}': give {', '.join(get_args(QuestionStatus))}, or none")
+    places = [f"{s.document_id}:{s.start}:{s.end}" for group in evidence for s in group]
+    made_id = _string(row, "id").strip() or digest("import", text, answer, *places)
+    if len(made_id) > 64:
+        raise _Refused(f"has an id of {len(made_id)} characters: at most 64 can be kept")
+    return Question(
+        id=made_id,
+        text=text,
+        answer=answer,
+        evidence=evidence,
+        generator=_string(row, "generator") or "import",
+        status=status,  # type: ignore[arg-type]  # checked above
+        reason=_string(row, "reason"),
+        language=_string(row, "language") or language.detect(text),
+        source_chunks=tuple(_string(row, "source_chunks").split() or chunk_ids),
+    )
+
+
+def _string(row: Mapping[str, Any], column: str) -> str:
+    value = row.get(column)
+    if value is None:
+        return ""
+    if isinstance(value, (dict, list)):
+        raise _Refused(f"has a {column} that is not text")
+    return str(value)
+
+
+def _evidence(row: Mapping[str, Any], chunk_ids: Sequence[str], documents: Mapping[str, Document]) -> Evidence:
+    listed = row.get("evidence") or row.get("references")
+    if listed:
+        return _listed(listed, row, documents)
+    if chunk_ids:
+        return tuple((_span({"chunk_id": chunk_id}, documents),) for chunk_id in chunk_ids)
+    if any(row.get(column) not in (None, "") for column in ("document", "start", "end", "quote")):
+        return ((_span(row, documents),),)
+    return ()
+
+
+def _listed(listed: Any, row: Mapping[str, Any], documents: Mapping[str, Document]) -> Evidence:
+    if isinstance(listed, str):
+        try:
+            listed = json.loads(listed)
+        except ValueError as error:
+            raise _Refused(f"has evidence that is not JSON: {error}") from None
+    entries = listed if isinstance(listed, list) else [listed]
+    groups = [entry if isinstance(entry, list) else [entry] for entry in entries]
+    if not all(group and all(isinstance(member, dict) for member in group) for group in groups):
+        raise _Refused("has evidence that is not a list of objects, or of lists of objects")
+    document = {"document": row.get("document") or row.get("corpus_id")}
+    return tuple(
+        tuple(_span(member if member.keys() & _NAMED else member | document, documents) for member in group)
+        for group in groups
+    )
+
+
+def _span(values: Mapping[str, Any], documents: Mapping[str, Document]) -> Span:
+    """The place in a document that `values` name.
+
+    Raises:
+        _Refused: no document, no place in it, or no such place.
+
+    """
+    try:
+        member = _Member.model_validate({key: value for key, value in values.items() if value not in (None, "")})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise _Refused(f"has a {first['loc'][0]} that cannot be used ('{first['input']}'): {first['msg']}") from None
+    if member.chunk_id and not member.quote:
+        member = _of_chunk(member.chunk_id)
+    if member.stale:
+        return Span(member.document, member.start or 0, member.end or 0, member.quote, stale=True)
+    document = _document(member.document, documents)
+    quote = member.quote.replace("\r\n", "\n")
+    if member.start is None or member.end is None:
+        start, end = _once(quote, document)
+    elif not 0 <= member.start < member.end <= len(document.text):
+        length = len(document.text)
+        raise _Refused(f"names {member.start} to {member.end}: '{document.name}' has characters 0 to {length}")
+    elif quote and document.text[member.start : member.end] != quote:
+        start, end = _once(quote, document)  # offsets of another parse; the words are what was meant
+    else:
+        start, end = member.start, member.end
+    return Span(document.id, start, end, document.text[start:end])
+
+
+def _of_chunk(chunk_id: str) -> _Member:
+    """A chunk's id tells its document and its place."""
+    parts = _CHUNK_ID.fullmatch(chunk_id)
+    if parts is None:
+        raise _Refused(f"names the chunk '{chunk_id}', which is not an id of ragviz: give document and quote instead")
+    return _Member(document=parts[1], start=int(parts[2]), end=int(parts[3]))
+
+
+def _document(wanted: str, documents: Mapping[str, Document]) -> Document:
+    """The document of that name or id; else the only one of that file name, with or without its ending."""
+    if not wanted:
+        raise _Refused("names a place but no document")
+    if wanted in documents:
+        return documents[wanted]
+    for same in (
+        lambda document: document.id == wanted,
+        lambda document: PurePosixPath(document.name).name == PurePosixPath(wanted).name,
+        lambda document: PurePosixPath(document.name).stem == wanted,
+    ):
+        found = [document for document in documents.values() if same(document)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise _Refused(f"names the document '{wanted}', which fits {len(found)}: give its whole name")
+    raise _Refused(f"names the document '{wanted}', which is not in the corpus")
+
+
+def _once(quote: str, document: Document) -> tuple[int, int]:
+    """The one place of `quote` in the document: letter by letter, else with other white space between its words."""
+    if not quote.strip():
+        raise _Refused(f"names '{document.name}' but no place in it: give start and end, or quote")
+    for pattern in (re.escape(quote), r"\s+".join(map(re.escape, quote.split()))):
+        places = [match.span() for match in re.finditer(pattern, document.text)]
+        if len(places) == 1:
+            return places[0]
+        if places:
+            at = ", ".join(str(start) for start, _ in places[:3])
+            where = f"{len(places)} times in '{document.name}' (at {at})"
+            raise _Refused(f"has a quote that stands {where}: make it longer, or give start and end")
+    raise _Refused(f"has a quote that is not in '{document.name}': copy it exactly (“{quote.strip()[:60]}”)")
+
+
+# Writing
+
+
+def _row(question: Question, names: Mapping[str, str]) -> dict[str, Any]:
+    evidence = [[_member(span, names) for span in group] for group in question.evidence]
+    return {
+        "question": question.text,
+        "answer": question.answer,
+        "status": question.status,
+        "document": _documents(question, names),
+        "evidence": evidence,
+        "reason": question.reason,
+        "generator": question.generator,
+        "language": question.language,
+        "source_chunks": " ".join(question.source_chunks),
+        "id": question.id,
+    }
+
+
+def _member(span: Span, names: Mapping[str, str]) -> dict[str, Any]:
+    # A stale span's document is gone; another may bear its name.
+    document = span.document_id if span.stale else names.get(span.document_id, span.document_id)
+    member = {"document": document, "start": span.start, "end": span.end, "quote": span.text}
+    return member | {"stale": True} if span.stale else member
+
+
+def _documents(question: Question, names: Mapping[str, str]) -> str:
+    ids = dict.fromkeys(span.document_id for group in question.evidence for span in group)
+    return ", ".join(names.get(document_id, document_id) for document_id in ids)
+
+
+def _found(chunk: Chunk | None, names: Mapping[str, str]) -> tuple[str, str]:
+    return (names.get(chunk.document_id, chunk.document_id), chunk.text) if chunk else ("", "")
+
+
+def _csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """A CSV file that spreadsheets open rightly: UTF-8 with its mark; text that would be a formula gets a '."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(header)
+    writer.writerows([[_inert(cell) for cell in row] for row in rows])
+    return out.getvalue().encode("utf-8-sig", "replace")
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+
+
+def _inert(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and _DANGEROUS.match(cell) else cell

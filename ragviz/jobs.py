@@ -1,0 +1,225 @@
+"""A job is a subprocess plus a row: start, progress, heartbeat, cancel, resume.
+
+The row outlives the process, the page and the browser. A job whose process is gone is `interrupted`, and `start` on the
+same row takes it up again: every task in `KINDS` goes on from what it had finished. `python -m ragviz.jobs ID` is the
+process itself.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from ragviz import corpora, indexing, pipeline
+from ragviz.errors import Cancelled, RagvizError, UsageError
+from ragviz.records import IndexConfig, Job, Progress, RunConfig
+from ragviz.store import Store
+from ragviz.workspace import Workspace, open_workspace
+
+BEAT = 1.0
+"""Seconds between two writes of a running job's progress."""
+SILENCE = 60.0
+"""Seconds without a beat after which a job on another machine counts as interrupted."""
+
+Task = Callable[[Workspace, Mapping[str, Any], Progress], dict[str, Any]]
+
+
+def _add_documents(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    folder = Path(arguments["folder"])
+    files = [(name, Path(path)) for name, path in arguments["files"]]
+    corpus = workspace.store.corpus(arguments["corpus"])
+    outcomes = corpora.add_files(workspace, corpus, files, replace=arguments["replace"], progress=progress)
+    corpora.discard_staged(workspace, folder)
+    return {"files": [asdict(outcome) for outcome in outcomes]}
+
+
+def _build_index(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    corpus = workspace.store.corpus(arguments["corpus"])
+    config = IndexConfig(**arguments["config"])
+    fresh = arguments.get("fresh", False)
+    return asdict(indexing.build_index(workspace, corpus, arguments["name"], config, fresh=fresh, progress=progress))
+
+
+def _generate(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    return asdict(pipeline.generate_questions(workspace, **arguments, progress=progress))
+
+
+def _run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    config = RunConfig(**arguments["config"])
+    run = pipeline.run(workspace, arguments["name"], config, progress=progress)
+    return {"run": run.name, "fingerprint": run.fingerprint}
+
+
+def _sample(workspace: Workspace, _arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    return pipeline.load_sample(workspace, progress=progress)
+
+
+KINDS: dict[str, Task] = {
+    "documents": _add_documents,
+    "index": _build_index,
+    "questions": _generate,
+    "run": _run,
+    "sample": _sample,
+}
+
+
+def submit(workspace: Workspace, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Job:
+    """Put a job down and start its process."""
+    return start(workspace, workspace.store.create_job(kind, title, corpus_id, arguments))
+
+
+def start(workspace: Workspace, job: Job) -> Job:
+    """Start the process of a job that waits, was interrupted, failed or was cancelled.
+
+    The process gets this one's environment (so the keys in it), and outlives it. What it prints goes to `log_of(job)`.
+    """
+    log = log_of(workspace, job)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    workspace.store.update_job(job.id, status="queued", cancel=False, error="", finished=None, created=time.time())
+    with log.open("ab") as output:
+        process = subprocess.Popen(  # noqa: S603 - our own module, by id
+            [sys.executable, "-m", "ragviz.jobs", job.id],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            env=os.environ | {"RAGVIZ_HOME": str(workspace.settings.home)},
+        )
+    threading.Thread(target=process.wait, daemon=True).start()  # no zombies while the starter lives
+    return workspace.store.job(job.id)
+
+
+def log_of(workspace: Workspace, job: Job) -> Path:
+    """Where the process of a job prints to."""
+    return workspace.settings.home / "logs" / f"job-{job.id}.log"
+
+
+def cancel(workspace: Workspace, job: Job) -> None:
+    """Ask a job to stop; it does at its next step, and what it finished is kept."""
+    if looked_after(job).status in ("queued", "interrupted"):
+        workspace.store.update_job(job.id, status="cancelled", cancel=True, finished=time.time())
+    else:
+        workspace.store.update_job(job.id, cancel=True)
+
+
+def jobs(workspace: Workspace, limit: int = 100) -> list[Job]:
+    """The newest jobs first; those whose process is gone are written down as interrupted."""
+    seen = []
+    for job in workspace.store.jobs(limit):
+        looked = looked_after(job)
+        if looked.status != job.status:
+            workspace.store.update_job(job.id, status=looked.status, error=looked.error)
+        seen.append(looked)
+    return seen
+
+
+def looked_after(job: Job) -> Job:
+    """Return the job, interrupted when it says that it runs and its process is gone."""
+    waits_in_vain = job.status == "queued" and time.time() - job.created > SILENCE
+    if not waits_in_vain and (job.status != "running" or _alive(job)):
+        return job
+    why = "Its process ended without a word (a crash, a restart or a lack of memory). Resume it: nothing is done twice."
+    return Job(**asdict(job) | {"status": "interrupted", "error": why})
+
+
+def _alive(job: Job) -> bool:
+    if job.host != socket.gethostname():
+        return time.time() - (job.heartbeat or 0) < SILENCE
+    try:
+        return job.pid is not None and abs(psutil.Process(job.pid).create_time() - (job.pid_started or 0)) < 1
+    except psutil.Error:
+        return False
+
+
+def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) -> Job:
+    """Do a job here and now, keeping its row; `watch` is told the progress too.
+
+    How it ended is written into the row (`done`, `failed` with the sentence, `cancelled`) before an error goes on up.
+
+    Raises:
+        UsageError: another process is at it already.
+        RagvizError: whatever the task raised.
+
+    """
+    store = workspace.store
+    job = store.job(job_id)
+    me = psutil.Process()
+    place = {"host": socket.gethostname(), "pid": me.pid, "pid_started": me.create_time()}
+    clock = {"started": time.time(), "heartbeat": time.time()}
+    if looked_after(job).status == "interrupted":
+        store.update_job(job_id, status="interrupted")
+    if not store.claim_job(job_id, error="", **place, **clock):
+        raise UsageError(f"Job {job_id} is being done already (process {job.pid}).")
+    with _Beat(store, job_id, watch) as beat:
+        try:
+            result = KINDS[job.kind](workspace, job.arguments, beat)
+        except BaseException as error:
+            store.update_job(job_id, **_end_of(error), **beat.values(), finished=time.time())
+            raise
+    store.update_job(job_id, status="done", result=result, **beat.values(), finished=time.time())
+    return store.job(job_id)
+
+
+def _end_of(error: BaseException) -> dict[str, str]:
+    if isinstance(error, Cancelled | KeyboardInterrupt):
+        return {"status": "cancelled", "error": "Stopped; what was finished is kept."}
+    if isinstance(error, RagvizError):
+        return {"status": "failed", "error": str(error)}
+    return {"status": "failed", "error": f"A defect in ragviz: {type(error).__name__}. The job's log has the traceback."}
+
+
+class _Beat:
+    """Takes the progress of a job as often as it comes, and writes it down once a second from a thread."""
+
+    def __init__(self, store: Store, job_id: str, watch: Progress | None) -> None:
+        self._store, self._job_id, self._watch = store, job_id, watch
+        self._latest: tuple[int, int | None, str, str] = (0, None, "", "")
+        self._cancelled, self._ended = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._write, daemon=True)
+
+    def __enter__(self) -> _Beat:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def __call__(self, done: int, total: int | None, unit: str, message: str = "") -> None:
+        self._latest = (done, total, unit, message)
+        if self._cancelled.is_set():
+            raise Cancelled("Stopped; what was finished is kept.")
+        if self._watch is not None:
+            self._watch(done, total, unit, message)
+
+    def values(self) -> dict[str, Any]:
+        """The latest progress as columns of the row."""
+        return dict(zip(("done", "total", "unit", "message"), self._latest, strict=True))
+
+    def _write(self) -> None:
+        while not self._ended.wait(BEAT):
+            self._store.update_job(self._job_id, **self.values(), heartbeat=time.time())
+            if self._store.job(self._job_id).cancel:
+                self._cancelled.set()
+
+
+def main() -> None:
+    """Do the job named on the command line; how it ended is in its row."""
+    try:
+        perform(open_workspace(), sys.argv[1])
+    except RagvizError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

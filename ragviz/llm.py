@@ -1,0 +1,598 @@
+"""The one place that opens sockets to models: any OpenAI-compatible endpoint, every answer paid for once.
+
+A client keeps answers by content in the cache it is handed, retries what can be retried, bounds the calls in flight
+and shrinks that bound when the server says 429. The key is in no message, repr, log or cache entry.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, replace
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, SecretStr, ValidationError
+
+from ragviz.errors import ModelError
+from ragviz.records import Cache, digest
+
+if TYPE_CHECKING:
+    import openai
+
+Reply = TypeVar("Reply", bound=BaseModel)
+Result = TypeVar("Result")
+Message = Mapping[str, str]
+"""`{"role": "system" | "user" | "assistant", "content": text}`"""
+Prices = Mapping[str, tuple[float, float]]
+"""Model name → dollars per million prompt tokens, and per million completion tokens."""
+Mode = Literal["json_schema", "json_object", "text"]
+MODES: tuple[Mode, ...] = ("json_schema", "json_object", "text")
+"""How a typed reply is asked for, best first: by schema, as any JSON object, or in words only."""
+
+OPENAI = "https://api.openai.com/v1"
+RETRIED = frozenset({408, 409, 429})
+"""Statuses below 500 that are worth another try."""
+LONGEST_PAUSE = 8.0
+"""Seconds: the cap of the exponential back-off."""
+LONGEST_RETRY_AFTER = 120.0
+"""Seconds: a server that asks for more is given up for now."""
+EMBED_BATCH = 64
+"""Texts per embeddings call: small enough for every server that was met."""
+
+NEXT_STEP = {
+    401: "The key was refused: set OPENAI_API_KEY to a valid one.",
+    403: "The key may not use this: check its rights, or set RAGVIZ_MODEL to a model it may use.",
+    404: "Check that RAGVIZ_MODEL names a model of that server and that OPENAI_BASE_URL ends as it should (often /v1).",
+    429: "Too many requests or no quota left: lower RAGVIZ_MODEL_CONCURRENCY, or try again later.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[Reply]):
+    """What is asked; two equal requests to one client get one answer. `reply` is the type the answer must fit."""
+
+    messages: Sequence[Message]
+    reply: type[Reply] | None = None
+    temperature: float = 0.0
+    max_tokens: int | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Completion(Generic[Reply]):
+    """An answer. `parsed` is None when no reply type was asked for.
+
+    Tokens (0 when the server does not tell) and `seconds` (in flight, without waits) include attempts thrown away;
+    of a `cached` answer they are what was paid then. `cost` is in dollars, None when the model has no price.
+    """
+
+    text: str
+    parsed: Reply | None
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+    cached: bool
+    model: str
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What was paid; `cost` sums the calls whose model has a price."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Both together."""
+        return Usage(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What an endpoint can do: `mode` of typed replies, seconds of a tiny call, parameters its model refuses."""
+
+    model: str
+    host: str
+    mode: Mode
+    seconds: float
+    refused: tuple[str, ...]
+
+
+class Gate:
+    """Bounds calls in flight: the bound halves when the server is too busy, and grows back with every success."""
+
+    def __init__(self, most: int) -> None:
+        """Let at most `most` in."""
+        self.most, self.limit, self.in_flight = most, float(most), 0
+        self._opens = self._shrunk = 0.0
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def slot(self) -> Iterator[float]:
+        """Wait for a place and hold it; gives the time it was got, for `busy`."""
+        with self._changed:
+            while self.in_flight >= int(self.limit) or self._opens > time.monotonic():
+                pause = self._opens - time.monotonic()
+                self._changed.wait(pause if pause > 0 else None)
+            self.in_flight += 1
+        try:
+            yield time.monotonic()
+        finally:
+            with self._changed:
+                self.in_flight -= 1
+                self._changed.notify(2)  # two: the bound may have grown by one
+
+    def busy(self, sent: float, retry_after: float) -> None:
+        """Let nobody in for `retry_after` seconds; halve the bound, once for all calls that were out together."""
+        with self._changed:
+            now = time.monotonic()
+            self._opens = max(self._opens, now + retry_after)
+            if sent >= self._shrunk:
+                self.limit, self._shrunk = max(1.0, self.limit / 2), now
+
+    def succeeded(self) -> None:
+        """Widen the bound by about one place per round of successes."""
+        with self._changed:
+            self.limit = min(float(self.most), self.limit + 1 / self.limit)
+
+
+class _Malformed(Exception):
+    """An answer that came whole but cannot be used; the message says how."""
+
+
+class ModelClient:
+    """Asks one chat model of one endpoint; safe to use from many threads."""
+
+    def __init__(
+        self,
+        base_url: str | None,
+        api_key: SecretStr | None,
+        model: str,
+        *,
+        cache: Cache | None = None,
+        prices: Prices | None = None,
+        concurrency: int = 8,
+        timeout: float = 60.0,
+        attempts: int = 8,
+        backoff: float = 0.5,
+    ) -> None:
+        """Open nothing yet. `base_url` None is OpenAI's own; `timeout` and `backoff` (the first pause) in seconds."""
+        self.base_url, self.model = (base_url or OPENAI).rstrip("/"), model
+        self.concurrency, self.usage = concurrency, Usage()
+        self._key = api_key
+        self._cache, self._prices, self._gate = cache, prices or {}, Gate(concurrency)
+        self._timeout, self._attempts, self._backoff = timeout, attempts, backoff
+        self._mode: Mode = MODES[0]
+        self._refused: set[str] = set()
+        self._asking: dict[str, Future[Completion[Any]]] = {}
+        self._lock = threading.Lock()
+        self._client: openai.OpenAI | None = None
+
+    def __repr__(self) -> str:
+        """Name the model and the host only."""
+        return f"ModelClient({self.model!r} at {self.host})"
+
+    @property
+    def host(self) -> str:
+        """Host and port of the endpoint, without anything secret that an address can hold."""
+        parts = urlsplit(self.base_url)
+        return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        reply: type[Reply] | None = None,
+        *,
+        temperature: float = 0.0,
+        max_tokens: int | None = None,
+        seed: int | None = None,
+    ) -> Completion[Reply]:
+        """Answer `messages`; with `reply`, as a value of that type.
+
+        Raises:
+            ModelError: no usable answer after all attempts; names host, model, status and the next step.
+
+        """
+        return self.ask(Request(messages, reply, temperature, max_tokens, seed))
+
+    def ask(self, request: Request[Reply]) -> Completion[Reply]:
+        """`complete` for a request already put together; equal requests asked at the same time are paid once."""
+        key = self._cache_key(request)
+        with self._lock:
+            first = key not in self._asking
+            future: Future[Completion[Any]] = self._asking.setdefault(key, Future())
+        if not first:
+            return replace(future.result(), cached=True)
+        try:
+            completion = self._cached(key, request) or self._pay(key, request)
+            future.set_result(completion)
+        except BaseException as error:
+            future.set_exception(error)
+            raise
+        finally:
+            with self._lock:
+                del self._asking[key]
+        return completion
+
+    def complete_many(self, requests: Iterable[Request[Reply]]) -> Iterator[Completion[Reply] | ModelError]:
+        """Answers in the order of `requests`, asked concurrently a little ahead of what was taken.
+
+        What failed is given as its error, not raised. Closing the iterator waits for the calls in flight (their
+        answers are kept in the cache) and asks no more.
+        """
+        waiting: deque[Future[Completion[Reply] | ModelError]] = deque()
+        with ThreadPoolExecutor(self.concurrency, thread_name_prefix="model") as pool:
+            try:
+                for request in requests:
+                    waiting.append(pool.submit(self._ask_or_error, request))
+                    if len(waiting) >= 2 * self.concurrency:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def cached(self, requests: Sequence[Request[Any]]) -> list[bool]:
+        """Which of `requests` are paid for already; asks the model nothing."""
+        keys = [self._cache_key(request) for request in requests]
+        found = self._cache.get_many(keys) if self._cache else {}
+        return [key in found for key in keys]
+
+    def embed(self, model: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of `texts` by the endpoint's embedding `model`: shape (n, dims), unit length, (0, 0) for no texts.
+
+        Not cached here: the embedder does that.
+
+        Raises:
+            ModelError: as `complete`, or vectors that cannot be used.
+
+        """
+        batches = [texts[start : start + EMBED_BATCH] for start in range(0, len(texts), EMBED_BATCH)]
+        with ThreadPoolExecutor(self.concurrency, thread_name_prefix="model") as pool:
+            asked = [pool.submit(self._embed_batch, model, batch) for batch in batches]
+            try:
+                vectors = [future.result() for future in asked]
+            finally:
+                pool.shutdown(cancel_futures=True)
+        if len({part.shape[1] for part in vectors}) > 1:
+            raise ModelError(f"'{model}' at {self.host} gave vectors of different lengths; choose another model.")
+        return np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32)
+
+    def test(self) -> Support:
+        """Ask something tiny, never from the cache, and find out how typed replies can be had.
+
+        Raises:
+            ModelError: the endpoint does not answer; says why.
+
+        """
+        import openai
+
+        request = Request([{"role": "user", "content": "Greet the reader in one word."}], _Greeting)
+        for mode in MODES:
+            started = time.monotonic()
+            try:
+                response, _ = self._post(request.messages, request, mode)
+                text = _text(response, whole=False)
+                if mode != "text":
+                    _Greeting.model_validate_json(text)
+                break
+            except (ValidationError, _Malformed) as error:  # it took the response_format and did not keep to it
+                if mode == "text":
+                    raise self._error(self.model, error) from None
+            except openai.APIError as error:
+                if mode == "text" or not _format_refused(error):
+                    raise self._error(self.model, error) from None
+        self._mode = mode
+        seconds = time.monotonic() - started
+        return Support(self.model, self.host, mode, seconds, tuple(sorted(self._refused)))
+
+    def _ask_or_error(self, request: Request[Reply]) -> Completion[Reply] | ModelError:
+        try:
+            return self.ask(request)
+        except ModelError as error:
+            return error
+
+    def _cache_key(self, request: Request[Any]) -> str:
+        # The address is part of it: servers of one's own often call whatever they run by the same name.
+        asked = [
+            [dict(message) for message in request.messages],
+            request.temperature,
+            request.max_tokens,
+            request.seed,
+            _schema(request.reply) if request.reply else None,
+        ]
+        return digest("completion", self.base_url, self.model, json.dumps(asked, sort_keys=True), length=32)
+
+    def _cached(self, key: str, request: Request[Reply]) -> Completion[Reply] | None:
+        kept = self._cache.get_many([key]).get(key) if self._cache else None
+        if kept is None:
+            return None
+        text, *spent = json.loads(kept)
+        try:
+            return self._completion(text, _parse(text, request.reply), Usage(1, *spent), cached=True)
+        except _Malformed:
+            return None  # the reply type has stricter validators than it had
+
+    def _pay(self, key: str, request: Request[Reply]) -> Completion[Reply]:
+        spent = Usage()
+
+        def attempt(complaint: str) -> tuple[str, Reply | None]:
+            nonlocal spent
+            messages = list(request.messages)
+            if complaint and request.reply:
+                messages.append({"role": "user", "content": f"That was {complaint}. {_instruction(request.reply)}"})
+            response, paid = self._send(messages, request)
+            spent += paid
+            text = _text(response, whole=request.reply is not None)
+            return text, _parse(text, request.reply)
+
+        text, parsed = self._persist(self.model, attempt)
+        if self._cache:
+            kept = [text, spent.prompt_tokens, spent.completion_tokens, round(spent.seconds, 4)]
+            self._cache.put_many({key: json.dumps(kept).encode()})
+        return self._completion(text, parsed, spent, cached=False)
+
+    def _completion(self, text: str, parsed: Reply | None, spent: Usage, *, cached: bool) -> Completion[Reply]:
+        counts = (spent.prompt_tokens, spent.completion_tokens)
+        price = cost(self._prices, self.model, *counts)
+        return Completion(text, parsed, *counts, spent.seconds, cached, self.model, price)
+
+    def _persist(self, model: str, attempt: Callable[[str], Result]) -> Result:
+        """Call `attempt` until it answers; it is told what was wrong with the last answer, "" when nothing was."""
+        import openai
+
+        complaint = ""
+        trouble: Exception = ModelError("no attempt was made")
+        for number in range(self._attempts):
+            if number:
+                pause = min(LONGEST_PAUSE, self._backoff * 2 ** (number - 1))
+                time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 (spreads the retries; no secret)
+            try:
+                with self._gate.slot() as sent:
+                    result = attempt(complaint)
+                self._gate.succeeded()
+                return result
+            except _Malformed as error:
+                trouble, complaint = error, str(error)
+            except openai.APIError as error:
+                trouble = error
+                after = _retry_after(error)
+                if not _worth_retrying(error) or after > LONGEST_RETRY_AFTER:
+                    break
+                if after or getattr(error, "status_code", 0) == 429:
+                    self._gate.busy(sent, after)
+        raise self._error(model, trouble) from None
+
+    def _send(self, messages: Sequence[Message], request: Request[Any]) -> tuple[Any, Usage]:
+        """One call in the best mode the endpoint takes; a worse mode that works is remembered."""
+        import openai
+
+        modes = MODES[MODES.index(self._mode) :] if request.reply else MODES[-1:]
+        for mode in modes:
+            try:
+                answer = self._post(messages, request, mode)
+            except openai.APIError as error:
+                if mode == "text" or not _format_refused(error):
+                    raise
+            else:
+                if request.reply:
+                    self._mode = mode
+                return answer
+        raise AssertionError("the last mode answers or raises")
+
+    def _post(self, messages: Sequence[Message], request: Request[Any], mode: Mode) -> tuple[Any, Usage]:
+        """One HTTP call: the response and what it took. Parameters that the model refuses are left out from then on."""
+        import openai
+
+        started = time.monotonic()
+        try:
+            response: Any = self._openai().chat.completions.create(**self._body(messages, request, mode))
+        except openai.BadRequestError as error:
+            refusable = {"temperature", "seed", "max_tokens"} - self._refused
+            if error.code not in ("unsupported_parameter", "unsupported_value") or error.param not in refusable:
+                raise
+            self._refused.add(str(error.param))
+            return self._post(messages, request, mode)
+        except ValueError:
+            raise _Malformed("a response that is not JSON") from None
+        return response, self._account(self.model, response, started)
+
+    def _body(self, messages: Sequence[Message], request: Request[Any], mode: Mode) -> dict[str, Any]:
+        said = [{name: _encodable(text) for name, text in message.items()} for message in messages]
+        body: dict[str, Any] = {"model": self.model, "messages": said}
+        if request.reply and mode != "json_schema":
+            said[-1]["content"] += "\n\n" + _instruction(request.reply)
+        if request.reply and mode == "json_schema":
+            schema = {"name": request.reply.__name__.strip("_"), "strict": True, "schema": _schema(request.reply)}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif request.reply and mode == "json_object":
+            body["response_format"] = {"type": "json_object"}
+        limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
+        optional = {"temperature": request.temperature, "seed": request.seed, limit: request.max_tokens}
+        return body | {name: v for name, v in optional.items() if v is not None and name not in self._refused}
+
+    def _embed_batch(self, model: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        said = [_encodable(text) for text in texts]
+
+        def attempt(_: str) -> NDArray[np.float32]:
+            started = time.monotonic()
+            try:
+                response = self._openai().embeddings.create(model=model, input=said, encoding_format="float")
+                self._account(model, response, started)
+                rows = sorted(response.data, key=lambda row: row.index)
+                vectors = np.array([row.embedding for row in rows], dtype=np.float32)
+            except (ValueError, TypeError, AttributeError):
+                raise _Malformed("a response without embeddings") from None
+            lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+            if vectors.ndim != 2 or len(vectors) != len(said) or not np.all(np.isfinite(lengths) & (lengths > 0)):
+                raise _Malformed(f"vectors of shape {vectors.shape} for {len(said)} texts, or not finite")
+            return np.asarray(vectors / lengths, dtype=np.float32)
+
+        return self._persist(model, attempt)
+
+    def _openai(self) -> openai.OpenAI:
+        import openai
+
+        with self._lock:
+            if self._client is None:
+                # A server without a key gets a stand-in, never the key that happens to be in the environment.
+                key = self._key.get_secret_value() if self._key else "none"
+                self._client = openai.OpenAI(base_url=self.base_url, api_key=key, timeout=self._timeout, max_retries=0)
+            return self._client
+
+    def _account(self, model: str, response: Any, started: float) -> Usage:
+        used = getattr(response, "usage", None)
+        counts = (getattr(used, "prompt_tokens", 0) or 0, getattr(used, "completion_tokens", 0) or 0)
+        price = cost(self._prices, model, *counts) or 0.0
+        paid = Usage(1, *counts, time.monotonic() - started, price)
+        with self._lock:
+            self.usage += paid
+        return paid
+
+    def _error(self, model: str, trouble: Exception) -> ModelError:
+        """Tell what went wrong where, and the next step; the server's own words only with the key taken out."""
+        where = f"Model '{model}' at {self.host}"
+        if isinstance(trouble, _Malformed):
+            step = "Try again, or choose a model that follows instructions better."
+            return ModelError(f"{where} gave {trouble}. {step}")
+        status = getattr(trouble, "status_code", None)
+        if status is None:
+            slow = type(trouble).__name__ == "APITimeoutError"
+            what = f"did not answer within {self._timeout:g} s" if slow else "cannot be reached"
+            step = "Check OPENAI_BASE_URL and that the server runs" + (
+                ", or raise RAGVIZ_MODEL_TIMEOUT." if slow else "."
+            )
+            return ModelError(f"{where} {what}. {step}", outage=True)
+        said = "" if status in (401, 403) else f" ({self._scrubbed(str(getattr(trouble, 'message', '')))})"
+        step = NEXT_STEP.get(status, "Try again later." if status >= 500 else "Shorten or change what is asked.")
+        outage = status in NEXT_STEP or status in (408, 502, 503, 504)
+        return ModelError(f"{where} answered HTTP {status}{said}. {step}", outage=outage)
+
+    def _scrubbed(self, text: str) -> str:
+        if self._key and self._key.get_secret_value():
+            text = text.replace(self._key.get_secret_value(), "••••")
+        return " ".join(text.split())[:300]
+
+
+class _Greeting(BaseModel):
+    greeting: str
+
+
+def cost(prices: Prices, model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
+    """Dollars for that many tokens; None when neither `model` nor a name it begins with has a price.
+
+    >>> cost({"gpt": (1.0, 2.0), "gpt-mini": (0.5, 1.0)}, "gpt-mini-2024", 2_000_000, 1_000_000)
+    2.0
+    """
+    names = [name for name in prices if model.startswith(name)]
+    if not names:
+        return None
+    asked, answered = prices[max(names, key=len)]
+    return (prompt_tokens * asked + completion_tokens * answered) / 1e6
+
+
+def _schema(reply: type[BaseModel]) -> dict[str, Any]:
+    """JSON schema of a reply type, as strict structured output wants it: nothing optional, nothing additional."""
+    schema: dict[str, Any] = _strict(reply.model_json_schema())
+    return schema
+
+
+def _strict(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_strict(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {name: _strict(value) for name, value in schema.items() if name not in ("title", "default", "properties")}
+    if "properties" in schema:
+        kept["properties"] = {name: _strict(value) for name, value in schema["properties"].items()}
+        kept |= {"required": list(schema["properties"]), "additionalProperties": False}
+    return kept
+
+
+def _instruction(reply: type[BaseModel]) -> str:
+    schema = json.dumps(_schema(reply), ensure_ascii=False)
+    return f"Reply with nothing but a JSON object that fits this JSON schema:\n{schema}"
+
+
+def _text(response: Any, *, whole: bool) -> str:
+    """The text of a response's first choice; with `whole`, not one that was cut off.
+
+    Raises:
+        _Malformed: there is no such text.
+
+    """
+    try:
+        choice = response.choices[0]
+        text, finish = choice.message.content, choice.finish_reason
+    except (AttributeError, IndexError, TypeError):
+        raise _Malformed("a response without choices") from None
+    if whole and finish == "length":
+        raise _Malformed("an answer cut off at the model's token limit")
+    if not isinstance(text, str) or not text.strip():
+        raise _Malformed("an empty reply")
+    return text
+
+
+def _parse(text: str, reply: type[Reply] | None) -> Reply | None:
+    """Read `text` as a `reply`, repairing what is nearly JSON; a reasoning model's thoughts are passed over."""
+    import json_repair
+
+    if reply is None:
+        return None
+    body = re.sub(r"\A\s*<think>.*?</think>", "", text, flags=re.DOTALL)
+    try:
+        return reply.model_validate_json(body)
+    except ValidationError:
+        pass
+    try:
+        return reply.model_validate(json_repair.loads(body))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the whole"
+        raise _Malformed(f"a reply that is not the JSON asked for ({place}: {first['msg']})") from None
+
+
+def _encodable(text: str) -> str:
+    """`text` without the lone surrogates that no request can carry."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _worth_retrying(error: openai.APIError) -> bool:
+    status = getattr(error, "status_code", None)
+    if error.code == "insufficient_quota":
+        return False
+    return status is None or status in RETRIED or status >= 500
+
+
+def _format_refused(error: openai.APIError) -> bool:
+    """True when the endpoint may have refused the response_format: servers word it in too many ways to read it."""
+    return getattr(error, "status_code", None) in (400, 422, 501)
+
+
+def _retry_after(error: openai.APIError) -> float:
+    """Seconds the server asks to wait, 0 when it does not say."""
+    response = getattr(error, "response", None)
+    value = response.headers.get("retry-after", "") if response is not None else ""
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except ValueError:
+        return 0.0

@@ -1,0 +1,207 @@
+"""Text that others wrote, made safe to show: escaped for markdown, or as HTML with its evidence highlighted.
+
+Nothing a document, a question or a file name says may become markup. Offsets are characters of the text, end exclusive.
+"""
+
+from __future__ import annotations
+
+import html
+import itertools
+import re
+from collections.abc import Sequence
+
+Range = tuple[int, int]
+
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+_SHORTCODE = re.compile(r":(?=[\w+-]+:)")
+
+STYLE = """<style>
+.rv-text { white-space: pre-wrap; overflow-wrap: anywhere; max-width: 90ch; line-height: 1.55; font-size: .95rem;
+  unicode-bidi: isolate; }
+.rv-text mark { color: inherit; padding: .08em 0; border-radius: 2px; background: none; }
+.rv-text mark.gold, .rv-legend .gold { background: rgba(230, 159, 0, .36); }
+.rv-text mark.hit, .rv-legend .hit { border-bottom: 2px solid #0072B2; background: rgba(0, 114, 178, .14); }
+.rv-text mark.gold.hit { background: rgba(230, 159, 0, .36); }
+.rv-text details { display: inline; }
+.rv-text summary { display: inline; cursor: pointer; list-style: none; opacity: .65; border-bottom: 1px dotted;
+  white-space: nowrap; margin: 0 .35em; }
+.rv-text details[open] > summary { display: none; }
+.rv-text .cut { border-radius: 2px; }
+.rv-text .cut.even { background: rgba(0, 114, 178, .10); }
+.rv-text .cut.odd { background: rgba(120, 130, 145, .15); }
+.rv-text .cut.shared { background: repeating-linear-gradient(135deg, rgba(213, 94, 0, .34) 0 4px,
+  rgba(213, 94, 0, .14) 4px 8px); }
+.rv-text .page { display: block; opacity: .7; font-size: .8rem; margin: .9em 0 .3em; border-top: 1px solid
+  rgba(128, 136, 148, .45); padding-top: .25em; }
+.rv-legend { font-size: .8rem; opacity: .9; display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 0 0 .35rem; }
+.rv-legend i { font-style: normal; padding: 0 .3em; border-radius: 2px; }
+.rv-legend .even { background: rgba(0, 114, 178, .16); } .rv-legend .odd { background: rgba(120, 130, 145, .22); }
+.rv-legend .shared { background: repeating-linear-gradient(135deg, rgba(213, 94, 0, .34) 0 4px,
+  rgba(213, 94, 0, .14) 4px 8px); }
+</style>"""
+"""What the classes below look like, on light and on dark."""
+
+
+def visible(text: str) -> str:
+    """Same length, with control characters, lone surrogates and direction overrides shown as �.
+
+    >>> visible("a" + chr(0) + "b" + chr(0xD800))
+    'a�b�'
+    """
+    return _UNSEEN.sub("\ufffd", text)
+
+
+def plain(text: str) -> str:
+    r"""Escape one line of text for Streamlit's markdown: it reads exactly as written.
+
+    A zero-width space parts what would still be taken for an emoji's name.
+
+    >>> print(plain("*a* [b](c) $x$ <i>"))
+    \*a\* \[b\]\(c\) \$x\$ \<i\>
+    """
+    parted = _SHORTCODE.sub(":\u200b", " ".join(visible(text).split()))
+    return _PUNCTUATION.sub(r"\\\1", parted)
+
+
+def shortened(text: str, most: int = 80) -> str:
+    """One line of at most `most` characters, cut at a word where there is one, with an ellipsis.
+
+    >>> shortened("one two  three", 9)
+    'one two…'
+    """
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    cut = line[: most - 1]
+    return (cut[: cut.rfind(" ")] if cut.rfind(" ") > most // 2 else cut).rstrip() + "…"
+
+
+def highlighted(
+    text: str, gold: Sequence[Range] = (), hits: Sequence[Range] = (), *, fold: int | None = 280, language: str = ""
+) -> str:
+    """Return `text` as HTML with `gold` and `hits` marked, both where they overlap; parts outside are cut off.
+
+    With `fold`, what lies further than that many characters from any mark is folded away behind its length, to be
+    opened with a click; a text without marks keeps its beginning.
+
+    >>> highlighted("a <b> c", gold=[(2, 5)])
+    '<div class="rv-text" dir="auto">a <mark class="gold">&lt;b&gt;</mark> c</div>'
+    """
+    marks = [(start, end, "gold") for start, end in _within(gold, len(text))]
+    marks += [(start, end, "hit") for start, end in _within(hits, len(text))]
+    pieces = [
+        (start, end, f'<mark class="{" ".join(sorted(classes))}">' if classes else "", "</mark>" if classes else "")
+        for start, end, classes in _pieces(marks, len(text))
+    ]
+    shown = [(0, len(text))] if fold is None else _shown([(s, e) for s, e, _ in marks], text, fold)
+    lang = f' lang="{html.escape(language)}"' if language else ""
+    return f'<div class="rv-text" dir="auto"{lang}>{_folded(visible(text), pieces, shown)}</div>'
+
+
+def cuts(text: str, chunks: Sequence[Range], pages: Sequence[tuple[int, int]] = (), *, language: str = "") -> str:
+    """Return `text` as HTML with its chunks in alternating tints and what two of them share hatched.
+
+    `pages` are (number, start): each is announced on a line of its own.
+
+    >>> cuts("abcd", [(0, 3), (2, 4)])[32:]
+    '<span class="cut even">ab</span><span class="cut shared">c</span><span class="cut odd">d</span></div>'
+    """
+    order = sorted(range(len(chunks)), key=lambda place: chunks[place])
+    marks = [(*chunks[place], "odd" if turn % 2 else "even") for turn, place in enumerate(order)]
+    stops = {start: number for number, start in pages}
+    parts = []
+    for start, end, classes, covered in _counted(marks, sorted(stops), len(text)):
+        if start in stops:
+            parts.append(f'<span class="page">page {stops[start]}</span>')
+        kind = "shared" if covered > 1 else next(iter(classes), "")
+        piece = html.escape(visible(text[start:end]))
+        parts.append(f'<span class="cut {kind}">{piece}</span>' if kind else piece)
+    lang = f' lang="{html.escape(language)}"' if language else ""
+    return f'<div class="rv-text" dir="auto"{lang}>{"".join(parts)}</div>'
+
+
+def legend(entries: Sequence[tuple[str, str]]) -> str:
+    """Small legend: (class, words) pairs of the marks above."""
+    return (
+        '<div class="rv-legend">'
+        + "".join(
+            f'<span><i class="{html.escape(name)}">abc</i> {html.escape(words)}</span>' for name, words in entries
+        )
+        + "</div>"
+    )
+
+
+def _within(ranges: Sequence[Range], length: int) -> list[Range]:
+    inside = ((max(0, start), min(length, end)) for start, end in ranges)
+    return [(start, end) for start, end in inside if start < end]
+
+
+def _pieces(marks: Sequence[tuple[int, int, str]], length: int) -> list[tuple[int, int, set[str]]]:
+    """Cut 0 … length wherever a mark begins or ends; each piece with the classes that cover it."""
+    return [(start, end, classes) for start, end, classes, _ in _counted(marks, [], length)]
+
+
+def _counted(
+    marks: Sequence[tuple[int, int, str]], stops: Sequence[int], length: int
+) -> list[tuple[int, int, set[str], int]]:
+    """Pieces with their classes and by how many marks they are covered; one sweep over the edges."""
+    begins: dict[int, list[str]] = {}
+    ends: dict[int, list[str]] = {}
+    for start, end, name in marks:
+        begins.setdefault(start, []).append(name)
+        ends.setdefault(end, []).append(name)
+    edges = sorted({0, length, *begins, *ends, *(stop for stop in stops if 0 <= stop < length)})
+    active: dict[str, int] = {}
+    pieces = []
+    for start, end in itertools.pairwise(edges):
+        for name in ends.get(start, []):
+            active[name] -= 1
+        for name in begins.get(start, []):
+            active[name] = active.get(name, 0) + 1
+        pieces.append((start, end, {name for name, n in active.items() if n}, sum(active.values())))
+    return pieces
+
+
+def _shown(marked: Sequence[Range], text: str, fold: int) -> list[Range]:
+    """What stays unfolded: the marks and `fold` characters around them; folds shorter than `fold` are not worth it."""
+    around = [(start - fold, end + fold) for start, end in sorted(marked)] or [(0, 2 * fold)]
+    shown: list[Range] = []
+    for start, end in ((_to_space(text, max(0, s), -1), _to_space(text, min(len(text), e), 1)) for s, e in around):
+        if shown and start - shown[-1][1] <= fold:
+            shown[-1] = (shown[-1][0], max(end, shown[-1][1]))
+        else:
+            shown.append((start, end))
+    first, last = shown[0], shown[-1]
+    if first[0] <= fold:
+        shown[0] = (0, first[1])
+    if len(text) - last[1] <= fold:
+        shown[-1] = (shown[-1][0], len(text))
+    return shown
+
+
+def _to_space(text: str, place: int, step: int) -> int:
+    """Nearest white space outward, at most 40 characters away, so that no word is cut."""
+    for offset in range(0, 40 * step, step):
+        at = place + offset
+        if at <= 0 or at >= len(text):
+            return min(max(at, 0), len(text))
+        if text[at].isspace():
+            return at
+    return place
+
+
+def _folded(text: str, pieces: Sequence[tuple[int, int, str, str]], shown: Sequence[Range]) -> str:
+    """The pieces in order; those outside `shown` (never marked) inside a fold that tells its length."""
+    parts = []
+    for start, end, opening, closing in pieces:
+        at = start
+        for low, high in [*shown, (len(text), len(text))]:
+            if at < min(low, end):
+                hidden = html.escape(text[at : min(low, end)])
+                parts.append(f"<details><summary>… {min(low, end) - at:,} characters …</summary>{hidden}</details>")
+                at = min(low, end)
+            if at < min(high, end):
+                parts.append(f"{opening}{html.escape(text[at : min(high, end)])}{closing}")
+                at = min(high, end)
+    return "".join(parts)

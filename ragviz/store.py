@@ -1,0 +1,754 @@
+"""What ragviz remembers: SQLAlchemy Core tables and numbered migrations, on SQLite or PostgreSQL. The only SQL.
+
+Names of corpora, indexes, question sets and runs are unique. Times are seconds since 1970. Nothing secret is kept here.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal, TypeVar, cast
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+from sqlalchemy.engine import Connection, Engine, Row
+
+from ragviz.errors import NotFoundError, ServiceError, UsageError
+from ragviz.records import (
+    Corpus,
+    Document,
+    DocumentInfo,
+    Evidence,
+    IndexConfig,
+    IndexInfo,
+    Job,
+    Page,
+    Question,
+    QuestionSet,
+    Ranking,
+    Retrieved,
+    Run,
+    RunConfig,
+    Span,
+    digest,
+)
+
+Cuts = NDArray[np.int32]
+"""The chunks of one document: shape (n, 3), columns start, end, tokens, in document order."""
+
+Kind = Literal["corpus", "index", "questions", "run"]
+
+_meta = sa.MetaData()
+_id = sa.String(64)
+
+_version = sa.Table("schema_version", _meta, sa.Column("version", sa.Integer, primary_key=True))
+_corpora = sa.Table(
+    "corpora",
+    _meta,
+    sa.Column("id", _id, primary_key=True),
+    sa.Column("name", sa.Text, unique=True, nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+)
+_documents = sa.Table(
+    "documents",
+    _meta,
+    sa.Column("corpus_id", _id, primary_key=True),
+    sa.Column("id", _id, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("characters", sa.Integer, nullable=False),
+    sa.Column("language", sa.String(16), nullable=False),
+    sa.Column("media_type", sa.Text, nullable=False),
+    sa.Column("content_hash", sa.String(64), nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("pages", sa.Text, nullable=False),
+    sa.Column("page_count", sa.Integer, nullable=False),
+    sa.Column("warnings", sa.Text, nullable=False),
+    sa.Column("error", sa.Text, nullable=False),
+    sa.Column("added", sa.Float, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+)
+_indexes = sa.Table(
+    "indexes",
+    _meta,
+    sa.Column("id", _id, primary_key=True),
+    sa.Column("corpus_id", _id, nullable=False, index=True),
+    sa.Column("name", sa.Text, unique=True, nullable=False),
+    sa.Column("config", sa.Text, nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("build", _id, nullable=False),
+    sa.Column("documents", sa.Text, nullable=False),
+    sa.Column("chunks", sa.Integer, nullable=False),
+    sa.Column("tokens", sa.BigInteger, nullable=False),
+    sa.Column("dims", sa.Integer, nullable=False),
+    sa.Column("embedder_identity", sa.Text, nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("built", sa.Float),
+)
+_cuts = sa.Table(
+    "cuts",
+    _meta,
+    sa.Column("build", _id, primary_key=True),
+    sa.Column("document_id", _id, primary_key=True),
+    sa.Column("spans", sa.LargeBinary, nullable=False),
+)
+_question_sets = sa.Table(
+    "question_sets",
+    _meta,
+    sa.Column("id", _id, primary_key=True),
+    sa.Column("corpus_id", _id, nullable=False, index=True),
+    sa.Column("name", sa.Text, unique=True, nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+)
+_questions = sa.Table(
+    "questions",
+    _meta,
+    sa.Column("set_id", _id, primary_key=True),
+    sa.Column("id", _id, primary_key=True),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+)
+_runs = sa.Table(
+    "runs",
+    _meta,
+    sa.Column("id", _id, primary_key=True),
+    sa.Column("corpus_id", _id, nullable=False, index=True),
+    sa.Column("name", sa.Text, unique=True, nullable=False),
+    sa.Column("config", sa.Text, nullable=False),
+    sa.Column("fingerprint", sa.String(64), nullable=False),
+    sa.Column("provenance", sa.Text, nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("finished", sa.Float),
+)
+_results = sa.Table(
+    "results",
+    _meta,
+    sa.Column("run_id", _id, primary_key=True),
+    sa.Column("question_id", _id, primary_key=True),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("question", sa.Text, nullable=False),
+    sa.Column("ranking", sa.Text, nullable=False),
+    sa.Column("gold", sa.Text, nullable=False),
+)
+_jobs = sa.Table(
+    "jobs",
+    _meta,
+    sa.Column("id", _id, primary_key=True),
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("corpus_id", _id, nullable=False),
+    sa.Column("arguments", sa.Text, nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("done", sa.Integer, nullable=False),
+    sa.Column("total", sa.Integer),
+    sa.Column("unit", sa.Text, nullable=False),
+    sa.Column("message", sa.Text, nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("started", sa.Float),
+    sa.Column("heartbeat", sa.Float),
+    sa.Column("finished", sa.Float),
+    sa.Column("host", sa.Text, nullable=False),
+    sa.Column("pid", sa.Integer),
+    sa.Column("pid_started", sa.Float),
+    sa.Column("cancel", sa.Boolean, nullable=False),
+    sa.Column("result", sa.Text, nullable=False),
+    sa.Column("error", sa.Text, nullable=False),
+)
+_cache = sa.Table(
+    "cache",
+    _meta,
+    sa.Column("kind", sa.String(32), primary_key=True),
+    sa.Column("key", sa.String(64), primary_key=True),
+    sa.Column("value", sa.LargeBinary, nullable=False),
+)
+
+MIGRATIONS: list[Callable[[Connection], None]] = [
+    lambda connection: _meta.create_all(connection),
+]
+"""Each brings the schema from version i to i + 1; a released one is never edited."""
+
+_BATCH = 500  # keys in one IN (…): well below SQLite's limit of variables
+T = TypeVar("T")
+
+
+def open_store(url: str) -> Store:
+    """Open the store at a SQLAlchemy `url` and bring its schema up to date.
+
+    Raises:
+        ServiceError: the database cannot be reached, or a newer ragviz wrote it. The password is never shown.
+
+    """
+    shown = sa.make_url(url).render_as_string(hide_password=True)
+    engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
+    if engine.dialect.name == "sqlite":
+        _prepare_sqlite(engine)
+    store = Store(engine)
+    try:
+        store.migrate()
+    except sa.exc.SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", error)).strip().split("\n")[0]
+        raise ServiceError(f"The database {shown} cannot be used: {reason}. Check RAGVIZ_DATABASE_URL.") from None
+    return store
+
+
+def sqlite_url(path: Path) -> str:
+    """Return the URL of a SQLite file; its folder is made when it is not there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return str(sa.URL.create("sqlite", database=str(path)))
+
+
+def _prepare_sqlite(engine: Engine) -> None:
+    """Many readers beside one writer, which waits for its turn instead of failing."""
+
+    @sa.event.listens_for(engine, "connect")
+    def _connect(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=30000"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @sa.event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def new_id() -> str:
+    """Return 16 random hex characters."""
+    return secrets.token_hex(8)
+
+
+def corpus_hash(documents: Iterable[DocumentInfo]) -> str:
+    """Digest of which readable documents there are, in any order."""
+    return digest(*sorted(d.id for d in documents if d.status == "ok"))
+
+
+def questions_hash(questions: Iterable[Question]) -> str:
+    """Digest of what a run is asked: texts, answers and evidence of the questions, in order."""
+    return digest(*(json.dumps([q.id, q.text, q.answer, _evidence_rows(q.evidence)]) for q in questions))
+
+
+class Store:
+    """One database. Safe to use from many threads and processes."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Wrap an engine whose schema is brought up to date by `migrate`."""
+        self._engine = engine
+
+    def migrate(self) -> None:
+        """Run the migrations that this database has not had.
+
+        Raises:
+            ServiceError: a newer version of ragviz wrote the database.
+
+        """
+        with self._write() as connection:
+            _version.create(connection, checkfirst=True)
+            version = connection.execute(sa.select(sa.func.max(_version.c.version))).scalar() or 0
+            if version > len(MIGRATIONS):
+                raise ServiceError(
+                    f"The database has schema {version}, this ragviz knows {len(MIGRATIONS)}: upgrade ragviz."
+                )
+            for number, migration in enumerate(MIGRATIONS[version:], start=version + 1):
+                migration(connection)
+                connection.execute(_version.insert().values(version=number))
+
+    @property
+    def address(self) -> str:
+        """Where the store is, without a password."""
+        return self._engine.url.render_as_string(hide_password=True)
+
+    def cache(self, kind: str) -> StoreCache:
+        """Return the cache of one `kind` ("embedding", "model")."""
+        return StoreCache(self, kind)
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        with self._engine.connect().execution_options(writes=True) as connection, connection.begin():
+            yield connection
+
+    def _rows(self, query: sa.Select[Any]) -> Sequence[Row[Any]]:
+        with self._engine.connect() as connection:
+            return connection.execute(query).all()
+
+    # Corpora
+
+    def create_corpus(self, name: str) -> Corpus:
+        """Make an empty corpus.
+
+        Raises:
+            UsageError: the name is blank or taken.
+
+        """
+        corpus = Corpus(new_id(), self._free_name("corpus", name), time.time())
+        with self._write() as connection:
+            connection.execute(_corpora.insert().values(**asdict(corpus)))
+        return corpus
+
+    def corpora(self) -> list[Corpus]:
+        """All corpora by name."""
+        return [Corpus(**row._asdict()) for row in self._rows(sa.select(_corpora).order_by(_corpora.c.name))]
+
+    def corpus(self, name: str) -> Corpus:
+        """Return the corpus with this name or id, or raise NotFoundError."""
+        return _named("corpus", name, self.corpora())
+
+    def delete_corpus(self, corpus_id: str) -> None:
+        """Delete a corpus with its documents, question sets and runs; its indexes must be gone already."""
+        for run in self.runs(corpus_id):
+            self.delete_run(run.id)
+        for questions in self.question_sets(corpus_id):
+            self.delete_question_set(questions.id)
+        with self._write() as connection:
+            connection.execute(_documents.delete().where(_documents.c.corpus_id == corpus_id))
+            connection.execute(_jobs.delete().where(_jobs.c.corpus_id == corpus_id))
+            connection.execute(_corpora.delete().where(_corpora.c.id == corpus_id))
+
+    # Documents
+
+    def add_document(self, corpus_id: str, document: Document) -> None:
+        """Put a document in; one of the same name is replaced (its text stays while an index needs it)."""
+        row = {
+            "corpus_id": corpus_id,
+            "id": document.id,
+            "name": document.name,
+            "status": "ok",
+            "characters": len(document.text),
+            "language": document.language,
+            "media_type": document.media_type,
+            "content_hash": document.content_hash,
+            "size": document.size,
+            "pages": json.dumps([[p.number, p.start, p.end] for p in document.pages]),
+            "page_count": len(document.pages),
+            "warnings": json.dumps(document.warnings, ensure_ascii=False),
+            "error": "",
+            "added": time.time(),
+            "text": document.text,
+        }
+        self._put_document(row)
+
+    def add_unreadable(self, corpus_id: str, name: str, content_hash: str, size: int, error: str) -> None:
+        """Remember a file that could not be read, and why, unless a readable one has its name already."""
+        if self.document_named(corpus_id, name) is not None:
+            return
+        empty = {"characters": 0, "language": "und", "media_type": "", "pages": "[]", "page_count": 0, "text": ""}
+        row = {"corpus_id": corpus_id, "id": digest(name, content_hash), "name": name, "status": "error"}
+        self._put_document(
+            {**empty, **row, "content_hash": content_hash, "size": size, "warnings": "[]", "error": error}
+            | {"added": time.time()}
+        )
+
+    def _put_document(self, row: dict[str, Any]) -> None:
+        """Insert `row`; another one of its name becomes "replaced", or goes when it held no text."""
+        here = _documents.c.corpus_id == row["corpus_id"]
+        same_name = sa.and_(here, _documents.c.name == row["name"])
+        with self._write() as connection:
+            connection.execute(_documents.delete().where(same_name, _documents.c.status == "error"))
+            connection.execute(_documents.delete().where(here, _documents.c.id == row["id"]))
+            connection.execute(_documents.update().where(same_name).values(status="replaced"))
+            connection.execute(_documents.insert().values(**row))
+
+    def documents(self, corpus_id: str, *, replaced: bool = False) -> list[DocumentInfo]:
+        """All files of a corpus by name, the unreadable among them; those since replaced only when asked for."""
+        query = _info_query(corpus_id).order_by(_documents.c.name)
+        if not replaced:
+            query = query.where(_documents.c.status != "replaced")
+        return [_document_info(row) for row in self._rows(query)]
+
+    def document(self, corpus_id: str, document_id: str) -> Document:
+        """Return a document with its text, or raise NotFoundError."""
+        return next(iter(self.document_texts(corpus_id, [document_id])), None) or _missing(document_id)
+
+    def document_texts(self, corpus_id: str, ids: Sequence[str]) -> Iterator[Document]:
+        """Yield the documents with these ids one at a time, in the order asked; those that are gone are left out."""
+        for document_id in ids:
+            query = sa.select(_documents).where(_documents.c.corpus_id == corpus_id, _documents.c.id == document_id)
+            for row in self._rows(query):
+                yield _document(row)
+
+    def document_named(self, corpus_id: str, name: str) -> DocumentInfo | None:
+        """Return the readable document with this name, if there is one."""
+        query = _info_query(corpus_id).where(_documents.c.name == name, _documents.c.status == "ok")
+        return next((_document_info(row) for row in self._rows(query)), None)
+
+    def delete_documents(self, corpus_id: str, ids: Sequence[str]) -> None:
+        """Delete files from a corpus, their text included."""
+        with self._write() as connection:
+            for batch in _batches(ids):
+                here = _documents.c.corpus_id == corpus_id
+                connection.execute(_documents.delete().where(here, _documents.c.id.in_(batch)))
+
+    def prune_documents(self, corpus_id: str) -> None:
+        """Drop the texts of replaced documents that no index was built from any more."""
+        needed = {d for index in self.indexes(corpus_id) for d in index.documents}
+        gone = [d.id for d in self.documents(corpus_id, replaced=True) if d.status == "replaced" and d.id not in needed]
+        self.delete_documents(corpus_id, gone)
+
+    # Indexes
+
+    def create_index(self, corpus_id: str, name: str, config: IndexConfig) -> IndexInfo:
+        """Make the row of an index that is still to be built; UsageError when the name is blank or taken."""
+        values = {"id": new_id(), "corpus_id": corpus_id, "name": self._free_name("index", name)}
+        start = {"status": "building", "build": "", "documents": "[]", "chunks": 0, "tokens": 0, "dims": 0}
+        with self._write() as connection:
+            row = values | start | {"config": _json(config), "embedder_identity": "", "created": time.time()}
+            connection.execute(_indexes.insert().values(**row))
+        return self.index(name)
+
+    def indexes(self, corpus_id: str | None = None) -> list[IndexInfo]:
+        """All indexes (of a corpus) by name."""
+        query = sa.select(_indexes).order_by(_indexes.c.name)
+        if corpus_id is not None:
+            query = query.where(_indexes.c.corpus_id == corpus_id)
+        return [_index_info(row) for row in self._rows(query)]
+
+    def index(self, name: str) -> IndexInfo:
+        """Return the index with this name or id, or raise NotFoundError."""
+        return _named("index", name, self.indexes())
+
+    def update_index(self, info: IndexInfo) -> None:
+        """Write back an index's row; the cuts of its other builds go."""
+        values = asdict(info) | {"config": _json(info.config), "documents": json.dumps(info.documents)}
+        with self._write() as connection:
+            old = connection.execute(sa.select(_indexes.c.build).where(_indexes.c.id == info.id)).scalar()
+            connection.execute(_indexes.update().where(_indexes.c.id == info.id).values(**values))
+            if old and old != info.build:
+                connection.execute(_cuts.delete().where(_cuts.c.build == old))
+
+    def delete_index(self, index_id: str) -> None:
+        """Delete an index's row and cuts; its runs stay, their rankings with them."""
+        with self._write() as connection:
+            build = connection.execute(sa.select(_indexes.c.build).where(_indexes.c.id == index_id)).scalar()
+            connection.execute(_cuts.delete().where(_cuts.c.build == (build or "")))
+            connection.execute(_indexes.delete().where(_indexes.c.id == index_id))
+
+    def put_cuts(self, build: str, cuts: Mapping[str, Cuts]) -> None:
+        """Keep where documents were cut in one build of an index."""
+        rows = [{"build": build, "document_id": d, "spans": spans.astype("<i4").tobytes()} for d, spans in cuts.items()]
+        with self._write() as connection:
+            for batch in _batches(rows):
+                connection.execute(_cuts.insert(), batch)
+
+    def drop_cuts(self, build: str) -> None:
+        """Forget a build that was given up."""
+        with self._write() as connection:
+            connection.execute(_cuts.delete().where(_cuts.c.build == build))
+
+    def cuts(self, build: str, documents: Sequence[str]) -> dict[str, Cuts]:
+        """Cuts of the documents that have any in this build."""
+        found: dict[str, Cuts] = {}
+        for batch in _batches(list(dict.fromkeys(documents))):
+            query = sa.select(_cuts.c.document_id, _cuts.c.spans)
+            for row in self._rows(query.where(_cuts.c.build == build, _cuts.c.document_id.in_(batch))):
+                found[row.document_id] = np.frombuffer(row.spans, dtype="<i4").reshape(-1, 3)
+        return found
+
+    # Questions
+
+    def create_question_set(self, corpus_id: str, name: str) -> QuestionSet:
+        """Make an empty question set; UsageError when the name is blank or taken."""
+        with self._write() as connection:
+            row = {"id": new_id(), "corpus_id": corpus_id, "name": self._free_name("questions", name)}
+            connection.execute(_question_sets.insert().values(**row, created=time.time()))
+        return self.question_set(name)
+
+    def question_sets(self, corpus_id: str | None = None) -> list[QuestionSet]:
+        """All question sets (of a corpus) by name, with their counts by status."""
+        query = sa.select(_question_sets).order_by(_question_sets.c.name)
+        if corpus_id is not None:
+            query = query.where(_question_sets.c.corpus_id == corpus_id)
+        counts = sa.select(_questions.c.set_id, _questions.c.status, sa.func.count().label("number"))
+        by_set: dict[str, dict[str, int]] = {}
+        for row in self._rows(counts.group_by(_questions.c.set_id, _questions.c.status)):
+            by_set.setdefault(row.set_id, {})[row.status] = row.number
+        return [QuestionSet(**row._asdict(), counts=by_set.get(row.id, {})) for row in self._rows(query)]
+
+    def question_set(self, name: str) -> QuestionSet:
+        """Return the question set with this name or id, or raise NotFoundError."""
+        return _named("question set", name, self.question_sets())
+
+    def delete_question_set(self, set_id: str) -> None:
+        """Delete a question set; its runs stay, the questions as they were asked with them."""
+        with self._write() as connection:
+            connection.execute(_questions.delete().where(_questions.c.set_id == set_id))
+            connection.execute(_question_sets.delete().where(_question_sets.c.id == set_id))
+
+    def put_questions(self, set_id: str, questions: Sequence[Question]) -> None:
+        """Add questions at the end of a set; one whose id is there already is replaced in its place."""
+        with self._write() as connection:
+            places: dict[str, int] = {
+                row.id: row.position
+                for row in connection.execute(
+                    sa.select(_questions.c.id, _questions.c.position).where(_questions.c.set_id == set_id)
+                )
+            }
+            fresh = max(places.values(), default=-1) + 1
+            for batch in _batches([q.id for q in questions if q.id in places]):
+                connection.execute(_questions.delete().where(_questions.c.set_id == set_id, _questions.c.id.in_(batch)))
+            rows = []
+            for question in {q.id: q for q in questions}.values():
+                position = places.get(question.id, fresh)
+                fresh += position == fresh
+                rows.append({"set_id": set_id, "position": position, **_question_row(question)})
+            for rows_batch in _batches(rows):
+                connection.execute(_questions.insert(), rows_batch)
+
+    def delete_questions(self, set_id: str, ids: Sequence[str]) -> None:
+        """Delete single questions of a set."""
+        with self._write() as connection:
+            for batch in _batches(ids):
+                connection.execute(_questions.delete().where(_questions.c.set_id == set_id, _questions.c.id.in_(batch)))
+
+    def questions(self, set_id: str) -> list[Question]:
+        """All questions of a set, in order, whatever their status."""
+        query = sa.select(_questions.c.body).where(_questions.c.set_id == set_id).order_by(_questions.c.position)
+        return [question_from_json(row.body) for row in self._rows(query)]
+
+    # Runs
+
+    def create_run(
+        self, name: str, corpus_id: str, config: RunConfig, fingerprint: str, provenance: Mapping[str, Any]
+    ) -> Run:
+        """Make the row of a run that is about to start; UsageError when the name is blank or taken."""
+        name = self._free_name("run", name)
+        run = Run(new_id(), corpus_id, name, config, fingerprint, provenance, "running", time.time(), None)
+        body = json.dumps(provenance, sort_keys=True, ensure_ascii=False)
+        with self._write() as connection:
+            connection.execute(_runs.insert().values(**asdict(run) | {"config": _json(config), "provenance": body}))
+        return run
+
+    def finish_run(self, run_id: str, status: Literal["done", "failed", "running"]) -> None:
+        """Say how a run ended ("running" takes it up again)."""
+        finished = None if status == "running" else time.time()
+        with self._write() as connection:
+            connection.execute(_runs.update().where(_runs.c.id == run_id).values(status=status, finished=finished))
+
+    def runs(self, corpus_id: str | None = None) -> list[Run]:
+        """All runs (of a corpus), the newest first."""
+        query = sa.select(_runs).order_by(_runs.c.created.desc())
+        if corpus_id is not None:
+            query = query.where(_runs.c.corpus_id == corpus_id)
+        return [_run(row) for row in self._rows(query)]
+
+    def run(self, name: str) -> Run:
+        """Return the run with this name or id, or raise NotFoundError."""
+        return _named("run", name, self.runs())
+
+    def delete_run(self, run_id: str) -> None:
+        """Delete a run with its results."""
+        with self._write() as connection:
+            connection.execute(_results.delete().where(_results.c.run_id == run_id))
+            connection.execute(_runs.delete().where(_runs.c.id == run_id))
+
+    def put_results(self, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
+        """Keep what a run found: (place in the run, the question as it was asked, its ranking)."""
+        rows = [
+            {
+                "run_id": run_id,
+                "question_id": question.id,
+                "position": position,
+                "question": question_to_json(question),
+                "ranking": json.dumps([found.ranking.ids, found.ranking.scores]),
+                "gold": json.dumps(found.gold),
+            }
+            for position, question, found in results
+        ]
+        with self._write() as connection:
+            for batch in _batches(rows):
+                connection.execute(_results.insert(), batch)
+
+    def answered(self, run_id: str) -> set[str]:
+        """Ids of the questions a run is through with."""
+        return {row.question_id for row in self._rows(sa.select(_results.c.question_id).where(_is_run(run_id)))}
+
+    def results(self, run_id: str) -> list[Retrieved]:
+        """What a run found, in the order of its questions."""
+        columns = (_results.c.question_id, _results.c.ranking, _results.c.gold)
+        rows = self._rows(sa.select(*columns).where(_is_run(run_id)).order_by(_results.c.position))
+        return [_retrieved(row) for row in rows]
+
+    def asked(self, run_id: str) -> list[Question]:
+        """Questions of a run as they were asked, in order."""
+        query = sa.select(_results.c.question).where(_is_run(run_id)).order_by(_results.c.position)
+        return [question_from_json(row.question) for row in self._rows(query)]
+
+    # Jobs
+
+    def create_job(self, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Job:
+        """Put a job down as queued."""
+        row = {
+            "id": new_id(),
+            "kind": kind,
+            "title": title,
+            "corpus_id": corpus_id,
+            "arguments": json.dumps(arguments, ensure_ascii=False),
+            "status": "queued",
+            "created": time.time(),
+        }
+        empty = {"done": 0, "unit": "", "message": "", "host": "", "cancel": False, "result": "{}", "error": ""}
+        with self._write() as connection:
+            connection.execute(_jobs.insert().values(**row | empty))
+        return self.job(str(row["id"]))
+
+    def update_job(self, job_id: str, **values: Any) -> None:
+        """Write some columns of a job's row; `result` is a dictionary."""
+        if "result" in values:
+            values["result"] = json.dumps(values["result"], ensure_ascii=False)
+        with self._write() as connection:
+            connection.execute(_jobs.update().where(_jobs.c.id == job_id).values(**values))
+
+    def claim_job(self, job_id: str, **values: Any) -> bool:
+        """Set a job running for one process, with that process' `values`; False when another one has it."""
+        with self._write() as connection:
+            free = sa.and_(_jobs.c.id == job_id, _jobs.c.status != "running")
+            done = connection.execute(_jobs.update().where(free).values(status="running", cancel=False, **values))
+        return done.rowcount == 1
+
+    def jobs(self, limit: int = 100) -> list[Job]:
+        """The newest jobs first."""
+        return [_job(row) for row in self._rows(sa.select(_jobs).order_by(_jobs.c.created.desc()).limit(limit))]
+
+    def job(self, job_id: str) -> Job:
+        """Return a job by id, or raise NotFoundError."""
+        rows = self._rows(sa.select(_jobs).where(_jobs.c.id == job_id))
+        if not rows:
+            raise NotFoundError(f"There is no job '{job_id}'. `ragviz jobs` lists them.")
+        return _job(rows[0])
+
+    def delete_job(self, job_id: str) -> None:
+        """Forget a job; what it made stays."""
+        with self._write() as connection:
+            connection.execute(_jobs.delete().where(_jobs.c.id == job_id))
+
+    def _free_name(self, kind: Kind, name: str) -> str:
+        table = {"corpus": _corpora, "index": _indexes, "questions": _question_sets, "run": _runs}[kind]
+        name = name.strip()
+        if not name or len(name) > 200 or not name.isprintable():
+            raise UsageError(f"'{name[:40]}' cannot be a name: give 1 to 200 printable characters.")
+        if self._rows(sa.select(table.c.id).where(table.c.name == name)):
+            label = "question set" if kind == "questions" else kind
+            raise UsageError(f"There is already a {label} called '{name}': choose another name, or delete it first.")
+        return name
+
+
+class StoreCache:
+    """A `records.Cache` in the store: one kind of content-addressed bytes."""
+
+    def __init__(self, store: Store, kind: str) -> None:
+        """Keep everything under `kind`."""
+        self._store, self._kind = store, kind
+
+    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return the values that are there; absent keys are left out."""
+        found: dict[str, bytes] = {}
+        for batch in _batches(keys):
+            query = sa.select(_cache.c.key, _cache.c.value).where(_cache.c.kind == self._kind, _cache.c.key.in_(batch))
+            found.update((row.key, row.value) for row in self._store._rows(query))
+        return found
+
+    def put_many(self, items: Mapping[str, bytes]) -> None:
+        """Keep `items`; a key that is there already is overwritten."""
+        with self._store._write() as connection:
+            for batch in _batches(list(items.items())):
+                keys = [key for key, _ in batch]
+                connection.execute(_cache.delete().where(_cache.c.kind == self._kind, _cache.c.key.in_(keys)))
+                rows = [{"kind": self._kind, "key": key, "value": value} for key, value in batch]
+                connection.execute(_cache.insert(), rows)
+
+
+def question_to_json(question: Question) -> str:
+    """One line of JSON; `question_from_json` reads it back."""
+    return json.dumps(asdict(question) | {"evidence": _evidence_rows(question.evidence)}, ensure_ascii=False)
+
+
+def question_from_json(body: str) -> Question:
+    """Read what `question_to_json` wrote."""
+    values = json.loads(body)
+    values["evidence"] = tuple(tuple(Span(*span) for span in group) for group in values["evidence"])
+    return Question(**values | {"source_chunks": tuple(values["source_chunks"])})
+
+
+def _evidence_rows(evidence: Evidence) -> list[list[list[Any]]]:
+    return [[[s.document_id, s.start, s.end, s.text, s.stale] for s in group] for group in evidence]
+
+
+def _question_row(question: Question) -> dict[str, str]:
+    return {"id": question.id, "status": question.status, "body": question_to_json(question)}
+
+
+def _is_run(run_id: str) -> sa.ColumnElement[bool]:
+    return _results.c.run_id == run_id
+
+
+def _json(config: IndexConfig | RunConfig) -> str:
+    return json.dumps(asdict(config), ensure_ascii=False)
+
+
+def _info_query(corpus_id: str) -> sa.Select[Any]:
+    columns = [c for c in _documents.c if c.name not in ("text", "pages")]
+    return sa.select(*columns).where(_documents.c.corpus_id == corpus_id)
+
+
+def _document(row: Row[Any]) -> Document:
+    return Document(
+        id=row.id,
+        name=row.name,
+        text=row.text,
+        pages=tuple(Page(*page) for page in json.loads(row.pages)),
+        language=row.language,
+        media_type=row.media_type,
+        content_hash=row.content_hash,
+        size=row.size,
+        warnings=tuple(json.loads(row.warnings)),
+    )
+
+
+def _document_info(row: Row[Any]) -> DocumentInfo:
+    values = row._asdict()
+    pages = values.pop("page_count")
+    return DocumentInfo(**values | {"pages": pages, "warnings": tuple(json.loads(row.warnings))})
+
+
+def _index_info(row: Row[Any]) -> IndexInfo:
+    config = IndexConfig(**json.loads(row.config))
+    return IndexInfo(**row._asdict() | {"config": config, "documents": tuple(json.loads(row.documents))})
+
+
+def _run(row: Row[Any]) -> Run:
+    config = RunConfig(**json.loads(row.config))
+    return Run(**row._asdict() | {"config": config, "provenance": json.loads(row.provenance)})
+
+
+def _retrieved(row: Row[Any]) -> Retrieved:
+    ids, scores = json.loads(row.ranking)
+    gold = tuple(tuple(group) for group in json.loads(row.gold))
+    return Retrieved(row.question_id, Ranking(tuple(ids), tuple(scores)), gold)
+
+
+def _job(row: Row[Any]) -> Job:
+    return Job(**row._asdict() | {"arguments": json.loads(row.arguments), "result": json.loads(row.result)})
+
+
+def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (items[start : start + _BATCH] for start in range(0, len(items), _BATCH))
+
+
+def _named(kind: str, name: str, there: Sequence[T]) -> T:
+    """The one of `there` with this name or, failing that, id."""
+    for attribute in ("name", "id"):
+        for item in there:
+            if getattr(item, attribute) == name:
+                return item
+    names = ", ".join(f"'{cast(Any, item).name}'" for item in there[:8]) or "none yet"
+    raise NotFoundError(f"There is no {kind} called '{name}'. There is: {names}.")
+
+
+def _missing(document_id: str) -> Document:
+    raise NotFoundError(f"Document '{document_id}' is not in this corpus any more: it was deleted or replaced.")

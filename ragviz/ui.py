@@ -1,0 +1,540 @@
+"""What the pages share, and the only room that imports streamlit: caches, address, frame, tiles, tables, jobs, errors.
+
+The address is the state. A choice that changes the picture stands in the query string; widgets are set from it and
+write to it, so that back, reload and a pasted link show the same view. What the address does not name is what was
+looked at last in this session, else the first there is.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Literal
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from ragviz import jobs, plots
+from ragviz.errors import RagvizError
+from ragviz.evaluate import Summary, summarise
+from ragviz.markup import STYLE, plain, visible
+from ragviz.records import Corpus, Estimate, Job, Run, RunConfig
+from ragviz.workspace import Workspace, open_workspace
+
+log = logging.getLogger("ragviz")
+
+NAVIGATION: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "Build": {
+        "documents": ("Documents", "description"),
+        "index": ("Index", "database"),
+        "questions": ("Questions", "quiz"),
+    },
+    "Evaluate": {
+        "run": ("Run", "play_circle"),
+        "results": ("Results", "bar_chart"),
+        "compare": ("Compare", "balance"),
+    },
+    "System": {"home": ("Home", "home"), "settings": ("Settings", "settings")},
+}
+"""Section → page → title and Material icon."""
+
+_CARRIED = {
+    "documents": ("corpus",),
+    "index": ("corpus", "index"),
+    "questions": ("corpus", "set"),
+    "run": ("corpus", "index", "set"),
+    "results": ("corpus", "run", "k"),
+    "compare": ("corpus", "runs", "k"),
+}
+_REMEMBERED = "remembered"  # session state: the last value of every parameter
+_CORPUS = "corpus"  # session state: the corpus that is looked at
+_WATCHED = "watched"  # session state: ids of the jobs that were going on at the last look
+
+MISSES_EXPLAINED = (
+    "Questions none of whose gold chunks is in the ranking, however deep one looks. No k can save them: change chunks, "
+    "embedder or retriever."
+)
+
+
+# Caches
+
+
+@st.cache_resource(show_spinner=False)
+def workspace() -> Workspace:
+    """Open what the environment configures, once for all sessions of this server."""
+    return open_workspace()
+
+
+def summary(run: Run, k: int | None = None) -> Summary:
+    """What a run measured at `k` (default: its own), computed once."""
+    config = replace(run.config, k=k or run.config.k)
+    return _summary(workspace().store.address, run.id, run.finished, config)
+
+
+@st.cache_data(show_spinner="Measuring", max_entries=64)
+def _summary(_store: str, run_id: str, _finished: float | None, config: RunConfig) -> Summary:
+    store = workspace().store
+    return summarise(store.results(run_id), store.asked(run_id), config)
+
+
+# The address
+
+
+def put(**values: str | int | None) -> None:
+    """Write parameters into the address and remember them; None takes one out."""
+    remembered = st.session_state.setdefault(_REMEMBERED, {})
+    for name, value in values.items():
+        if value is None:
+            remembered.pop(name, None)
+            if name in st.query_params:
+                del st.query_params[name]
+        else:
+            remembered[name] = str(value)
+            if st.query_params.get(name) != str(value):
+                st.query_params[name] = str(value)
+
+
+def chosen(name: str, options: Sequence[str], default: str | None = None, *, noun: str = "") -> str | None:
+    """Return the option that the address, else this session, else `default` names; None only without options.
+
+    What was chosen is written to the address. An address that names nothing there is says so, as a `noun`.
+    """
+    wanted = st.query_params.get(name)
+    remembered = st.session_state.get(_REMEMBERED, {}).get(name)
+    value = first_of((wanted, remembered, default), options)
+    if wanted is not None and wanted != value:
+        there = f"; this is “{plain(value)}”" if value is not None else ""
+        st.warning(f"There is no {noun or name} called “{plain(wanted)}” here{there}.")
+    put(**{name: value})
+    return value
+
+
+def chosen_number(name: str, low: int, high: int, default: int) -> int:
+    """Return the whole number of the address, else of this session, else `default`, kept between `low` and `high`."""
+    remembered = st.session_state.get(_REMEMBERED, {}).get(name)
+    value = number_of((st.query_params.get(name), remembered), low, high, default)
+    put(**{name: value})
+    return value
+
+
+def choose(label: str, options: Sequence[str], name: str, *, default: str | None = None, **widget: Any) -> str | None:
+    """Select box whose value is the parameter `name` of the address."""
+    value = chosen(name, options, default, noun=label.lower())
+    key = f"choice-{name}"
+    st.session_state[key] = value
+
+    def write() -> None:
+        put(**{name: st.session_state[key]})
+
+    selected: str | None = st.selectbox(label, options, key=key, on_change=write, **widget)
+    return selected
+
+
+def first_of(wanted: Sequence[str | None], options: Sequence[str]) -> str | None:
+    """Return the first of `wanted` that is an option, else the first option.
+
+    >>> first_of(("gone", None, "b"), ["a", "b"]), first_of((None,), ["a"]), first_of(("a",), [])
+    ('b', 'a', None)
+    """
+    return next((name for name in wanted if name in options), options[0] if options else None)
+
+
+def number_of(wanted: Sequence[str | None], low: int, high: int, default: int) -> int:
+    """Return the first of `wanted` that is a whole number, else `default`; kept between `low` and `high`.
+
+    >>> number_of(("x", "7"), 1, 5, 3), number_of((None,), 1, 5, 3)
+    (5, 3)
+    """
+    given = next((int(text) for text in wanted if text and text.isascii() and text.isdigit()), default)
+    return max(low, min(high, given))
+
+
+def go_to(page: str, **params: str | int | None) -> None:
+    """Leave for another page, at once."""
+    st.switch_page(f"pages/{page}.py", query_params=_query(page, params))
+
+
+def link(page: str, label: str, *, icon: str | None = None, **params: str | int | None) -> None:
+    """Draw a link to another page with these parameters; what else the page takes is what was looked at last."""
+    st.page_link(f"pages/{page}.py", label=plain(label), icon=icon, query_params=_query(page, params))
+
+
+def _query(page: str, params: Mapping[str, str | int | None]) -> dict[str, str]:
+    remembered = st.session_state.get(_REMEMBERED, {})
+    carried = {name: remembered[name] for name in _CARRIED.get(page, ()) if name in remembered}
+    given = {name: str(value) for name, value in params.items() if value is not None}
+    return {name: value for name, value in (carried | given).items() if params.get(name, value) is not None}
+
+
+# The frame
+
+
+def style() -> None:
+    """Write the style sheet of all that is not Streamlit's own."""
+    st.html(STYLE + _FRAME_STYLE)
+
+
+_FRAME_STYLE = """<style>
+section[data-testid="stSidebar"] hr { margin: .4rem 0; }
+.rv-section { font-size: .72rem; letter-spacing: .06em; text-transform: uppercase; opacity: .62; margin: .5rem 0 0; }
+.rv-crumb { opacity: .5; }
+.rv-lead { font-size: 1rem; opacity: .82; margin: -.3rem 0 .2rem; max-width: 90ch; }
+div[data-testid="stMetricDelta"] { font-variant-numeric: tabular-nums; }
+div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
+</style>"""
+
+
+def sidebar(corpora: Sequence[Corpus]) -> None:
+    """Draw corpus picker, running jobs and navigation; `current_corpus` is the one picked."""
+    with st.sidebar:
+        names = [corpus.name for corpus in corpora]
+        name = choose("Corpus", names, "corpus", default=_corpus_of_address()) if names else None
+        jobs_panel()
+        for section, pages in NAVIGATION.items():
+            st.html(f'<p class="rv-section">{section}</p>')
+            with st.container(gap=None):
+                for page, (title, icon) in pages.items():
+                    link(page, title, icon=f":material/{icon}:")
+    st.session_state[_CORPUS] = next((corpus for corpus in corpora if corpus.name == name), None)
+
+
+def current_corpus() -> Corpus | None:
+    """Return the corpus that is looked at, None when there is none at all."""
+    found: Corpus | None = st.session_state.get(_CORPUS)
+    return found
+
+
+def _corpus_of_address() -> str | None:
+    """Name of the corpus to which the run, index or question set of the address belongs."""
+    store = workspace().store
+    looked_up: dict[str, Callable[[str], Any]] = {
+        "run": store.run,
+        "index": store.index,
+        "set": store.question_set,
+        "runs": lambda names: store.run(names.split(",")[0]),
+    }
+    for param, look_up in looked_up.items():
+        if (name := st.query_params.get(param)) and "corpus" not in st.query_params:
+            try:
+                return store.corpus(look_up(name).corpus_id).name
+            except RagvizError:
+                continue
+    return None
+
+
+def header(title: str, lead: str = "", *, crumbs: Sequence[tuple[str, str, Mapping[str, str]]] = ()) -> None:
+    """Draw where one is (links: page, label, parameters), the page's subject, and its question in one line."""
+    if crumbs:
+        with st.container(horizontal=True, gap="xxsmall", vertical_alignment="center"):
+            for place, (page, label, params) in enumerate(crumbs):
+                if place:
+                    st.html('<span class="rv-crumb">›</span>', width="content")
+                link(page, label, **params)
+    st.title(title, anchor=False)
+    if lead:
+        st.html(f'<p class="rv-lead">{lead}</p>')
+
+
+def need_corpus() -> Corpus:
+    """Return the corpus that is looked at, or say that there is none, with two ways to get one, and end the page."""
+    corpus = current_corpus()
+    if corpus is None:
+        with nothing("There is no corpus yet. A corpus is a named set of documents, indexed and asked together."):
+            link("documents", "Create one and add documents")
+            link("home", "Load the sample")
+        st.stop()
+    return corpus
+
+
+@contextmanager
+def nothing(sentence: str) -> Iterator[None]:
+    """Empty state: what is missing; the body gives the buttons or links that make it."""
+    with st.container(border=True):
+        st.markdown(sentence)
+        with st.container(horizontal=True, gap="small"):
+            yield
+
+
+@contextmanager
+def errors_shown() -> Iterator[None]:
+    """Show what goes wrong in the body in place: errors on purpose as their sentence, others with a short apology."""
+    try:
+        yield
+    except RagvizError as error:
+        st.error(plain(str(error)))
+    except Exception as error:
+        log.exception("A defect in ragviz")
+        st.error(
+            f"This part could not be shown: a defect in ragviz ({type(error).__name__}). The traceback is in the "
+            "terminal that runs the app; please report it with what you did. The rest goes on working."
+        )
+
+
+@st.dialog("Are you sure?")
+def confirm(sentence: str, verb: str, action: Callable[[], None]) -> None:
+    """Ask once before something is destroyed; `sentence` says what goes with it."""
+    st.markdown(plain(sentence))
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Keep", key="confirm-keep"):
+            st.rerun()
+        if st.button(verb, type="primary", key="confirm-do"):
+            with errors_shown():
+                action()
+                st.rerun()
+
+
+# Tiles, tables and figures
+
+
+def tile(label: str, value: str, note: str = "", *, explained: str | None = None) -> None:
+    """One number with what it needs to be read: range or interval, and n."""
+    st.metric(label, value, delta=note or None, delta_color="off", delta_arrow="off", help=explained, border=True)
+
+
+def estimate_tile(label: str, estimate: Estimate, *, explained: str | None = None, better: str = "↑") -> None:
+    """A mean with its 95 % interval, its n, and which way is better."""
+    value, note = estimate_words(estimate)
+    tile(f"{label} {better}".strip(), value, note, explained=explained)
+
+
+def estimate_words(estimate: Estimate) -> tuple[str, str]:
+    """Value and note of a tile.
+
+    >>> estimate_words(Estimate(0.8333, 0.741, 0.899, 80))
+    ('0.83', '[0.74, 0.90] · n = 80')
+    >>> estimate_words(Estimate(None, None, None, 0))
+    ('–', 'no question has it')
+    """
+    if estimate.mean is None:
+        return "–", "no question has it"
+    return f"{estimate.mean:.2f}", f"[{estimate.low:.2f}, {estimate.high:.2f}] · n = {estimate.n:,}"
+
+
+def figure(drawn: go.Figure, key: str, *, on_select: Callable[[], None] | None = None) -> None:
+    """Show a figure of `plots`; with `on_select` its points can be clicked, and `st.session_state[key]` tells which."""
+    alt = (drawn.layout.meta or {}).get("alt")
+    if on_select is None:
+        st.plotly_chart(drawn, key=key, config=plots.CONFIG, alt=alt)
+    else:
+        st.plotly_chart(drawn, key=key, config=plots.CONFIG, alt=alt, on_select=on_select, selection_mode="points")
+
+
+def clicked(state: Any) -> tuple[int, ...] | None:
+    """Return the `customdata` of the point that a figure's selection holds, None when nothing is selected.
+
+    >>> clicked({"selection": {"points": [{"customdata": [21, 30]}]}})
+    (21, 30)
+    >>> clicked({"selection": {"points": [{"customdata": {"0": 3}}]}})
+    (3,)
+    """
+    points = ((state or {}).get("selection") or {}).get("points") or []
+    if not points or points[0].get("customdata") is None:
+        return None
+    data = points[0]["customdata"]
+    values = data.values() if isinstance(data, Mapping) else data if isinstance(data, Sequence) else [data]
+    return tuple(int(value) for value in values)
+
+
+def selected(state: Any, ids: Sequence[str]) -> str | None:
+    """Return the id of the row that a table's selection holds, None when there is none or it is out of the table.
+
+    >>> selected({"selection": {"rows": [1]}}, ["a", "b"]), selected({"selection": {"rows": [2]}}, ["a", "b"])
+    ('b', None)
+    """
+    rows = ((state or {}).get("selection") or {}).get("rows") or []
+    return ids[rows[0]] if rows and rows[0] < len(ids) else None
+
+
+def table(
+    rows: pd.DataFrame,
+    key: str,
+    *,
+    columns: Mapping[str, Any] | None = None,
+    on_select: Callable[[], None] | None = None,
+    height: int | Literal["auto", "content", "stretch"] = "auto",
+    alt: str | None = None,
+) -> None:
+    """Show rows without an index; with `on_select` a click on a row tells `st.session_state[key]`."""
+    shown = rows.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
+    options: dict[str, Any] = {"hide_index": True, "column_config": columns, "height": height, "alt": alt, "key": key}
+    if on_select is not None:
+        options |= {"on_select": on_select, "selection_mode": "single-row"}
+    st.dataframe(shown, **options)
+
+
+def csv_button(rows: pd.DataFrame, file_name: str, key: str, label: str = "CSV") -> None:
+    """Download exactly the rows that are shown."""
+    st.download_button(
+        label, rows.to_csv(index=False).encode("utf-8", "replace"), file_name, "text/csv", key=key, on_click="ignore"
+    )
+
+
+# Jobs
+
+
+def watch(job: Job) -> None:
+    """Look after a job that this page has just started."""
+    st.session_state.setdefault(_WATCHED, set()).add(job.id)
+    st.toast(f"Started: {plain(job.title)}")
+
+
+def active_jobs() -> list[Job]:
+    """Jobs that wait or run."""
+    return [job for job in jobs.jobs(workspace(), 50) if job.status in ("queued", "running")]
+
+
+def jobs_panel() -> None:
+    """Draw the running jobs, looked at again every second or two; when one ends, the page is drawn anew."""
+    recent = jobs.jobs(workspace(), 50)
+    going = {job.id for job in recent if job.status in ("queued", "running")}
+    for job in recent:
+        if job.id in st.session_state.get(_WATCHED, set()) - going:
+            st.toast(f"{plain(job.title)}: {ENDINGS.get(job.status, job.status)}")
+    st.session_state[_WATCHED] = going
+    st.fragment(_draw_jobs, run_every=1.5 if going else 20)()
+
+
+ENDINGS = {
+    "done": "finished",
+    "failed": "failed",
+    "cancelled": "stopped",
+    "interrupted": "interrupted",
+}
+
+
+def _draw_jobs() -> None:
+    recent = jobs.jobs(workspace(), 50)
+    going = [job for job in recent if job.status in ("queued", "running")]
+    if {job.id for job in going} != st.session_state.get(_WATCHED, set()):
+        st.rerun(scope="app")
+    dismissed = st.session_state.setdefault("dismissed", set())
+    troubled = [
+        job
+        for job in recent
+        if job.id not in dismissed
+        and (job.status == "interrupted" or (job.status == "failed" and time.time() - (job.finished or 0) < 3600))
+    ]
+    for job in going:
+        _draw_going(job)
+    for job in troubled:
+        _draw_troubled(job, dismissed)
+
+
+def _draw_going(job: Job) -> None:
+    with st.container(border=True, gap="xxsmall"):
+        st.markdown(f"**{plain(job.title)}**")
+        share, words = job_words(job, time.time(), _pace(job))
+        st.progress(share, text=words)
+        stopping = job.cancel
+        if st.button("Stopping…" if stopping else "Cancel", key=f"cancel-{job.id}", disabled=stopping, type="tertiary"):
+            jobs.cancel(workspace(), job)
+            st.rerun(scope="app")
+
+
+def _draw_troubled(job: Job, dismissed: set[str]) -> None:
+    with st.container(border=True, gap="xxsmall"):
+        st.markdown(f"**{plain(job.title)}** {ENDINGS[job.status]}")
+        st.caption(plain(job.error))
+        with st.container(horizontal=True, gap="small"):
+            if st.button("Resume", key=f"resume-{job.id}", type="tertiary"):
+                watch(jobs.start(workspace(), job))
+                st.rerun(scope="app")
+            if st.button("Dismiss", key=f"dismiss-{job.id}", type="tertiary"):
+                dismissed.add(job.id)
+                if job.status == "interrupted":
+                    jobs.cancel(workspace(), job)
+                st.rerun(scope="app")
+
+
+def _pace(job: Job) -> float | None:
+    """Units a second since this session first saw the job in its present phase; None while nothing can be told."""
+    seen = st.session_state.setdefault("paces", {})
+    now = time.time()
+    first = seen.get(job.id)
+    if first is None or first[0] != (job.unit, job.total) or job.done < first[2]:
+        seen[job.id] = first = ((job.unit, job.total), now, job.done)
+    elapsed = now - first[1]
+    return (job.done - first[2]) / elapsed if elapsed > 2 and job.done > first[2] else None
+
+
+def job_words(job: Job, now: float, pace: float | None) -> tuple[float, str]:
+    """Share done (0 to 1) and the line under a job's bar: what, how far, how fast, how long still.
+
+    `pace` is in units a second.
+    """
+    if job.status == "queued":
+        return 0.0, "Waiting to start"
+    what = f"{plain(job.message)} · " if job.message else ""
+    if job.total is None:
+        return 0.0, f"{what}{job.done:,} {job.unit}".strip() if job.unit else f"{what}starting"
+    share = min(1.0, job.done / job.total) if job.total else 1.0
+    words = [f"{what}{job.done:,} of {job.total:,} {job.unit}"]
+    if pace:
+        words.append(f"{pace:,.0f}/s" if pace >= 3 else f"{pace:.1f}/s")
+        words.append(f"{duration((job.total - job.done) / pace)} left")
+    elif job.started is not None:
+        words.append(f"{duration(now - job.started)} so far")
+    return share, " · ".join(words)
+
+
+def last_job(kind: str, corpus_id: str) -> Job | None:
+    """Return the newest job of this kind about this corpus, if there is one."""
+    return next((job for job in jobs.jobs(workspace(), 50) if job.kind == kind and job.corpus_id == corpus_id), None)
+
+
+# Words
+
+
+def duration(seconds: float) -> str:
+    """Say a length of time in the unit that fits.
+
+    >>> [duration(s) for s in (0.4, 48, 200, 5000)]
+    ['1 s', '48 s', '3 min', '1 h 23 min']
+    """
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def ago(then: float, now: float | None = None) -> str:
+    """Say how long ago a time was.
+
+    >>> [ago(0, seconds) for seconds in (5, 180, 7200, 200000)]
+    ['just now', '3 min ago', '2 h ago', '2 days ago']
+    """
+    seconds = (time.time() if now is None else now) - then
+    if seconds < 90:
+        return "just now"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min ago"
+    return f"{round(seconds / 3600)} h ago" if seconds < 129600 else f"{round(seconds / 86400)} days ago"
+
+
+def size_words(size: float) -> str:
+    """Say a number of bytes.
+
+    >>> [size_words(n) for n in (900, 2048, 3_500_000)]
+    ['900 B', '2 KB', '3.3 MB']
+    """
+    if size < 1024:
+        return f"{size:.0f} B"
+    return f"{size / 1024:.0f} KB" if size < 2**20 else f"{size / 2**20:,.1f} MB"
+
+
+def counted(count: int, noun: str) -> str:
+    """Say how many there are of something.
+
+    >>> counted(1, "index"), counted(2, "index"), counted(1200, "question")
+    ('1 index', '2 indexes', '1,200 questions')
+    """
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("x") else f"{noun}s"
+    plural = "corpora" if noun == "corpus" else plural
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
+LANGUAGES = {"en": "English", "zh": "Chinese", "de": "German", "fr": "French", "es": "Spanish", "und": "–"}

@@ -1,0 +1,127 @@
+"""What is configured, opened: the store, indexes, embedders and the model, for the pipeline, the jobs and the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from ragviz import config, embedding, llm
+from ragviz.errors import RagvizError, UsageError
+from ragviz.index import Index, elastic, open_index
+from ragviz.records import Backend, IndexInfo
+from ragviz.store import Store, open_store, sqlite_url
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of Home's checklist; `fix` is what to do when it is not `ok`, or what could be connected."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str = ""
+
+
+class Workspace:
+    """Everything that one set of settings opens; each part is opened when it is first needed."""
+
+    def __init__(self, settings: config.Settings) -> None:
+        """Open nothing yet."""
+        self.settings = settings
+
+    @cached_property
+    def store(self) -> Store:
+        """The database: RAGVIZ_DATABASE_URL, or a SQLite file in RAGVIZ_HOME."""
+        url = self.settings.database_url
+        return open_store(url.get_secret_value() if url else sqlite_url(self.settings.home / "ragviz.db"))
+
+    @property
+    def default_backend(self) -> Backend:
+        """Elasticsearch where its address is set, else local."""
+        return "elasticsearch" if self.settings.elasticsearch_url else "local"
+
+    def index(self, info: IndexInfo) -> Index:
+        """Open the index of a row, whether or not it was built already."""
+        key = self.settings.elasticsearch_api_key
+        return open_index(
+            f"{info.name}-{info.id}",
+            info.config.backend,
+            folder=self.settings.home / "indexes",
+            url=self.settings.elasticsearch_url,
+            api_key=key.get_secret_value() if key else None,
+            similarity=info.config.similarity,
+            options=dict(info.config.options),
+        )
+
+    def embedder(self, name: str) -> embedding.Embedder:
+        """Open an embedder whose vectors are cached in the store; "openai:MODEL" asks the model endpoint."""
+        remote = self.model.embed if name.startswith("openai:") else None
+        return embedding.open_embedder(name, cache=self.store.cache("embedding"), remote=remote)
+
+    @cached_property
+    def model(self) -> llm.ModelClient:
+        """The model endpoint.
+
+        Raises:
+            UsageError: none is configured.
+
+        """
+        settings = self.settings
+        if not settings.model_configured:
+            raise UsageError("No model is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own.")
+        key = settings.openai_api_key
+        return llm.ModelClient(
+            base_url=settings.openai_base_url,
+            api_key=key,
+            model=settings.model,
+            cache=self.store.cache("model"),
+            concurrency=settings.model_concurrency,
+            timeout=settings.model_timeout,
+        )
+
+    def checks(self) -> list[Check]:
+        """What works and what doesn't, without loading a model; takes at most a few seconds."""
+        return [
+            _check("Store", lambda: self.store.address, "Check RAGVIZ_HOME and RAGVIZ_DATABASE_URL."),
+            self._index_check(),
+            _check("Embedder", self._embedder_detail, "Set RAGVIZ_EMBEDDER to a model's name or folder."),
+            self._model_check(),
+        ]
+
+    def _index_check(self) -> Check:
+        url = self.settings.elasticsearch_url
+        if url is None:
+            detail = "local index, exact search"
+            return Check("Index", ok=True, detail=detail, fix="Set ELASTICSEARCH_URL to use Elasticsearch.")
+        key = self.settings.elasticsearch_api_key
+        secret = key.get_secret_value() if key else None
+        return _check("Index", lambda: elastic.health(url, secret), "Start the server, or correct ELASTICSEARCH_URL.")
+
+    def _embedder_detail(self) -> str:
+        name = self.settings.embedder
+        if name.startswith("openai:"):
+            return f"{name} at the model endpoint"
+        return f"{name}, reads {embedding.max_tokens_of(name) or 'any number of'} tokens"
+
+    def _model_check(self) -> Check:
+        settings = self.settings
+        if not settings.model_configured:
+            fix = "Set OPENAI_API_KEY or OPENAI_BASE_URL for questions by a model."
+            return Check("Model", ok=True, detail="none: extractive questions only", fix=fix)
+        where = settings.openai_base_url or "the OpenAI API"
+        return Check("Model", ok=True, detail=f"{settings.model} at {where}", fix="Test it on the settings page.")
+
+
+def _check(name: str, look: Callable[[], str], fix: str) -> Check:
+    try:
+        return Check(name, ok=True, detail=look())
+    except RagvizError as error:
+        return Check(name, ok=False, detail=str(error), fix=fix)
+
+
+def open_workspace() -> Workspace:
+    """Open what the environment configures."""
+    return Workspace(config.settings())
+
+

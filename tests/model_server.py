@@ -1,0 +1,312 @@
+"""A loopback stand-in for an OpenAI-compatible endpoint: real HTTP, answers that depend on the prompt alone.
+
+In a test::
+
+    with ModelServer(latency=0.0) as server:
+        client = ModelClient(server.url, None, "loopback")
+
+From the command line, for benchmarks and for trying the app without a model::
+
+    python tests/model_server.py --port 8099 --latency 0.2 --fail 0.1
+
+Typed replies are made from the JSON schema in the request (or in the prompt, when the endpoint is told to refuse
+`response_format`): a question about a passage where the schema asks for one, else values picked by the prompt's hash.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import re
+import threading
+import time
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+FAULTS = ("429", "500", "timeout", "malformed", "empty")
+DIMS = 64
+
+
+@dataclass
+class Counts:
+    """What the server has seen; `answered` counts whole answers only, `most_in_flight` is the peak."""
+
+    calls: int = 0
+    answered: int = 0
+    embedded: int = 0
+    prompt_characters: int = 0
+    in_flight: int = 0
+    most_in_flight: int = 0
+    faults: Counter[str] = field(default_factory=Counter)
+
+
+class ModelServer:
+    """Serves in a thread while the `with` block lasts; settings may be changed while it runs.
+
+    `latency` and `hang` (how long a time-out fault sleeps) are seconds; `fail` is the share of calls that get one of
+    `faults`; `script` holds what befalls the next calls, in order ("ok" for nothing). `refuse` holds what is answered
+    with HTTP 400: "json_schema", "json_object", "temperature", "max_tokens"; `ignore_format` takes a
+    `response_format` and answers prose. `capacity` is how many calls may be in flight before the rest get a 429.
+    """
+
+    def __init__(
+        self,
+        *,
+        port: int = 0,
+        latency: float = 0.0,
+        fail: float = 0.0,
+        faults: tuple[str, ...] = FAULTS,
+        retry_after: str = "0.05",
+        hang: float = 2.0,
+        refuse: tuple[str, ...] = (),
+        ignore_format: bool = False,
+        capacity: int | None = None,
+        key: str | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.latency, self.fail, self.faults, self.retry_after, self.hang = latency, fail, faults, retry_after, hang
+        self.refuse, self.ignore_format, self.capacity, self.key = set(refuse), ignore_format, capacity, key
+        self.script: deque[str] = deque()
+        self.bodies: list[dict[str, Any]] = []
+        self.counts = Counts()
+        self._random, self._lock = random.Random(seed), threading.Lock()
+        self._http = _HTTPServer(("127.0.0.1", port), _Handler)
+        self._http.owner = self
+        self.url = f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    def __enter__(self) -> ModelServer:
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+    def serve(self) -> None:
+        """Serve until interrupted."""
+        self._http.serve_forever()
+
+    def fault(self) -> str:
+        """What befalls the next call: "ok" or a fault."""
+        with self._lock:
+            if self.script:
+                return self.script.popleft()
+            fails = self._random.random() < self.fail
+            return self._random.choice(self.faults) if fails else "ok"
+
+    def enter(self, body: dict[str, Any]) -> bool:
+        """Count a call; False when there are too many at once."""
+        with self._lock:
+            counts = self.counts
+            self.bodies.append(body)
+            counts.calls += 1
+            counts.in_flight += 1
+            counts.most_in_flight = max(counts.most_in_flight, counts.in_flight)
+            counts.prompt_characters += sum(len(m["content"]) for m in body.get("messages", ()))
+            return self.capacity is None or counts.in_flight <= self.capacity
+
+    def leave(self, *, answered: bool, fault: str) -> None:
+        with self._lock:
+            self.counts.in_flight -= 1
+            self.counts.answered += answered
+            if fault != "ok":
+                self.counts.faults[fault] += 1
+
+
+class _HTTPServer(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+    owner: ModelServer
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _HTTPServer
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        room = self.server.owner.enter(body)
+        fault = self.server.owner.fault() if room else "429"
+        answered = False
+        try:
+            answered = self.answer(body, fault)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        finally:
+            self.server.owner.leave(answered=answered, fault=fault)
+
+    def do_GET(self) -> None:
+        self.reply(200, {"object": "list", "data": [{"id": "loopback", "object": "model"}]})
+
+    def answer(self, body: dict[str, Any], fault: str) -> bool:
+        if self.server.owner.key and self.headers["Authorization"] != f"Bearer {self.server.owner.key}":
+            return self.error(401, f"Incorrect API key provided: {self.headers['Authorization']}")
+        if fault == "429":
+            return self.error(429, "Rate limit reached", headers={"Retry-After": self.server.owner.retry_after})
+        if fault.isdigit():
+            return self.error(int(fault), f"The server says {fault} to {self.headers['Authorization']}")
+        if fault == "timeout":
+            time.sleep(self.server.owner.hang)
+            self.close_connection = True
+            return False
+        time.sleep(self.server.owner.latency)
+        if self.path.endswith("/embeddings"):
+            return self.embed(body)
+        refused = _refused(self.server.owner, body)
+        if refused:
+            code = "unsupported_parameter" if refused in body else "invalid_request"
+            return self.error(400, f"'{refused}' is not supported", param=refused, code=code)
+        text = "" if fault == "empty" else _prose(body) if self.server.owner.ignore_format else complete(body)
+        if fault == "malformed":
+            text = text[: len(text) // 2].replace('"', "")
+        return self.reply(200, _completion(body, text)) and fault == "ok"
+
+    def embed(self, body: dict[str, Any]) -> bool:
+        rows = [{"object": "embedding", "index": i, "embedding": vector(t)} for i, t in enumerate(body["input"])]
+        self.server.owner.counts.embedded += len(rows)
+        tokens = sum(len(text) for text in body["input"]) // 4
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        # Out of order on purpose: the index of each row tells which text it belongs to.
+        return self.reply(200, {"object": "list", "model": body["model"], "data": rows[::-1], "usage": usage})
+
+    def error(self, status: int, message: str, headers: dict[str, str] | None = None, **more: str) -> bool:
+        self.reply(status, {"error": {"message": message, "type": "error", **more}}, headers)
+        return False
+
+    def reply(self, status: int, body: Any, headers: dict[str, str] | None = None) -> bool:
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+        return status == 200
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def _refused(server: ModelServer, body: dict[str, Any]) -> str:
+    asked = {body.get("response_format", {}).get("type", ""), *body}
+    return next(iter(sorted(asked & server.refuse)), "")
+
+
+def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
+    prompt = sum(len(m["content"]) for m in body["messages"]) // 4 + 1
+    message = {"role": "assistant", "content": text}
+    return {
+        "id": "chatcmpl-" + _hash(text),
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": body["model"],
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {
+            "prompt_tokens": prompt,
+            "completion_tokens": len(text) // 4,
+            "total_tokens": prompt + len(text) // 4,
+        },
+    }
+
+
+def complete(body: dict[str, Any]) -> str:
+    """The answer to a chat request: JSON where a schema was given, else prose."""
+    prompt = body["messages"][-1]["content"]
+    schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
+    if schema is None:
+        told = re.search(r"JSON schema:\n(\{.*\})\s*\Z", prompt, re.DOTALL)
+        schema = json.loads(told[1]) if told else None
+    if schema is None:
+        return _prose(body)
+    if {"question", "answer", "evidence"} <= set(schema.get("properties", {})):
+        return json.dumps(_question(prompt), ensure_ascii=False)
+    return json.dumps(_value(schema, schema, prompt), ensure_ascii=False)
+
+
+def _prose(body: dict[str, Any]) -> str:
+    return f"Here is an answer to what was asked, number {_hash(body['messages'][-1]['content'])}."
+
+
+def passages(prompt: str) -> list[str]:
+    """The JSON strings that stand alone on their lines of a prompt: how ragviz hands over text from documents."""
+    return [json.loads(line) for line in prompt.splitlines() if len(line) > 2 and line[0] == line[-1] == '"']
+
+
+def _question(prompt: str) -> dict[str, Any]:
+    """A question per passage about the words that end one of its sentences, quoted word for word."""
+    facts = [_fact(passage) for passage in passages(prompt)]
+    return {
+        "question": " ".join(f"Which words complete “{before.strip()} …”?" for before, _, _ in facts),
+        "answer": "; ".join(answer for _, answer, _ in facts),
+        "evidence": [{"passage": number, "quote": quote} for number, (_, _, quote) in enumerate(facts, start=1)],
+    }
+
+
+def _fact(passage: str) -> tuple[str, str, str]:
+    sentences = [s for s in re.findall(r"[^.。!！?？\n]+", passage) if len(s.strip()) > 12] or [passage]
+    sentence = sentences[int(_hash(passage), 16) % len(sentences)].strip()
+    cut = max(sentence.rfind(" ", 0, -len(sentence) // 3), len(sentence) * 2 // 3 if " " not in sentence else 0)
+    return sentence[:cut], sentence[cut:].strip(), sentence
+
+
+def _value(schema: dict[str, Any], root: dict[str, Any], prompt: str) -> Any:
+    """A value that fits `schema`, picked by the hash of the prompt."""
+    if "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rsplit("/", 1)[1]]
+    pick = int(_hash(prompt + json.dumps(schema, sort_keys=True)), 16)
+    options = schema.get("enum") or schema.get("anyOf")
+    if options:
+        chosen = options[pick % len(options)]
+        return _value(chosen, root, prompt) if isinstance(chosen, dict) else chosen
+    kind = schema.get("type")
+    if kind == "object":
+        return {name: _value(part, root, prompt + name) for name, part in schema.get("properties", {}).items()}
+    if kind == "array":
+        return [_value(schema["items"], root, f"{prompt}{i}") for i in range(1 + pick % 3)]
+    words = re.findall(r"\w+", prompt) or ["nothing"]
+    return {"integer": pick % 5, "number": pick % 101 / 100, "boolean": pick % 2 == 0, "null": None}.get(
+        str(kind), " ".join(words[(pick + i) % len(words)] for i in range(5))
+    )
+
+
+def vector(text: str) -> list[float]:
+    """Hashed bag of words and characters, so that like texts are near; not of unit length, on purpose."""
+    values = [0.0] * DIMS
+    for word in re.findall(r"[a-z0-9]+|[^\x00-\x7f]", text.lower()) or ["∅"]:
+        values[int(_hash(word), 16) % DIMS] += 1.0
+    return values
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--port", type=int, default=8099)
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds an answer takes")
+    parser.add_argument("--fail", type=float, default=0.0, help="share of the calls that fail, 0 to 1")
+    parser.add_argument("--faults", default=",".join(FAULTS), help="which failures there are")
+    parser.add_argument("--retry-after", default="1", help="what a 429 says, seconds or an HTTP date")
+    parser.add_argument("--hang", type=float, default=120.0, help="seconds a time-out lasts")
+    parser.add_argument("--refuse", default="", help="json_schema, json_object, temperature, max_tokens")
+    parser.add_argument("--capacity", type=int, help="calls in flight before the rest get a 429")
+    parser.add_argument("--key", help="the only key that is taken")
+    asked = vars(parser.parse_args())
+    asked["faults"] = tuple(filter(None, asked["faults"].split(",")))
+    asked["refuse"] = tuple(filter(None, asked["refuse"].split(",")))
+    server = ModelServer(**asked)
+    print(f"OPENAI_BASE_URL={server.url}", flush=True)
+    try:
+        server.serve()
+    except KeyboardInterrupt:
+        print(server.counts, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Files into corpora: recognised, replaced after a yes, refused with a line, and evidence that follows its words."""
+
+from pathlib import Path
+
+import pytest
+
+from ragviz import corpora
+from ragviz.config import Settings
+from ragviz.errors import InputError
+from ragviz.records import Question, Span
+from ragviz.workspace import Workspace
+
+
+@pytest.fixture
+def workspace(tmp_path) -> Workspace:
+    return Workspace(Settings(_env_file=None, home=tmp_path / "home"))
+
+
+@pytest.fixture
+def corpus(workspace):
+    return workspace.store.create_corpus("notes")
+
+
+def test_same_bytes_are_recognised_and_other_bytes_wait_for_a_yes(workspace, corpus):
+    first = corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced in May.")
+    again = corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced in May.")
+    other = corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced in June.")
+    assert [first.status, again.status, other.status] == ["added", "same", "exists"]
+    assert workspace.store.documents(corpus.id)[0].characters == len("The pump was replaced in May.")
+    yes = corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced in June.", replace=True)
+    assert yes.status == "replaced"
+    [info] = workspace.store.documents(corpus.id)
+    assert workspace.store.document(corpus.id, info.id).text.endswith("June.")
+
+
+def test_evidence_moves_with_its_words_or_turns_stale(workspace, corpus):
+    text = "The pump was replaced in May. The valve leaks. The pump was replaced in May."
+    corpora.add_file(workspace, corpus, "a.txt", text.encode())
+    [info] = workspace.store.documents(corpus.id)
+    leak, pump = "The valve leaks.", "The pump was replaced in May."
+    at, second = text.index(leak), text.rindex(pump)
+    spans = [Span(info.id, at, at + len(leak), leak), Span(info.id, second, second + len(pump), pump)]
+    store = workspace.store
+    asked = store.create_question_set(corpus.id, "set")
+    store.put_questions(asked.id, [Question(f"q{n}", "?", "!", ((span,),), "hand") for n, span in enumerate(spans)])
+
+    new_text = "A note. " + text.replace(leak, "")
+    corpora.add_file(workspace, corpus, "a.txt", new_text.encode(), replace=True)
+    [info] = store.documents(corpus.id)
+    lost, moved = (question.evidence[0][0] for question in store.questions(asked.id))
+    assert lost.stale
+    assert (moved.document_id, moved.stale) == (info.id, False)
+    assert moved.start == new_text.rindex(pump), "of two places, the one nearest to where it was"
+    assert new_text[moved.start : moved.end] == pump
+
+    corpora.delete_documents(workspace, corpus, [info.id])
+    assert all(question.evidence[0][0].stale for question in store.questions(asked.id))
+
+
+def test_one_bad_file_does_not_stop_the_others(workspace, corpus, tmp_path):
+    folder = tmp_path / "in"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a.md").write_text("# One\n\nGood text.", encoding="utf-8")
+    (folder / "empty.txt").write_bytes(b"")
+    (folder / "sub" / "中文.txt").write_text("水泵已更换。", encoding="gb18030")
+    (folder / ".hidden").write_text("no", encoding="utf-8")
+    seen: list[tuple[int, int | None]] = []
+    outcomes = corpora.add_files(
+        workspace, corpus, corpora.files_under([folder]), progress=lambda done, total, *_: seen.append((done, total))
+    )
+    assert {o.name: o.status for o in outcomes} == {"a.md": "added", "empty.txt": "unreadable", "sub/中文.txt": "added"}
+    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    by_name = {d.name: d for d in workspace.store.documents(corpus.id)}
+    assert by_name["empty.txt"].status == "error"
+    assert by_name["empty.txt"].error
+    assert by_name["sub/中文.txt"].language == "zh"
+
+
+def test_names_cannot_leave_their_place(workspace, corpus):
+    outcome = corpora.add_file(workspace, corpus, "../../etc/passwd.txt", b"some text here")
+    assert ".." not in outcome.name
+    assert [d.name for d in workspace.store.documents(corpus.id)] == [outcome.name]
+
+
+def test_a_file_over_the_limit_is_not_even_read(workspace, corpus, tmp_path):
+    big = tmp_path / "big.txt"
+    with big.open("wb") as handle:
+        handle.truncate(workspace.settings.max_file_mb * 2**20 + 1)
+    [outcome] = corpora.add_files(workspace, corpus, [("big.txt", big)])
+    assert outcome.status == "unreadable"
+    assert "limit of 200 MB" in outcome.message
+
+
+def test_a_missing_path_is_told(tmp_path):
+    with pytest.raises(InputError, match="no file or folder"):
+        corpora.files_under([tmp_path / "absent"])
+
+
+def test_staged_uploads_are_deleted_and_nothing_else_is(workspace, tmp_path):
+    folder, files = corpora.stage(workspace, [("../a.txt", b"abc")])
+    assert Path(files[0][1]).read_bytes() == b"abc"
+    corpora.discard_staged(workspace, folder)
+    assert not folder.exists()
+    other = tmp_path / "keep"
+    other.mkdir()
+    corpora.discard_staged(workspace, other)
+    assert other.exists()

@@ -1,0 +1,133 @@
+"""Gold chunks by hand, against a second implementation over sets of characters, and on the public spans."""
+
+import csv
+import json
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragviz.gold import gold_chunks
+from ragviz.records import Span
+
+DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "spans"
+FOUR = [("a", 0, 100), ("b", 100, 200), ("c", 200, 300), ("d", 300, 400)]
+
+
+def gold(*spans, cuts=FOUR):
+    """Gold chunks of one group of (start, end) members."""
+    group = tuple(Span("doc", start, end) for start, end in spans)
+    return gold_chunks((group,), {"doc": cuts}.__getitem__)[0]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        (100, 200, ("b",)),  # the source chunk itself
+        (120, 130, ("b",)),  # a quote inside a chunk
+        (0, 400, ("a", "b", "c", "d")),  # the whole document
+        (99, 200, ("b",)),  # one character of a is not half of it
+        (50, 150, ("a", "b")),  # exactly half of both
+        (51, 150, ("b",)),  # 49 of a's 99: under half; 50 of b's 99: over
+        (0, 1, ("a",)),
+        (400, 500, ()),  # a touch at the end
+        (450, 500, ()),
+        (200, 200, ()),  # an empty span overlaps nothing
+        (160, 340, ("c",)),  # 40 of 100 on both sides, and c inside
+        (190, 220, ("c",)),
+    ],
+)
+def test_rule(start, end, expected):
+    assert gold((start, end)) == expected
+
+
+def test_greatest_overlap_when_none_reaches_half_ties_earliest():
+    gaps = [("a", 0, 100), ("b", 130, 230)]
+    assert gold((80, 150), cuts=gaps) == ("a",)  # 20 and 20 of 70
+    assert gold((80, 151), cuts=gaps) == ("b",)  # 20 and 21 of 71
+    assert gold((100, 130), cuts=gaps) == ()  # only blanks stood there: both are touched, none overlaps
+
+
+def test_overlapping_chunks_share_a_span():
+    cuts = [("a", 0, 100), ("b", 80, 180), ("c", 160, 260)]
+    assert gold((82, 98), cuts=cuts) == ("a", "b")
+    assert gold((150, 190), cuts=cuts) == ("b", "c")
+
+
+def test_group_is_the_union_of_its_members_without_repeats():
+    assert gold((310, 320), (110, 120), (150, 160)) == ("d", "b")
+
+
+def test_groups_stay_in_order_and_apart():
+    evidence = ((Span("doc", 210, 220),), (Span("doc", 10, 20), Span("other", 0, 5)))
+    cuts = {"doc": FOUR, "other": [("x", 0, 50)]}
+    assert gold_chunks(evidence, cuts.__getitem__) == (("c",), ("a", "x"))
+
+
+def test_stale_spans_and_missing_documents_give_nothing():
+    evidence = ((Span("doc", 10, 20, "gone", stale=True),), (Span("missing", 0, 5),))
+    assert gold_chunks(evidence, lambda document: {"doc": FOUR}.get(document, [])) == ((), ())
+
+
+def test_unanswerable_has_no_groups():
+    assert gold_chunks((), {}.__getitem__) == ()
+
+
+def brute_force(span, cuts):
+    """The rule again, on sets of characters."""
+    wanted = set(range(*span))
+    shared = [(len(wanted & set(range(start, end))), min(len(wanted), end - start), name) for name, start, end in cuts]
+    reached = [name for overlap, shorter, name in shared if overlap and overlap / shorter >= 0.5]
+    best = max((overlap for overlap, _, _ in shared), default=0)
+    return reached or [name for overlap, _, name in shared if overlap == best and best][:1]
+
+
+@st.composite
+def chunkings(draw):
+    """Cuts with gaps, overlaps and equal starts or ends; neither starts nor ends decrease."""
+    starts = sorted(draw(st.lists(st.integers(0, 60), max_size=12)))
+    ends = sorted(start + draw(st.integers(1, 25)) for start in starts)
+    return [(f"c{n}", start, end) for n, (start, end) in enumerate(zip(starts, ends, strict=True))]
+
+
+@given(chunkings(), st.integers(0, 80), st.integers(0, 40))
+def test_equals_brute_force(cuts, start, length):
+    assert list(gold((start, start + length), cuts=cuts)) == brute_force((start, start + length), cuts)
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=12), st.data())
+def test_every_span_of_a_gapless_chunking_has_gold(lengths, data):
+    edges = [sum(lengths[:n]) for n in range(len(lengths) + 1)]
+    cuts = [(f"c{n}", *edge) for n, edge in enumerate(pairwise(edges))]
+    start = data.draw(st.integers(0, edges[-1] - 1))
+    end = data.draw(st.integers(start + 1, edges[-1]))
+    assert gold((start, end), cuts=cuts)
+
+
+def test_source_chunk_is_its_own_gold_and_thousands_are_fast():
+    cuts = [(f"c{n}", n * 80, n * 80 + 100) for n in range(5000)]
+    began = time.process_time()
+    for n, (name, start, end) in enumerate(cuts):
+        assert name in gold((start, end), cuts=cuts)
+        assert gold((start + 20, end - 20), cuts=cuts) == (name,), n
+    assert time.process_time() - began < 2
+
+
+def test_public_spans_have_gold_under_windows_of_any_size():
+    if not DATA.exists():
+        pytest.skip(f"no {DATA}")
+    lengths = {path.stem: len(path.read_text(encoding="utf-8")) for path in DATA.glob("*.md")}
+    for size in (100, 800, 10_000):
+        cuts = {
+            name: [(f"{name}-{n}", n, min(n + size, length)) for n in range(0, length, size)]
+            for name, length in lengths.items()
+        }
+        for row in csv.DictReader((DATA / "questions.csv").open(encoding="utf-8")):
+            spans = [(item["start_index"], item["end_index"]) for item in json.loads(row["references"])]
+            for start, end in spans:
+                found = gold_chunks(((Span(row["corpus_id"], start, end),),), cuts.__getitem__)[0]
+                assert list(found) == brute_force((start, end), cuts[row["corpus_id"]][start // size : end // size + 1])
+                assert found

@@ -1,0 +1,125 @@
+"""Jobs are real processes: they outlive their starter, are stopped, killed and resumed, and never done twice."""
+
+import os
+import signal
+import time
+
+import psutil
+import pytest
+
+from ragviz import corpora, jobs
+from ragviz.config import Settings
+from ragviz.errors import UsageError
+from ragviz.records import IndexConfig, Job
+from ragviz.workspace import Workspace
+
+
+@pytest.fixture
+def workspace(tmp_path) -> Workspace:
+    return Workspace(Settings(_env_file=None, home=tmp_path / "home"))
+
+
+def wait(workspace: Workspace, job: Job, until=("done", "failed", "cancelled", "interrupted"), seconds=120) -> Job:
+    end = time.time() + seconds
+    while time.time() < end:
+        job = next(j for j in jobs.jobs(workspace) if j.id == job.id)
+        if job.status in until:
+            return job
+        time.sleep(0.05)
+    log = jobs.log_of(workspace, job)
+    raise AssertionError(f"{job} did not get to {until}: {log.read_text() if log.exists() else 'no log'}")
+
+
+def submit_files(workspace, files) -> Job:
+    corpus = workspace.store.create_corpus("notes")
+    folder, staged = corpora.stage(workspace, files)
+    arguments = {"corpus": corpus.id, "folder": str(folder), "files": staged, "replace": False}
+    return jobs.submit(workspace, "documents", "Add files", corpus.id, arguments)
+
+
+def test_files_are_read_by_another_process(workspace):
+    job = wait(workspace, submit_files(workspace, [("a.txt", b"The pump was replaced."), ("b.txt", b"")]))
+    assert job.status == "done", job.error
+    assert [f["status"] for f in job.result["files"]] == ["added", "unreadable"]
+    assert (job.done, job.total, job.unit) == (2, 2, "files")
+    assert job.pid != os.getpid()
+    assert not list((workspace.settings.home / "uploads").iterdir())
+
+
+def test_an_error_ends_up_in_the_row_as_a_sentence(workspace):
+    corpus = workspace.store.create_corpus("empty")
+    arguments = {"corpus": corpus.id, "name": "i", "config": {"chunk_size": 200}}
+    job = wait(workspace, jobs.submit(workspace, "index", "Build i", corpus.id, arguments))
+    assert job.status == "failed"
+    assert job.error == "Corpus 'empty' has no text to index: add documents first."
+
+
+def test_a_job_that_is_being_done_is_not_done_again(workspace):
+    job = workspace.store.create_job("sample", "x", "", {})
+    me = psutil.Process()
+    place = {"pid": me.pid, "pid_started": me.create_time(), "host": jobs.socket.gethostname()}
+    assert workspace.store.claim_job(job.id, heartbeat=time.time(), **place)
+    with pytest.raises(UsageError, match="being done already"):
+        jobs.perform(workspace, job.id)
+
+
+def test_a_process_with_the_same_number_is_not_the_same_process(workspace):
+    job = workspace.store.create_job("sample", "x", "", {})
+    workspace.store.claim_job(job.id, pid=os.getpid(), pid_started=1.0, host=jobs.socket.gethostname())
+    [seen] = jobs.jobs(workspace)
+    assert seen.status == "interrupted"
+    assert "Resume it" in seen.error
+
+
+def test_a_waiting_job_is_cancelled_at_once(workspace):
+    job = workspace.store.create_job("sample", "x", "", {})
+    jobs.cancel(workspace, job)
+    assert workspace.store.job(job.id).status == "cancelled"
+
+
+def long_text(paragraphs: int) -> bytes:
+    """Paragraphs that differ, so that each has to be embedded."""
+    words = "pump valve filter tank meter gauge pipe motor panel alarm switch cable sensor relay drain".split()
+    lines = [
+        " ".join(f"{words[(n * 7 + i * i) % len(words)]} {n * i % 97}" for i in range(1, 60)) for n in range(paragraphs)
+    ]
+    return "\n\n".join(lines).encode()
+
+
+@pytest.fixture
+def building(workspace) -> Job:
+    """A build that takes long enough to be stopped in the middle."""
+    corpus = workspace.store.create_corpus("notes")
+    corpora.add_file(workspace, corpus, "long.txt", long_text(400))
+    config = {"chunk_size": 100}
+    job = jobs.submit(workspace, "index", "Build i", corpus.id, {"corpus": corpus.id, "name": "i", "config": config})
+    end = time.time() + 120
+    while not (0 < job.done < (job.total or 0) and job.unit == "chunks"):
+        assert job.status in ("queued", "running"), job
+        assert time.time() < end
+        time.sleep(0.05)
+        job = workspace.store.job(job.id)
+    return job
+
+
+@pytest.mark.model
+def test_a_killed_build_is_resumed_and_embeds_only_the_rest(workspace, building):
+    os.kill(building.pid, signal.SIGKILL)
+    killed = wait(workspace, building, until=("interrupted",))
+    assert workspace.store.index("i").status == "building"
+    done = wait(workspace, jobs.start(workspace, killed))
+    assert done.status == "done", done.error
+    assert 0 < done.result["embedded"] < done.result["chunks"]
+    info = workspace.store.index("i")
+    assert (info.status, workspace.index(info).count()) == ("ready", done.result["chunks"])
+
+
+@pytest.mark.model
+def test_a_cancelled_build_leaves_no_half_index_and_can_go_on(workspace, building):
+    jobs.cancel(workspace, building)
+    cancelled = wait(workspace, building, until=("cancelled",))
+    info = workspace.store.index("i")
+    assert (info.status, workspace.index(info).exists()) == ("failed", False)
+    done = wait(workspace, jobs.start(workspace, cancelled))
+    assert done.status == "done", done.error
+    assert workspace.store.index("i").config == IndexConfig(chunk_size=100)

@@ -1,0 +1,354 @@
+"""The model seam over real HTTP: the loopback server answers, refuses, stalls and talks nonsense."""
+
+import json
+import logging
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from email.utils import formatdate
+
+import numpy as np
+import pytest
+from model_server import ModelServer, vector
+from pydantic import BaseModel, SecretStr
+
+from ragviz.errors import ModelError
+from ragviz.llm import Completion, Gate, ModelClient, Request, cost
+
+KEY = "sk-very-secret-1234"
+
+
+class Verdict(BaseModel):
+    """A reply type with a list, an option and a nested type."""
+
+    reason: str
+    supported: bool
+    scores: list[int]
+
+
+class MemoryCache:
+    """A Cache in a dict."""
+
+    def __init__(self):
+        self.items = {}
+
+    def get_many(self, keys):
+        return {key: self.items[key] for key in keys if key in self.items}
+
+    def put_many(self, items):
+        self.items.update(items)
+
+
+@pytest.fixture
+def server():
+    with ModelServer() as running:
+        yield running
+
+
+def client_of(server, **options):
+    options = {"backoff": 0.01, "timeout": 5.0} | options
+    return ModelClient(server.url, SecretStr(KEY), "loopback", **options)
+
+
+def say(text):
+    return [{"role": "user", "content": text}]
+
+
+def test_text_and_typed_answers_carry_tokens_and_seconds(server):
+    client = client_of(server, prices={"loop": (1_000_000.0, 0.0)})
+    plain = client.complete(say("hello"))
+    typed = client.complete(say("hello"), Verdict)
+    assert plain.text.startswith("Here is an answer")
+    assert plain.parsed is None
+    assert isinstance(typed.parsed, Verdict)
+    assert json.loads(typed.text) == typed.parsed.model_dump()
+    assert (plain.prompt_tokens, plain.cost) == (2, 2.0)  # 5 characters // 4 + 1, at a dollar each
+    assert plain.seconds > 0
+    assert client.usage.calls == 2
+    assert client.usage.prompt_tokens == plain.prompt_tokens + typed.prompt_tokens
+    assert client.usage.cost == client.usage.prompt_tokens
+
+
+def test_schema_sent_is_strict(server):
+    client_of(server).complete(say("hello"), Verdict)
+    asked = server.bodies[0]["response_format"]
+    assert asked["type"] == "json_schema"
+    assert asked["json_schema"]["strict"] is True
+    schema = asked["json_schema"]["schema"]
+    assert schema["required"] == ["reason", "supported", "scores"]
+    assert schema["additionalProperties"] is False
+    assert "title" not in json.dumps(schema)
+
+
+@pytest.mark.parametrize(
+    ("refuse", "mode"),
+    [((), "json_schema"), (("json_schema",), "json_object"), (("json_schema", "json_object"), "text")],
+)
+def test_falls_back_once_and_remembers(server, refuse, mode):
+    server.refuse = set(refuse)
+    client = client_of(server)
+    first = client.complete(say("one"), Verdict)
+    tried = server.counts.calls
+    second = client.complete(say("two"), Verdict)
+    assert isinstance(first.parsed, Verdict)
+    assert isinstance(second.parsed, Verdict)
+    assert tried == len(refuse) + 1
+    assert server.counts.calls == tried + 1
+    assert client.test().mode == mode
+
+
+def test_an_endpoint_that_takes_a_format_and_ignores_it_is_found_out(server):
+    server.ignore_format = True
+    client = client_of(server, attempts=2)
+    support = client.test()
+    assert (support.mode, support.model) == ("text", "loopback")
+    assert support.host == server.url.split("/")[2]
+    with pytest.raises(ModelError, match="not the JSON asked for"):
+        client.complete(say("one"), Verdict)
+
+
+def test_parameters_the_model_refuses_are_left_out_from_then_on(server):
+    server.refuse = {"temperature", "max_tokens"}
+    client = client_of(server)
+    client.complete(say("one"), max_tokens=7)
+    assert server.bodies[-1]["max_completion_tokens"] == 7
+    assert "temperature" not in server.bodies[-1]
+    calls = server.counts.calls
+    client.complete(say("two"))
+    assert server.counts.calls == calls + 1
+    assert client.test().refused == ("max_tokens", "temperature")
+
+
+def test_cache_by_content_and_dry_run(server):
+    cache = MemoryCache()
+    request = Request(say("hello"), Verdict)
+    client = client_of(server, cache=cache)
+    assert client.cached([request]) == [False]
+    paid = client.ask(request)
+    again = client_of(server, cache=cache).ask(request)
+    assert client.cached([request, Request(say("other"), Verdict)]) == [True, False]
+    assert (paid.cached, again.cached) == (False, True)
+    assert again.parsed == paid.parsed
+    assert again.prompt_tokens == paid.prompt_tokens
+    assert server.counts.calls == 1
+    for other in (
+        Request(say("hello")),
+        Request(say("hello"), Verdict, temperature=0.5),
+        Request(say("hello"), Verdict, seed=1),
+        Request(say("hello"), Verdict, max_tokens=9),
+        Request([{"role": "system", "content": "hello"}], Verdict),
+    ):
+        assert client.cached([other]) == [False]
+    assert ModelClient(server.url, None, "other", cache=cache).cached([request]) == [False]
+
+
+def test_equal_requests_at_the_same_time_are_paid_once(server):
+    server.latency = 0.2
+    client = client_of(server)
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: client.complete(say("hello")), range(8)))
+    assert server.counts.calls == 1
+    assert len({answer.text for answer in answers}) == 1
+    assert sum(not answer.cached for answer in answers) == 1
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "408", "409", "503", "malformed", "empty"])
+def test_what_can_be_retried_is(server, fault):
+    server.script.extend([fault, fault])
+    assert isinstance(client_of(server).complete(say("hello"), Verdict).parsed, Verdict)
+    assert server.counts.calls == 3
+
+
+def test_the_complaint_goes_with_the_next_attempt(server):
+    server.script.append("malformed")
+    answer = client_of(server).complete(say("hello"), Verdict)
+    assert [len(body["messages"]) for body in server.bodies] == [1, 2]
+    assert "JSON schema" in server.bodies[1]["messages"][-1]["content"]
+    assert answer.prompt_tokens > 2 + 2  # what was thrown away was paid for too
+
+
+def test_time_out_is_retried_then_told(server):
+    server.hang = 0.6
+    client = client_of(server, timeout=0.2, attempts=2)
+    server.script.append("timeout")
+    assert client.complete(say("hello")).text
+    server.script.extend(["timeout", "timeout"])
+    with pytest.raises(ModelError, match=r"did not answer within 0.2 s.*RAGVIZ_MODEL_TIMEOUT") as caught:
+        client.complete(say("again"))
+    assert caught.value.outage
+
+
+@pytest.mark.parametrize("header", ["0.4", lambda: formatdate(time.time() + 2, usegmt=True)])
+def test_retry_after_is_honoured_by_every_caller(server, header):
+    client = client_of(server)
+    client.complete(say("zero"))
+    server.retry_after = header if isinstance(header, str) else header()
+    server.script.append("429")
+    started = time.monotonic()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(client.complete, say("one"))
+        time.sleep(0.15)
+        pool.submit(client.complete, say("two")).result()
+        assert time.monotonic() - started > 0.35
+        assert first.result().text
+
+
+def test_a_server_that_asks_for_too_long_is_given_up(server):
+    server.retry_after = "3600"
+    server.script.append("429")
+    with pytest.raises(ModelError, match="HTTP 429") as caught:
+        client_of(server).complete(say("one"))
+    assert caught.value.outage
+    assert server.counts.calls == 1
+
+
+def test_concurrency_is_bounded_and_adapts(server):
+    server.latency, server.capacity = 0.05, 4
+    client = client_of(server, concurrency=16)
+    answers = list(client.complete_many(Request(say(f"question {i}")) for i in range(60)))
+    assert all(isinstance(answer, Completion) for answer in answers)
+    assert server.counts.most_in_flight <= 16
+    assert client._gate.limit < 16
+    refused = server.counts.faults["429"]
+    server.counts.faults.clear()
+    list(client.complete_many(Request(say(f"later {i}")) for i in range(60)))
+    assert server.counts.faults["429"] < refused
+
+
+def test_gate_halves_once_per_burst_and_grows_back():
+    gate = Gate(8)
+    with gate.slot() as one, gate.slot() as two:
+        pass
+    gate.busy(one, 0)
+    gate.busy(two, 0)
+    assert gate.limit == 4
+    for _ in range(5):
+        gate.succeeded()
+    assert 5 <= gate.limit < 5.5
+    for _ in range(100):
+        gate.succeeded()
+    assert gate.limit == 8
+
+
+def test_many_keeps_order_and_returns_errors(server):
+    client = client_of(server, attempts=1, concurrency=1)
+    server.script.extend(["ok", "500", "ok"])
+    answers = list(client.complete_many(Request(say(f"{i}")) for i in range(3)))
+    assert [type(answer) for answer in answers] == [Completion, ModelError, Completion]
+    alone = [client.complete(say(f"{i}")).text for i in (0, 2)]
+    assert [answers[0].text, answers[2].text] == alone
+
+
+def test_closing_the_iterator_asks_no_more(server):
+    server.latency = 0.05
+    answers = client_of(server, concurrency=2).complete_many(Request(say(f"{i}")) for i in range(100))
+    next(answers)
+    answers.close()
+    calls = server.counts.calls
+    time.sleep(0.2)
+    assert server.counts.calls == calls < 10
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_nothing_is_lost_when_calls_fail(share):
+    with ModelServer(fail=share, retry_after="0", hang=0.6, seed=7) as server:
+        client = client_of(server, timeout=0.3, concurrency=16, attempts=12)
+        answers = list(client.complete_many(Request(say(f"item {i}"), Verdict) for i in range(100)))
+    assert all(isinstance(answer, Completion) for answer in answers)
+    assert sum(server.counts.faults.values()) > 5
+
+
+def test_endpoint_down_names_host_model_and_step():
+    client = ModelClient("http://127.0.0.1:9/v1", None, "tiny", attempts=2, backoff=0.01)
+    with pytest.raises(ModelError, match=r"'tiny' at 127.0.0.1:9 cannot be reached. Check OPENAI_BASE_URL") as caught:
+        client.complete(say("hello"))
+    assert caught.value.outage
+    with pytest.raises(ModelError, match="cannot be reached"):
+        client.test()
+
+
+@pytest.mark.parametrize(("status", "calls", "outage"), [("400", 1, False), ("404", 1, True), ("500", 3, False)])
+def test_statuses_tell_whether_to_ask_on(server, status, calls, outage):
+    server.script.extend([status] * 5)
+    with pytest.raises(ModelError, match=f"HTTP {status}") as caught:
+        client_of(server, attempts=3).complete(say("hello"))
+    assert server.counts.calls == calls
+    assert caught.value.outage is outage
+
+
+def test_the_key_is_nowhere(server, caplog):
+    caplog.set_level(logging.DEBUG)
+    server.key = "another"
+    cache = MemoryCache()
+    client = client_of(server, cache=cache)
+    with pytest.raises(ModelError, match=r"HTTP 401\. The key was refused") as refused:
+        client.complete(say("hello"))
+    server.key = KEY
+    server.script.append("400")  # this one echoes the Authorization header
+    with pytest.raises(ModelError, match="••••") as echoed:
+        client.complete(say("hello"))
+    client.complete(say("hello"))
+    told = [str(refused.value), str(echoed.value), repr(client), caplog.text, repr(cache.items), repr(vars(client))]
+    assert not [text for text in told if KEY in text]
+
+
+def test_no_key_means_no_key_from_the_environment(server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    server.key = "none"
+    assert ModelClient(server.url, None, "loopback").complete(say("hello")).text
+
+
+def test_embeddings_are_in_order_and_of_unit_length(server):
+    texts = [f"text number {i} 文本" for i in range(150)]
+    vectors = client_of(server).embed("embedder", texts)
+    truth = np.array([vector(text) for text in texts], dtype=np.float32)
+    truth /= np.linalg.norm(truth, axis=1, keepdims=True)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(vectors, truth, atol=1e-6)
+    assert server.counts.calls == 3
+    assert client_of(server).embed("embedder", []).shape == (0, 0)
+
+
+def test_embeddings_survive_faults_and_tell_of_outage(server):
+    server.script.extend(["500", "429"])
+    assert client_of(server).embed("embedder", ["a", "b"]).shape == (2, 64)
+    with pytest.raises(ModelError, match="'embedder' at 127"):
+        ModelClient("http://127.0.0.1:9/v1", None, "m", attempts=1).embed("embedder", ["a"])
+
+
+def test_nearly_json_and_thoughts_are_read(server, monkeypatch):
+    for text in (
+        '<think>Should {"reason": 1}?</think>\n{"reason": "r", "supported": true, "scores": [1]}',
+        'Sure! ```json\n{"reason": "r", "supported": True, "scores": [1,],}\n```',
+    ):
+        monkeypatch.setattr("model_server.complete", lambda body, text=text: text)
+        reply = client_of(server).complete(say(text), Verdict).parsed
+        assert reply == Verdict(reason="r", supported=True, scores=[1])
+
+
+def test_lone_surrogates_can_be_sent(server):
+    assert client_of(server).complete(say("broken \ud83d text")).text
+
+
+def test_price_of_the_longest_name_counts():
+    assert cost({}, "gpt", 1, 1) is None
+    assert cost({"gpt-4o": (2.5, 10.0), "gpt-4o-mini": (0.15, 0.6)}, "gpt-4o-mini-2024-07-18", 1_000_000, 0) == 0.15
+
+
+def test_threads_share_one_client(server):
+    client = client_of(server, concurrency=4)
+    errors = []
+
+    def work(number):
+        try:
+            client.complete(say(f"{number % 10}"), Verdict)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(30)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert server.counts.most_in_flight <= 4

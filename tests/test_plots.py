@@ -1,0 +1,246 @@
+"""Figures are read back: what stands in their traces, ticks and hover texts is what the data says."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ragviz import plots
+from ragviz.plots import Change, Curve, Ranks
+from ragviz.records import Estimate
+
+ROOT = Path(__file__).parent.parent
+
+
+def curve(name: str = "recall", last: int = 5, n: int = 80) -> Curve:
+    k = np.arange(1, last + 1)
+    mean = 1 - 0.5 / k
+    return Curve(name, k, mean, mean - 0.1, np.minimum(mean + 0.1, 1), n)
+
+
+def test_theme_has_the_same_colours_in_the_same_order() -> None:
+    theme = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
+    assert tuple(theme["chartCategoricalColors"]) == plots.RUN_COLOURS
+
+
+def test_run_colours_can_be_told_from_both_backgrounds() -> None:
+    theme = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
+    for background in (theme["light"]["backgroundColor"], theme["dark"]["backgroundColor"]):
+        for colour in (plots.ACCENT, plots.BETTER, plots.WORSE, plots.CONTEXT):
+            assert contrast(colour, background) >= 3
+
+
+def contrast(a: str, b: str) -> float:
+    """WCAG contrast of two colours."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("depth", [1, 3, 20, 21, 50, 100, 999])
+def test_bins_hold_every_rank_once(depth: int) -> None:
+    bins = plots.rank_bins(depth)
+    assert [rank for low, high in bins for rank in range(low, high + 1)] == list(range(1, depth + 1))
+    assert len(bins) <= 24
+
+
+def test_histogram_counts_every_question_and_sets_misses_apart() -> None:
+    ranks = np.array([1, 1, 1, 2, 5, 30])
+    figure = plots.rank_histogram(Ranks("r", ranks, 4), depth=50, k=3)
+    bar = figure.data[0]
+    assert sum(bar.y) == 10
+    by_ranks = dict(zip(map(tuple, bar.customdata), bar.y, strict=True))
+    assert by_ranks[1, 1] == 3
+    assert by_ranks[2, 2] == 1
+    assert by_ranks[21, 30] == 1
+    assert by_ranks[0, 0] == 4
+    assert bar.x[-1] > bar.x[-2] + 1, "the miss bar stands apart"
+    assert bar.marker.pattern.shape[-1] == "/"
+    assert not any(bar.marker.pattern.shape[:-1])
+    assert figure.layout.xaxis.ticktext[-1] == "miss"
+    assert "3 of 10 questions found at rank 1" in bar.hovertext[0]
+    assert "1 of 10 questions found at ranks 21 to 30" in bar.hovertext
+    assert bar.hovertext[-1] == "4 of 10 questions missed: no target among the first 50"
+    assert "k = 3: 4 of 10" in [a.text for a in figure.layout.annotations]
+    assert "6 of 10" in figure.layout.meta["alt"]
+
+
+def test_bars_up_to_k_carry_the_accent() -> None:
+    bar = plots.rank_histogram(Ranks("r", np.array([1, 9]), 0), depth=10, k=3).data[0]
+    assert list(bar.marker.color[:10]) == [plots.ACCENT] * 3 + [plots.CONTEXT] * 7
+
+
+def test_cut_stands_after_the_bar_of_k() -> None:
+    figure = plots.rank_histogram(Ranks("r", np.array([1, 9]), 0), depth=10, k=3)
+    assert figure.layout.shapes[0].x0 == 2.5
+
+
+def test_a_selected_bar_fades_the_others() -> None:
+    bar = plots.rank_histogram(Ranks("r", np.array([1, 2]), 1), depth=3, selected=(0, 0)).data[0]
+    assert list(bar.marker.opacity) == [0.3, 0.3, 0.3, 1.0]
+
+
+@pytest.mark.parametrize("misses", [0, 7])
+def test_histogram_of_nothing_found(misses: int) -> None:
+    figure = plots.rank_histogram(Ranks("r", np.array([], dtype=int), misses), depth=5, k=3)
+    assert sum(figure.data[0].y) == misses
+
+
+def test_axis_of_counts_is_whole() -> None:
+    for n in (1, 3, 40, 700):
+        figure = plots.rank_histogram(Ranks("r", np.ones(n, dtype=int), 0), depth=5)
+        assert figure.layout.yaxis.dtick == int(figure.layout.yaxis.dtick)
+        assert figure.layout.yaxis.range[1] > n
+
+
+def test_histograms_of_runs_keep_their_colours_and_a_legend() -> None:
+    runs = [Ranks("knn", np.array([1, 2]), 1), Ranks("hybrid", np.array([1, 1, 2]), 0)]
+    figure = plots.rank_histograms(runs, depth=10)
+    assert [trace.marker.color[0] for trace in figure.data] == list(plots.RUN_COLOURS[:2])
+    assert figure.layout.barmode == "group"
+    assert figure.layout.showlegend
+    assert figure.data[1].hovertext[0] == "hybrid: 2 of 3 questions found at rank 1"
+
+
+def lines_of(figure: plots.go.Figure) -> list[plots.go.Scatter]:
+    return [trace for trace in figure.data if trace.mode == "lines+markers"]
+
+
+def test_curves_show_values_bands_and_the_mark_at_k() -> None:
+    figure = plots.curves([curve("precision"), curve("recall"), curve("f1")], k=3)
+    assert [line.name for line in lines_of(figure)] == ["precision", "recall", "f1"]
+    assert list(lines_of(figure)[0].x) == [1, 2, 3, 4, 5]
+    bands = [trace for trace in figure.data if trace.fill == "toself"]
+    assert len(bands) == 3
+    for band in bands:
+        opacity = float(re.findall(r"[\d.]+", band.fillcolor)[-1])
+        assert 0.15 <= opacity <= 0.20
+        assert max(band.y) == pytest.approx(1.0)
+        assert min(band.y) == pytest.approx(0.4)
+    assert figure.layout.shapes[0].x0 == 3
+    assert figure.layout.yaxis.range[0] == 0
+    assert {a.text for a in figure.layout.annotations} == {"precision", "recall", "f1"}
+    assert lines_of(figure)[0].hovertext[2].startswith("precision at k = 3: 0.83")
+    assert "0.73 to 0.93, 80 questions" in lines_of(figure)[0].hovertext[2]
+    assert list(lines_of(figure)[0].customdata) == [1, 2, 3, 4, 5]
+    assert "recall 0.83" in figure.layout.meta["alt"]
+
+
+def test_lines_of_one_run_differ_in_dashes_and_lines_of_runs_in_colour() -> None:
+    one = lines_of(plots.curves([curve("a"), curve("b"), curve("c")]))
+    assert len({line.line.dash for line in one}) == 3
+    assert len({line.line.color for line in one}) == 1
+    several = lines_of(plots.curves([curve("a"), curve("b"), curve("c")], by_run=True))
+    assert [line.line.color for line in several] == list(plots.RUN_COLOURS[:3])
+
+
+def test_many_lines_get_a_legend_instead_of_labels() -> None:
+    figure = plots.curves([curve(str(i)) for i in range(4)], by_run=True)
+    assert figure.layout.showlegend
+    assert not figure.layout.annotations
+
+
+def test_labels_at_the_ends_do_not_overlap() -> None:
+    figure = plots.curves([curve("a"), curve("b"), curve("c")])
+    heights = sorted(a.y for a in figure.layout.annotations)
+    assert min(np.diff(heights)) >= 0.07
+
+
+def test_k_past_the_curve_is_not_marked_on_it() -> None:
+    figure = plots.curves([curve(last=5)], k=9)
+    assert not [trace for trace in figure.data if trace.mode == "markers"]
+
+
+def test_chunk_lengths_split_at_the_limit() -> None:
+    lengths = np.array([10, 200, 254, 255, 300])
+    figure = plots.chunk_lengths(lengths, 254)
+    bar = figure.data[0]
+    assert sum(bar.y) == 5
+    past = [n for n, shape in zip(bar.y, bar.marker.pattern.shape, strict=True) if shape]
+    assert sum(past) == 2, "255 and 300 are longer than the embedder reads, 254 is not"
+    assert any("longer than the embedder reads" in text for text in bar.hovertext)
+    assert figure.layout.annotations[0].text == "embedder reads 254"
+
+
+@pytest.mark.parametrize("limit", [None, 1, 254, 4000])
+@pytest.mark.parametrize("lengths", [[], [1], [5, 900], list(range(1, 400))])
+def test_chunk_lengths_lose_no_chunk(lengths: list[int], limit: int | None) -> None:
+    bar = plots.chunk_lengths(np.array(lengths, dtype=int), limit).data[0]
+    assert sum(bar.y) == len(lengths)
+    assert len(bar.y) <= 30
+    if limit is not None:
+        past = [n for n, shape in zip(bar.y, bar.marker.pattern.shape, strict=True) if shape]
+        assert sum(past) == sum(length > limit for length in lengths)
+
+
+def test_forest_draws_intervals_on_one_axis_and_the_baseline() -> None:
+    rows = [("knn", Estimate(0.5, 0.4, 0.6, 80)), ("hybrid", Estimate(0.75, 0.7, 0.85, 80))]
+    figure = plots.forest(rows, x_title="Recall@3", baseline=0)
+    assert [trace.x[0] for trace in figure.data] == [0.5, 0.75]
+    assert figure.data[1].error_x.array[0] == pytest.approx(0.1)
+    assert figure.data[1].error_x.arrayminus[0] == pytest.approx(0.05)
+    assert figure.layout.shapes[0].x0 == 0.5
+    assert list(figure.layout.yaxis.categoryarray) == ["hybrid", "knn"], "the first row stands on top"
+
+
+def test_forest_leaves_out_what_no_question_has() -> None:
+    figure = plots.forest([("a", Estimate(None, None, None, 0))], x_title="Recall@3", baseline=0)
+    assert not figure.data
+
+
+def test_differences_tell_better_worse_and_undecided_by_shape_and_colour() -> None:
+    rows = [
+        Change("recall@3", 0.07, 0.02, 0.12, 80),
+        Change("mrr", -0.05, -0.09, -0.01, 80),
+        Change("ndcg@3", 0.01, -0.02, 0.04, 80),
+        Change("misses", -3, -5, -1, 80, higher_is_better=False),
+    ]
+    assert [row.verdict for row in rows] == ["better", "worse", "undecided", "better"]
+    figure = plots.differences(rows, x_title="Difference")
+    symbols = [trace.marker.symbol for trace in figure.data]
+    assert symbols == ["triangle-up", "triangle-down", "circle-open", "triangle-up"]
+    assert len({trace.marker.color for trace in figure.data}) == 3
+    assert "+0.070, better" in figure.data[0].hovertext[0]
+
+
+def test_rank_scatter_counts_the_questions_of_a_place() -> None:
+    ranks = np.array([[1, 1], [3, 1], [3, 1], [2, 0], [0, 0]])
+    figure = plots.rank_scatter(ranks, ("knn", "hybrid"), depth=50)
+    better, worse, level = figure.data
+    assert list(better.hovertext) == ["2 questions: rank 3 under knn, rank 1 under hybrid"]
+    assert list(worse.hovertext) == ["1 question: rank 2 under knn, missed under hybrid"]
+    assert len(level.x) == 2
+    assert worse.y[0] > np.log10(50), "misses stand past the deepest rank"
+    assert figure.layout.xaxis.ticktext[-1] == "miss"
+
+
+def test_names_of_runs_cannot_break_a_figure_or_become_markup() -> None:
+    name = '<a href="x">' + "y" * 60
+    figure = plots.forest([(name, Estimate(0.5, 0.4, 0.6, 3))], x_title="Recall@3")
+    assert "<a" not in figure.layout.yaxis.ticktext[0]
+    assert figure.layout.yaxis.ticktext[0].endswith("…")
+    drawn = [
+        plots.curves([curve(name)], by_run=True),
+        plots.rank_histograms([Ranks(name, np.array([1]), 0)], depth=3),
+        plots.rank_scatter(np.array([[1, 2]]), (name, name), depth=3),
+        figure,
+    ]
+    for each in drawn:
+        shown = [text for trace in each.data for text in [trace.name or "", *(trace.hovertext or [])]]
+        assert not [text for text in shown if "<a" in text]
+
+
+def test_figures_are_clear_and_take_the_pages_text_colour() -> None:
+    figure = plots.curves([curve()])
+    assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)"
+    assert figure.layout.font.color is None
+    assert plots.CONFIG["modeBarButtons"] == [["toImage"]]

@@ -1,0 +1,200 @@
+"""The store: what is put in comes out, names are unique, what is deleted is gone with what hangs on it."""
+
+import os
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from ragviz import store as store_module
+from ragviz.errors import NotFoundError, ServiceError, UsageError
+from ragviz.records import Document, IndexConfig, Page, Question, Ranking, Retrieved, RunConfig, Span
+from ragviz.store import Store, open_store, question_from_json, question_to_json, sqlite_url
+
+
+def make_document(name: str = "a.txt", text: str = "héllo 你好 😀") -> Document:
+    pages = (Page(1, 0, len(text)),)
+    return Document(Document.make_id(name, text), name, text, pages, "en", "text/plain", "h" * 64, 12, ("w",))
+
+
+def make_question(number: int = 1) -> Question:
+    span = Span("d" * 16, 3, 9, "quoted")
+    return Question(f"q{number}", "Why?", "Because.", ((span,), (span, span)), "hand", source_chunks=("c1",))
+
+
+def database_urls() -> list[str]:
+    return ["sqlite", *filter(None, [os.environ.get("RAGVIZ_TEST_POSTGRESQL_URL")])]
+
+
+@pytest.fixture(params=database_urls())
+def store(request, tmp_path) -> Store:
+    if request.param == "sqlite":
+        return open_store(sqlite_url(tmp_path / "store" / "ragviz.db"))
+    engine = sa.create_engine(request.param)
+    store_module._meta.drop_all(engine)
+    return open_store(request.param)
+
+
+def test_documents_come_back_whole(store):
+    corpus = store.create_corpus("one")
+    document = make_document()
+    store.add_document(corpus.id, document)
+    assert store.document(corpus.id, document.id) == document
+    info = store.documents(corpus.id)[0]
+    assert (info.name, info.pages, info.characters, info.warnings) == ("a.txt", 1, 10, ("w",))
+
+
+def test_replaced_text_stays_while_an_index_needs_it(store):
+    corpus = store.create_corpus("one")
+    old, new = make_document(text="old"), make_document(text="new")
+    store.add_document(corpus.id, old)
+    index = store.create_index(corpus.id, "i", IndexConfig())
+    store.update_index(replace(index, documents=(old.id,)))
+    store.add_document(corpus.id, new)
+    assert [d.id for d in store.documents(corpus.id)] == [new.id]
+    store.prune_documents(corpus.id)
+    assert store.document(corpus.id, old.id).text == "old"
+    store.delete_index(index.id)
+    store.prune_documents(corpus.id)
+    with pytest.raises(NotFoundError):
+        store.document(corpus.id, old.id)
+
+
+def test_going_back_to_an_earlier_text_makes_it_the_current_one(store):
+    corpus = store.create_corpus("one")
+    old, new = make_document(text="old"), make_document(text="new")
+    for document in (old, new, old):
+        store.add_document(corpus.id, document)
+    assert [d.id for d in store.documents(corpus.id)] == [old.id]
+
+
+def test_an_unreadable_file_never_hides_a_readable_one(store):
+    corpus = store.create_corpus("one")
+    store.add_unreadable(corpus.id, "a.txt", "x", 3, "broken")
+    assert store.documents(corpus.id)[0].error == "broken"
+    store.add_document(corpus.id, make_document())
+    store.add_unreadable(corpus.id, "a.txt", "y", 3, "broken")
+    assert [d.status for d in store.documents(corpus.id)] == ["ok"]
+
+
+def test_names_are_unique_and_errors_tell_what_there_is(store):
+    store.create_corpus("one")
+    with pytest.raises(UsageError, match="already a corpus called 'one'"):
+        store.create_corpus(" one ")
+    for name in ("", "  ", "a\nb", "x" * 201):
+        with pytest.raises(UsageError, match="cannot be a name"):
+            store.create_corpus(name)
+    with pytest.raises(NotFoundError, match="no corpus called 'two'\\. There is: 'one'"):
+        store.corpus("two")
+
+
+def test_questions_keep_their_place_when_replaced(store):
+    questions = store.create_question_set(store.create_corpus("one").id, "set")
+    store.put_questions(questions.id, [make_question(1), make_question(2)])
+    edited = replace(make_question(1), text="Why not?", status="accepted")
+    store.put_questions(questions.id, [edited, make_question(3)])
+    assert [q.id for q in store.questions(questions.id)] == ["q1", "q2", "q3"]
+    assert store.questions(questions.id)[0] == edited
+    assert store.question_set("set").counts == {"accepted": 1, "proposed": 2}
+    store.delete_questions(questions.id, ["q2"])
+    assert [q.id for q in store.questions(questions.id)] == ["q1", "q3"]
+
+
+def test_question_json_round_trip():
+    assert question_from_json(question_to_json(make_question())) == make_question()
+
+
+def test_cuts_follow_the_build_that_is_searched(store):
+    index = store.create_index(store.create_corpus("one").id, "i", IndexConfig(options={"m": 8}))
+    assert index.config.options == {"m": 8}
+    cuts = np.array([[0, 5, 2], [5, 9, 1]], dtype=np.int32)
+    store.put_cuts("b1", {"d1": cuts})
+    store.update_index(replace(index, build="b1", chunks=2))
+    assert store.cuts("b1", ["d1", "d2"])["d1"].tolist() == cuts.tolist()
+    store.put_cuts("b2", {"d1": cuts[:1]})
+    store.update_index(replace(index, build="b2", chunks=1))
+    assert store.cuts("b1", ["d1"]) == {}
+    assert store.cuts("b2", ["d1"])["d1"].shape == (1, 3)
+
+
+def test_results_come_back_in_order_with_the_question_as_it_was_asked(store):
+    corpus = store.create_corpus("one")
+    run = store.create_run("r", corpus.id, RunConfig("i", "s"), "f", {"n": 1})
+    found = [Retrieved(f"q{n}", Ranking(("c1", "c2"), (0.5, 0.25)), (("c1",), ())) for n in (1, 2)]
+    store.put_results(run.id, [(1, make_question(2), found[1])])
+    store.put_results(run.id, [(0, make_question(1), found[0])])
+    assert store.results(run.id) == found
+    assert store.asked(run.id) == [make_question(1), make_question(2)]
+    assert store.answered(run.id) == {"q1", "q2"}
+
+
+def test_deleting_a_corpus_takes_its_questions_and_runs(store):
+    corpus = store.create_corpus("one")
+    store.create_question_set(corpus.id, "set")
+    store.create_run("r", corpus.id, RunConfig("i", "s"), "f", {})
+    store.delete_corpus(corpus.id)
+    assert (store.corpora(), store.question_sets(), store.runs()) == ([], [], [])
+
+
+def test_cache_keeps_kinds_apart_and_reads_many(store):
+    cache, other = store.cache("embedding"), store.cache("model")
+    cache.put_many({f"k{n}": bytes([n % 256]) for n in range(1200)})
+    cache.put_many({"k1": b"new"})
+    other.put_many({"k2": b"other"})
+    found = cache.get_many([f"k{n}" for n in range(1200)] + ["absent"])
+    assert len(found) == 1200
+    assert (found["k1"], found["k2"], other.get_many(["k1", "k2"])) == (b"new", bytes([2]), {"k2": b"other"})
+
+
+def test_jobs(store):
+    job = store.create_job("build", "Build i", "c", {"name": "索引"})
+    store.update_job(job.id, status="running", done=3, total=9, started=time.time(), result={"chunks": 9})
+    job = store.job(job.id)
+    assert (job.arguments, job.done, job.total, job.result) == ({"name": "索引"}, 3, 9, {"chunks": 9})
+    assert [j.id for j in store.jobs()] == [job.id]
+    with pytest.raises(NotFoundError, match="no job 'x'"):
+        store.job("x")
+
+
+def test_a_job_is_claimed_by_one_process_only(store):
+    job = store.create_job("build", "Build i", "c", {})
+    assert store.claim_job(job.id, pid=1)
+    assert not store.claim_job(job.id, pid=2)
+    assert (store.job(job.id).status, store.job(job.id).pid) == ("running", 1)
+
+
+def test_writers_wait_for_one_another(store):
+    corpus = store.create_corpus("one")
+    errors: list[Exception] = []
+
+    def work(number: int) -> None:
+        try:
+            for n in range(20):
+                store.add_document(corpus.id, make_document(f"{number}-{n}.txt"))
+        except Exception as error:  # the test's whole point
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert len(store.documents(corpus.id)) == 80
+
+
+def test_a_newer_schema_is_refused(store):
+    with store._write() as connection:
+        connection.execute(store_module._version.insert().values(version=99))
+    with pytest.raises(ServiceError, match="schema 99"):
+        store.migrate()
+
+
+def test_an_unreachable_database_is_told_without_its_password():
+    with pytest.raises(ServiceError) as caught:
+        open_store("postgresql+psycopg://me:hunter2@127.0.0.1:1/x?connect_timeout=2")
+    assert "hunter2" not in str(caught.value)
+    assert "127.0.0.1:1" in str(caught.value)
