@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from ragviz.errors import UsageError
-from ragviz.metrics import characters, ranking
-from ragviz.metrics.characters import CharacterTable
+from ragviz.metrics import ranking
+from ragviz.metrics.characters import CharacterTable, character_iou, character_precision, character_recall
 from ragviz.metrics.ranking import Floats, RankTable
 
 Table = TypeVar("Table", RankTable, CharacterTable)
@@ -97,21 +97,21 @@ _CHARACTERS: dict[str, Metric[CharacterTable]] = {
         "Character recall@k",
         "Share of the evidence's characters that the first k chunks hold. 0 to 1. Low: the evidence ranks below k, or "
         "chunk borders cut it.",
-        characters.recall,
+        character_recall,
         needs="evidence",
     ),
     "character_precision": Metric(
         "Character precision@k",
         "Share of the first k chunks' characters that are evidence. 0 to 1, and small for short quotes in long "
         "chunks. Low: chunks are longer, or more, than the evidence needs.",
-        characters.precision,
+        character_precision,
         needs="evidence",
     ),
     "character_iou": Metric(
         "Character IoU@k",
         "Characters that are both evidence and in the first k chunks ÷ characters that are either. 0 to 1. Low: "
         "evidence is missing, or much else was retrieved.",
-        characters.iou,
+        character_iou,
         needs="evidence",
     ),
 }
@@ -119,7 +119,7 @@ _CHARACTERS: dict[str, Metric[CharacterTable]] = {
 METRICS: dict[str, Metric[RankTable] | Metric[CharacterTable]] = {**_RANKING, **_CHARACTERS}
 
 
-def scores(table: RankTable, k: int, *, character_table: CharacterTable | None = None) -> dict[str, Floats]:
+def scores(table: RankTable, k: int, *, characters: CharacterTable | None = None) -> dict[str, Floats]:
     """Every metric that the tables allow, a number per question, (n,): "recall@3" …, "mrr", "map".
 
     Raises:
@@ -128,10 +128,10 @@ def scores(table: RankTable, k: int, *, character_table: CharacterTable | None =
     """
     if not 1 <= k <= table.depth:
         raise UsageError(f"k = {k} cannot be read off rankings to depth {table.depth}; give 1 to {table.depth}.")
-    found = {name: (metric, metric.function(table)) for name, metric in _RANKING.items()}
-    if character_table is not None:
-        found |= {name: (metric, metric.function(character_table)) for name, metric in _CHARACTERS.items()}
-    return {label(name, k): values[:, k - 1] if metric.at_k else values for name, (metric, values) in found.items()}
+    values = {name: metric.function(table) for name, metric in _RANKING.items()}
+    if characters is not None:
+        values |= {name: metric.function(characters) for name, metric in _CHARACTERS.items()}
+    return {label(name, k): array[:, k - 1] if METRICS[name].at_k else array for name, array in values.items()}
 
 
 def label(name: str, k: int) -> str:

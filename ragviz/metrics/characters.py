@@ -62,17 +62,17 @@ def measure_characters(results: Sequence[Retrieved], evidence: Mapping[str, Evid
     return CharacterTable(tuple(result.question_id for result in rows), depth, retrieved, wanted, found, useful)
 
 
-def recall(table: CharacterTable) -> Floats:
+def character_recall(table: CharacterTable) -> Floats:
     """Characters found ÷ characters of the evidence, (n, depth); 0 when the evidence is empty."""
     return _ratio(table.found, table.wanted)
 
 
-def precision(table: CharacterTable) -> Floats:
+def character_precision(table: CharacterTable) -> Floats:
     """Useful characters ÷ characters retrieved, (n, depth); 0 when nothing was retrieved."""
     return _ratio(table.useful, table.retrieved)
 
 
-def iou(table: CharacterTable) -> Floats:
+def character_iou(table: CharacterTable) -> Floats:
     """Characters found ÷ characters retrieved or of the evidence, (n, depth): intersection over union."""
     return _ratio(table.found, table.wanted + table.retrieved - table.found)
 

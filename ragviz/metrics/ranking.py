@@ -74,7 +74,7 @@ def measure(results: Sequence[Retrieved], depth: int) -> RankTable:
 
 def recall(table: RankTable) -> Floats:
     """Evidence groups found ÷ groups, (n, depth). With one source chunk it is the classic hit."""
-    return table.found / table.groups[:, np.newaxis]
+    return np.divide(table.found, table.groups[:, np.newaxis])
 
 
 def chunk_recall(table: RankTable) -> Floats:
