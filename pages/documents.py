@@ -1,39 +1,44 @@
+from pathlib import Path
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
 from ragviz import corpora, indexing, ingest, jobs, markup, ui
 from ragviz.markup import plain
-from ragviz.records import Corpus, Document, DocumentInfo, IndexInfo
+from ragviz.records import Corpus, Document, DocumentInfo, IndexInfo, Job
 
 PART = 20_000  # characters of a document that are drawn at once
+MARKS = {"added": "✓", "replaced": "✓", "same": "=", "exists": "?", "password": "✗", "unreadable": "✗"}
 
 workspace = ui.workspace()
 store = workspace.store
 
 
 def create_corpus() -> None:
-    """A form that makes a corpus and looks at it."""
     with st.form("new-corpus", border=False):
         name = st.text_input("Name of the new corpus", placeholder="handbook", max_chars=200)
         if st.form_submit_button("Create corpus", type="primary") and name.strip():
             with ui.errors_shown():
-                corpus = store.create_corpus(name)
-                ui.put(corpus=corpus.name, document=None)
+                created = store.create_corpus(name)
+                ui.put(corpus=created.name, document=None)
                 st.rerun()
 
 
 def upload(corpus: Corpus) -> None:
+    """Drop zone; the files are read by a job, so that the person may leave."""
     limit = workspace.settings.max_file_mb
     files = st.file_uploader(
-        f"Add files: {ingest.FORMATS}. Up to {limit} MB each.",
+        f"Add files of up to {limit} MB each",
+        help=f"{ingest.FORMATS}. A whole folder is added with `ragviz corpus add {plain(corpus.name)} FOLDER`.",
         accept_multiple_files=True,
-        key=f"files-{st.session_state.get('upload', 0)}",
+        key=f"files-{st.session_state.get('uploads', 0)}",
         max_upload_size=limit,
     )
     if files and st.button(f"Add {ui.counted(len(files), 'file')}", type="primary"):
         folder, staged = corpora.stage(workspace, ((file.name, file.getvalue()) for file in files))
         submit(corpus, str(folder), staged, replace=False)
-        st.session_state["upload"] = st.session_state.get("upload", 0) + 1
+        st.session_state["uploads"] = st.session_state.get("uploads", 0) + 1
         st.rerun()
 
 
@@ -41,3 +46,214 @@ def submit(corpus: Corpus, folder: str, files: list[tuple[str, str]], *, replace
     arguments = {"corpus": corpus.name, "folder": folder, "files": files, "replace": replace}
     title = f"{'Replace' if replace else 'Read'} {ui.counted(len(files), 'file')}"
     ui.watch(jobs.submit(workspace, "documents", title, corpus.id, arguments))
+
+
+def outcomes(corpus: Corpus) -> None:
+    """One line per file of the last upload: what became of it, and what can still be done about it."""
+    job = ui.finished_job("documents", corpus.id)
+    if job is None:
+        return
+    files = list(zip(job.arguments["files"], job.result["files"], strict=True))
+    fine = [outcome for _, outcome in files if outcome["status"] in ("added", "replaced", "same")]
+    others = [(path, outcome) for (_, path), outcome in files if outcome not in fine]
+    with st.container(border=True):
+        st.markdown(f"**{len(fine)} of {ui.counted(len(files), 'file')} read**")
+        confirm_replacing(corpus, job, [(p, o) for p, o in others if o["status"] == "exists"])
+        for path, outcome in others:
+            if outcome["status"] != "exists":
+                trouble(corpus, path, outcome)
+        for outcome in fine:
+            if outcome["warnings"]:
+                st.markdown(f":orange[▲] {plain(outcome['name'])}: {plain('; '.join(outcome['warnings']))}")
+        with st.expander("Every file", expanded=False):
+            st.dataframe(pd.DataFrame([line(outcome) for _, outcome in files]), hide_index=True)
+        if st.button("Close", key="close-outcomes"):
+            ui.put_away(job)
+            corpora.discard_staged(workspace, Path(job.arguments["folder"]))
+            st.rerun()
+
+
+def line(outcome: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "": MARKS[outcome["status"]],
+        "File": markup.visible(outcome["name"]),
+        "Pages": outcome["pages"] or None,
+        "Characters": outcome["characters"],
+        "Language": ui.LANGUAGES.get(outcome["language"], outcome["language"]),
+        "Note": markup.visible(outcome["message"] or "; ".join(outcome["warnings"])),
+    }
+
+
+def confirm_replacing(corpus: Corpus, job: Job, there: list[tuple[str, dict[str, Any]]]) -> None:
+    """Files whose names are taken by other bytes: replaced only when the person says so."""
+    still = [(outcome["name"], path) for path, outcome in there if Path(path).exists()]
+    if not still:
+        return
+    names = ", ".join(plain(name) for name, _ in still[:5]) + (" …" if len(still) > 5 else "")
+    st.markdown(
+        f"{ui.counted(len(still), 'file')} with other content under a name that is here already: {names}. Replacing "
+        "moves evidence to where the same words stand now; indexes have to be updated."
+    )
+    if st.button(f"Replace {ui.counted(len(still), 'document')}", key="replace"):
+        submit(corpus, job.arguments["folder"], still, replace=True)
+        ui.put_away(job)
+        st.rerun()
+
+
+def trouble(corpus: Corpus, path: str, outcome: dict[str, Any]) -> None:
+    """A file that could not be read: why; an encrypted one can be given its password, which is kept nowhere."""
+    st.markdown(f":orange[✗] **{plain(outcome['name'])}** {plain(outcome['message'])}")
+    if outcome["status"] != "password" or not Path(path).exists():
+        return
+    with st.form(f"password-{path}", border=False):
+        field, button = st.columns([3, 1], vertical_alignment="bottom")
+        password = field.text_input("Password", type="password", key=f"typed-{path}")
+        if button.form_submit_button("Open it", width="stretch") and password:
+            data = Path(path).read_bytes()
+            added = corpora.add_file(workspace, corpus, outcome["name"], data, password=password)
+            if added.status == "added":
+                Path(path).unlink()
+                st.rerun()
+            st.error(plain(added.message))
+
+
+def table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
+    unread = sum(d.status == "error" for d in documents)
+    warned = sum(bool(d.warnings) for d in documents)
+    rows = pd.DataFrame(
+        {
+            "Document": [d.name for d in documents],
+            "Pages": [d.pages or None for d in documents],
+            "Characters": [d.characters for d in documents],
+            "Language": [ui.LANGUAGES.get(d.language, d.language) for d in documents],
+            "Size": [ui.size_words(d.size) for d in documents],
+            "Notes": [f"not read: {d.error}" if d.error else "; ".join(d.warnings) for d in documents],
+            "Id": [d.id for d in documents],
+        }
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        parts = [ui.counted(len(documents), "document"), f"{unread} not read" * bool(unread)]
+        parts.append(f"{warned} with warnings" * bool(warned))
+        st.markdown(" · ".join(part for part in parts if part), width="stretch")
+        ui.csv_button(rows, f"{corpus.name}-documents.csv", "documents-csv")
+        delete_popover(corpus, documents)
+
+    def opened() -> None:
+        ui.put(document=ui.selected(st.session_state["documents"], [d.name for d in documents]), part=None)
+
+    columns = {
+        "Document": st.column_config.TextColumn(width="large"),
+        "Characters": st.column_config.NumberColumn(format="localized"),
+        "Notes": st.column_config.TextColumn(width="large"),
+    }
+    ui.table(rows, "documents", columns=columns, on_select=opened, height=430, alt=f"Documents of {corpus.name}")
+
+
+def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
+    with st.popover("Delete…", type="tertiary"):
+        names = st.multiselect("Documents", [d.name for d in documents], key="to-delete")
+        if st.button(f"Delete {ui.counted(len(names), 'document')}", disabled=not names):
+            ids = [d.id for d in documents if d.name in names]
+            ui.confirm(
+                f"This deletes {ui.counted(len(ids), 'document')} with their text. Evidence in them turns stale, and "
+                "indexes keep their chunks until they are updated.",
+                "Delete",
+                lambda: corpora.delete_documents(workspace, corpus, ids),
+            )
+        if st.button(f"Delete the whole corpus “{plain(corpus.name)}”"):
+            ui.confirm(
+                f"This deletes {indexing.goes_with_corpus(workspace, corpus)}, and the corpus “{corpus.name}”.",
+                "Delete all of it",
+                lambda: indexing.delete_corpus(workspace, corpus),
+            )
+
+
+def opened_document(corpus: Corpus, info: DocumentInfo) -> None:
+    """One document: its text with page marks, and the chunks of an index as tints."""
+    crumbs = [("documents", corpus.name, {"corpus": corpus.name})]
+    ui.header(info.name, crumbs=crumbs)
+    if info.status == "error":
+        st.error(plain(info.error))
+        st.caption("Put another file of the same name in to replace it.")
+        return
+    document = store.document(corpus.id, info.id)
+    indexes = [i for i in store.indexes(corpus.id) if info.id in i.documents and i.build]
+    left, right = st.columns([3, 1], gap="medium")
+    with right:
+        facts(info)
+        names = [i.name for i in indexes]
+        name = ui.choose("Chunks of index", names, "index") if names else None
+        st.download_button(
+            "Parsed text", document.text.encode("utf-8", "replace"), f"{info.name}.txt", "text/plain", on_click="ignore"
+        )
+    with left:
+        text(document, next((i for i in indexes if i.name == name), None))
+
+
+def facts(info: DocumentInfo) -> None:
+    words = [
+        ui.counted(info.pages, "page") if info.pages else "no pages",
+        ui.counted(info.characters, "character"),
+        ui.LANGUAGES.get(info.language, info.language),
+        ui.size_words(info.size),
+        info.media_type,
+    ]
+    st.caption(" · ".join(plain(word) for word in words))
+    for warning in info.warnings:
+        st.warning(plain(warning))
+
+
+def text(document: Document, index: IndexInfo | None) -> None:
+    parts = markup.parts(document.text, PART)
+    focus = markup.range_of(st.query_params.get("at", ""), len(document.text))
+    if focus:
+        start, end = markup.around(document.text, focus, 3000)
+        st.caption(f"Around characters {focus[0]:,} to {focus[1]:,}, which are underlined.")
+        ui.link("documents", "Show the whole document", document=document.name)
+    else:
+        part = ui.chosen_number("part", 1, len(parts), 1)
+        start, end = parts[part - 1]
+    found = store.cuts(index.build, [document.id]).get(document.id) if index else None
+    chunks = [(int(s), int(e)) for s, e, _ in found] if found is not None else []
+    here = [(s - start, e - start) for s, e in chunks if e > start and s < end]
+    pages = [(p.number, p.start - start) for p in document.pages if start <= p.start < end]
+    if chunks:
+        entries = [("even", "chunk"), ("odd", "next chunk"), ("shared", "in both: the overlap")]
+        st.html(markup.legend(entries if markup.overlapping(here) else entries[:2]))
+        st.caption(f"{ui.counted(len(chunks), 'chunk')} of index {plain(index.name if index else '')} in this document")
+    with st.container(border=True, height=620 if end - start > 3000 else "content"):
+        marked = (focus[0] - start, focus[1] - start) if focus else None
+        st.html(markup.cuts(document.text[start:end], here, pages, focus=marked, language=document.language))
+    if len(parts) > 1 and not focus:
+        turned = st.pagination(len(parts), default=part, key=f"part-{document.id}")
+        if turned != part:
+            ui.put(part=turned)
+            st.rerun()
+
+
+corpora_there = store.corpora()
+corpus = ui.current_corpus()
+if corpus is None:
+    ui.header("Documents", "What is to be searched. A corpus is a named set of documents.")
+    create_corpus()
+    st.stop()
+documents = store.documents(corpus.id)
+wanted = st.query_params.get("document")
+if wanted:
+    info = next((d for d in documents if d.name == wanted), None)
+    if info is None:
+        st.warning(f"There is no document called “{plain(wanted)}” in this corpus.")
+    else:
+        opened_document(corpus, info)
+        st.stop()
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container():
+        ui.header("Documents", f"What is in {corpus.name}, and what could be read.")
+    with st.popover("New corpus"):
+        create_corpus()
+upload(corpus)
+outcomes(corpus)
+if documents:
+    table(corpus, documents)
+    if not store.indexes(corpus.id):
+        ui.link("index", "Next: build an index", corpus=corpus.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -142,10 +142,16 @@ def stage(workspace: Workspace, files: Iterable[tuple[str, bytes]]) -> tuple[Pat
     return folder, staged
 
 
-def discard_staged(workspace: Workspace, folder: Path) -> None:
-    """Delete a folder of staged uploads, and only such a one."""
-    if folder.parent == workspace.settings.home / "uploads":
+def discard_staged(workspace: Workspace, folder: Path, keep: Collection[Path] = ()) -> None:
+    """Delete a folder of staged uploads, and only such a one; with `keep`, all of it but these files."""
+    if folder.parent != workspace.settings.home / "uploads":
+        return
+    if not keep:
         shutil.rmtree(folder, ignore_errors=True)
+        return
+    for path in folder.iterdir():
+        if path not in keep:
+            path.unlink(missing_ok=True)
 
 
 def delete_documents(workspace: Workspace, corpus: Corpus, ids: Sequence[str]) -> None:

@@ -30,7 +30,10 @@ from ragviz.errors import InputError, UsageError
 from ragviz.evaluate import Summary
 from ragviz.records import Chunk, Document, Evidence, Question, QuestionStatus, Retrieved, Span, digest
 
-COLUMNS = ("question answer status document evidence reason generator language source_chunks id").split()
+COLUMNS = (
+    *("question", "answer", "status", "document", "evidence"),
+    *("reason", "generator", "language", "source_chunks", "id"),
+)
 """What an export holds; `document` is for the reader, the evidence names it again."""
 
 _CHUNK_ID = re.compile(r"([0-9a-f]{16})-([0-9]{8,})-([0-9]{8,})")
@@ -165,7 +168,7 @@ def _decoded(data: bytes, name: str) -> str:
 
 
 def _csv_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Rows by column name, from row 2 on; empty rows are passed over. The delimiter is the one that finds "question"."""
+    """Rows by column name, empty ones passed over. The delimiter is the one with which there is a column "question"."""
     csv.field_size_limit(2**31 - 1)
     for delimiter in ",;\t|":
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -314,7 +317,7 @@ def _of_chunk(chunk_id: str) -> _Member:
     parts = _CHUNK_ID.fullmatch(chunk_id)
     if parts is None:
         raise _Refused(f"names the chunk '{chunk_id}', which is not an id of ragviz: give document and quote instead")
-    return _Member(document=parts[1], start=int(parts[2]), end=int(parts[3]))
+    return _Member.model_validate({"document": parts[1], "start": parts[2], "end": parts[3]})
 
 
 def _document(wanted: str, documents: Mapping[str, Document]) -> Document:

@@ -39,7 +39,8 @@ def _add_documents(workspace: Workspace, arguments: Mapping[str, Any], progress:
     files = [(name, Path(path)) for name, path in arguments["files"]]
     corpus = workspace.store.corpus(arguments["corpus"])
     outcomes = corpora.add_files(workspace, corpus, files, replace=arguments["replace"], progress=progress)
-    corpora.discard_staged(workspace, folder)
+    waiting = [path for (_, path), o in zip(files, outcomes, strict=True) if o.status in ("exists", "password")]
+    corpora.discard_staged(workspace, folder, keep=waiting)  # those can still be confirmed, or given a password
     return {"files": [asdict(outcome) for outcome in outcomes]}
 
 

@@ -32,6 +32,7 @@ STYLE = """<style>
 .rv-text .cut.odd { background: rgba(120, 130, 145, .15); }
 .rv-text .cut.shared { background: repeating-linear-gradient(135deg, rgba(213, 94, 0, .34) 0 4px,
   rgba(213, 94, 0, .14) 4px 8px); }
+.rv-text .cut.focus { border-bottom: 2px solid #0072B2; }
 .rv-text .page { display: block; opacity: .7; font-size: .8rem; margin: .9em 0 .3em; border-top: 1px solid
   rgba(128, 136, 148, .45); padding-top: .25em; }
 .rv-legend { font-size: .8rem; opacity: .9; display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 0 0 .35rem; }
@@ -39,6 +40,11 @@ STYLE = """<style>
 .rv-legend .even { background: rgba(0, 114, 178, .16); } .rv-legend .odd { background: rgba(120, 130, 145, .22); }
 .rv-legend .shared { background: repeating-linear-gradient(135deg, rgba(213, 94, 0, .34) 0 4px,
   rgba(213, 94, 0, .14) 4px 8px); }
+.rv-score { display: flex; align-items: center; gap: .5rem; font-size: .9rem; font-variant-numeric: tabular-nums; }
+.rv-score .bar { flex: 1 1 3rem; max-width: 9rem; height: .5rem; border-radius: 2px; background: rgba(128, 136, 148, .2); }
+.rv-score .bar span { display: block; height: 100%; border-radius: 2px; background: #0072B2; }
+.rv-score .value { opacity: .75; } .rv-score .star { color: #E69F00; font-weight: 600; white-space: nowrap; }
+.rv-score .note { opacity: .75; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
 </style>"""
 """What the classes below look like, on light and on dark."""
 
@@ -99,10 +105,17 @@ def highlighted(
     return f'<div class="rv-text" dir="auto"{lang}>{_folded(visible(text), pieces, shown)}</div>'
 
 
-def cuts(text: str, chunks: Sequence[Range], pages: Sequence[tuple[int, int]] = (), *, language: str = "") -> str:
+def cuts(
+    text: str,
+    chunks: Sequence[Range],
+    pages: Sequence[tuple[int, int]] = (),
+    *,
+    focus: Range | None = None,
+    language: str = "",
+) -> str:
     """Return `text` as HTML with its chunks in alternating tints and what two of them share hatched.
 
-    `pages` are (number, start): each is announced on a line of its own.
+    `pages` are (number, start): each is announced on a line of its own. `focus` is underlined.
 
     >>> cuts("abcd", [(0, 3), (2, 4)])[32:]
     '<span class="cut even">ab</span><span class="cut shared">c</span><span class="cut odd">d</span></div>'
@@ -111,14 +124,55 @@ def cuts(text: str, chunks: Sequence[Range], pages: Sequence[tuple[int, int]] = 
     marks = [(*chunks[place], "odd" if turn % 2 else "even") for turn, place in enumerate(order)]
     stops = {start: number for number, start in pages}
     parts = []
-    for start, end, classes, covered in _counted(marks, sorted(stops), len(text)):
+    for start, end, classes, covered in _counted(marks, [*stops, *(focus or ())], len(text)):
         if start in stops:
             parts.append(f'<span class="page">page {stops[start]}</span>')
         kind = "shared" if covered > 1 else next(iter(classes), "")
+        kind += " focus" if focus and focus[0] <= start < focus[1] else ""
         piece = html.escape(visible(text[start:end]))
-        parts.append(f'<span class="cut {kind}">{piece}</span>' if kind else piece)
+        parts.append(f'<span class="cut {kind.strip()}">{piece}</span>' if kind else piece)
     lang = f' lang="{html.escape(language)}"' if language else ""
     return f'<div class="rv-text" dir="auto"{lang}>{"".join(parts)}</div>'
+
+
+def parts(text: str, size: int) -> list[Range]:
+    """Cut a long text into parts of about `size` characters, at line ends where there are any; at least one part.
+
+    >>> parts("one\\ntwo\\nthree", 5)
+    [(0, 4), (4, 8), (8, 13)]
+    """
+    edges = [0]
+    while len(text) - edges[-1] > size:
+        line_end = text.rfind("\n", edges[-1] + size // 2, edges[-1] + size)
+        edges.append(line_end + 1 if line_end >= 0 else edges[-1] + size)
+    return list(itertools.pairwise([*edges, len(text)]))
+
+
+def range_of(words: str, length: int) -> Range | None:
+    """Read "start-end" as a range within 0 … length; None when it is none.
+
+    >>> range_of("3-9", 7), range_of("9-3", 20), range_of("x", 20)
+    ((3, 7), None, None)
+    """
+    found = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", words)
+    start, end = (min(int(n), length) for n in found.groups()) if found else (0, 0)
+    return (start, end) if start < end else None
+
+
+def around(text: str, focus: Range, reach: int) -> Range:
+    """The range and up to `reach` characters on both sides, from white space to white space."""
+    start, end = max(0, focus[0] - reach), min(len(text), focus[1] + reach)
+    return _to_space(text, start, -1), _to_space(text, end, 1)
+
+
+def overlapping(ranges: Sequence[Range]) -> bool:
+    """Say whether any two of the ranges share a character.
+
+    >>> overlapping([(0, 3), (3, 5)]), overlapping([(2, 5), (0, 3)])
+    (False, True)
+    """
+    order = sorted(ranges)
+    return any(end > start for (_, end), (start, _) in itertools.pairwise(order))
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> str:
@@ -129,6 +183,21 @@ def legend(entries: Sequence[tuple[str, str]]) -> str:
             f'<span><i class="{html.escape(name)}">abc</i> {html.escape(words)}</span>' for name, words in entries
         )
         + "</div>"
+    )
+
+
+def score_bar(rank: int, score: float, best: float, note: str = "", *, marked: bool = False) -> str:
+    """One line of a ranking: rank, a bar as long as the score is high, the score; ★ when `marked`, and a note.
+
+    >>> "width:50%" in score_bar(2, 0.4, 0.8)
+    True
+    """
+    share = max(0.0, min(1.0, score / best)) if best > 0 else 0.0
+    star = ' <span class="star" title="target">★ target</span>' if marked else ""
+    words = f' <span class="note">{html.escape(visible(note))}</span>' if note else ""
+    return (
+        f'<div class="rv-score"><b>{rank}</b><span class="bar"><span style="width:{share:.0%}"></span></span>'
+        f'<span class="value">{score:.3f}</span>{star}{words}</div>'
     )
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,7 @@ from ragviz.errors import UsageError
 from ragviz.records import Estimate
 
 Floats = NDArray[np.float64]
+Key = TypeVar("Key")
 
 SAMPLES = 2000
 """Bootstrap resamples of an interval."""
@@ -60,7 +62,7 @@ def bootstrap(values: ArrayLike, *, seed: int = 0, samples: int = SAMPLES) -> Es
     return _estimate(*bootstrap_columns(column, seed=seed, samples=samples), column=0, n=len(column))
 
 
-def estimates(columns: Mapping[str, ArrayLike], *, seed: int = 0, samples: int = SAMPLES) -> dict[str, Estimate]:
+def estimates(columns: Mapping[Key, ArrayLike], *, seed: int = 0, samples: int = SAMPLES) -> dict[Key, Estimate]:
     """Estimate several scores of the same n questions, each of shape (n,), over the same resamples."""
     if not columns:
         return {}
@@ -221,7 +223,8 @@ def _percentiles(matrix: Floats, seed: int, samples: int) -> tuple[Floats, Float
     centred = (matrix - mean).astype(np.float32)  # around 0, single precision loses nothing that can be seen
     shifts = [counts @ centred / np.float32(n) for counts in _resamples(n, seed, samples)]
     low, high = np.quantile(np.concatenate(shifts), [0.025, 0.975], axis=0)
-    return mean + low, mean + high
+    least, most = matrix.min(axis=0), matrix.max(axis=0)
+    return np.clip(mean + low, least, most), np.clip(mean + high, least, most)
 
 
 def _resamples(n: int, seed: int, samples: int) -> Iterator[NDArray[np.float32]]:

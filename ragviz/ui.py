@@ -11,18 +11,18 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Literal
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from ragviz import jobs, plots
+from ragviz import indexing, jobs, pipeline, plots
 from ragviz.errors import RagvizError
-from ragviz.evaluate import Summary, summarise
-from ragviz.markup import STYLE, plain, visible
-from ragviz.records import Corpus, Estimate, Job, Run, RunConfig
+from ragviz.evaluate import Summary
+from ragviz.indexing import Found
+from ragviz.markup import STYLE, around, highlighted, plain, score_bar, visible
+from ragviz.records import Chunk, Corpus, Estimate, Evidence, Job, Question, Retrieved, Run, Span
 from ragviz.workspace import Workspace, open_workspace
 
 log = logging.getLogger("ragviz")
@@ -52,6 +52,7 @@ _CARRIED = {
 }
 _REMEMBERED = "remembered"  # session state: the last value of every parameter
 _CORPUS = "corpus"  # session state: the corpus that is looked at
+_PUT_AWAY = "put-away"  # session state: ids of the jobs whose outcome was read, or dismissed
 _WATCHED = "watched"  # session state: ids of the jobs that were going on at the last look
 
 MISSES_EXPLAINED = (
@@ -71,14 +72,20 @@ def workspace() -> Workspace:
 
 def summary(run: Run, k: int | None = None) -> Summary:
     """What a run measured at `k` (default: its own), computed once."""
-    config = replace(run.config, k=k or run.config.k)
-    return _summary(workspace().store.address, run.id, run.finished, config)
+    return _summary(workspace().store.address, run.id, run.finished, k or run.config.k)
 
 
 @st.cache_data(show_spinner="Measuring", max_entries=64)
-def _summary(_store: str, run_id: str, _finished: float | None, config: RunConfig) -> Summary:
+def _summary(_store: str, run_id: str, _finished: float | None, k: int) -> Summary:
+    return pipeline.summary_of(workspace(), workspace().store.run(run_id), k)
+
+
+@st.cache_data(show_spinner=False, max_entries=16)
+def answered(_store: str, run_id: str, _finished: float | None) -> dict[str, tuple[Question, Retrieved]]:
+    """What a run asked and found, by question id, in order. Call it with the store's address and the run's end."""
     store = workspace().store
-    return summarise(store.results(run_id), store.asked(run_id), config)
+    pairs = zip(store.asked(run_id), store.results(run_id), strict=True)
+    return {question.id: (question, found) for question, found in pairs}
 
 
 # The address
@@ -181,8 +188,8 @@ def style() -> None:
 _FRAME_STYLE = """<style>
 section[data-testid="stSidebar"] hr { margin: .4rem 0; }
 .rv-section { font-size: .72rem; letter-spacing: .06em; text-transform: uppercase; opacity: .62; margin: .5rem 0 0; }
+.rv-cut { border-top: 1px dashed rgba(128, 136, 148, .8); font-size: .8rem; opacity: .75; margin: .2rem 0 0; }
 .rv-crumb { opacity: .5; }
-.rv-lead { font-size: 1rem; opacity: .82; margin: -.3rem 0 .2rem; max-width: 90ch; }
 div[data-testid="stMetricDelta"] { font-variant-numeric: tabular-nums; }
 div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
 </style>"""
@@ -234,9 +241,9 @@ def header(title: str, lead: str = "", *, crumbs: Sequence[tuple[str, str, Mappi
                 if place:
                     st.html('<span class="rv-crumb">›</span>', width="content")
                 link(page, label, **params)
-    st.title(title, anchor=False)
+    st.title(plain(title), anchor=False)
     if lead:
-        st.html(f'<p class="rv-lead">{lead}</p>')
+        st.caption(plain(lead))
 
 
 def need_corpus() -> Corpus:
@@ -373,6 +380,88 @@ def csv_button(rows: pd.DataFrame, file_name: str, key: str, label: str = "CSV")
     )
 
 
+# Rankings
+
+
+def gold_in(chunk: Chunk, evidence: Evidence) -> list[tuple[int, int]]:
+    """Where the evidence stands in a chunk, in characters of the chunk.
+
+    >>> chunk = Chunk("d-5-15", "d", 5, 15, "0123456789", 3)
+    >>> gold_in(chunk, ((Span("d", 0, 8),), (Span("d", 12, 99),), (Span("other", 6, 7),)))
+    [(0, 3), (7, 10)]
+    """
+    spans = [s for group in evidence for s in group if s.document_id == chunk.document_id and not s.stale]
+    clipped = ((max(s.start, chunk.start) - chunk.start, min(s.end, chunk.end) - chunk.start) for s in spans)
+    return [(start, end) for start, end in clipped if start < end]
+
+
+def ranked_chunks(
+    corpus_id: str, question: Question, found: Retrieved, *, k: int, first: int, key: str, narrow: bool = False
+) -> None:
+    """Draw the first chunks of a ranking as cards: target marked, gold text highlighted, where it is cut at `k`."""
+    gold = {chunk_id for group in found.gold for chunk_id in group}
+    hits = found.ranking.hits()
+    more = f"more-{key}-{question.id}"
+    shown = hits if st.session_state.get(more) else hits[:first]
+    best = max((hit.score for hit in hits), default=1.0)
+    for each in indexing.found(workspace(), corpus_id, shown):
+        if each.hit.rank == k + 1:
+            st.html(f'<p class="rv-cut">cut at k = {k}: what follows is not kept</p>')
+        with st.container(border=True, gap="xsmall"):
+            _chunk_card(each, question.evidence, each.hit.chunk_id in gold, best, narrow)
+    if len(shown) < len(hits) and st.button(f"Show all {len(hits)}", key=f"{more}-button", type="tertiary"):
+        st.session_state[more] = True
+        st.rerun()
+    if not hits:
+        st.caption("The retriever found nothing.")
+
+
+def _chunk_card(each: Found, evidence: Evidence, target: bool, best: float, narrow: bool) -> None:
+    st.html(score_bar(each.hit.rank, each.hit.score, best, marked=target))
+    if each.chunk is None:
+        st.caption("The text of this chunk is gone: its document was deleted.")
+        return
+    page = f", page {each.chunk.page}" if each.chunk.page else ""
+    at = f"{each.chunk.start}-{each.chunk.end}"
+    link("documents", f"{each.document_name}{page}", document=each.document_name, at=at)
+    st.html(highlighted(each.chunk.text, gold_in(each.chunk, evidence), fold=110 if narrow else 200))
+
+
+def evidence_groups(corpus_id: str, question: Question, found: Retrieved | None = None, *, k: int | None = None) -> None:
+    """Draw every group of a question's evidence in its document, and at which rank it was found."""
+    for place, group in enumerate(question.evidence):
+        words = f"Passage {place + 1} of {len(question.evidence)}" if len(question.evidence) > 1 else "Evidence"
+        if found is not None:
+            words += f" · {_where_found(found, place)}"
+        st.markdown(f"**{words}**")
+        kept = found.ranking.ids[:k] if found is not None and k is not None else ()
+        for span in group:
+            _span_in_document(corpus_id, span, kept, question.language)
+
+
+def _where_found(found: Retrieved, group: int) -> str:
+    """At which rank the first gold chunk of a group stands."""
+    if not found.gold[group]:
+        return "in no chunk of this index"
+    ranks = [rank for rank, chunk_id in enumerate(found.ranking.ids, start=1) if chunk_id in found.gold[group]]
+    return f"found at rank {ranks[0]}" if ranks else f"not among the first {len(found.ranking.ids)}"
+
+
+def _span_in_document(corpus_id: str, span: Span, kept: Sequence[str], language: str) -> None:
+    """A span with what stands around it, and what of it the chunks `kept` hold."""
+    document = next(iter(workspace().store.document_texts(corpus_id, [span.document_id])), None)
+    if span.stale or document is None:
+        st.caption("Stale: this text stands in no document any more.")
+        st.html(highlighted(span.text, language=language))
+        return
+    link("documents", document.name, document=document.name, at=f"{span.start}-{span.end}")
+    start, end = around(document.text, (span.start, span.end), 220)
+    parts = [chunk_id.rsplit("-", 2) for chunk_id in kept]
+    hits = [(int(s) - start, int(e) - start) for owner, s, e in parts if owner == document.id]
+    gold = [(span.start - start, span.end - start)]
+    st.html(highlighted(document.text[start:end], gold, hits, fold=None, language=document.language))
+
+
 # Jobs
 
 
@@ -411,7 +500,7 @@ def _draw_jobs() -> None:
     going = [job for job in recent if job.status in ("queued", "running")]
     if {job.id for job in going} != st.session_state.get(_WATCHED, set()):
         st.rerun(scope="app")
-    dismissed = st.session_state.setdefault("dismissed", set())
+    dismissed = st.session_state.setdefault(_PUT_AWAY, set())
     troubled = [
         job
         for job in recent
@@ -421,7 +510,7 @@ def _draw_jobs() -> None:
     for job in going:
         _draw_going(job)
     for job in troubled:
-        _draw_troubled(job, dismissed)
+        _draw_troubled(job)
 
 
 def _draw_going(job: Job) -> None:
@@ -435,7 +524,7 @@ def _draw_going(job: Job) -> None:
             st.rerun(scope="app")
 
 
-def _draw_troubled(job: Job, dismissed: set[str]) -> None:
+def _draw_troubled(job: Job) -> None:
     with st.container(border=True, gap="xxsmall"):
         st.markdown(f"**{plain(job.title)}** {ENDINGS[job.status]}")
         st.caption(plain(job.error))
@@ -444,7 +533,7 @@ def _draw_troubled(job: Job, dismissed: set[str]) -> None:
                 watch(jobs.start(workspace(), job))
                 st.rerun(scope="app")
             if st.button("Dismiss", key=f"dismiss-{job.id}", type="tertiary"):
-                dismissed.add(job.id)
+                put_away(job)
                 if job.status == "interrupted":
                     jobs.cancel(workspace(), job)
                 st.rerun(scope="app")
@@ -481,9 +570,17 @@ def job_words(job: Job, now: float, pace: float | None) -> tuple[float, str]:
     return share, " · ".join(words)
 
 
-def last_job(kind: str, corpus_id: str) -> Job | None:
-    """Return the newest job of this kind about this corpus, if there is one."""
-    return next((job for job in jobs.jobs(workspace(), 50) if job.kind == kind and job.corpus_id == corpus_id), None)
+def finished_job(kind: str, corpus_id: str, minutes: float = 60) -> Job | None:
+    """Return the newest job of this kind about this corpus if it is done, not long ago, and was not put away."""
+    job = next((job for job in jobs.jobs(workspace(), 50) if job.kind == kind and job.corpus_id == corpus_id), None)
+    if job is None or job.status != "done" or job.id in st.session_state.get(_PUT_AWAY, set()):
+        return None
+    return job if time.time() - (job.finished or 0) < 60 * minutes else None
+
+
+def put_away(job: Job) -> None:
+    """Show no more what became of a job."""
+    st.session_state.setdefault(_PUT_AWAY, set()).add(job.id)
 
 
 # Words

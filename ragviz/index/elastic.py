@@ -479,3 +479,95 @@ class ElasticIndex:
         """Delete concrete indices; unknown ones are passed over."""
         for concrete in concretes:
             self.server.ask(lambda client, c=concrete: client.indices.delete(index=c, ignore_unavailable=True))
+
+
+class ElasticWriter:
+    """Fills one concrete index, out of sight; see `ragviz.index.Writer`.
+
+    Requests are sent by two threads while the caller makes the next chunks; a failure shows at the next call.
+    """
+
+    def __init__(self, index: ElasticIndex, concrete: str, dims: int) -> None:
+        """Write to the concrete index, which exists and which nobody searches."""
+        self._index = index
+        self._concrete = concrete
+        self._dims = dims
+        self._open = True
+        self._pool = ThreadPoolExecutor(BULK_THREADS, thread_name_prefix="ragviz-bulk")
+        self._sent: deque[tuple[Future[None], frozenset[str]]] = deque()
+
+    def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
+        """Add `chunks` with their vectors, row by row; an id that is already there is replaced.
+
+        Raises:
+            SearchError: other dimensions, a vector that is not finite, or the server refuses.
+
+        """
+        self._require_open()
+        rows = np.ascontiguousarray(vectors, dtype=np.float32)
+        self._index.check_rows(rows, self._dims, len(chunks))
+        for part in batches(chunks, self._dims):
+            ids = [chunk.id for chunk in chunks[part]]
+            self._send(ids, add_lines(chunks[part], rows[part]))
+
+    def delete(self, chunk_ids: Sequence[str]) -> None:
+        """Take chunks out; unknown ids are passed over."""
+        self._require_open()
+        for begin in range(0, len(chunk_ids), 10 * BATCH_CHUNKS):
+            ids = chunk_ids[begin : begin + 10 * BATCH_CHUNKS]
+            self._send(ids, lines({"delete": {"_id": chunk_id}} for chunk_id in ids))
+
+    def publish(self, expected: int) -> None:
+        """Count, and let searches see the content: the alias moves in one step, the old content is deleted.
+
+        Raises:
+            SearchError: the content is not `expected` chunks, or something was refused; nothing is switched.
+
+        """
+        self._require_open()
+        self._wait(leave=0)
+        server, concrete, alias = self._index.server, self._concrete, self._index.alias
+        server.ask(lambda client: client.indices.refresh(index=concrete))
+        found = int(server.ask(lambda client: client.count(index=concrete))["count"])
+        if found != expected:
+            raise SearchError(
+                f"Index {self._index.name!r} would hold {found} chunks instead of {expected}; nothing was switched. "
+                "Build it again."
+            )
+        server.ask(lambda client: client.indices.put_settings(index=concrete, settings=PUBLISHED))
+        old = self._index.published()
+        server.ask(lambda client: client.indices.update_aliases(actions=switch_actions(alias, concrete)))
+        self._close()
+        self._index.delete(old)
+
+    def abandon(self) -> None:
+        """Drop what was not published; may be called at any time, also after `publish` (does nothing then)."""
+        if self._open:
+            self._close()
+            self._index.delete([self._concrete])
+
+    def _require_open(self) -> None:
+        if not self._open:
+            raise SearchError(f"This writer of index {self._index.name!r} was published or given up; open another.")
+
+    def _close(self) -> None:
+        self._open = False
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _send(self, ids: Sequence[str], body: list[bytes]) -> None:
+        """Hand a request to the threads: at most four under way, and never two about the same chunk."""
+        wanted = frozenset(ids)
+        repeated = len(wanted) < len(ids) or any(not wanted.isdisjoint(under_way) for _, under_way in self._sent)
+        self._wait(leave=0 if repeated else 2 * BULK_THREADS - 1)
+        self._sent.append((self._pool.submit(self._bulk, body), wanted))
+
+    def _wait(self, leave: int) -> None:
+        """Wait until at most `leave` requests are under way; raises what they met."""
+        while len(self._sent) > leave:
+            self._sent.popleft()[0].result()
+        while self._sent and self._sent[0][0].done():
+            self._sent.popleft()[0].result()
+
+    def _bulk(self, body: list[bytes]) -> None:
+        """Send one request, and again those of its lines that the server was too busy for."""
+        ...

@@ -59,7 +59,8 @@ Indices = NDArray[np.int64]
 
 
 HAN = r"\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-RUNS = re.compile(rf"([{HAN}]+)|[^\W_{HAN}]+")
+RUNS = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+")
+HAN_RUN = re.compile(f"[{HAN}]")
 
 
 def terms(text: str) -> list[str]:
@@ -71,13 +72,15 @@ def terms(text: str) -> list[str]:
     >>> terms("It's the 308-分, 三次!")
     ['it', 's', 'the', '308', '分', '三', '次', '三次']
     """
-    found: list[str] = []
-    for run in RUNS.finditer(unicodedata.normalize("NFKC", text).lower()):
-        if han := run[1]:
-            found += [*han, *map("".join, pairwise(han))]
-        else:
-            found.append(run[0])
-    return found
+    runs: list[str] = RUNS.findall(unicodedata.normalize("NFKC", text).lower())
+    if text.isascii():
+        return runs
+    return [term for run in runs for term in (han_terms(run) if HAN_RUN.match(run) else (run,))]
+
+
+def han_terms(run: str) -> list[str]:
+    """Characters of `run`, and its pairs of neighbours."""
+    return [*run, *map("".join, pairwise(run))]
 
 
 def nearest(

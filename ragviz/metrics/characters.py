@@ -20,7 +20,7 @@ from ragviz.records import Evidence, Retrieved, Span
 _BLOCK = 500  # questions laid out at once: bounds memory
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CharacterTable:
     """Characters up to each rank, every one counted once; arrays (n, depth), rows and columns as in `RankTable`.
 
@@ -77,7 +77,7 @@ def character_iou(table: CharacterTable) -> Floats:
     return _ratio(table.found, table.wanted + table.retrieved - table.found)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Intervals:
     """Pieces of documents in the order of the rows they belong to, arrays of shape (m,).
 
@@ -106,8 +106,8 @@ def _intervals(
     places = _Places()
     place = np.fromiter(map(places.__getitem__, chain.from_iterable(rankings)), dtype=np.int64, count=sizes.sum())
     rank = np.arange(len(place)) - np.repeat(sizes.cumsum() - sizes, sizes)
-    cuts = np.array(places.cuts).reshape(-1, 3)[place]
-    chunks = _Intervals(np.repeat(np.arange(len(sizes)), sizes), *cuts.T, tag=rank)
+    document, start, end = np.array(places.cuts).reshape(-1, 3)[place].T
+    chunks = _Intervals(np.repeat(np.arange(len(sizes)), sizes), document, start, end, tag=rank)
 
     groups = [(row, group) for row, result in enumerate(results) for group in evidence[result.question_id]]
     members = [
@@ -143,7 +143,7 @@ class _Places(dict[str, int]):
         return self.documents.setdefault(document, len(self.documents))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Cells:
     """Rows, lengths and best 0-based ranks of stretches of text that no chunk or span begins or ends within.
 

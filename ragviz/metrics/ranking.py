@@ -19,7 +19,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RankTable:
     """What rankings to `depth` found: row i is `question_ids[i]`, column j is rank j + 1.
 
@@ -52,13 +52,13 @@ def measure(results: Sequence[Retrieved], depth: int) -> RankTable:
     relevant, new = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.int64)
     sizes = []
     for row, result in enumerate(rows):
-        ranks = _ranks(result, depth)
+        rank_of = _rank_of(result, depth)
         gold = {chunk_id for group in result.gold for chunk_id in group}
         sizes.append(len(gold))
-        for chunk_id in ranks.keys() & gold:
-            relevant[row, ranks[chunk_id]] = True
+        for chunk_id in rank_of.keys() & gold:
+            relevant[row, rank_of[chunk_id]] = True
         for group in result.gold:
-            first = min((ranks[chunk_id] for chunk_id in group if chunk_id in ranks), default=None)
+            first = min((rank_of[chunk_id] for chunk_id in group if chunk_id in rank_of), default=None)
             if first is not None:
                 new[row, first] += 1
     return RankTable(
@@ -99,12 +99,12 @@ def f1(table: RankTable) -> Floats:
 
 def hit(table: RankTable) -> Floats:
     """1 when a gold chunk is among the first k, else 0, (n, depth)."""
-    return (table.found > 0).astype(np.float64)
+    return np.asarray(table.found > 0, dtype=np.float64)
 
 
 def all_groups(table: RankTable) -> Floats:
     """1 when every evidence group is found among the first k, else 0, (n, depth)."""
-    return (table.found == table.groups[:, np.newaxis]).astype(np.float64)
+    return np.asarray(table.found == table.groups[:, np.newaxis], dtype=np.float64)
 
 
 def ndcg(table: RankTable) -> Floats:
@@ -156,14 +156,14 @@ def answerable(results: Sequence[Retrieved], depth: int) -> list[Retrieved]:
     return [result for result in results if result.gold]
 
 
-def _ranks(result: Retrieved, depth: int) -> dict[str, int]:
+def _rank_of(result: Retrieved, depth: int) -> dict[str, int]:
     """0-based rank of every chunk of a ranking."""
     ids = result.ranking.ids[:depth]
-    ranks = dict(zip(ids, range(depth), strict=False))
-    if len(ranks) < len(ids):
-        twice = next(chunk_id for rank, chunk_id in enumerate(ids) if ranks[chunk_id] != rank)
+    rank_of = dict(zip(ids, range(depth), strict=False))
+    if len(rank_of) < len(ids):
+        twice = next(chunk_id for rank, chunk_id in enumerate(ids) if rank_of[chunk_id] != rank)
         raise InputError(f"The ranking of question '{result.question_id}' holds chunk '{twice}' twice.")
-    return ranks
+    return rank_of
 
 
 def _ks(depth: int) -> Ints:

@@ -129,10 +129,10 @@ class Pages:
         self.y = TOP
 
     def text(self, text: str, style: Style) -> None:
-        """Set a heading or a paragraph; a heading keeps three lines of what follows it on its page."""
+        """Set a heading or a paragraph; a heading keeps the first lines of what follows it on its page."""
         lines = simpleSplit(text, style.font, style.size, RIGHT - LEFT)
         self.y -= style.before if self.y < TOP else 0
-        self.room(len(lines) * style.size * 1.35 + (60 if style.font == "Helvetica-Bold" else 0))
+        self.room(len(lines) * style.size * 1.35 + (110 if style.font == "Helvetica-Bold" else 0))
         for line in lines:
             self.y -= style.size * 1.35
             self.canvas.setFont(style.font, style.size)
@@ -142,7 +142,8 @@ class Pages:
 
     def table(self, rows: tuple[tuple[str, ...], ...]) -> None:
         """Set a ruled table on one page, as wide as its cells need, columns of numbers flush right."""
-        self.room(ROW * len(rows) + 8)
+        self.y -= 4
+        self.room(ROW * len(rows))
         columns = list(zip(*rows, strict=True))
         widths = [max(stringWidth(cell, "Helvetica-Bold", 9) for cell in column) + 16 for column in columns]
         top, bottom = self.y, self.y - ROW * len(rows)

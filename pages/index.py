@@ -1,0 +1,329 @@
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from ragviz import embedding, indexing, jobs, markup, plots, ui
+from ragviz.chunking import CHUNKERS
+from ragviz.errors import RagvizError, UsageError
+from ragviz.index.elastic import OPTIONS
+from ragviz.markup import plain
+from ragviz.records import Chunk, Corpus, Document, DocumentInfo, IndexConfig, IndexInfo
+from ragviz.retrieve import RETRIEVERS
+
+SAMPLE = 300_000  # characters that are cut to preview and estimate
+SHOWN = 6_000  # characters of the previewed text
+EMBEDDED = 14 * 200  # tokens a second of the packaged model on two cores; other models differ
+
+STRATEGIES = {
+    "tokens": "Fixed windows of tokens: every chunk has the same length, borders fall anywhere.",
+    "recursive": "Borders at headings, paragraphs, then sentences; knows Markdown. Chunks differ in length.",
+    "sentences": "Whole sentences packed up to the size; a longer sentence is cut.",
+}
+
+workspace = ui.workspace()
+store = workspace.store
+
+
+def choices() -> tuple[str, IndexConfig]:
+    """The form. Not a Streamlit form: the preview follows every change."""
+    name = st.text_input("Name", value=free_name(), key="index-name", max_chars=200)
+    chunker = st.segmented_control(
+        "Strategy", list(CHUNKERS), default="tokens", required=True, key="chunker", persist_state="session"
+    )
+    st.caption(STRATEGIES[chunker])
+    left, right = st.columns(2)
+    size = left.number_input(
+        "Chunk size (tokens)", 8, 8192, 200, 10, key="size", persist_state="session", help="Tokens of the embedder."
+    )
+    most = max(0, int(size) - 1)
+    overlap = right.number_input(
+        "Overlap (tokens)", 0, most, 0, 10, key="overlap", help="Tokens that a chunk shares with the one before."
+    )
+    embedder = st.text_input(
+        "Embedder",
+        value=workspace.settings.embedder,
+        key="embedder",
+        help="A sentence-transformers model, a folder, or openai:MODEL at the configured endpoint. The default's "
+        "weights are packaged.",
+    )
+    backend, options = backend_choices()
+    similarity = "cosine"
+    config = IndexConfig(chunker, int(size), int(overlap), embedder.strip(), backend, similarity, options)  # type: ignore[arg-type]
+    return name.strip(), config
+
+
+def backend_choices() -> tuple[Any, dict[str, Any]]:
+    """Backend and its own options; Elasticsearch only where an address is set."""
+    if workspace.settings.elasticsearch_url is None:
+        st.caption("Backend: local, exact search. Set ELASTICSEARCH_URL to build on Elasticsearch.")
+        return "local", {}
+    names = ["elasticsearch", "local"]
+    backend = st.segmented_control("Backend", names, default=workspace.default_backend, required=True, key="backend")
+    if backend == "local":
+        return backend, {}
+    with st.expander("Elasticsearch options"):
+        kind = st.selectbox(
+            "Vector index", ["hnsw", "int8_hnsw", "flat"], key="es-type",
+            help="hnsw: approximate on floats. int8_hnsw: a quarter of the memory, and misses more. flat: exact, slower.",
+        )  # fmt: skip
+        left, right = st.columns(2)
+        m = left.number_input("m", 2, 128, OPTIONS["m"], key="es-m", disabled=kind == "flat")
+        ef = right.number_input("ef_construction", 8, 1000, OPTIONS["ef_construction"], key="es-ef", disabled=kind == "flat")
+    return backend, {"type": kind, "m": int(m), "ef_construction": int(ef)}
+
+
+def free_name() -> str:
+    taken = {info.name for info in store.indexes()}
+    base = f"{corpus.name}-index"
+    return next(name for number in range(1, 1000) if (name := base if number == 1 else f"{base}-{number}") not in taken)
+
+
+# The preview
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def sample_cuts(_store: str, corpus_id: str, ids: tuple[str, ...], config: IndexConfig) -> list[list[Chunk]]:
+    """Chunks of the sampled documents, each cut to its share of `SAMPLE`."""
+    share = max(SAMPLE // max(len(ids), 1), SHOWN)
+    return [indexing.split_document(shortened(d, share), config) for d in store.document_texts(corpus_id, ids)]
+
+
+def shortened(document: Document, most: int) -> Document:
+    if len(document.text) <= most:
+        return document
+    pages = tuple(page for page in document.pages if page.end <= most)
+    return Document(**{f: getattr(document, f) for f in document.__slots__} | {"text": document.text[:most], "pages": pages})
+
+
+def sampled(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
+    """Up to twelve documents spread evenly over the corpus, the first among them."""
+    step = max(1, len(documents) // 12)
+    return list(documents)[::step][:12]
+
+
+def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
+    """How the first documents would be cut, and what the whole corpus would come to."""
+    chosen = sampled(documents)
+    cuts = sample_cuts(store.address, corpus.id, tuple(d.id for d in chosen), cut_only(config))
+    chunks = [chunk for document in cuts for chunk in document]
+    if not chunks:
+        st.caption("Nothing to cut: the documents have no text.")
+        return
+    limit = embedding.max_tokens_of(config.embedder)
+    lengths = np.array([chunk.tokens for chunk in chunks])
+    estimate(documents, chosen, cuts, config)
+    if limit is not None and (over := int((lengths > limit).sum())):
+        st.warning(
+            f"{over} of {len(chunks)} previewed chunks are longer than the {limit} tokens that {plain(config.embedder)} "
+            "reads: the rest of each would silently not be embedded. Choose a smaller chunk size."
+        )
+    ui.figure(plots.chunk_lengths(lengths, limit, height=190), "lengths")
+    names = [d.name for d in chosen]
+    name = st.selectbox("Preview of", names, key="preview-of", label_visibility="collapsed")
+    draw_cuts(chosen[names.index(name)], cuts[names.index(name)])
+
+
+def cut_only(config: IndexConfig) -> IndexConfig:
+    """The choices that change cuts, so that others do not cut again."""
+    return IndexConfig(config.chunker, config.chunk_size, config.overlap, config.embedder)
+
+
+def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk]) -> None:
+    text = store.document(corpus.id, info.id).text[:SHOWN]
+    here = [(c.start, min(c.end, SHOWN)) for c in chunks if c.start < SHOWN]
+    entries = [("even", "chunk"), ("odd", "next chunk"), ("shared", "in both: the overlap")]
+    st.html(markup.legend(entries if markup.overlapping(here) else entries[:2]))
+    with st.container(border=True, height=300):
+        st.html(markup.cuts(text, here, language=info.language))
+    if info.characters > SHOWN:
+        st.caption(f"The first {SHOWN:,} of {info.characters:,} characters.")
+
+
+def estimate(
+    documents: Sequence[DocumentInfo], chosen: Sequence[DocumentInfo], cuts: Sequence[Sequence[Chunk]], config: IndexConfig
+) -> None:
+    """Chunks, tokens, time and disk of the whole corpus, scaled up from the sample by characters."""
+    share = max(SAMPLE // max(len(chosen), 1), SHOWN)
+    seen = sum(min(d.characters, share) for d in chosen)
+    total = sum(d.characters for d in documents)
+    scale = total / max(seen, 1)
+    about = "" if seen == total else "about "
+    chunks = round(sum(map(len, cuts)) * scale)
+    tokens = round(sum(c.tokens for document in cuts for c in document) * scale)
+    columns = st.columns(4)
+    with columns[0]:
+        ui.tile("Chunks", f"{about}{rounded(chunks, about):,}")
+    with columns[1]:
+        ui.tile("Tokens", f"{about}{rounded(tokens, about):,}")
+    with columns[2]:
+        ui.tile(
+            "Embedding", ui.duration(tokens / EMBEDDED), explained="At the speed of the packaged model on two CPU cores. "
+            "Texts embedded before are not embedded again.",
+        )  # fmt: skip
+    with columns[3]:
+        ui.tile("Disk", ui.size_words(chunks * 384 * 4 + total * 1.5), explained="Vectors of 384 dimensions, and the text.")
+
+
+def rounded(count: int, about: str) -> int:
+    """Two digits are enough for what is scaled up."""
+    digits = len(str(count)) - 2
+    return round(count, -digits) if about and digits > 0 else count
+
+
+# What there is
+
+
+def cards(indexes: Sequence[IndexInfo]) -> None:
+    with st.grid(3, min_column_width=260):
+        for info in indexes:
+            with st.container(border=True, height="stretch", gap="xsmall"):
+                card(info)
+
+
+def card(info: IndexInfo) -> None:
+    config = info.config
+    st.markdown(f"**{plain(info.name)}**")
+    st.caption(
+        f"{config.chunker} {config.chunk_size}, overlap {config.overlap} · {plain(config.embedder)} · {config.backend}"
+    )
+    if info.status != "ready":
+        st.markdown(f":orange[▲] {'being built' if info.status == 'building' else 'its last build failed'}")
+    else:
+        st.markdown(
+            f"{ui.counted(info.chunks, 'chunk')} · {info.dims} dimensions · {size(store.address, info.id, info.build)} · "
+            f"{ui.counted(len(info.documents), 'document')} · {ui.ago(info.built or info.created)}"
+        )
+    new, changed, gone = indexing.stale(workspace, info)
+    behind = [f"{len(part)} {word}" for part, word in ((new, "new"), (changed, "changed"), (gone, "gone")) if part]
+    with st.container(horizontal=True, gap="small"):
+        if behind or info.status == "failed":
+            label = f"Update: {', '.join(behind)}" if info.build else "Build"
+            if st.button(label, key=f"update-{info.id}", type="primary" if info.build else "secondary"):
+                build(info.name, config)
+        if info.build:
+            ui.link("run", "Run on it", index=info.name)
+        if st.button("Delete", key=f"delete-{info.id}", type="tertiary"):
+            runs = [run.name for run in store.runs(corpus.id) if run.config.index == info.id]
+            kept = f" {ui.counted(len(runs), 'run')} on it stay readable." if runs else ""
+            ui.confirm(
+                f"This deletes the index “{info.name}” with {ui.counted(info.chunks, 'chunk')}.{kept}",
+                "Delete",
+                lambda: indexing.delete_index(workspace, info),
+            )
+
+
+@st.cache_data(show_spinner=False)
+def size(_store: str, index_id: str, _build: str) -> str:
+    try:
+        return ui.size_words(ui.workspace().index(store.index(index_id)).size())
+    except RagvizError:
+        return "not reachable"
+
+
+def build(name: str, config: IndexConfig) -> None:
+    arguments = {"corpus": corpus.name, "name": name, "config": asdict(config), "fresh": False}
+    ui.put(index=name)
+    ui.watch(jobs.submit(workspace, "index", f"Build {name}", corpus.id, arguments))
+    st.rerun()
+
+
+def last_build() -> None:
+    """What the newest build did, for an hour."""
+    job = ui.finished_job("index", corpus.id, minutes=10)
+    if job is None:
+        return
+    built = job.result
+    st.success(
+        f"Index {plain(built['index'])}: {ui.counted(built['chunks'], 'chunk')}, {built['added']:,} new, "
+        f"{built['removed']:,} gone, {ui.counted(built['embedded'], 'text')} embedded."
+    )
+    if built["longer_than_read"]:
+        st.warning(f"{ui.counted(built['longer_than_read'], 'chunk')} longer than the embedder reads: cut smaller.")
+
+
+# Search
+
+
+def search(indexes: Sequence[IndexInfo]) -> None:
+    names = [info.name for info in indexes]
+    with st.form("search", border=False):
+        columns = st.columns([2, 4, 2, 1], vertical_alignment="bottom")
+        with columns[0]:
+            name = st.selectbox("Index", names, index=names.index(ui.chosen("index", names) or names[0]))
+        query = columns[1].text_input("Query", value=st.query_params.get("query", ""), type="search")
+        ways = columns[2].multiselect("Retrievers", list(RETRIEVERS), default=list(RETRIEVERS), key="ways")
+        asked = columns[3].form_submit_button("Search", type="primary", width="stretch")
+    if asked:
+        ui.put(index=name, query=query.strip() or None)
+    query = st.query_params.get("query", "")
+    if not query or not ways:
+        return
+    info = indexes[names.index(name)]
+    for column, way in zip(st.columns(len(ways), gap="medium"), ways, strict=True):
+        with column, ui.errors_shown():
+            st.markdown(f"**{way}**")
+            with st.spinner("Searching; the first search loads the embedder, about 10 s"):
+                found = results(store.address, info.id, info.build, query, way)
+            hits(found)
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def results(_store: str, index_id: str, _build: str, query: str, way: str) -> list[indexing.Found]:
+    return indexing.search(ui.workspace(), store.index(index_id), query, way, 10)  # type: ignore[arg-type]
+
+
+def hits(found: Sequence[indexing.Found]) -> None:
+    if not found:
+        st.caption("Nothing found.")
+    best = max((f.hit.score for f in found), default=1.0)
+    for each in found:
+        with st.container(border=True, gap="xsmall"):
+            st.html(markup.score_bar(each.hit.rank, each.hit.score, best))
+            if each.chunk is None:
+                st.caption("Its document was deleted.")
+                continue
+            page = f", page {each.chunk.page}" if each.chunk.page else ""
+            at = f"{each.chunk.start}-{each.chunk.end}"
+            ui.link("documents", f"{each.document_name}{page}", document=each.document_name, at=at)
+            st.html(markup.highlighted(each.chunk.text, fold=150))
+
+
+def new_index() -> None:
+    left, right = st.columns([2, 3], gap="medium")
+    with left, ui.errors_shown():
+        name, config = choices()
+        if st.button("Build index", type="primary", disabled=not name):
+            if name in {info.name for info in store.indexes()}:
+                raise UsageError(f"There is already an index called “{name}”: choose another name, or update it.")
+            build(name, config)
+    with right, ui.errors_shown():
+        preview(documents, config)
+
+
+corpus = ui.need_corpus()
+ui.header("Index", f"How {corpus.name} is cut, embedded and searched.")
+documents = [d for d in store.documents(corpus.id) if d.status == "ok" and d.characters]
+indexes = store.indexes(corpus.id)
+if not documents:
+    with ui.nothing(f"{plain(corpus.name)} has no text to index yet."):
+        ui.link("documents", "Add documents")
+    st.stop()
+last_build()
+ready = [info for info in indexes if info.build]
+if indexes:
+    cards(indexes)
+    searching, making = st.tabs(["Search", "New index"], key="index-tab", on_change="rerun")
+    if searching.open:
+        with searching, ui.errors_shown():
+            if ready:
+                search(ready)
+            else:
+                st.caption("Nothing to search until an index is built.")
+    if making.open:
+        with making:
+            new_index()
+else:
+    new_index()

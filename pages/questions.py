@@ -1,0 +1,332 @@
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from ragviz import jobs, markup, pipeline, ui
+from ragviz.markup import plain
+from ragviz.records import Question, QuestionSet
+from ragviz.synthesize import GENERATORS
+
+STATUSES = ("all", "proposed", "accepted", "rejected")
+FORMAT = """One question a row, as CSV or JSONL: `question`, `answer`, and where the answer stands, as any of
+
+- `document` and `quote`: the exact text, which must stand there once
+- `document`, `start` and `end`: characters of the parsed text
+- `chunk_id`
+- `evidence`: a JSON list of such places, when a question needs several
+
+A row without evidence is a question that the documents do not answer."""
+
+workspace = ui.workspace()
+store = workspace.store
+
+
+# What there is
+
+
+def tiles(questions: Sequence[Question], names: dict[str, str]) -> None:
+    by_status = Counter(q.status for q in questions)
+    by_kind = Counter(q.kind for q in questions)
+    covered = {s.document_id for q in questions for group in q.evidence for s in group}
+    stale = sum(any(s.stale for group in q.evidence for s in group) for q in questions)
+    columns = st.columns(4)
+    with columns[0]:
+        note = f"{stale} with stale evidence" if stale else ", ".join(sorted({q.generator for q in questions}))
+        ui.tile("Questions", f"{len(questions):,}", plain(note))
+    with columns[1]:
+        ui.tile("Accepted", f"{by_status['accepted']:,}", f"{by_status['proposed']} proposed, {by_status['rejected']} rejected")
+    with columns[2]:
+        ui.tile("Documents covered", f"{len(covered & names.keys()):,}", f"of {len(names):,}")
+    with columns[3]:
+        kinds = f"{by_kind['multi']} need several passages, {by_kind['unanswerable']} unanswerable"
+        ui.tile("From one passage", f"{by_kind['single']:,}", kinds)
+
+
+def rows_of(questions: Sequence[Question], names: dict[str, str]) -> pd.DataFrame:
+    def documents(question: Question) -> str:
+        spans = [s for group in question.evidence for s in group]
+        return ", ".join(dict.fromkeys(names.get(s.document_id, "(deleted)") for s in spans))
+
+    return pd.DataFrame(
+        {
+            "Question": [q.text for q in questions],
+            "Status": [q.status for q in questions],
+            "Kind": [q.kind for q in questions],
+            "Document": [documents(q) for q in questions],
+            "Answer": [q.answer for q in questions],
+            "Reason": [q.reason for q in questions],
+            "Generator": [q.generator for q in questions],
+            "Id": [q.id for q in questions],
+        }
+    )
+
+
+# Review
+
+
+def review(asked: QuestionSet, questions: Sequence[Question], names: dict[str, str]) -> None:
+    shown = filtered(questions)
+    rows = rows_of(shown, names)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        filters = [part for part in (st.query_params.get("status"), st.query_params.get("find")) if part]
+        words = f"{len(shown)} of {ui.counted(len(questions), 'question')}"
+        st.markdown(plain(words + (f" · filter: {', '.join(filters)}" if filters else "")), width="stretch")
+        in_table = st.toggle("Edit in the table", key="in-table")
+        ui.csv_button(rows, f"{asked.name}.csv", "questions-shown", "CSV of these")
+    if in_table:
+        edit_table(asked, shown, rows)
+        return
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        pick(shown, rows)
+    with right:
+        if shown:
+            detail(asked, shown)
+        else:
+            st.caption("No question passes the filter.")
+
+
+def filtered(questions: Sequence[Question]) -> list[Question]:
+    """The questions that pass the filter of the address: status, and words in question or answer."""
+    left, right = st.columns([2, 3], vertical_alignment="bottom")
+    with left:
+        status = st.session_state["status-filter"] = ui.chosen("status", STATUSES, "all") or "all"
+        st.segmented_control(
+            "Status", STATUSES, key="status-filter", required=True, label_visibility="collapsed",
+            on_change=lambda: ui.put(status=st.session_state["status-filter"]),
+        )  # fmt: skip
+    st.session_state["find-filter"] = find = st.query_params.get("find", "")
+    right.text_input(
+        "Find", key="find-filter", placeholder="Find in questions and answers", label_visibility="collapsed",
+        on_change=lambda: ui.put(find=st.session_state["find-filter"] or None),
+    )  # fmt: skip
+    wanted = find.casefold()
+    return [
+        q for q in questions
+        if status in ("all", q.status) and (wanted in q.text.casefold() or wanted in q.answer.casefold())
+    ]  # fmt: skip
+
+
+def pick(shown: Sequence[Question], rows: pd.DataFrame) -> None:
+    def opened() -> None:
+        ui.put(question=ui.selected(st.session_state["questions"], [q.id for q in shown]))
+
+    columns = {"Question": st.column_config.TextColumn(width="large")}
+    ui.table(rows, "questions", columns=columns, on_select=opened, height=520, alt="Questions")
+
+
+def detail(asked: QuestionSet, shown: Sequence[Question]) -> None:
+    """One question with its source, and the keys to judge it."""
+    ids = [q.id for q in shown]
+    wanted = st.query_params.get("question")
+    place = ids.index(wanted) if wanted in ids else 0
+    question = shown[place]
+    following = ids[place + 1] if place + 1 < len(ids) else ids[place]
+    with st.container(border=True):
+        st.caption(f"{place + 1} of {len(ids)} · {question.status} · {question.kind} · {plain(question.generator)}")
+        if st.session_state.get("editing") == question.id:
+            edit(asked, question)
+            return
+        st.markdown(f"**{plain(question.text)}**")
+        st.html(markup.highlighted(question.answer or "(no answer given)", language=question.language))
+        if question.reason:
+            st.caption(f"Rejected: {plain(question.reason)}")
+        with st.container(horizontal=True, gap="small"):
+            if st.button("Accept", shortcut="a", key="accept", disabled=question.status == "accepted"):
+                decide(asked, replace(question, status="accepted", reason=""), following)
+            if st.button("Reject", shortcut="r", key="reject", disabled=question.status == "rejected"):
+                decide(asked, replace(question, status="rejected", reason="rejected by hand"), following)
+            if st.button("Edit", shortcut="e", key="edit"):
+                st.session_state["editing"] = question.id
+                st.rerun()
+            if st.button("Next", shortcut="n", key="next", disabled=following == question.id):
+                ui.put(question=following)
+                st.rerun()
+        if question.evidence:
+            st.html(markup.legend([("gold", "evidence")]))
+            with st.container(height=300, border=False):
+                ui.evidence_groups(asked.corpus_id, question)
+        else:
+            st.caption("No evidence: the documents do not answer it.")
+
+
+def decide(asked: QuestionSet, question: Question, following: str) -> None:
+    store.put_questions(asked.id, [question])
+    ui.put(question=following)
+    st.rerun()
+
+
+def edit(asked: QuestionSet, question: Question) -> None:
+    with st.form("edit-question", border=False):
+        text = st.text_area("Question", question.text)
+        answer = st.text_area("Answer", question.answer, height=140)
+        with st.container(horizontal=True):
+            saved = st.form_submit_button("Save", type="primary")
+            left = st.form_submit_button("Leave it")
+    if saved and text.strip():
+        store.put_questions(asked.id, [replace(question, text=text.strip(), answer=answer.strip())])
+    if saved or left:
+        del st.session_state["editing"]
+        st.rerun()
+
+
+def edit_table(asked: QuestionSet, shown: Sequence[Question], rows: pd.DataFrame) -> None:
+    """Questions, answers and statuses in a table; nothing is written before it is saved."""
+    columns = {
+        "Question": st.column_config.TextColumn(width="large", required=True),
+        "Answer": st.column_config.TextColumn(width="large"),
+        "Status": st.column_config.SelectboxColumn(options=STATUSES[1:], required=True),
+    }
+    key = f"editor-{asked.id}-{st.session_state.get('saves', 0)}"
+    editable = ["Question", "Answer", "Status", "Reason"]
+    fixed = [name for name in rows.columns if name not in editable]
+    st.data_editor(
+        rows.map(lambda cell: markup.visible(cell)), key=key, hide_index=True, disabled=fixed, column_config=columns,
+        column_order=[*editable, *fixed], height=520,
+    )  # fmt: skip
+    edits: dict[int, dict[str, Any]] = st.session_state.get(key, {}).get("edited_rows", {})
+    changed = [changed_question(shown[int(row)], values) for row, values in edits.items()]
+    if st.button(f"Save {ui.counted(len(changed), 'change')}", type="primary", disabled=not changed):
+        store.put_questions(asked.id, changed)
+        st.session_state["saves"] = st.session_state.get("saves", 0) + 1
+        st.rerun()
+
+
+def changed_question(question: Question, values: dict[str, Any]) -> Question:
+    fields = {"Question": "text", "Answer": "answer", "Status": "status", "Reason": "reason"}
+    return replace(question, **{fields[name]: value or "" for name, value in values.items() if name in fields})
+
+
+# Getting some
+
+
+def generate(suggested: str) -> None:
+    indexes = [i for i in store.indexes(corpus.id) if i.build]
+    if not indexes:
+        with ui.nothing("Questions are made from the chunks of an index, and there is none yet."):
+            ui.link("index", "Build an index")
+        return
+    left, right = st.columns([3, 2], gap="medium")
+    with left, st.form("generate"):
+        names = [i.name for i in indexes]
+        index = st.selectbox("From the chunks of", names, index=names.index(ui.chosen("index", names) or names[0]))
+        generators = [g for g in GENERATORS if g == "extractive" or workspace.settings.model_configured]
+        generator = st.selectbox("Generator", generators, index=len(generators) - 1)
+        one, two, three = st.columns(3)
+        limit = one.number_input("How many", 1, 100_000, 50, 10)
+        passages = two.selectbox("Passages each needs", [1, 3])
+        seed = three.number_input("Seed", 0, 2**31 - 1, 0)
+        name = st.text_input("Into the set", suggested, max_chars=200, help="A new name, or a set to add to.")
+        if st.form_submit_button("Generate", type="primary") and name.strip():
+            arguments = {"index": index, "name": name.strip(), "limit": int(limit), "generator": generator}
+            arguments |= {"passages": int(passages), "seed": int(seed)}
+            title = f"Generate {ui.counted(int(limit), 'question')}"
+            ui.watch(jobs.submit(workspace, "questions", title, corpus.id, arguments))
+            ui.put(set=name.strip())
+            st.rerun()
+    with right:
+        st.markdown("**Extractive** questions are made of key phrases and sentences of the text, without a model.")
+        if workspace.settings.model_configured:
+            st.markdown(f"**Model**: {plain(workspace.settings.model)} writes question and answer, about one call each.")
+        else:
+            st.caption("Set OPENAI_API_KEY or OPENAI_BASE_URL to have a model write them.")
+        st.caption("Sampled evenly over the documents. What a question must not be is rejected, with the reason.")
+
+
+@st.fragment(run_every=2)
+def newest(corpus_id: str) -> None:
+    """While questions are being made: the newest of them."""
+    job = next((j for j in ui.active_jobs() if j.kind == "questions" and j.corpus_id == corpus_id), None)
+    name = job.arguments["name"] if job else None
+    asked = next((s for s in store.question_sets(corpus_id) if s.name == name), None)
+    if job is None or asked is None:
+        return
+    with st.container(border=True):
+        st.markdown(f"**{plain(job.title)}**, the newest first")
+        for question in reversed(store.questions(asked.id)[-4:]):
+            st.caption(f"{question.status}: {plain(question.text)}")
+
+
+def bring_in(suggested: str) -> None:
+    left, right = st.columns([3, 2], gap="medium")
+    with left, st.form("import", clear_on_submit=False):
+        file = st.file_uploader("CSV, TSV or JSONL", type=["csv", "tsv", "jsonl", "ndjson", "json"])
+        name = st.text_input("Into the set", suggested, max_chars=200, key="import-name")
+        if st.form_submit_button("Import", type="primary") and file and name.strip():
+            with ui.errors_shown():
+                imported = pipeline.import_questions(workspace, corpus, file.getvalue(), file.name, name.strip())
+                st.session_state["imported"] = (name.strip(), len(imported.questions), imported.problems)
+                if imported.questions:
+                    ui.put(set=name.strip(), question=None)
+                st.rerun()
+    with right:
+        st.markdown(FORMAT)
+
+
+def import_outcome() -> None:
+    """What became of the last import: how many rows, and why which were not taken."""
+    if "imported" not in st.session_state:
+        return
+    name, count, problems = st.session_state["imported"]
+    with st.container(border=True):
+        st.markdown(f"**{ui.counted(count, 'question')} imported into {plain(name)}**")
+        if problems:
+            st.markdown(f":orange[▲] {ui.counted(len(problems), 'row')} not taken")
+            shown = pd.DataFrame({"Row": list(problems), "Reason": list(problems.values())})
+            ui.table(shown, "problems", columns={"Reason": st.column_config.TextColumn(width="large")}, height=200)
+        if st.button("Close", key="close-import"):
+            del st.session_state["imported"]
+            st.rerun()
+
+
+def manage(asked: QuestionSet) -> None:
+    with st.popover("Export…"):
+        for ending, mime in (("csv", "text/csv"), ("jsonl", "application/x-ndjson")):
+            st.download_button(
+                ending.upper(), lambda ending=ending: pipeline.export_questions(workspace, asked, ending),
+                f"{asked.name}.{ending}", mime, key=f"export-{ending}", on_click="ignore",
+            )  # fmt: skip
+        st.caption("Importing the file gives the same questions.")
+    if st.button("Delete…", type="tertiary", key="delete-set"):
+        ui.confirm(
+            f"This deletes the set “{asked.name}” with {ui.counted(asked.total, 'question')}. Runs keep the questions "
+            "as they were asked.",
+            "Delete",
+            lambda: store.delete_question_set(asked.id),
+        )
+
+
+corpus = ui.need_corpus()
+sets = store.question_sets(corpus.id)
+names = {d.id: d.name for d in store.documents(corpus.id) if d.status == "ok"}
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container():
+        ui.header("Questions", f"What is asked about {corpus.name}, with the answers and where they stand.")
+    if sets:
+        with st.container(width=280):
+            chosen_set = ui.choose("Question set", [s.name for s in sets], "set")
+        asked = next(s for s in sets if s.name == chosen_set)
+        manage(asked)
+import_outcome()
+newest(corpus.id)
+suggested = next(n for i in range(1, 1000) if (n := f"{corpus.name}-questions{'' if i == 1 else f'-{i}'}") not in {s.name for s in store.question_sets()})
+if sets:
+    questions = store.questions(asked.id)
+    tiles(questions, names)
+    reviewing, making, importing = st.tabs(["Review", "Generate", "Import"], key="questions-tab", on_change="rerun")
+    if reviewing.open:
+        with reviewing, ui.errors_shown():
+            review(asked, questions, names)
+else:
+    st.markdown("No questions yet. Generate some from an index, or import a file.")
+    making, importing = st.tabs(["Generate", "Import"], key="questions-tab", on_change="rerun")
+if making.open:
+    with making, ui.errors_shown():
+        generate(suggested)
+if importing.open:
+    with importing, ui.errors_shown():
+        bring_in(suggested)

@@ -1,0 +1,446 @@
+"""What every backend must do, asked of the local one and of a real Elasticsearch."""
+
+from __future__ import annotations
+
+import secrets
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from ragviz.errors import SearchError
+from ragviz.index import Index, Vectors, open_index
+from ragviz.records import Chunk, Ranking
+
+Open = Callable[..., Index]
+NOTHING = Ranking((), ())
+
+
+@pytest.fixture(params=["local", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
+def backend(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def opened(backend: str, request: pytest.FixtureRequest, tmp_path) -> Iterator[Open]:
+    """`opened(name)` opens an index on the backend; all of them are dropped at the end."""
+    url = request.getfixturevalue("elasticsearch_url") if backend == "elasticsearch" else None
+    run, indexes = secrets.token_hex(4), []
+
+    def open_one(name: str = "handbook", similarity: str = "cosine", kind: str = "flat") -> Index:
+        options = {"type": kind} if backend == "elasticsearch" else {}
+        index = open_index(f"{name} {run}", backend, folder=tmp_path, url=url, similarity=similarity, options=options)
+        indexes.append(index)
+        return index
+
+    yield open_one
+    for index in indexes:
+        index.drop()
+
+
+def chunk(chunk_id: str, text: str = "a text") -> Chunk:
+    return Chunk(chunk_id, "0123456789abcdef", 0, len(text), text, tokens=1)
+
+
+def fill(index: Index, ids: Sequence[str], vectors: Vectors, texts: Sequence[str] | None = None) -> None:
+    writer = index.rebuild(vectors.shape[1])
+    chunks = [chunk(chunk_id, text) for chunk_id, text in zip(ids, texts or ["a text"] * len(ids), strict=True)]
+    writer.add(chunks, vectors)
+    writer.publish(len(chunks))
+
+
+def fill_texts(index: Index, texts: dict[str, str]) -> None:
+    fill(index, list(texts), units(len(texts)), list(texts.values()))
+
+
+def units(count: int, dims: int = 4, seed: int = 0) -> Vectors:
+    """Random rows of length 1."""
+    rows = np.random.default_rng(seed).standard_normal((count, dims))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def oracle(vectors: Vectors, queries: Vectors, similarity: str) -> np.ndarray:
+    """Similarity of every query with every vector, by the definition."""
+    a, b = queries.astype(float)[:, None, :], vectors.astype(float)[None, :, :]
+    if similarity == "l2_norm":
+        return -np.linalg.norm(a - b, axis=2)
+    products = (a * b).sum(axis=2)
+    return products if similarity == "dot_product" else products / np.linalg.norm(a, axis=2) / np.linalg.norm(b, axis=2)
+
+
+# nothing published
+
+
+def test_nothing_published(opened: Open):
+    index = opened()
+    assert not index.exists()
+    assert index.count() == 0
+    assert index.size() == 0
+    assert index.knn(units(2), 5) == [NOTHING, NOTHING]
+    assert index.bm25(["text", ""], 5) == [NOTHING, NOTHING]
+    index.drop()
+    with pytest.raises(SearchError, match="build it first"):
+        index.update()
+
+
+def test_an_empty_index_can_be_published(opened: Open):
+    index = opened()
+    index.rebuild(4).publish(0)
+    assert index.exists()
+    assert index.count() == 0
+    assert index.knn(units(1), 5) == [NOTHING]
+    assert index.bm25(["text"], 5) == [NOTHING]
+
+
+# vectors
+
+
+@pytest.mark.parametrize("kind", ["flat", "hnsw"])
+@pytest.mark.parametrize("similarity", ["cosine", "dot_product", "l2_norm"])
+def test_knn_is_what_numpy_finds(opened: Open, backend: str, kind: str, similarity: str):
+    if (backend, kind) == ("local", "hnsw"):
+        pytest.skip("the local backend has one kind of search, the exact one")
+    vectors, queries = units(400, 24), units(15, 24, seed=1)
+    ids = [f"c{number:03d}" for number in range(400)]
+    index = opened(similarity=similarity, kind=kind)
+    fill(index, ids, vectors)
+
+    scores = oracle(vectors, queries, similarity)
+    for ranking, expected in zip(index.knn(queries, 20), scores, strict=True):
+        best = np.argsort(-expected)[:20]
+        assert ranking.ids == tuple(ids[i] for i in best)
+        assert ranking.scores == pytest.approx(expected[best], abs=1e-5)
+
+
+def test_scores_of_each_similarity(opened: Open):
+    vectors = np.array([[1, 0], [0, 1], [-1, 0], [0.6, 0.8]], np.float32)
+    hand = {
+        "cosine": (1.0, 0.6, 0.0, -1.0),
+        "dot_product": (1.0, 0.6, 0.0, -1.0),
+        "l2_norm": (0.0, -(0.8**0.5), -(2**0.5), -2.0),
+    }
+    for similarity, scores in hand.items():
+        index = opened(similarity, similarity)
+        fill(index, list("abcd"), vectors)
+        ranking = index.knn(np.array([[1, 0]], np.float32), 4)[0]
+        assert ranking.ids == tuple("adbc")
+        assert ranking.scores == pytest.approx(scores, abs=1e-6)
+
+
+def test_cosine_is_blind_to_length(opened: Open):
+    index = opened()
+    fill(index, ["far", "near"], np.array([[0, 9], [0.5, 0]], np.float32))
+    ranking = index.knn(np.array([[7, 0]], np.float32), 2)[0]
+    assert ranking.ids == ("near", "far")
+    assert ranking.scores == pytest.approx((1, 0), abs=1e-6)
+
+
+def test_ties_come_in_the_order_of_ids(opened: Open):
+    ids = [f"c{number:02d}" for number in range(12)]
+    shuffled = [ids[i] for i in np.random.default_rng(3).permutation(12)]
+    index = opened()
+    fill(index, [*shuffled, "best"], np.array([[0.6, 0.8]] * 12 + [[1, 0]], np.float32))
+    ranking = index.knn(np.array([[1, 0]], np.float32), 6)[0]
+    assert ranking.ids == ("best", *ids[:5])
+    assert len(set(ranking.scores[1:])) == 1
+    assert index.bm25(["text"], 6)[0].ids == ("best", *ids[:5])
+
+
+def test_depth_beyond_the_count(opened: Open):
+    index = opened()
+    fill(index, ["a", "b", "c"], units(3))
+    (ranking,) = index.knn(units(1, seed=1), 50)
+    assert sorted(ranking.ids) == ["a", "b", "c"]
+    assert len(ranking.scores) == 3
+    assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
+
+
+def test_no_queries(opened: Open):
+    index = opened()
+    fill(index, ["a"], units(1))
+    assert index.knn(np.empty((0, 4), np.float32), 5) == []
+    assert index.bm25([], 5) == []
+
+
+@pytest.mark.parametrize("count", [1, 250])
+def test_one_ranking_for_each_query_in_their_order(opened: Open, count: int):
+    vectors = units(250, 8)
+    index = opened()
+    fill(index, [f"c{number:03d}" for number in range(250)], vectors, [f"word{number}" for number in range(250)])
+    assert [ranking.ids[0] for ranking in index.knn(vectors[:count], 3)] == [f"c{n:03d}" for n in range(count)]
+    words = [f"word{number}" for number in range(count)]
+    assert [ranking.ids for ranking in index.bm25(words, 3)] == [(f"c{n:03d}",) for n in range(count)]
+
+
+def test_other_dimensions_are_refused(opened: Open):
+    index = opened()
+    fill(index, ["a"], units(1, dims=4))
+    with pytest.raises(SearchError, match=r"4-d vectors.* 3-d"):
+        index.knn(units(1, dims=3), 5)
+    for writer in (index.rebuild(4), index.update()):
+        with pytest.raises(SearchError, match=r"4-d vectors.* 3-d"):
+            writer.add([chunk("b")], units(1, dims=3))
+        writer.abandon()
+    assert index.count() == 1
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused(opened: Open, wrong: float):
+    index = opened()
+    vectors = units(2)
+    vectors[1, 2] = wrong
+    with pytest.raises(SearchError):
+        fill(index, ["a", "b"], vectors)
+    assert not index.exists()
+    fill(index, ["a"], units(1))
+    with pytest.raises(SearchError):
+        index.knn(vectors, 3)
+
+
+# texts
+
+ENGLISH = {
+    "leave": "Parental leave is sixteen weeks for every parent, paid in full.",
+    "travel": "Book travel through the agency; flights over six hours may be in premium economy.",
+    "laptop": "A new laptop is ordered every four years. A broken laptop is replaced the next day.",
+}
+CHINESE = {
+    "产假": "员工享有十六周的产假,工资照发。",
+    "差旅": "差旅须通过代理预订,超过六小时的航班可以乘坐高级经济舱。",
+    "电脑": "每四年更换一次笔记本电脑,损坏的电脑第二天更换。",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [("parental LEAVE?", "leave"), ("When is my Laptop replaced", "laptop"), ("premium-economy flights", "travel")],
+)
+def test_bm25_in_english(opened: Open, query: str, expected: str):
+    index = opened()
+    fill_texts(index, ENGLISH)
+    assert index.bm25([query], 3)[0].ids[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"), [("产假有多少周?", "产假"), ("什么航班可以坐经济舱", "差旅"), ("笔记本电脑坏了", "电脑")]
+)
+def test_bm25_in_chinese(opened: Open, query: str, expected: str):
+    index = opened()
+    fill_texts(index, ENGLISH | CHINESE)
+    assert index.bm25([query], 3)[0].ids[0] == expected
+
+
+def test_bm25_finds_only_chunks_that_share_a_term(opened: Open):
+    index = opened()
+    fill_texts(index, ENGLISH)
+    assert index.bm25(["laptop"], 3)[0].ids == ("laptop",)
+    assert index.bm25(["penguin", "企鹅"], 3) == [NOTHING, NOTHING]
+
+
+@pytest.mark.parametrize("query", ["", "  \n", "?!", "。,", '" ( :', "\ud800"])
+def test_a_query_without_words_finds_nothing(opened: Open, query: str):
+    index = opened()
+    fill_texts(index, ENGLISH)
+    assert index.bm25([query], 3) == [NOTHING]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "laptop AND",
+        'text:laptop "',
+        "laptop*~^[ TO }",
+        "-laptop",
+        "NOT laptop",
+        "(laptop OR",
+        "lap\\top laptop",
+        "laptop\x00",
+    ],
+)
+def test_a_query_is_words_never_a_syntax(opened: Open, query: str):
+    index = opened()
+    fill_texts(index, ENGLISH)
+    assert index.bm25([query], 1)[0].ids == ("laptop",)
+
+
+def test_a_long_query(opened: Open):
+    index = opened()
+    fill_texts(index, ENGLISH)
+    question = " ".join([*(f"filler{number}" for number in range(500)), "laptop", *ENGLISH["laptop"].split() * 20])
+    assert index.bm25([question], 1)[0].ids == ("laptop",)
+
+
+def test_odd_texts_are_taken(opened: Open):
+    index = opened()
+    odd = {
+        "surrogate": "caf\ud800 alpha",
+        "emoji": "👩‍👩‍👧 beta",
+        "nul": "gamma\x00",
+        "combining": "cafe\u0301 delta",
+        "crlf": "a\r\nepsilon",
+    }
+    fill_texts(index, odd)
+    words = ["alpha", "beta", "gamma", "delta", "epsilon"]
+    assert [ranking.ids for ranking in index.bm25(words, 5)] == [(chunk_id,) for chunk_id in odd]
+
+
+# writers
+
+
+def test_nothing_is_seen_until_it_is_published(opened: Open):
+    index = opened()
+    writer = index.rebuild(4)
+    writer.add([chunk("a", "first")], units(1))
+    assert (index.exists(), index.count(), index.knn(units(1), 3)) == (False, 0, [NOTHING])
+    writer.publish(1)
+    assert (index.exists(), index.count()) == (True, 1)
+    assert index.size() > 0
+
+    second = index.rebuild(4)
+    second.add([chunk("b", "second"), chunk("c", "second")], units(2))
+    assert index.count() == 1
+    assert index.bm25(["first second"], 3)[0].ids == ("a",)
+    second.publish(2)
+    assert index.count() == 2
+    assert index.bm25(["first second"], 3)[0].ids == ("b", "c")
+    assert sorted(index.knn(units(1), 3)[0].ids) == ["b", "c"]
+
+
+@pytest.mark.parametrize("expected", [1, 3])
+def test_a_wrong_count_is_not_published(opened: Open, expected: int):
+    index = opened()
+    fill(index, ["old"], units(1))
+    writer = index.rebuild(4)
+    writer.add([chunk("a"), chunk("b")], units(2))
+    with pytest.raises(SearchError, match=f"(?s)2.*{expected}|{expected}.*2"):
+        writer.publish(expected)
+    writer.abandon()
+    assert index.count() == 1
+    assert index.knn(units(1), 3)[0].ids == ("old",)
+
+
+def test_abandon(opened: Open):
+    index = opened()
+    fill(index, ["old"], units(1))
+    for writer in (index.rebuild(4), index.update()):
+        writer.add([chunk("a")], units(1))
+        writer.abandon()
+        writer.abandon()
+    assert index.knn(units(1), 3)[0].ids == ("old",)
+
+
+def test_abandon_after_publish_does_nothing(opened: Open):
+    index = opened()
+    writer = index.rebuild(4)
+    writer.add([chunk("a")], units(1))
+    writer.publish(1)
+    writer.abandon()
+    assert index.knn(units(1), 3)[0].ids == ("a",)
+
+
+def test_a_rebuild_may_have_other_dimensions(opened: Open):
+    index = opened()
+    fill(index, ["a"], units(1, dims=4))
+    fill(index, ["b"], units(1, dims=6))
+    assert index.knn(units(1, dims=6), 3)[0].ids == ("b",)
+
+
+def test_an_id_that_comes_twice_is_replaced(opened: Open):
+    index = opened()
+    writer = index.rebuild(2)
+    writer.add([chunk("a", "early"), chunk("b", "other")], np.array([[1, 0], [0, 1]], np.float32))
+    writer.add([chunk("a", "late")], np.array([[-1, 0]], np.float32))
+    writer.publish(2)
+    assert index.knn(np.array([[-1, 0]], np.float32), 1)[0].ids == ("a",)
+    assert index.bm25(["early", "late"], 2) == [NOTHING, index.bm25(["late"], 2)[0]]
+    assert index.bm25(["late"], 2)[0].ids == ("a",)
+
+
+def test_update_adds_replaces_and_deletes(opened: Open):
+    index = opened()
+    east, north, west = (np.array([row], np.float32) for row in ([1, 0], [0, 1], [-1, 0]))
+    fill(index, ["keep", "change", "gone"], np.vstack([east, north, west]), ["kept", "early", "gone"])
+
+    writer = index.update()
+    writer.delete(["gone", "never there"])
+    writer.add([chunk("change", "late"), chunk("new", "new")], np.vstack([west, north]))
+    assert index.bm25(["gone"], 3)[0].ids == ("gone",)
+    writer.publish(3)
+
+    assert index.count() == 3
+    assert [ranking.ids[0] for ranking in index.knn(np.vstack([east, north, west]), 1)] == ["keep", "new", "change"]
+    assert [ranking.ids for ranking in index.bm25(["kept", "early", "late", "gone", "new"], 3)] == [
+        ("keep",), (), ("change",), (), ("new",)
+    ]  # fmt: skip
+
+
+def test_update_that_changes_nothing(opened: Open):
+    index = opened()
+    fill(index, ["a", "b"], units(2))
+    writer = index.update()
+    writer.delete(["never there"])
+    writer.publish(2)
+    assert sorted(index.knn(units(1), 3)[0].ids) == ["a", "b"]
+    with pytest.raises(SearchError):
+        index.update().publish(5)
+    assert index.count() == 2
+
+
+def test_what_was_deleted_can_be_added_again(opened: Open):
+    index = opened()
+    fill(index, ["a", "b"], units(2), ["alpha", "beta"])
+    writer = index.update()
+    writer.delete(["a"])
+    writer.add([chunk("a", "gamma")], units(1))
+    writer.publish(2)
+    assert [ranking.ids for ranking in index.bm25(["alpha", "beta", "gamma"], 3)] == [(), ("b",), ("a",)]
+
+
+def test_a_reader_opened_before_sees_what_is_published(opened: Open):
+    reader, index = opened(), opened()
+    assert reader.count() == 0
+    fill(index, ["a"], units(1))
+    assert reader.knn(units(1), 3)[0].ids == ("a",)
+    fill(index, ["b"], units(1), ["other"])
+    assert reader.knn(units(1), 3)[0].ids == ("b",)
+    assert reader.bm25(["other"], 3)[0].ids == ("b",)
+    index.drop()
+    assert reader.count() == 0
+
+
+def test_drop(opened: Open):
+    index = opened()
+    index.drop()
+    fill(index, ["a"], units(1))
+    index.drop()
+    index.drop()
+    assert (index.exists(), index.count(), index.size()) == (False, 0, 0)
+    assert index.knn(units(1), 3) == [NOTHING]
+    fill(index, ["b"], units(1))
+    assert index.knn(units(1), 3)[0].ids == ("b",)
+
+
+# names
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["员工手册", "Ünïcode Größe", "../up", 'a/b\\c:d*e?f"g<h>i|j', "CON", ".", "🗂️", "x" * 300, "-_+", "a.b,c #1"],
+)
+def test_any_name(opened: Open, name: str):
+    index = opened(name)
+    fill(index, ["a"], units(1))
+    assert opened(name).knn(units(1), 3)[0].ids == ("a",)
+    assert opened(name).name == index.name
+
+
+def test_names_that_are_nearly_the_same_are_apart(opened: Open):
+    names = ["My handbook", "my handbook", "my-handbook", "my handbook ", "my_handbook", "my", "my handbook.1"]
+    names += [unicodedata.normalize(form, "café") for form in ("NFC", "NFD")]
+    indexes = [opened(name) for name in names]
+    for number, index in enumerate(indexes):
+        fill(index, [f"c{number}"], units(1))
+    indexes[0].drop()
+    found = [index.knn(units(1), 3)[0].ids for index in indexes]
+    assert found == [(), *((f"c{number}",) for number in range(1, len(names)))]

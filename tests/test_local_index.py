@@ -1,0 +1,475 @@
+"""The local index: exact against NumPy, BM25 against the formula, and what happens when things break."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragviz.errors import SearchError, UsageError
+from ragviz.index import Vectors, open_index
+from ragviz.index import local as files
+from ragviz.index.elastic import ElasticIndex
+from ragviz.index.local import LocalIndex, lower_bounds, nearest, terms
+from ragviz.records import Chunk, Ranking
+
+DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "retrieval"
+
+
+def chunk(chunk_id: str, text: str = "a text") -> Chunk:
+    return Chunk(chunk_id, "0123456789abcdef", 0, len(text), text, tokens=1)
+
+
+def add(writer: files.LocalWriter, texts: dict[str, str], seed: int = 0) -> None:
+    writer.add([chunk(chunk_id, text) for chunk_id, text in texts.items()], units(len(texts), seed=seed))
+
+
+def fill(index: LocalIndex, texts: dict[str, str], seed: int = 0) -> None:
+    writer = index.rebuild(8)
+    add(writer, texts, seed)
+    writer.publish(len(texts))
+
+
+def units(count: int, dims: int = 8, seed: int = 0) -> Vectors:
+    rows = np.random.default_rng(seed).standard_normal((count, dims))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def generations(index: LocalIndex) -> list[str]:
+    return sorted(path.name for path in index.folder.glob("gen-*"))
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> LocalIndex:
+    return LocalIndex("handbook", tmp_path)
+
+
+# words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("Don't PANIC: v2.0_final", ["don", "t", "panic", "v2", "0", "final"]),
+        ("ＡＢＣ１２ cafe\u0301 Straße", ["abc12", "café", "straße"]),
+        ("产假16周，照发", ["产", "假", "产假", "16", "周", "照", "发", "照发"]),
+        ("Java开发", ["java", "开", "发", "开发"]),
+        ("東京のカメラ 한국어", ["東", "京", "の", "東京", "京の", "カメラ", "한국어"]),
+        ("𠮷野", ["𠮷", "野", "𠮷野"]),
+        ("👩‍👩‍👧 \ud800!", []),
+    ],
+)
+def test_terms(text: str, expected: list[str]):
+    assert terms(text) == expected
+
+
+# exact search
+
+
+def brute(vectors: Vectors, query: np.ndarray, similarity: str) -> np.ndarray:
+    """Scores by the definition, in more digits than float64 has, rounded to float32."""
+    v, q = vectors.astype(np.longdouble), query.astype(np.longdouble)
+    if similarity == "l2_norm":
+        return -np.sqrt(((v - q) ** 2).sum(axis=1)).astype(np.float32)
+    products = (v * q).sum(axis=1)
+    if similarity == "cosine":
+        products /= np.sqrt((v**2).sum(axis=1)) * np.sqrt((q**2).sum())
+    return products.astype(np.float32)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    count=st.integers(1, 3000),
+    dims=st.integers(1, 40),
+    depth=st.integers(1, 120),
+    similarity=st.sampled_from(["cosine", "dot_product", "l2_norm"]),
+    scale=st.sampled_from([1e-3, 1.0, 50.0]),
+    copies=st.sampled_from([0, 1, 40]),
+    seed=st.integers(0, 2**16),
+)
+def test_nearest_is_exact(count, dims, depth, similarity, scale, copies, seed):
+    rng = np.random.default_rng(seed)
+    vectors = rng.standard_normal((count, dims)).astype(np.float32)
+    vectors[rng.integers(0, count, copies)] = vectors[0]
+    queries = np.vstack([vectors[:1], rng.standard_normal((3, dims))]).astype(np.float32)
+    if similarity == "cosine":
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        lengths = None
+    else:
+        vectors *= np.float32(scale)
+        lengths = np.linalg.norm(vectors, axis=1)
+    for query, (rows, scores) in zip(queries, nearest(vectors, lengths, queries, depth, similarity), strict=True):
+        expected = brute(vectors, query, similarity)
+        best = np.argsort(-expected, kind="stable")[:depth]
+        assert rows.tolist() == best.tolist()
+        assert scores.tolist() == expected[best].tolist()
+
+
+@given(seed=st.integers(0, 2**16), count=st.integers(1, 2000), depth=st.integers(1, 300))
+@settings(max_examples=60, deadline=None)
+def test_lower_bounds_are_not_above_the_score_at_the_depth(seed, count, depth):
+    scores = np.random.default_rng(seed).integers(-9, 9, (3, count)).astype(np.float32)
+    for row, bound in zip(scores, lower_bounds(scores, depth), strict=True):
+        assert bound <= sorted(row, reverse=True)[min(depth, count) - 1]
+
+
+def test_ties_across_the_depth_are_broken_by_id(index: LocalIndex):
+    """Five thousand equal chunks, in the vectors and in the words, with better and worse ones around."""
+    ids = [f"c{number:04d}" for number in np.random.default_rng(1).permutation(6000)]
+    same = units(1)[0]
+    vectors = np.vstack([np.tile(same, (5000, 1)), units(1000, seed=2)])
+    texts = ["handbook page"] * 5000 + ["handbook " + "filler " * (2 + number % 7) for number in range(1000)]
+    writer = index.rebuild(8)
+    for start in range(0, 6000, 1000):
+        some = slice(start, start + 1000)
+        writer.add([chunk(i, t) for i, t in zip(ids[some], texts[some], strict=True)], vectors[some])
+    writer.publish(6000)
+    expected = tuple(sorted(ids[:5000])[:50])
+    assert index.knn(same[None], 50)[0].ids == expected
+    assert index.bm25(["handbook"], 50)[0].ids == expected
+
+
+def test_a_score_does_not_depend_on_the_other_queries(index: LocalIndex):
+    fill(index, {f"c{number:04d}": "text" for number in range(2000)})
+    queries = units(300, seed=5)
+    assert index.knn(queries, 20) == [index.knn(query[None], 20)[0] for query in queries]
+
+
+def test_a_vector_without_direction_is_refused_under_cosine(index: LocalIndex):
+    writer = index.rebuild(8)
+    with pytest.raises(SearchError, match=r"vector 1 has length 0; check the embedder"):
+        writer.add([chunk("a"), chunk("b")], np.vstack([units(1), np.zeros((1, 8), np.float32)]))
+
+
+def test_depth_below_one_is_refused(index: LocalIndex):
+    with pytest.raises(UsageError, match="Depth is 0"):
+        index.knn(units(1), 0)
+    with pytest.raises(UsageError, match="Depth is -1"):
+        index.bm25(["text"], -1)
+
+
+# BM25
+
+
+def bm25_by_the_formula(texts: dict[str, str], query: str) -> dict[str, float]:
+    """Robertson's BM25 with k1 1.2 and b 0.75, as Lucene weighs terms."""
+    documents = {key: Counter(terms(text)) for key, text in texts.items()}
+    mean = sum(sum(d.values()) for d in documents.values()) / len(documents)
+    scores = {}
+    for key, counts in documents.items():
+        score = 0.0
+        for term in terms(query):
+            holding = sum(term in d for d in documents.values())
+            idf = math.log(1 + (len(documents) - holding + 0.5) / (holding + 0.5))
+            norm = 1.2 * (1 - 0.75 + 0.75 * sum(counts.values()) / mean)
+            score += idf * counts[term] * 2.2 / (counts[term] + norm)
+        if score:
+            scores[key] = score
+    return scores
+
+
+def test_bm25_is_the_formula(index: LocalIndex):
+    rng = np.random.default_rng(0)
+    words = [*"abcdefghij", *"产假工资"]
+    texts = {f"c{n:02d}": " ".join(rng.choice(words, rng.integers(1, 30))) for n in range(60)}
+    fill(index, texts)
+    for query in ("a", "a b", "b b 产", "i 工 e a", "z"):
+        expected = bm25_by_the_formula(texts, query)
+        ranking = index.bm25([query], 60)[0]
+        assert dict(zip(ranking.ids, ranking.scores, strict=True)) == pytest.approx(expected, rel=1e-5)
+        assert ranking.scores == tuple(sorted(ranking.scores, reverse=True))
+
+
+@pytest.mark.parametrize(("name", "ndcg"), [("clapnq", 0.93), ("xquad_en", 0.96), ("xquad_zh", 0.96)])
+def test_bm25_ranks_well(index: LocalIndex, name: str, ndcg: float):
+    if not (DATA / name).exists():
+        pytest.skip(f"../shared/data/retrieval/{name} is not here")
+    corpus, queries = (
+        [json.loads(line) for line in (DATA / name / file).read_text(encoding="utf-8").splitlines()]
+        for file in ("corpus.jsonl", "queries.jsonl")
+    )
+    gold: dict[str, dict[str, int]] = {}
+    for line in (DATA / name / "qrels" / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+        query_id, document_id, grade = line.split("\t")
+        gold.setdefault(query_id, {})[document_id] = int(grade)
+    fill(index, {row["_id"]: f"{row['title']} {row['text']}" for row in corpus})
+    asked = [query for query in queries if query["_id"] in gold]
+    rankings = index.bm25([query["text"] for query in asked], 10)
+    values = [ndcg_at_10(ranking, gold[query["_id"]]) for query, ranking in zip(asked, rankings, strict=True)]
+    assert sum(values) / len(values) > ndcg
+
+
+def ndcg_at_10(ranking: Ranking, gold: dict[str, int]) -> float:
+    gains = [gold.get(chunk_id, 0) for chunk_id in ranking.ids[:10]]
+    best = sorted(gold.values(), reverse=True)[:10]
+    return discounted(gains) / discounted(best)
+
+
+def discounted(gains: Sequence[int]) -> float:
+    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
+
+
+# generations
+
+
+def test_an_update_leaves_the_files_of_a_rebuild(tmp_path: Path):
+    updated, rebuilt = LocalIndex("updated", tmp_path), LocalIndex("rebuilt", tmp_path)
+    fill(updated, {"a": "alpha", "b": "beta 产假", "d": "delta"})
+    writer = updated.update()
+    writer.delete(["d"])
+    add(writer, {"c": "gamma", "b": "changed"}, seed=1)
+    writer.publish(3)
+
+    old, new = units(3), units(2, seed=1)
+    writer = rebuilt.rebuild(8)
+    writer.add([chunk("c", "gamma"), chunk("b", "changed"), chunk("a", "alpha")], np.vstack([new, old[:1]]))
+    writer.publish(3)
+
+    one, two = (index.folder / str(index.live_name()) for index in (updated, rebuilt))
+    for name in ("ids.npy", "meta.json", "rows/vectors.f32", "rows/terms.txt", "rows/ends.npy"):
+        assert (one / name).read_bytes() == (two / name).read_bytes()
+    queries = ["alpha changed", "gamma", "beta delta"]
+    assert updated.bm25(queries, 9) == rebuilt.bm25(queries, 9)
+
+
+def test_the_old_generation_is_deleted_and_its_reader_goes_on(index: LocalIndex):
+    fill(index, {"a": "old words"})
+    generation = index.live()
+    fill(index, {"b": "new words"})
+    assert generation is not None
+    assert generations(index) == [index.live_name()]
+    if os.name == "posix":
+        assert generation.matching(["old"], 3)[0][1] == 0
+        assert generation.rows.terms(0) == "old words"
+        assert np.allclose(generation.rows.vectors, units(1))
+
+
+def test_only_the_published_files_are_left(index: LocalIndex):
+    fill(index, {"a": "alpha"})
+    assert sorted(path.name for path in (index.folder / str(index.live_name())).iterdir()) == [
+        "bm25", "ids.npy", "meta.json", "rows",
+    ]  # fmt: skip
+    assert index.size() == sum(p.stat().st_size for p in index.folder.rglob("gen-*/**/*") if p.is_file())
+
+
+def test_an_update_without_changes_keeps_the_generation(index: LocalIndex):
+    fill(index, {"a": "alpha"})
+    before = generations(index)
+    index.update().publish(1)
+    assert generations(index) == before
+
+
+def test_the_second_of_two_updates_is_refused(index: LocalIndex):
+    fill(index, {"a": "alpha"})
+    first, second = index.update(), index.update()
+    add(first, {"b": "beta"})
+    add(second, {"c": "gamma"})
+    first.publish(2)
+    with pytest.raises(SearchError, match=r"changed by another writer.*Update it again"):
+        second.publish(2)
+    second.abandon()
+    assert index.knn(units(1), 5)[0].ids == ("a", "b")
+    assert len(generations(index)) == 1
+
+
+def test_a_closed_writer_takes_nothing(index: LocalIndex):
+    writer = index.rebuild(8)
+    writer.publish(0)
+    with pytest.raises(SearchError, match="closed"):
+        add(writer, {"a": "alpha"})
+    with pytest.raises(SearchError, match="closed"):
+        writer.publish(0)
+
+
+def test_chunks_and_vectors_must_be_as_many(index: LocalIndex):
+    with pytest.raises(SearchError, match="2 chunks came with 1 vectors"):
+        index.rebuild(8).add([chunk("a"), chunk("b")], units(1))
+
+
+# other processes
+
+CRASH = """
+import os, sys
+import numpy as np
+from pathlib import Path
+from ragviz.index.local import LocalIndex
+from ragviz.records import Chunk
+writer = LocalIndex("handbook", Path(sys.argv[1])).rebuild(8)
+writer.add([Chunk("x", "d", 0, 1, "x", 1)], np.ones((1, 8), np.float32))
+os._exit(9)
+"""
+READ = """
+import sys
+import numpy as np
+from pathlib import Path
+from ragviz.index.local import LocalIndex
+index = LocalIndex("handbook", Path(sys.argv[1]))
+for _ in sys.stdin:
+    vectors = np.ones((1, 8), np.float32)
+    print(index.count(), *index.bm25(["words"], 5)[0].ids, *index.knn(vectors, 5)[0].ids, flush=True)
+"""
+
+
+def test_what_a_crashed_writer_left_is_swept_and_a_running_one_is_not(index: LocalIndex, tmp_path: Path):
+    running = index.rebuild(8)
+    crashed = subprocess.run([sys.executable, "-c", CRASH, str(tmp_path)], check=False)
+    assert crashed.returncode == 9
+    assert len(generations(index)) == 2
+    fill(index, {"a": "alpha"})
+    assert set(generations(index)) == {running.folder.name, index.live_name()}
+    add(running, {"b": "beta"})
+    running.publish(1)
+    assert generations(index) == [running.folder.name]
+
+
+def test_a_writer_of_another_machine_is_swept_after_a_day(index: LocalIndex):
+    away = index.rebuild(8)
+    (away.folder / "owner.json").write_text('{"host": "elsewhere", "pid": 1, "started": 0}')
+    fill(index, {"a": "alpha"})
+    assert away.folder.exists()
+    yesterday = away.folder.stat().st_mtime - 25 * 3600
+    os.utime(away.folder, (yesterday, yesterday))
+    fill(index, {"a": "alpha"})
+    assert not away.folder.exists()
+
+
+def test_another_process_sees_what_is_published(index: LocalIndex, tmp_path: Path):
+    with subprocess.Popen(
+        [sys.executable, "-c", READ, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as reader:
+        assert reader.stdin is not None
+        assert reader.stdout is not None
+
+        def read() -> str:
+            print(file=reader.stdin, flush=True)
+            return reader.stdout.readline().strip()
+
+        assert read() == "0"
+        fill(index, {"a": "old words"})
+        assert read() == "1 a a"
+        fill(index, {"b": "new words"})
+        assert read() == "1 b b"
+        index.drop()
+        assert read() == "0"
+        reader.stdin.close()
+
+
+def test_a_generation_that_vanishes_while_it_is_opened_is_no_error(index: LocalIndex, monkeypatch: pytest.MonkeyPatch):
+    fill(index, {"a": "alpha"})
+    reader = LocalIndex("handbook", index.folder.parent)
+    opener, writes = files.open_generation, iter([lambda: fill(index, {"b": "beta"})])
+
+    def open_late(folder: Path) -> files.Generation:
+        next(writes, lambda: None)()
+        return opener(folder)
+
+    monkeypatch.setattr(files, "open_generation", open_late)
+    assert reader.bm25(["alpha beta"], 3)[0].ids == ("b",)
+
+
+# damage
+
+
+@pytest.mark.parametrize(
+    "file", ["meta.json", "ids.npy", "rows/vectors.f32", "rows/terms.txt", "rows/ends.npy", "bm25/meta.json"]
+)
+@pytest.mark.parametrize("damage", ["missing", "cut", "empty", "other"])
+def test_damaged_files_are_told(index: LocalIndex, file: str, damage: str):
+    fill(index, {"a": "alpha", "b": "beta"})
+    path = index.folder / str(index.live_name()) / file
+    content = path.read_bytes()
+    if damage == "missing":
+        path.unlink()
+    else:
+        path.write_bytes({"cut": content[: len(content) // 2], "empty": b"", "other": b"[1]\n"}[damage])
+    reader = LocalIndex("handbook", index.folder.parent)
+    for search in (reader.count, reader.update, lambda: reader.knn(units(1), 3), lambda: reader.bm25(["alpha"], 3)):
+        with pytest.raises(SearchError, match=r"'handbook' cannot be read \(.*\); rebuild it"):
+            search()
+    fill(reader, {"c": "gamma"})
+    assert reader.bm25(["gamma"], 3)[0].ids == ("c",)
+
+
+def test_a_damaged_segment_is_told(index: LocalIndex):
+    fill(index, {"a": "alpha", "b": "beta"})
+    for path in (index.folder / str(index.live_name()) / "bm25").glob("*.term"):
+        path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(SearchError, match=r"cannot be read \(.*\); rebuild it"):
+        LocalIndex("handbook", index.folder.parent).bm25(["alpha"], 3)
+
+
+def test_a_missing_generation_is_told(index: LocalIndex):
+    fill(index, {"a": "alpha"})
+    shutil.rmtree(index.folder / str(index.live_name()))
+    with pytest.raises(SearchError, match="rebuild it"):
+        LocalIndex("handbook", index.folder.parent).count()
+
+
+def test_files_of_another_version_are_told(index: LocalIndex):
+    fill(index, {"a": "alpha"})
+    path = index.folder / str(index.live_name()) / "meta.json"
+    path.write_text(path.read_text().replace('"format": 1', '"format": 99'))
+    with pytest.raises(SearchError, match=r"its format is 99.*rebuild it"):
+        LocalIndex("handbook", index.folder.parent).count()
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(SearchError, match=r"cannot be written \(.*\); check the disk"):
+        LocalIndex("handbook", tmp_path / "file").rebuild(8)
+
+
+def test_an_index_dropped_under_a_writer_is_told(index: LocalIndex):
+    writer = index.rebuild(8)
+    add(writer, {"a": "alpha"})
+    index.drop()
+    with pytest.raises(SearchError, match="cannot be written"):
+        writer.publish(1)
+    assert not index.exists()
+
+
+def test_another_similarity_than_it_was_built_for_is_told(index: LocalIndex):
+    fill(index, {"a": "alpha"})
+    with pytest.raises(SearchError, match="built for cosine, not l2_norm; rebuild it"):
+        LocalIndex("handbook", index.folder.parent, "l2_norm").knn(units(1), 3)
+
+
+# open_index
+
+
+def test_open_index(tmp_path: Path):
+    assert isinstance(open_index("handbook", "local", folder=tmp_path), LocalIndex)
+    elastic = open_index("handbook", "elasticsearch", folder=tmp_path, url="http://127.0.0.1:9", options={"m": 32})
+    assert isinstance(elastic, ElasticIndex)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"backend": "milvus"}, "There is no backend 'milvus'; use one of local, elasticsearch."),
+        ({"name": " "}, "The index has no name"),
+        ({"similarity": "manhattan"}, "Similarity is 'manhattan'; use one of cosine, dot_product, l2_norm."),
+        ({"options": {"m": 16, "type": "flat"}}, "The local backend has no option m, type"),
+        ({"backend": "elasticsearch"}, "set ELASTICSEARCH_URL"),
+        ({"backend": "elasticsearch", "url": "http://127.0.0.1:9", "options": {"depth": 3}}, "no option depth"),
+        ({"backend": "elasticsearch", "url": "http://127.0.0.1:9", "options": {"type": "ivf"}}, "type is 'ivf'"),
+        ({"backend": "elasticsearch", "url": "http://127.0.0.1:9", "options": {"m": "16"}}, "m is '16'"),
+    ],
+)
+def test_open_index_tells_what_is_wrong(tmp_path: Path, arguments: dict, message: str):
+    with pytest.raises(UsageError) as told:
+        open_index(**{"name": "handbook", "backend": "local", "folder": tmp_path} | arguments)
+    assert message in str(told.value)

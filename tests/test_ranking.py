@@ -1,0 +1,248 @@
+"""Ranking metrics by hand, against pytrec_eval and ir-measures, and on public TREC runs with ties and odd ids."""
+
+import math
+import random
+import warnings
+from pathlib import Path
+
+import ir_measures
+import numpy as np
+import pytest
+import pytrec_eval
+
+from ragviz.errors import InputError, UsageError
+from ragviz.metrics import CURVES, METRICS, ranking, scores, summarise
+from ragviz.metrics.ranking import measure
+from ragviz.records import Estimate, Ranking, Retrieved
+
+TREC = Path(__file__).parent.parent.parent / "shared" / "data" / "imports" / "trec"
+
+
+def retrieved(question_id, ids, *groups):
+    """A ranking of one-letter chunks; groups of gold chunks, one string each."""
+    return Retrieved(question_id, Ranking(tuple(ids), tuple(range(len(ids), 0, -1))), tuple(map(tuple, groups)))
+
+
+def at(results, k, depth=5):
+    """All scores of the first question at k, by name without k."""
+    return {name.split("@")[0]: values[0] for name, values in scores(measure(results, depth), k).items()}
+
+
+def test_single_gold_chunk_by_hand():
+    found = at([retrieved("q", "abcde", "c")], 3)
+    assert found == pytest.approx(
+        {
+            "recall": 1,
+            "chunk_recall": 1,
+            "precision": 1 / 3,
+            "f1": 0.5,
+            "hit": 1,
+            "all_groups": 1,
+            "ndcg": 0.5,  # 1 / log2(4)
+            "mrr": 1 / 3,
+            "map": 1 / 3,
+        }
+    )
+    below = at([retrieved("q", "abcde", "c")], 2)
+    assert {name: value for name, value in below.items() if value} == pytest.approx({"mrr": 1 / 3, "map": 1 / 3})
+
+
+def test_groups_with_several_chunks_by_hand():
+    """Groups {b, x}, {d, e}, {y}: x and y are not retrieved, so two of three groups and three of five chunks are."""
+    results = [retrieved("q", "abcde", "bx", "de", "y")]
+    assert at(results, 1) == pytest.approx(
+        dict.fromkeys(["recall", "chunk_recall", "precision", "f1", "hit", "all_groups", "ndcg"], 0)
+        | {"mrr": 1 / 2, "map": (1 / 2 + 2 / 4 + 3 / 5) / 5}
+    )
+    found = at(results, 4)
+    assert found["recall"] == pytest.approx(2 / 3)
+    assert found["chunk_recall"] == pytest.approx(2 / 5)
+    assert found["precision"] == pytest.approx(2 / 4)
+    assert found["f1"] == pytest.approx(2 * (1 / 2) * (2 / 3) / (1 / 2 + 2 / 3))
+    assert (found["hit"], found["all_groups"]) == (1, 0)
+    ideal = sum(1 / math.log2(rank + 1) for rank in (1, 2, 3, 4))
+    assert found["ndcg"] == pytest.approx((1 / math.log2(3) + 1 / math.log2(5)) / ideal)
+    assert at(results, 5)["chunk_recall"] == pytest.approx(3 / 5)
+    assert at([retrieved("q", "abcde", "bx", "de")], 4)["all_groups"] == 1
+
+
+def test_a_chunk_of_two_groups_finds_both_and_counts_once():
+    found = at([retrieved("q", "abc", "b", "b")], 2)
+    assert (found["recall"], found["precision"], found["chunk_recall"], found["all_groups"]) == (1, 0.5, 1, 1)
+
+
+def test_group_without_gold_chunks_is_never_found():
+    found = at([retrieved("q", "abc", "a", "")], 3)
+    assert (found["recall"], found["chunk_recall"], found["all_groups"]) == (0.5, 1, 0)
+    assert set(at([retrieved("q", "abc", "")], 3).values()) == {0}
+
+
+def test_unanswerable_questions_are_counted_apart():
+    table = measure([retrieved("a", "xyz", "x"), retrieved("b", "xyz"), retrieved("c", "xyz", "q")], 3)
+    assert (table.question_ids, table.unanswerable) == (("a", "c"), ("b",))
+    assert ranking.ranks(table).tolist() == [1, 0]
+
+
+def test_rank_counts_name_every_rank_and_the_misses():
+    table = measure([retrieved("a", "xyz", "x"), retrieved("b", "xyz", "z"), retrieved("c", "xyzq", "q")], 3)
+    assert ranking.rank_counts(table) == {"1": 1, "2": 0, "3": 1, "miss": 1}
+
+
+def test_short_and_empty_rankings_still_divide_by_k():
+    table = measure([retrieved("a", "x", "x"), retrieved("b", "", "x")], 4)
+    assert ranking.precision(table).tolist() == [[1, 1 / 2, 1 / 3, 1 / 4], [0, 0, 0, 0]]
+    assert ranking.recall(table)[:, 3].tolist() == [1, 0]
+
+
+def test_past_depth_is_not_read():
+    table = measure([retrieved("a", "abcd", "d")], 3)
+    assert ranking.ranks(table).tolist() == [0]
+    assert table.relevant.shape == (1, 3)
+
+
+def test_no_questions_give_empty_arrays_and_no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for results in ([], [retrieved("unanswerable", "abc")]):
+            table = measure(results, 4)
+            assert all(values.shape == (0,) for values in scores(table, 2).values())
+            summary = summarise(table, 2)
+            assert (summary.n, summary.unanswerable) == (0, len(results))
+            assert set(summary.metrics.values()) == {Estimate(None, None, None, 0)}
+            assert summary.ranks == {"1": 0, "2": 0, "3": 0, "4": 0, "miss": 0}
+
+
+def test_wrong_input_is_refused():
+    with pytest.raises(InputError, match=r"question 'q' holds chunk 'b' twice"):
+        measure([retrieved("q", "abcb", "a")], 4)
+    with pytest.raises(InputError, match=r"'q' was retrieved twice"):
+        measure([retrieved("q", "ab", "a"), retrieved("q", "ab", "a")], 2)
+    with pytest.raises(UsageError, match="Depth 0"):
+        measure([], 0)
+    with pytest.raises(UsageError, match=r"k = 4 .* depth 3"):
+        scores(measure([], 3), 4)
+    with pytest.raises(UsageError, match="k = 0"):
+        summarise(measure([], 3), 0)
+
+
+def test_summary_agrees_with_scores():
+    results = random_results(random.Random(3), questions=40)
+    table = measure(results, 10)
+    summary = summarise(table, 3)
+    assert summary.n == 40
+    assert set(summary.metrics) == set(scores(table, 3))
+    for name, values in scores(table, 3).items():
+        estimate = summary.metrics[name]
+        assert estimate.n == 40
+        assert estimate.mean == pytest.approx(values.mean())
+        assert 0 <= estimate.low <= estimate.mean <= estimate.high <= 1
+    for name in CURVES:
+        assert len(summary.curves[name]) == 10
+        assert summary.curves[name][2] == summary.metrics[f"{name}@3"]
+
+
+def test_metrics_describe_themselves():
+    for name, metric in METRICS.items():
+        assert metric.title
+        assert "Low:" in metric.explanation, name
+        assert metric.range == (0, 1)
+
+
+# Oracles
+
+
+CUTS = (1, 2, 3, 5, 10, 20)
+
+
+def random_results(generator, questions=200, depth=20):
+    """Rankings of uneven length with one to four groups of one to three gold chunks, of which some are not there."""
+    chunks = [f"chunk-{n}" for n in range(60)]
+    results = []
+    for number in range(questions):
+        ids = generator.sample(chunks, generator.randint(0, depth))
+        groups = [generator.sample(chunks, generator.randint(1, 3)) for _ in range(generator.randint(1, 4))]
+        results.append(retrieved(f"q{number}", ids, *groups))
+    return results
+
+
+def oracle_inputs(results):
+    """The same rankings with strictly decreasing scores, and their gold chunks, as pytrec_eval wants them."""
+    run = {
+        result.question_id: {name: float(-rank) for rank, name in enumerate(result.ranking.ids)} for result in results
+    }
+    qrels = {result.question_id: {name: 1 for group in result.gold for name in group} for result in results}
+    return qrels, run
+
+
+def assert_equals_pytrec_eval(results, depth):
+    cuts = ",".join(map(str, CUTS))
+    measures = {f"recall.{cuts}", f"P.{cuts}", f"ndcg_cut.{cuts}", f"success.{cuts}", "recip_rank", "map"}
+    qrels, run = oracle_inputs(results)
+    expected = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(
+        {name: hits for name, hits in run.items() if hits}
+    )
+    table = measure(results, depth)
+    names = {"chunk_recall": "recall", "precision": "P", "ndcg": "ndcg_cut", "hit": "success"}
+    for k in CUTS:
+        found = scores(table, k)
+        for ours, theirs in names.items():
+            wanted = [expected.get(name, {}).get(f"{theirs}_{k}", 0.0) for name in table.question_ids]
+            np.testing.assert_allclose(found[f"{ours}@{k}"], wanted, atol=1e-9, err_msg=f"{ours}@{k}")
+        for ours, theirs in {"mrr": "recip_rank", "map": "map"}.items():
+            wanted = [expected.get(name, {}).get(theirs, 0.0) for name in table.question_ids]
+            np.testing.assert_allclose(found[ours], wanted, atol=1e-9, err_msg=ours)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_equals_pytrec_eval_on_random_rankings(seed):
+    assert_equals_pytrec_eval(random_results(random.Random(seed)), depth=20)
+
+
+def test_equals_ir_measures_on_random_rankings():
+    results = random_results(random.Random(9))
+    qrels, run = oracle_inputs(results)
+    pairs = {
+        "precision@5": ir_measures.P @ 5,
+        "chunk_recall@5": ir_measures.R @ 5,
+        "ndcg@5": ir_measures.nDCG @ 5,
+        "hit@5": ir_measures.Success @ 5,
+        "mrr": ir_measures.RR,
+        "map": ir_measures.AP,
+    }
+    expected = ir_measures.calc_aggregate(list(pairs.values()), qrels, run)
+    found = scores(measure(results, 20), 5)
+    for ours, theirs in pairs.items():
+        assert found[ours].mean() == pytest.approx(expected[theirs]), ours
+
+
+def test_recall_with_single_chunk_groups_is_chunk_recall():
+    results = [
+        Retrieved(result.question_id, result.ranking, tuple((name,) for name in {n for g in result.gold for n in g}))
+        for result in random_results(random.Random(5))
+    ]
+    table = measure(results, 20)
+    np.testing.assert_allclose(ranking.recall(table), ranking.chunk_recall(table))
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run", "questions"), [("compat.qrels", "compat.run", 2), ("qrels.test", "results.test", 3)]
+)
+def test_equals_pytrec_eval_on_public_runs(qrels, run, questions):
+    """Ties are broken by id before anything is measured; a relevance above 0 is gold."""
+    if not TREC.exists():
+        pytest.skip(f"no {TREC}")
+    gold: dict[str, list[str]] = {}
+    for line in (TREC / qrels).read_text(encoding="utf-8").splitlines():
+        question, _, chunk, relevance = line.split()
+        gold.setdefault(question, []).extend([chunk] if int(relevance) > 0 else [])
+    hits: dict[str, list[tuple[float, str]]] = {}
+    for line in (TREC / run).read_text(encoding="utf-8").splitlines():
+        question, _, chunk, _, score, _ = line.split()
+        hits.setdefault(question, []).append((-float(score), chunk))
+    results = [
+        retrieved(question, [name for _, name in sorted(found)], gold[question])
+        for question, found in hits.items()
+        if gold.get(question)
+    ]
+    assert len(results) == questions
+    assert_equals_pytrec_eval(results, depth=max(map(len, hits.values())))

@@ -1,0 +1,209 @@
+"""Intervals and tests against scipy, textbook numbers, and simulation."""
+
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from ragviz.errors import UsageError
+from ragviz.records import Estimate
+from ragviz.stats import (
+    Difference,
+    bootstrap,
+    bootstrap_columns,
+    estimates,
+    holm,
+    minimum_detectable_difference,
+    paired_difference,
+    paired_differences,
+    questions_needed,
+)
+
+SEED = np.random.default_rng(12345)
+SCORES = SEED.random(60) ** 2
+
+
+def test_no_values():
+    assert bootstrap([]) == Estimate(None, None, None, 0)
+    assert bootstrap_columns(np.zeros((0, 3))) == (None, None, None)
+    assert estimates({}) == {}
+
+
+@pytest.mark.parametrize(
+    ("values", "low", "high"),
+    [
+        ([1] * 10, 0.7225, 1),  # Wilson's interval, from any table of it
+        ([0] * 10, 0, 0.2775),
+        ([1] * 8 + [0] * 2, 0.4902, 0.9433),
+        ([1], 0.2065, 1),
+        ([0], 0, 0.7935),
+        ([1 / 3] * 8 + [0] * 2, 0.4902 / 3, 0.9433 / 3),  # precision@3 with one gold chunk
+        ([-1] * 8 + [0] * 2, -0.9433, -0.4902),
+    ],
+)
+def test_rates_have_wilson_intervals(values, low, high):
+    estimate = bootstrap(values)
+    assert estimate.mean == pytest.approx(np.mean(values))
+    assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_equals_scipy_wilson():
+    for n in (1, 7, 80):
+        for hits in range(n + 1):
+            expected = scipy_stats.binomtest(hits, n).proportion_ci(method="wilson")
+            estimate = bootstrap([1] * hits + [0] * (n - hits))
+            assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_equals_scipy_percentile_bootstrap():
+    expected = scipy_stats.bootstrap((SCORES,), np.mean, n_resamples=20_000, method="percentile", rng=1)
+    estimate = bootstrap(SCORES, samples=20_000)
+    assert estimate.mean == SCORES.mean()
+    assert (estimate.low, estimate.high) == pytest.approx(expected.confidence_interval, abs=0.003)
+
+
+def test_same_seed_same_interval_other_seed_another():
+    assert bootstrap(SCORES, seed=4) == bootstrap(SCORES, seed=4)
+    assert bootstrap(SCORES, seed=4) != bootstrap(SCORES, seed=5)
+
+
+def test_columns_equal_their_own_bootstrap():
+    matrix = np.column_stack([SCORES, SCORES > 0.5, SCORES[::-1] * 3, np.full(60, 0.4)])
+    mean, low, high = bootstrap_columns(matrix)
+    for column in range(4):
+        alone = bootstrap(matrix[:, column])
+        assert (mean[column], low[column], high[column]) == pytest.approx((alone.mean, alone.low, alone.high))
+    named = estimates({"a": matrix[:, 0], "b": matrix[:, 1]})
+    assert named["a"] == bootstrap(SCORES)
+    assert named["b"].n == 60
+
+
+def test_mean_lies_in_its_interval_and_interval_in_the_range():
+    for n in (2, 3, 10):
+        for seed in range(20):
+            values = np.random.default_rng(seed).choice([0, 1 / 3, 2 / 3, 1], n)
+            estimate = bootstrap(values)
+            assert 0 <= estimate.low <= estimate.mean <= estimate.high <= 1
+
+
+def test_intervals_cover_the_truth():
+    """Of 300 draws of 80 questions from a known distribution, about 95 % of the intervals hold its mean."""
+    random = np.random.default_rng(0)
+    for draw, truth in ((lambda: random.beta(2, 1, 80), 2 / 3), (lambda: random.random(80) < 0.95, 0.95)):
+        covered = sum(e.low <= truth <= e.high for e in (bootstrap(draw(), samples=500) for _ in range(300)))
+        assert 0.91 <= covered / 300 <= 0.985
+
+
+def test_what_is_not_a_score_is_refused():
+    with pytest.raises(UsageError, match="finite"):
+        bootstrap([0.5, float("nan")])
+    with pytest.raises(UsageError, match="shape"):
+        bootstrap([[1.0]])
+    with pytest.raises(UsageError, match="2 scores cannot be paired with 1"):
+        paired_difference([1, 2], [1])
+
+
+def test_paired_difference_by_hand():
+    """Differences 0, +1, +1, +1, −0.5: of the 16 sign flips of four, 4 have a sum of 2.5 or more either way."""
+    found = paired_difference([1, 0, 0, 0, 0.5], [1, 1, 1, 1, 0])
+    assert (found.mean, found.n, found.wins, found.ties, found.losses) == (0.5, 5, 3, 1, 1)
+    assert found.p_value == 4 / 16
+    assert -0.5 <= found.low < 0.5 < found.high <= 1
+
+
+def test_paired_difference_of_nothing_and_of_equals():
+    assert paired_difference([], []) == Difference(None, None, None, 0, 0, 0, 0, None)
+    assert paired_difference([0.1 + 0.2, 1], [0.3, 1]) == Difference(0, 0, 0, 2, 0, 2, 0, 1)
+    assert paired_difference([0], [1]).p_value == 1  # one question can show nothing
+
+
+@pytest.mark.parametrize("n", [6, 11])
+def test_exact_p_value_equals_scipy(n):
+    a, b = np.random.default_rng(n).random((2, n)).round(1)
+    expected = scipy_stats.permutation_test(
+        (a, b), lambda x, y, axis: np.mean(x - y, axis=axis), permutation_type="samples", n_resamples=np.inf
+    )
+    assert paired_difference(b, a).p_value == pytest.approx(expected.pvalue)
+
+
+def test_sampled_p_value_is_near_scipy_and_the_sign_test():
+    a, b = np.random.default_rng(3).random((2, 200))
+    expected = scipy_stats.permutation_test(
+        (a + 0.05, b),
+        lambda x, y, axis: np.mean(x - y, axis=axis),
+        permutation_type="samples",
+        n_resamples=20_000,
+        rng=2,
+    )
+    assert paired_difference(b, a + 0.05).p_value == pytest.approx(expected.pvalue, abs=0.015)
+    won, lost = 30, 15
+    differences = [1] * won + [-1] * lost + [0] * 40
+    sign_test = scipy_stats.binomtest(won, won + lost).pvalue
+    assert paired_difference(np.zeros(85), differences).p_value == pytest.approx(sign_test, abs=0.006)
+
+
+def test_sampled_p_value_is_never_0():
+    assert paired_difference(np.zeros(100), np.ones(100)).p_value == 1 / 10_000
+
+
+def test_p_values_of_no_difference_are_even():
+    random = np.random.default_rng(8)
+    found = paired_differences(random.normal(size=(40, 400)))
+    p_values = np.array([difference.p_value for difference in found])
+    assert 0.02 < (p_values < 0.05).mean() < 0.09
+    assert 0.42 < (p_values < 0.5).mean() < 0.58
+
+
+def test_difference_interval_equals_scipy():
+    a, b = np.random.default_rng(5).random((2, 70))
+    expected = scipy_stats.bootstrap((b - a,), np.mean, n_resamples=20_000, method="percentile", rng=1)
+    found = paired_difference(a, b, samples=20_000)
+    assert (found.low, found.high) == pytest.approx(expected.confidence_interval, abs=0.004)
+
+
+def test_holm_by_hand():
+    assert holm([]) == []
+    assert holm([0.02]) == [0.02]
+    assert holm([0.01, 0.02, 0.03, 0.5]) == pytest.approx([0.04, 0.06, 0.06, 0.5])
+    assert holm([0.9, 0.8]) == [1, 1]
+
+
+def test_power_by_hand():
+    """Spread 1, 100 questions: (1.95996 + 0.84162) / 10; and that difference needs 100 questions again."""
+    differences = np.random.default_rng(0).normal(size=100)
+    differences = (differences - differences.mean()) / differences.std(ddof=1) + 0.1
+    assert minimum_detectable_difference(differences) == pytest.approx(0.280158, abs=1e-6)
+    assert questions_needed(differences, difference=0.280158) in (100, 101)
+    assert questions_needed(differences) == 785  # (2.80158 / 0.1)² = 784.9
+    assert questions_needed(-differences) == 785
+
+
+def test_power_is_what_it_says():
+    """Samples with a true difference of the detectable size are told apart in about 80 % of 300 trials."""
+    random = np.random.default_rng(1)
+    size = minimum_detectable_difference(np.array([-1.0, 1.0] * 50))
+    found = paired_differences(random.normal(size, 1, (100, 300)), flips=999)
+    assert 0.73 < np.mean([difference.p_value < 0.05 for difference in found]) < 0.87
+
+
+def test_power_is_unknown_without_spread():
+    assert minimum_detectable_difference([]) is None
+    assert minimum_detectable_difference([0.3]) is None
+    assert minimum_detectable_difference([0.0] * 50) is None
+    assert questions_needed([0.1] * 9) is None
+    assert questions_needed([1.0, -1.0]) is None
+
+
+def test_ten_thousand_questions_stay_small_and_a_thousand_fast():
+    tracemalloc.start()
+    bootstrap(np.random.default_rng(0).random(10_000))
+    paired_differences(np.random.default_rng(0).normal(size=(10_000, 4)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * 2**20
+    values = np.random.default_rng(0).random(1000)
+    began = time.process_time()
+    bootstrap(values)
+    assert time.process_time() - began < 0.2  # 0.03 s alone
