@@ -42,7 +42,13 @@ def steps(corpus: Corpus) -> None:
     path = [
         ("documents", "Documents", "Add documents", ui.counted(len(documents), "document"), bool(documents)),
         ("index", "Index", "Build an index", ui.counted(len(indexes), "index"), bool(indexes)),
-        ("questions", "Questions", "Generate questions", ui.counted(sum(s.total for s in sets), "question"), bool(sets)),
+        (
+            "questions",
+            "Questions",
+            "Generate questions",
+            ui.counted(sum(s.total for s in sets), "question"),
+            bool(sets),
+        ),
         ("run", "Run", "Run the questions", ui.counted(len(done), "run"), bool(done)),
         ("results", "Results", "Look at the results", "see where it loses", False),
     ]

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from ragviz.chunking import CHUNKERS
 
 from ragviz import embedding, indexing, jobs, markup, plots, ui
-from ragviz.chunking import CHUNKERS
 from ragviz.errors import RagvizError, UsageError
 from ragviz.index.elastic import OPTIONS
 from ragviz.markup import plain
-from ragviz.records import Chunk, Corpus, Document, DocumentInfo, IndexConfig, IndexInfo
+from ragviz.records import Chunk, Document, DocumentInfo, IndexConfig, IndexInfo
 from ragviz.retrieve import RETRIEVERS
 
 SAMPLE = 300_000  # characters that are cut to preview and estimate
@@ -67,11 +67,13 @@ def backend_choices() -> tuple[Any, dict[str, Any]]:
     with st.expander("Elasticsearch options"):
         kind = st.selectbox(
             "Vector index", ["hnsw", "int8_hnsw", "flat"], key="es-type",
-            help="hnsw: approximate on floats. int8_hnsw: a quarter of the memory, and misses more. flat: exact, slower.",
+            help="hnsw: approximate, on floats. int8_hnsw: a quarter of the memory, misses more. flat: exact, slower.",
         )  # fmt: skip
         left, right = st.columns(2)
         m = left.number_input("m", 2, 128, OPTIONS["m"], key="es-m", disabled=kind == "flat")
-        ef = right.number_input("ef_construction", 8, 1000, OPTIONS["ef_construction"], key="es-ef", disabled=kind == "flat")
+        ef = right.number_input(
+            "ef_construction", 8, 1000, OPTIONS["ef_construction"], key="es-ef", disabled=kind == "flat"
+        )
     return backend, {"type": kind, "m": int(m), "ef_construction": int(ef)}
 
 
@@ -95,7 +97,9 @@ def shortened(document: Document, most: int) -> Document:
     if len(document.text) <= most:
         return document
     pages = tuple(page for page in document.pages if page.end <= most)
-    return Document(**{f: getattr(document, f) for f in document.__slots__} | {"text": document.text[:most], "pages": pages})
+    return Document(
+        **{f: getattr(document, f) for f in document.__slots__} | {"text": document.text[:most], "pages": pages}
+    )
 
 
 def sampled(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
@@ -117,8 +121,8 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
     estimate(documents, chosen, cuts, config)
     if limit is not None and (over := int((lengths > limit).sum())):
         st.warning(
-            f"{over} of {len(chunks)} previewed chunks are longer than the {limit} tokens that {plain(config.embedder)} "
-            "reads: the rest of each would silently not be embedded. Choose a smaller chunk size."
+            f"{over} of {len(chunks)} previewed chunks are longer than the {limit} tokens {plain(config.embedder)} reads: "
+            "the rest of each would silently not be embedded. Choose a smaller chunk size."
         )
     ui.figure(plots.chunk_lengths(lengths, limit, height=190), "lengths")
     names = [d.name for d in chosen]
@@ -143,7 +147,10 @@ def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk]) -> None:
 
 
 def estimate(
-    documents: Sequence[DocumentInfo], chosen: Sequence[DocumentInfo], cuts: Sequence[Sequence[Chunk]], config: IndexConfig
+    documents: Sequence[DocumentInfo],
+    chosen: Sequence[DocumentInfo],
+    cuts: Sequence[Sequence[Chunk]],
+    config: IndexConfig,
 ) -> None:
     """Chunks, tokens, time and disk of the whole corpus, scaled up from the sample by characters."""
     share = max(SAMPLE // max(len(chosen), 1), SHOWN)
@@ -160,11 +167,14 @@ def estimate(
         ui.tile("Tokens", f"{about}{rounded(tokens, about):,}")
     with columns[2]:
         ui.tile(
-            "Embedding", ui.duration(tokens / EMBEDDED), explained="At the speed of the packaged model on two CPU cores. "
-            "Texts embedded before are not embedded again.",
-        )  # fmt: skip
+            "Embedding",
+            ui.duration(tokens / EMBEDDED),
+            explained="At the speed of the packaged model on two CPU cores. What was embedded before is not again.",
+        )
     with columns[3]:
-        ui.tile("Disk", ui.size_words(chunks * 384 * 4 + total * 1.5), explained="Vectors of 384 dimensions, and the text.")
+        ui.tile(
+            "Disk", ui.size_words(chunks * 384 * 4 + total * 1.5), explained="Vectors of 384 dimensions, and the text."
+        )
 
 
 def rounded(count: int, about: str) -> int:
@@ -193,8 +203,8 @@ def card(info: IndexInfo) -> None:
         st.markdown(f":orange[▲] {'being built' if info.status == 'building' else 'its last build failed'}")
     else:
         st.markdown(
-            f"{ui.counted(info.chunks, 'chunk')} · {info.dims} dimensions · {size(store.address, info.id, info.build)} · "
-            f"{ui.counted(len(info.documents), 'document')} · {ui.ago(info.built or info.created)}"
+            f"{ui.counted(info.chunks, 'chunk')} of {ui.counted(len(info.documents), 'document')} · "
+            f"{info.dims} dimensions · {size(store.address, info.id, info.build)} · {ui.ago(info.built or info.created)}"
         )
     new, changed, gone = indexing.stale(workspace, info)
     behind = [f"{len(part)} {word}" for part, word in ((new, "new"), (changed, "changed"), (gone, "gone")) if part]

@@ -5,11 +5,11 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from ragviz.synthesize import GENERATORS
 
 from ragviz import jobs, markup, pipeline, ui
 from ragviz.markup import plain
 from ragviz.records import Question, QuestionSet
-from ragviz.synthesize import GENERATORS
 
 STATUSES = ("all", "proposed", "accepted", "rejected")
 FORMAT = """One question a row, as CSV or JSONL: `question`, `answer`, and where the answer stands, as any of
@@ -38,7 +38,11 @@ def tiles(questions: Sequence[Question], names: dict[str, str]) -> None:
         note = f"{stale} with stale evidence" if stale else ", ".join(sorted({q.generator for q in questions}))
         ui.tile("Questions", f"{len(questions):,}", plain(note))
     with columns[1]:
-        ui.tile("Accepted", f"{by_status['accepted']:,}", f"{by_status['proposed']} proposed, {by_status['rejected']} rejected")
+        ui.tile(
+            "Accepted",
+            f"{by_status['accepted']:,}",
+            f"{by_status['proposed']} proposed, {by_status['rejected']} rejected",
+        )
     with columns[2]:
         ui.tile("Documents covered", f"{len(covered & names.keys()):,}", f"of {len(names):,}")
     with columns[3]:
@@ -231,7 +235,9 @@ def generate(suggested: str) -> None:
     with right:
         st.markdown("**Extractive** questions are made of key phrases and sentences of the text, without a model.")
         if workspace.settings.model_configured:
-            st.markdown(f"**Model**: {plain(workspace.settings.model)} writes question and answer, about one call each.")
+            st.markdown(
+                f"**Model**: {plain(workspace.settings.model)} writes question and answer, about one call each."
+            )
         else:
             st.caption("Set OPENAI_API_KEY or OPENAI_BASE_URL to have a model write them.")
         st.caption("Sampled evenly over the documents. What a question must not be is rejected, with the reason.")
@@ -313,7 +319,11 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         manage(asked)
 import_outcome()
 newest(corpus.id)
-suggested = next(n for i in range(1, 1000) if (n := f"{corpus.name}-questions{'' if i == 1 else f'-{i}'}") not in {s.name for s in store.question_sets()})
+suggested = next(
+    n
+    for i in range(1, 1000)
+    if (n := f"{corpus.name}-questions{'' if i == 1 else f'-{i}'}") not in {s.name for s in store.question_sets()}
+)
 if sets:
     questions = store.questions(asked.id)
     tiles(questions, names)

@@ -35,9 +35,25 @@ def form(indexes: list[IndexInfo], sets: list[QuestionSet], earlier: Run | None)
         )
         st.caption(WAYS.get(way, ""))
         one, two, three = st.columns(3)
-        k = one.number_input("k", 1, 1000, start.k, key=f"k-{start.hash()}", help="Chunks kept of each ranking. Every other k can be looked at later without a new run.")
-        depth = two.number_input("Depth", 1, 1000, max(start.depth, 1), key=f"depth-{start.hash()}", help="How deep rankings are kept: a target below it counts as missed.")
-        seed = three.number_input("Seed", 0, 2**31 - 1, start.seed, key=f"seed-{start.hash()}", help="Of the intervals' resampling.")
+        k = one.number_input(
+            "k",
+            1,
+            1000,
+            start.k,
+            key=f"k-{start.hash()}",
+            help="Chunks kept of each ranking. Every other k can be looked at later without a new run.",
+        )
+        depth = two.number_input(
+            "Depth",
+            1,
+            1000,
+            max(start.depth, 1),
+            key=f"depth-{start.hash()}",
+            help="How deep rankings are kept: a target below it counts as missed.",
+        )
+        seed = three.number_input(
+            "Seed", 0, 2**31 - 1, start.seed, key=f"seed-{start.hash()}", help="Of the intervals' resampling."
+        )
     with st.container(border=True):
         st.markdown("**Name**")
         suggested = free_name(f"{index.name}-{way}")

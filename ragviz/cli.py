@@ -22,7 +22,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from ragviz import compare as comparing
-from ragviz import corpora, evaluate, indexing, interchange, jobs, pipeline
+from ragviz import corpora, evaluate, indexing, jobs, pipeline
 from ragviz.chunking import CHUNKERS
 from ragviz.errors import Cancelled, InputError, RagvizError, UsageError
 from ragviz.records import Corpus, Estimate, IndexConfig, Job, Progress, RunConfig
@@ -511,9 +511,23 @@ def compare(
     comparison = pipeline.compare_runs(workspace, [workspace.store.run(name) for name in run_names], k)
 
     def draw() -> None:
-        _out.print(escape(comparison.sentence))
+        _out.print(escape(comparing.sentence(comparison)))
+        _table(("setting", *comparison.runs), [(s.key, *s.values) for s in comparison.settings])
+        for note in comparison.notes:
+            _out.print(escape(note))
+        rows = [(r.label, *map(_interval, r.estimates)) for r in comparison.metrics.values()]
+        _table(("metric", *comparison.runs), rows)
+        _table(("difference", "run", "mean [95 %]", "p (Holm)", "won, tied, lost"), [*_deltas(comparison)])
 
     _show(comparing.to_json(comparison), as_json, draw)
+
+
+def _deltas(comparison: comparing.Comparison) -> Iterator[tuple[str, ...]]:
+    for row in comparison.metrics.values():
+        for delta in row.deltas:
+            d = delta.difference
+            interval = "none" if d.mean is None else f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
+            yield row.label, delta.run, interval, f"{delta.p_adjusted:.3f}", f"{d.wins}, {d.ties}, {d.losses}"
 
 
 @app.command("export")

@@ -6,7 +6,7 @@ The first run is the baseline. Everything is paired: only questions that every r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -100,6 +100,24 @@ class Comparison:
     metrics: dict[str, MetricRow]
     values: dict[str, Floats]
     tables: tuple[RankTable, ...]
+
+
+def to_json(comparison: Comparison) -> dict[str, Any]:
+    """The comparison as the command line prints it; outcomes are counted by recall@k."""
+    recall = label("recall", comparison.k)
+    return {
+        "runs": comparison.runs,
+        "k": comparison.k,
+        "depth": comparison.depth,
+        "n": len(comparison.question_ids),
+        "sentence": sentence(comparison),
+        "settings": [asdict(setting) for setting in comparison.settings],
+        "notes": comparison.notes,
+        "metrics": {name: asdict(row) for name, row in comparison.metrics.items()},
+        "questions": {
+            name: asdict(outcomes(comparison, recall, run)) for run, name in enumerate(comparison.runs) if run
+        },
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +286,8 @@ def _adjusted(matrix: Floats, differences: Sequence[Difference]) -> list[float]:
     greatest = np.abs(matrix).max(axis=0)
     scaled = np.round(matrix / np.where(greatest > 0, greatest, 1.0), 9) + 0.0  # + 0.0: no −0
     _, first, test = np.unique(scaled, axis=1, return_index=True, return_inverse=True)
-    adjusted = holm([differences[column].p_value or 0.0 for column in first])
+    p_values = [difference.p_value for difference in differences if difference.p_value is not None]  # n > 0: all
+    adjusted = holm([p_values[column] for column in first])
     return [adjusted[number] for number in test.ravel()]
 
 

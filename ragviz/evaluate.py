@@ -56,7 +56,7 @@ def summarise(
     """Measure rankings against their gold chunks: every metric at `k`, curves for every k up to `depth`."""
     table = ranking.measure(results, depth)
     evidence = {question.id: question.evidence for question in questions}
-    per_question = scores(table, k, character_table=measure_characters(results, evidence, depth))
+    per_question = scores(table, k, characters=measure_characters(results, evidence, depth))
     return Summary(
         question_ids=table.question_ids,
         unanswerable=len(table.unanswerable),

@@ -41,7 +41,8 @@ STYLE = """<style>
 .rv-legend .shared { background: repeating-linear-gradient(135deg, rgba(213, 94, 0, .34) 0 4px,
   rgba(213, 94, 0, .14) 4px 8px); }
 .rv-score { display: flex; align-items: center; gap: .5rem; font-size: .9rem; font-variant-numeric: tabular-nums; }
-.rv-score .bar { flex: 1 1 3rem; max-width: 9rem; height: .5rem; border-radius: 2px; background: rgba(128, 136, 148, .2); }
+.rv-score .bar { flex: 1 1 3rem; max-width: 9rem; height: .5rem; border-radius: 2px;
+  background: rgba(128, 136, 148, .2); }
 .rv-score .bar span { display: block; height: 100%; border-radius: 2px; background: #0072B2; }
 .rv-score .value { opacity: .75; } .rv-score .star { color: #E69F00; font-weight: 600; white-space: nowrap; }
 .rv-score .note { opacity: .75; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
@@ -136,9 +137,9 @@ def cuts(
 
 
 def parts(text: str, size: int) -> list[Range]:
-    """Cut a long text into parts of about `size` characters, at line ends where there are any; at least one part.
+    r"""Cut a long text into parts of about `size` characters, at line ends where there are any; at least one part.
 
-    >>> parts("one\\ntwo\\nthree", 5)
+    >>> parts("one\ntwo\nthree", 5)
     [(0, 4), (4, 8), (8, 13)]
     """
     edges = [0]

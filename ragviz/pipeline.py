@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ragviz import __version__, corpora, gold, indexing, interchange, sample, synthesize
+from ragviz import __version__, corpora, evaluate, gold, indexing, interchange, sample
+from ragviz import compare as comparing
 from ragviz.errors import UsageError
 from ragviz.metrics import METRICS
 from ragviz.records import (
-    Chunk,
     Corpus,
     IndexConfig,
     IndexInfo,
@@ -21,6 +21,7 @@ from ragviz.records import (
     Question,
     QuestionSet,
     Retrieved,
+    RetrieverName,
     Run,
     RunConfig,
     digest,
@@ -35,8 +36,8 @@ BATCH = 100
 
 SAMPLE_QUESTIONS = "sample-questions"
 SAMPLE_INDEXES = {
-    "sample-tokens-200": IndexConfig(embedder=PACKAGED),
-    "sample-recursive-120": IndexConfig(chunker="recursive", chunk_size=120, embedder=PACKAGED),
+    "sample-tokens-200": IndexConfig(),
+    "sample-recursive-120": IndexConfig(chunker="recursive", chunk_size=120),
 }
 SAMPLE_RUNS: dict[str, tuple[str, RetrieverName]] = {
     "sample-knn": ("sample-tokens-200", "knn"),
@@ -236,6 +237,26 @@ def export_run(workspace: Workspace, current: Run) -> dict[str, bytes]:
     names = {d.id: d.name for d in store.documents(current.corpus_id, replaced=True)}
     chunks = {f.chunk.id: f.chunk for f in hits if f.chunk is not None}
     return interchange.classic_csvs(summary_of(workspace, current), questions, results, chunks, names)
+
+
+def compare_runs(workspace: Workspace, runs: Sequence[Run], k: int | None = None) -> comparing.Comparison:
+    """Compare runs, paired by question, with the first of them.
+
+    Raises:
+        UsageError: fewer than two runs, runs of different corpora, or none of their questions in common.
+
+    """
+    store = workspace.store
+    sides = [_side(workspace, current) for current in runs]
+    evidence = {q.id: q.evidence for current in runs for q in store.asked(current.id)}
+    return comparing.compare(sides, k=k, evidence=evidence)
+
+
+def _side(workspace: Workspace, current: Run) -> comparing.RunSide:
+    choices = {key: value for key, value in asdict(current.config).items() if key not in ("index", "questions")}
+    index = {"index": {"name": current.provenance["index"], **current.provenance["index_config"]}}
+    parts = {key: current.provenance["identity"][key] for key in ("corpus", "questions", "metrics")}
+    return comparing.RunSide(current.name, choices | index, parts, workspace.store.results(current.id))
 
 
 # The sample

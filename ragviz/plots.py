@@ -383,16 +383,21 @@ def forest(
     *,
     x_title: str,
     baseline: int | None = None,
-    colours: Sequence[str] | None = None,
+    notes: Sequence[str] = (),
 ) -> go.Figure:
-    """One row per run on a common axis from 0 to 1: its mean, its 95 % interval; the baseline's mean as a line."""
+    """One row per run on a common axis from 0 to 1: its mean, its 95 % interval; the baseline's mean as a line.
+
+    A run's note stands behind its row.
+    """
     figure = go.Figure()
     known = [(place, label, e) for place, (label, e) in enumerate(rows) if e.mean is not None]
     for place, label, e in known:
-        colour = (colours or RUN_COLOURS)[place % len(colours or RUN_COLOURS)]
         text = f"{_named(label)}: {e.mean:.2f}<br>95 % interval {e.low:.2f} to {e.high:.2f}, {e.n} questions"
-        figure.add_trace(_interval(label, e.mean or 0.0, e.low, e.high, colour, "circle", text))
+        figure.add_trace(_interval(label, e.mean or 0.0, e.low, e.high, run_colour(place), "circle", text))
+    for (label, _), note in zip(rows, notes, strict=False):
+        figure.add_annotation(x=1, xref="paper", y=label, text=note, xanchor="left", xshift=8, showarrow=False)
     _forest_axes(figure, [label for label, _ in rows], x_title)
+    figure.update_layout(margin={"r": 12 + 7 * max(map(len, notes), default=0)})
     figure.update_xaxes(range=[0, 1.02], tickvals=[0, 0.25, 0.5, 0.75, 1])
     if baseline is not None and rows[baseline][1].mean is not None:
         figure.add_vline(x=rows[baseline][1].mean, line={"dash": "dot", "width": 1.2, "color": CONTEXT})
@@ -401,25 +406,29 @@ def forest(
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A measure's difference from the baseline with its 95 % interval, over `n` questions both runs were asked."""
+    """A measure's difference from the baseline with its 95 % interval, over `n` questions both runs were asked.
+
+    `told_apart` says whether a test rules chance out.
+    """
 
     measure: str
     mean: float
     low: float
     high: float
     n: int
+    told_apart: bool
     higher_is_better: bool = True
 
     @property
     def verdict(self) -> str:
-        """Better, worse, or undecided: the interval holds 0."""
-        if self.low <= 0 <= self.high:
+        """Better, worse, or undecided: it may be chance."""
+        if not self.told_apart:
             return "undecided"
         return "better" if (self.mean > 0) == self.higher_is_better else "worse"
 
 
 def differences(rows: Sequence[Change], *, x_title: str) -> go.Figure:
-    """Differences on a common axis around 0: ▲ blue better, ▼ orange worse, grey when the interval holds 0."""
+    """Differences on a common axis around 0: ▲ blue better, ▼ orange worse, grey when it may be chance."""
     looks = {
         "better": (BETTER, "triangle-up"),
         "worse": (WORSE, "triangle-down"),

@@ -129,6 +129,25 @@ Evidence = tuple[tuple[Span, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a parsed sentence: `text` stands at [start, end) of it, punctuation is a word too.
+
+    `tag` is the part of speech (English: Penn Treebank; Chinese: jieba's). English words also have `lemma`, `entity`
+    (spaCy's label, or "") and a place in the tree: `head` is the index of the word they hang on, by `dep`; the root
+    hangs on itself. Chinese words have none: "" and -1.
+    """
+
+    start: int
+    end: int
+    text: str
+    tag: str
+    lemma: str = ""
+    entity: str = ""
+    dep: str = ""
+    head: int = -1
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A question with its answer and evidence; no evidence means that the corpus does not answer it.
 

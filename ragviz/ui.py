@@ -356,6 +356,50 @@ def selected(state: Any, ids: Sequence[str]) -> str | None:
     return ids[rows[0]] if rows and rows[0] < len(ids) else None
 
 
+def interval_words(estimate: Estimate) -> str:
+    """Say an interval, for a cell."""
+    return "" if estimate.mean is None else f"[{estimate.low:.2f}, {estimate.high:.2f}]"
+
+
+def rank_words(pair: tuple[int, ...] | None) -> str | None:
+    """Write the ranks of a clicked bar as the address holds them.
+
+    >>> rank_words((2, 2)), rank_words((21, 30)), rank_words((0, 0)), rank_words(None)
+    ('2', '21-30', 'miss', None)
+    """
+    if pair is None or len(pair) != 2:
+        return None
+    low, high = pair
+    return "miss" if not low else str(low) if low == high else f"{low}-{high}"
+
+
+def rank_pair(words: str | None) -> tuple[int, int] | None:
+    """Read what `rank_words` wrote; None for anything else.
+
+    >>> rank_pair("2"), rank_pair("21-30"), rank_pair("miss"), rank_pair("x"), rank_pair(None)
+    ((2, 2), (21, 30), (0, 0), None, None)
+    """
+    if words == "miss":
+        return 0, 0
+    low, _, high = (words or "").partition("-")
+    numbers = [int(n) for n in (low, high or low) if n.isascii() and n.isdigit() and len(n) < 6]
+    return (numbers[0], numbers[1]) if len(numbers) == 2 else None
+
+
+def rank_cell(rank: int) -> str:
+    """Write a rank; 0 is a miss."""
+    return str(rank) if rank else "missed"
+
+
+def outcome_of(rank: int, k: int) -> str:
+    """Say what became of a question's first gold chunk.
+
+    >>> [outcome_of(rank, 3) for rank in (0, 3, 4)]
+    ['missed', 'found', 'below k']
+    """
+    return "missed" if not rank else "found" if rank <= k else "below k"
+
+
 def table(
     rows: pd.DataFrame,
     key: str,
@@ -427,7 +471,9 @@ def _chunk_card(each: Found, evidence: Evidence, target: bool, best: float, narr
     st.html(highlighted(each.chunk.text, gold_in(each.chunk, evidence), fold=110 if narrow else 200))
 
 
-def evidence_groups(corpus_id: str, question: Question, found: Retrieved | None = None, *, k: int | None = None) -> None:
+def evidence_groups(
+    corpus_id: str, question: Question, found: Retrieved | None = None, *, k: int | None = None
+) -> None:
     """Draw every group of a question's evidence in its document, and at which rank it was found."""
     for place, group in enumerate(question.evidence):
         words = f"Passage {place + 1} of {len(question.evidence)}" if len(question.evidence) > 1 else "Evidence"

@@ -96,12 +96,14 @@ def brute(vectors: Vectors, query: np.ndarray, similarity: str) -> np.ndarray:
     depth=st.integers(1, 120),
     similarity=st.sampled_from(["cosine", "dot_product", "l2_norm"]),
     scale=st.sampled_from([1e-3, 1.0, 50.0]),
+    spread=st.sampled_from([1.0, 1e-6]),
     copies=st.sampled_from([0, 1, 40]),
     seed=st.integers(0, 2**16),
 )
-def test_nearest_is_exact(count, dims, depth, similarity, scale, copies, seed):
+def test_nearest_is_exact(count, dims, depth, similarity, scale, spread, copies, seed):
+    """Also where the vectors are so near to each other that a product in float32 cannot tell them apart."""
     rng = np.random.default_rng(seed)
-    vectors = rng.standard_normal((count, dims)).astype(np.float32)
+    vectors = (rng.standard_normal(dims) + spread * rng.standard_normal((count, dims))).astype(np.float32)
     vectors[rng.integers(0, count, copies)] = vectors[0]
     queries = np.vstack([vectors[:1], rng.standard_normal((3, dims))]).astype(np.float32)
     if similarity == "cosine":
@@ -125,8 +127,16 @@ def test_lower_bounds_are_not_above_the_score_at_the_depth(seed, count, depth):
         assert bound <= sorted(row, reverse=True)[min(depth, count) - 1]
 
 
-def test_ties_across_the_depth_are_broken_by_id(index: LocalIndex):
-    """Five thousand equal chunks, in the vectors and in the words, with better and worse ones around."""
+def test_ties_across_the_depth_are_broken_by_id(index: LocalIndex, monkeypatch: pytest.MonkeyPatch):
+    """Five thousand equal chunks, in the vectors and in the words, over several segments of Tantivy."""
+    append = files.Bm25File.append
+
+    def append_a_segment(self: files.Bm25File, start: int, words: Sequence[str]) -> None:
+        append(self, start, words)
+        self.writer.commit()
+
+    monkeypatch.setattr(files, "BLOCK_ROWS", 1000)
+    monkeypatch.setattr(files.Bm25File, "append", append_a_segment)
     ids = [f"c{number:04d}" for number in np.random.default_rng(1).permutation(6000)]
     same = units(1)[0]
     vectors = np.vstack([np.tile(same, (5000, 1)), units(1000, seed=2)])

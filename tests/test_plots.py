@@ -199,10 +199,10 @@ def test_forest_leaves_out_what_no_question_has() -> None:
 
 def test_differences_tell_better_worse_and_undecided_by_shape_and_colour() -> None:
     rows = [
-        Change("recall@3", 0.07, 0.02, 0.12, 80),
-        Change("mrr", -0.05, -0.09, -0.01, 80),
-        Change("ndcg@3", 0.01, -0.02, 0.04, 80),
-        Change("misses", -3, -5, -1, 80, higher_is_better=False),
+        Change("recall@3", 0.07, 0.02, 0.12, 80, True),
+        Change("mrr", -0.05, -0.09, -0.01, 80, True),
+        Change("ndcg@3", 0.01, -0.02, 0.04, 80, False),
+        Change("misses", -3, -5, -1, 80, True, higher_is_better=False),
     ]
     assert [row.verdict for row in rows] == ["better", "worse", "undecided", "better"]
     figure = plots.differences(rows, x_title="Difference")

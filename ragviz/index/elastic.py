@@ -14,15 +14,16 @@ import os
 import re
 import secrets
 import socket
-import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
+import psutil
 
 from ragviz.errors import SearchError, UsageError
 from ragviz.index import Vectors
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Body = dict[str, Any]
+
+
+class Send(Protocol):
+    """Sends operations in one request; the result of each, in order."""
+
+    def __call__(self, client: Elasticsearch, operations: Sequence[bytes]) -> list[Body]: ...  # noqa: D102
+
 
 TYPES = ("hnsw", "int8_hnsw", "flat")
 OPTIONS: Mapping[str, Any] = {
@@ -51,9 +59,12 @@ BATCH_SEARCHES = 100
 BATCH_CHUNKS = 500
 BATCH_BYTES = 4 * 2**20
 BULK_THREADS = 2
+BULK_REPLY = ("items.*.status", "items.*.error")
+SEARCH_REPLY = ("responses.hits.hits._id", "responses.hits.hits._score", "responses.error", "responses.status")
 RETRY_STATUS = frozenset({429, 502, 503, 504})
-RETRY_SECONDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+RETRY_SECONDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
 TIMEOUT_SECONDS = 60.0
+CLOCK_SECONDS = 5.0
 FOREIGN_HOURS = 24
 """After so long, a half-built index of another machine is taken for left over."""
 
@@ -71,6 +82,14 @@ def alias_of(name: str) -> str:
     """
     readable = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "index"
     return f"ragviz-{readable}.{digest(name, length=12)}"
+
+
+def writer_alias(concrete: str) -> str:
+    """The alias through which a concrete index is filled; it has none once it is published.
+
+    Writing only through an alias keeps the server from making an index by itself when this one was deleted.
+    """
+    return f"{concrete}.writer"
 
 
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,23 +125,24 @@ def vector_field(dims: int, similarity: str, options: Mapping[str, Any]) -> Body
     return {"type": "dense_vector", "dims": dims, "index": True, "similarity": similarity, "index_options": kind}
 
 
-def index_body(name: str, builder: Body, vector: Body, shards: int) -> Body:
+def index_body(concrete: str, meta: Body, vector: Body, shards: int) -> Body:
     """Settings and mappings of a concrete index while it is filled: no refresh, no replicas, lazy durability.
 
-    Vectors are left out of the stored source; `builder` says which process fills it.
+    Vectors are left out of the stored source; `meta` says which process fills it.
     """
     stored = {"type": "integer", "index": False}
     return {
+        "aliases": {writer_alias(concrete): {}},
         "settings": {
             "number_of_shards": shards,
             "number_of_replicas": 0,
             "refresh_interval": "-1",
-            "translog": {"durability": "async"},
+            "translog": {"durability": "async", "flush_threshold_size": "32mb"},
         },
         "mappings": {
             "dynamic": "strict",
             "_source": {"excludes": ["vector"]},
-            "_meta": {"ragviz": {"name": name, "builder": builder}},
+            "_meta": meta,
             "properties": {
                 "chunk_id": {"type": "keyword"},
                 "document_id": {"type": "keyword"},
@@ -136,10 +156,19 @@ def index_body(name: str, builder: Body, vector: Body, shards: int) -> Body:
     }
 
 
+def clone_body(concrete: str) -> Body:
+    """Settings and alias of a clone, as of an index that is filled."""
+    settings = {
+        "index.blocks.write": None,
+        "index.auto_expand_replicas": "false",
+        "index.number_of_replicas": 0,
+        "index.translog.durability": "async",
+    }
+    return {"settings": settings, "aliases": {writer_alias(concrete): {}}}
+
+
 PUBLISHED = {"index": {"auto_expand_replicas": "0-1", "translog.durability": "request", "blocks.write": True}}
 """Settings of an index that is searched: a replica where there is a second node, and nobody writes to it."""
-CLONED = {"index.blocks.write": None, "index.auto_expand_replicas": "false", "index.number_of_replicas": 0}
-"""Settings of a clone, as of an index that is filled."""
 
 
 def knn_body(vector: Vectors, depth: int, candidates: int | None) -> Body:
@@ -164,25 +193,44 @@ def chunk_source(chunk: Chunk, vector: Vectors) -> Body:
 
 
 def sendable(text: str) -> str:
-    """The text without lone surrogates, which JSON cannot carry.
+    r"""The text without lone surrogates, which JSON cannot carry.
 
-    >>> sendable("caf\\ud800é")
+    >>> sendable("caf\ud800é")
     'caf?é'
     """
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def lines(bodies: Iterable[Body]) -> list[bytes]:
-    """One line of JSON each; rows of NumPy become lists of the shortest numbers that are the same float32."""
+def line(body: Body) -> bytes:
+    """One line of JSON; a NumPy row becomes a list of the shortest numbers that are the same float32."""
     import orjson
 
-    return [orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY) for body in bodies]
+    return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
 
 
-def add_lines(chunks: Sequence[Chunk], vectors: Vectors) -> list[bytes]:
-    """Lines of a bulk request that adds chunks, or replaces those of the same id."""
+def add_operations(chunks: Sequence[Chunk], vectors: Vectors) -> list[bytes]:
+    """Operations of a bulk request that add chunks, or replace those of the same id."""
     pairs = zip(chunks, vectors, strict=True)
-    return lines(body for chunk, row in pairs for body in ({"index": {"_id": chunk.id}}, chunk_source(chunk, row)))
+    return [line({"index": {"_id": chunk.id}}) + line(chunk_source(chunk, row)) for chunk, row in pairs]
+
+
+def delete_operations(chunk_ids: Iterable[str]) -> list[bytes]:
+    """Operations of a bulk request that take chunks out."""
+    return [line({"delete": {"_id": chunk_id}}) for chunk_id in chunk_ids]
+
+
+def search_operation(body: Body) -> bytes:
+    """One search of a multi-search request; half an answer, of some shards only, is an error instead."""
+    return line({"allow_partial_search_results": False}) + line(body)
+
+
+def switch_actions(alias: str, concrete: str) -> list[Body]:
+    """Actions that move the alias to a concrete index and end its building, all in one step."""
+    return [
+        {"remove": {"index": f"{alias}.*", "alias": alias, "must_exist": False}},
+        {"remove": {"index": concrete, "alias": writer_alias(concrete)}},
+        {"add": {"index": concrete, "alias": alias}},
+    ]
 
 
 def batches(chunks: Sequence[Chunk], dims: int) -> Iterator[slice]:
@@ -196,6 +244,26 @@ def batches(chunks: Sequence[Chunk], dims: int) -> Iterator[slice]:
         size += weight
     if begin < len(chunks):
         yield slice(begin, len(chunks))
+
+
+def checked_rows(name: str, vectors: Vectors, dims: int) -> Vectors:
+    """The vectors as contiguous float32 rows.
+
+    Raises:
+        SearchError: they have other dimensions than the index, or hold a number that is not finite.
+
+    """
+    rows = np.ascontiguousarray(vectors, dtype=np.float32)
+    if rows.ndim != 2 or rows.shape[1] != dims:
+        given = f"{rows.shape[1]}-d" if rows.ndim == 2 else f"of shape {rows.shape}"
+        raise SearchError(
+            f"Index {name!r} holds {dims}-d vectors, these are {given}; "
+            "rebuild the index, or pick the model it was built with."
+        )
+    if not np.isfinite(rows).all():
+        row = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+        raise SearchError(f"Vector {row} for index {name!r} holds a number that is not finite; embed its text again.")
+    return rows
 
 
 def raw_score(score: float, similarity: str) -> float:
@@ -266,6 +334,35 @@ class Server:
                 time.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
+    def ask_each(
+        self,
+        items: Sequence[bytes],
+        send: Send,
+        passing: Collection[int],
+    ) -> list[Body]:
+        """Send items in one request, and again those whose status is `passing`; their results, in order.
+
+        Raises:
+            SearchError: an item is refused, or the server stays too busy for it.
+
+        """
+        results: list[Body] = [{}] * len(items)
+        waiting = list(range(len(items)))
+        for pause in (*RETRY_SECONDS, None):
+            replies = self.ask(partial(send, operations=[items[position] for position in waiting]))
+            for position, reply in zip(waiting, replies, strict=True):
+                results[position] = reply
+            failed = [results[position] for position in waiting if "error" in results[position]]
+            if not failed:
+                return results
+            refused = [reply for reply in failed if reply["status"] not in passing]
+            if refused or pause is None:
+                worst = (refused or failed)[0]
+                raise SearchError(self.refusal(worst["status"], worst))
+            waiting = [position for position in waiting if "error" in results[position]]
+            time.sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
+
     def explain(self, error: Exception) -> str:
         """What happened, in a sentence: address, reason, next step."""
         from elasticsearch import ApiError, UnsupportedProductError
@@ -277,11 +374,15 @@ class Server:
                 f"Elasticsearch at {self.address} cannot be reached ({type(error).__name__}). Start it "
                 "(`make elasticsearch`, or `docker compose up`), or correct ELASTICSEARCH_URL."
             )
-        if error.status_code in (401, 403):
-            return f"Elasticsearch at {self.address} refuses access ({error.status_code}); check ELASTICSEARCH_API_KEY."
-        if error.status_code in RETRY_STATUS:
-            return f"Elasticsearch at {self.address} is too busy ({error.status_code}: {reason_of(error.body)}); try later."
-        return f"Elasticsearch at {self.address} refuses ({error.status_code}): {reason_of(error.body)}"
+        return self.refusal(error.status_code, error.body)
+
+    def refusal(self, status: int, body: object) -> str:
+        """The same for a reply with an error in it."""
+        if status in (401, 403):
+            return f"Elasticsearch at {self.address} refuses access ({status}); check ELASTICSEARCH_API_KEY."
+        if status in RETRY_STATUS:
+            return f"Elasticsearch at {self.address} is too busy ({status}: {reason_of(body)}); try again later."
+        return f"Elasticsearch at {self.address} refuses the request ({status}): {reason_of(body)}."
 
 
 def address_of(url: str) -> str:
@@ -296,11 +397,11 @@ def address_of(url: str) -> str:
 
 def may_pass(error: Exception) -> bool:
     """True for errors that another attempt may not meet."""
-    from elasticsearch import ApiError, ConnectionError, ConnectionTimeout
+    import elasticsearch
 
-    if isinstance(error, ApiError):
+    if isinstance(error, elasticsearch.ApiError):
         return error.status_code in RETRY_STATUS
-    return isinstance(error, ConnectionError | ConnectionTimeout)
+    return isinstance(error, elasticsearch.ConnectionError | elasticsearch.ConnectionTimeout)
 
 
 def reason_of(body: object) -> str:
@@ -382,7 +483,7 @@ class ElasticIndex:
         self.sweep()
         concrete = f"{self.alias}.{secrets.token_hex(6)}"
         vector = vector_field(dims, self.similarity, self.options)
-        body = index_body(self.name, this_process(), vector, self.options["shards"])
+        body = index_body(concrete, metadata(self.name), vector, self.options["shards"])
         self.server.ask(lambda client: client.indices.create(index=concrete, **body))
         return ElasticWriter(self, concrete, dims)
 
@@ -396,61 +497,52 @@ class ElasticIndex:
         self.sweep()
         source, vector = self.published_vector()
         concrete = f"{self.alias}.{secrets.token_hex(6)}"
-        self.server.ask(lambda client: client.indices.clone(index=source, target=concrete, settings=CLONED))
-        meta = {"ragviz": {"name": self.name, "builder": this_process()}}
-        self.server.ask(lambda client: client.indices.put_mapping(index=concrete, meta=meta))
-        return ElasticWriter(self, concrete, vector["dims"])
+        self.server.ask(lambda client: client.indices.clone(index=source, target=concrete, **clone_body(concrete)))
+        self.server.ask(lambda client: client.indices.put_mapping(index=concrete, meta=metadata(self.name)))
+        return ElasticWriter(self, concrete, int(vector["dims"]))
 
     def knn(self, vectors: Vectors, depth: int) -> list[Ranking]:
         """Nearest chunks of each row by the index's own graph or scan; scores are the similarity's own.
 
+        Cosine and dot product are -1 … 1 for rows of unit length; l2_norm is the negative distance.
+
         Raises:
             SearchError: nothing is published, or its vectors have other dimensions.
+            UsageError: `depth` is not 1 … 10,000.
 
         """
         _, vector = self.published_vector()
-        rows = np.ascontiguousarray(vectors, dtype=np.float32)
-        self.check_dims(rows, vector["dims"])
-        bodies = (knn_body(row, depth, self.options["num_candidates"]) for row in rows)
-        return self.search(bodies, depth, vector["similarity"])
+        rows = checked_rows(self.name, vectors, int(vector["dims"]))
+        candidates = self.options["num_candidates"]
+        return self._rankings([knn_body(row, depth, candidates) for row in rows], depth, vector["similarity"])
 
     def bm25(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Best chunks for each query by BM25; only chunks that share a term with the query."""
-        return self.search((bm25_body(query, depth) for query in queries), depth, None)
+        """Best chunks for each query by BM25; only chunks that share a term with the query.
+
+        Raises:
+            SearchError: nothing is published.
+            UsageError: `depth` is not 1 … 10,000.
+
+        """
+        self.published_vector()
+        return self._rankings([bm25_body(query, depth) for query in queries], depth, None)
 
     def drop(self) -> None:
         """Delete the index with all it wrote, half-built ones too; does nothing when there is none."""
         self.delete(self.concretes())
 
-    # what the protocol does not ask for
+    def sweep(self) -> None:
+        """Delete what was replaced, and what crashed builds left behind; what a process still builds stays."""
+        self.delete(name for name, body in self.concretes().items() if is_left_over(body, self.alias))
 
-    def check_dims(self, rows: Vectors, dims: int) -> None:
-        """Refuse vectors that the index cannot hold or compare."""
-        if rows.ndim != 2 or rows.shape[1] != dims:
-            given = f"{rows.shape[1]}-d" if rows.ndim == 2 else f"of shape {rows.shape}"
-            raise SearchError(
-                f"Index {self.name!r} holds {dims}-d vectors, these are {given}; "
-                "rebuild the index, or pick the model it was built with."
-            )
+    def concretes(self) -> dict[str, Body]:
+        """All concrete indices of this name with their aliases, mappings and settings."""
+        return dict(self.server.ask(lambda client: client.indices.get(index=f"{self.alias}.*")))
 
-    def search(self, bodies: Iterable[Body], depth: int, similarity: str | None) -> list[Ranking]:
-        """Send searches a hundred at a time; one ranking each."""
-        if not 1 <= depth <= DEEPEST:
-            raise UsageError(f"Depth is {depth}; Elasticsearch ranks 1 to {DEEPEST} chunks a question.")
-        pending, found = list(lines(bodies)), list[Ranking]()
-        for begin in range(0, len(pending), BATCH_SEARCHES):
-            replies = self.msearch(pending[begin : begin + BATCH_SEARCHES])
-            found += [ranking(reply["hits"].get("hits", ()), depth, similarity) for reply in replies]
-        return found
-
-    def msearch(self, searches: Sequence[bytes]) -> list[Body]:
-        """Replies of some searches, in their order."""
-        operations: Any = [part for search in searches for part in (b"{}", search)]
-        shown = ["responses.hits.hits._id", "responses.hits.hits._score", "responses.error", "responses.status"]
-        reply = self.server.ask(
-            lambda client: client.msearch(index=self.alias, searches=operations, filter_path=shown)
-        )
-        return list(reply["responses"])
+    def delete(self, concretes: Iterable[str]) -> None:
+        """Delete concrete indices; unknown ones are passed over."""
+        for concrete in concretes:
+            self.server.ask(partial(delete_index, concrete=concrete))
 
     def published_vector(self) -> tuple[str, Body]:
         """The concrete index that is searched, and the mapping of its vectors.
@@ -459,32 +551,62 @@ class ElasticIndex:
             SearchError: nothing is published under the name.
 
         """
-        call = self.server.ask(lambda client: client.options(ignore_status=404).indices.get_mapping(index=self.alias))
-        for concrete, body in call.items():
+        reply = self.server.ask(lambda client: client.options(ignore_status=404).indices.get_mapping(index=self.alias))
+        for concrete, body in reply.items():
             if concrete.startswith(self.alias):
                 return concrete, body["mappings"]["properties"]["vector"]
         raise SearchError(f"Index {self.name!r} is not on Elasticsearch at {self.server.address}; build it first.")
 
-    def concretes(self) -> dict[str, Body]:
-        """All concrete indices of this name, published, half-built and left over, with their metadata."""
-        call = self.server.ask(lambda client: client.indices.get(index=f"{self.alias}.*", allow_no_indices=True))
-        return dict(call)
+    def _rankings(self, bodies: Sequence[Body], depth: int, similarity: str | None) -> list[Ranking]:
+        """Send searches a hundred at a time; one ranking each."""
+        found: list[Ranking] = []
+        for begin in range(0, len(bodies), BATCH_SEARCHES):
+            operations = [search_operation(body) for body in bodies[begin : begin + BATCH_SEARCHES]]
+            # 404: the index behind the alias was replaced and deleted while the search ran.
+            replies = self.server.ask_each(operations, self._search, RETRY_STATUS | {404})
+            found += [ranking(reply.get("hits", {}).get("hits", ()), depth, similarity) for reply in replies]
+        return found
 
-    def sweep(self) -> None:
-        """Delete what crashed builds left behind."""
-        found = self.concretes()
-        self.delete(concrete for concrete, body in found.items() if is_left_over(body))
+    def _search(self, client: Elasticsearch, operations: Any) -> list[Body]:
+        """Send one multi-search request."""
+        return list(client.msearch(index=self.alias, searches=operations, filter_path=SEARCH_REPLY)["responses"])
 
-    def delete(self, concretes: Iterable[str]) -> None:
-        """Delete concrete indices; unknown ones are passed over."""
-        for concrete in concretes:
-            self.server.ask(lambda client, c=concrete: client.indices.delete(index=c, ignore_unavailable=True))
+
+def delete_index(client: Elasticsearch, concrete: str) -> None:
+    """Delete one concrete index; one that is gone is passed over."""
+    client.options(ignore_status=404).indices.delete(index=concrete)
+
+
+def metadata(name: str) -> Body:
+    """What a concrete index says of itself: whose it is, and which process fills it."""
+    builder = {"host": socket.gethostname(), "pid": os.getpid(), "started": psutil.Process().create_time()}
+    return {"ragviz": {"name": name, "builder": builder}}
+
+
+def is_left_over(body: Body, alias: str) -> bool:
+    """True for a concrete index that was replaced, or whose building process is gone.
+
+    `body` is the server's description of it. A process of another machine cannot be asked: it is given 24 hours.
+    """
+    if alias in body["aliases"] or "_meta" not in body["mappings"]:
+        return False
+    builder = body["mappings"]["_meta"]["ragviz"]["builder"]
+    if not body["aliases"]:
+        return True
+    if builder["host"] != socket.gethostname():
+        return time.time() - int(body["settings"]["index"]["creation_date"]) / 1000 > 3600 * FOREIGN_HOURS
+    try:
+        # Process ids are used again; when a process started tells them apart.
+        return bool(abs(psutil.Process(builder["pid"]).create_time() - builder["started"]) > CLOCK_SECONDS)
+    except psutil.NoSuchProcess:
+        return True
 
 
 class ElasticWriter:
     """Fills one concrete index, out of sight; see `ragviz.index.Writer`.
 
-    Requests are sent by two threads while the caller makes the next chunks; a failure shows at the next call.
+    Requests are sent by two threads while the caller makes the next chunks; a failure shows at a later call, at the
+    latest in `publish`.
     """
 
     def __init__(self, index: ElasticIndex, concrete: str, dims: int) -> None:
@@ -494,7 +616,7 @@ class ElasticWriter:
         self._dims = dims
         self._open = True
         self._pool = ThreadPoolExecutor(BULK_THREADS, thread_name_prefix="ragviz-bulk")
-        self._sent: deque[tuple[Future[None], frozenset[str]]] = deque()
+        self._under_way: deque[tuple[Future[None], frozenset[str]]] = deque()
 
     def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
         """Add `chunks` with their vectors, row by row; an id that is already there is replaced.
@@ -503,48 +625,46 @@ class ElasticWriter:
             SearchError: other dimensions, a vector that is not finite, or the server refuses.
 
         """
-        self._require_open()
-        rows = np.ascontiguousarray(vectors, dtype=np.float32)
-        self._index.check_rows(rows, self._dims, len(chunks))
+        rows = checked_rows(self._index.name, vectors, self._dims)
         for part in batches(chunks, self._dims):
-            ids = [chunk.id for chunk in chunks[part]]
-            self._send(ids, add_lines(chunks[part], rows[part]))
+            self._send([chunk.id for chunk in chunks[part]], add_operations(chunks[part], rows[part]))
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Take chunks out; unknown ids are passed over."""
-        self._require_open()
         for begin in range(0, len(chunk_ids), 10 * BATCH_CHUNKS):
             ids = chunk_ids[begin : begin + 10 * BATCH_CHUNKS]
-            self._send(ids, lines({"delete": {"_id": chunk_id}} for chunk_id in ids))
+            self._send(ids, delete_operations(ids))
 
     def publish(self, expected: int) -> None:
-        """Count, and let searches see the content: the alias moves in one step, the old content is deleted.
+        """Count, and let searches see the content: the alias moves in one step, then the old content is deleted.
 
         Raises:
             SearchError: the content is not `expected` chunks, or something was refused; nothing is switched.
 
         """
         self._require_open()
-        self._wait(leave=0)
-        server, concrete, alias = self._index.server, self._concrete, self._index.alias
-        server.ask(lambda client: client.indices.refresh(index=concrete))
-        found = int(server.ask(lambda client: client.count(index=concrete))["count"])
+        self._wait(most=0)
+        index, ask, concrete = self._index, self._index.server.ask, self._concrete
+        ask(lambda client: client.indices.refresh(index=concrete))
+        found = int(ask(lambda client: client.count(index=concrete))["count"])
         if found != expected:
             raise SearchError(
-                f"Index {self._index.name!r} would hold {found} chunks instead of {expected}; nothing was switched. "
+                f"Index {index.name!r} would hold {found} chunks instead of {expected}; nothing was switched. "
                 "Build it again."
             )
-        server.ask(lambda client: client.indices.put_settings(index=concrete, settings=PUBLISHED))
-        old = self._index.published()
-        server.ask(lambda client: client.indices.update_aliases(actions=switch_actions(alias, concrete)))
+        ask(lambda client: client.indices.flush(index=concrete))
+        ask(lambda client: client.indices.put_settings(index=concrete, settings=PUBLISHED))
+        ask(lambda client: client.indices.update_aliases(actions=switch_actions(index.alias, concrete)))
         self._close()
-        self._index.delete(old)
+        index.sweep()
 
     def abandon(self) -> None:
         """Drop what was not published; may be called at any time, also after `publish` (does nothing then)."""
         if self._open:
             self._close()
-            self._index.delete([self._concrete])
+            # A server that is down keeps it; the next build deletes it.
+            with contextlib.suppress(SearchError):
+                self._index.delete([self._concrete])
 
     def _require_open(self) -> None:
         if not self._open:
@@ -554,20 +674,23 @@ class ElasticWriter:
         self._open = False
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _send(self, ids: Sequence[str], body: list[bytes]) -> None:
+    def _send(self, ids: Sequence[str], operations: list[bytes]) -> None:
         """Hand a request to the threads: at most four under way, and never two about the same chunk."""
+        self._require_open()
         wanted = frozenset(ids)
-        repeated = len(wanted) < len(ids) or any(not wanted.isdisjoint(under_way) for _, under_way in self._sent)
-        self._wait(leave=0 if repeated else 2 * BULK_THREADS - 1)
-        self._sent.append((self._pool.submit(self._bulk, body), wanted))
+        clash = any(not wanted.isdisjoint(others) for _, others in self._under_way)
+        self._wait(most=0 if clash else 2 * BULK_THREADS - 1)
+        self._under_way.append((self._pool.submit(self._bulk, operations), wanted))
 
-    def _wait(self, leave: int) -> None:
-        """Wait until at most `leave` requests are under way; raises what they met."""
-        while len(self._sent) > leave:
-            self._sent.popleft()[0].result()
-        while self._sent and self._sent[0][0].done():
-            self._sent.popleft()[0].result()
+    def _wait(self, most: int) -> None:
+        """Wait until at most `most` requests are under way; raises what the others met."""
+        while len(self._under_way) > most:
+            self._under_way.popleft()[0].result()
 
-    def _bulk(self, body: list[bytes]) -> None:
-        """Send one request, and again those of its lines that the server was too busy for."""
-        ...
+    def _bulk(self, operations: list[bytes]) -> None:
+        def send(client: Elasticsearch, operations: Any) -> list[Body]:
+            alias = writer_alias(self._concrete)
+            reply = client.bulk(index=alias, operations=operations, require_alias=True, filter_path=BULK_REPLY)
+            return [next(iter(item.values())) for item in reply["items"]]
+
+        self._index.server.ask_each(operations, send, RETRY_STATUS)

@@ -115,7 +115,7 @@ def _intervals(
         for number, (row, group) in enumerate(groups)
         for span in group
     ]
-    return chunks, _Intervals(*np.array(members, dtype=np.int64).reshape(-1, 5).T)
+    return chunks, _Intervals(*np.fromiter(chain.from_iterable(members), dtype=np.int64).reshape(-1, 5).T)
 
 
 class _Places(dict[str, int]):

@@ -48,26 +48,25 @@ def measure(results: Sequence[Retrieved], depth: int) -> RankTable:
 
     """
     rows = answerable(results, depth)
-    shape = (len(rows), depth)
-    relevant, new = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.int64)
-    sizes = []
-    for row, result in enumerate(rows):
-        rank_of = _rank_of(result, depth)
-        gold = {chunk_id for group in result.gold for chunk_id in group}
-        sizes.append(len(gold))
-        for chunk_id in rank_of.keys() & gold:
-            relevant[row, rank_of[chunk_id]] = True
+    gold_at: list[int] = []  # places in the tables, read row by row: of gold chunks,
+    first_at: list[int] = []  # and of the first gold chunk of each group
+    for place, result in zip(range(0, len(rows) * depth, depth), rows, strict=True):
+        rank_of = _ranks_of_gold(result, depth)
+        gold_at += [place + rank for rank in rank_of.values()]
         for group in result.gold:
-            first = min((rank_of[chunk_id] for chunk_id in group if chunk_id in rank_of), default=None)
-            if first is not None:
-                new[row, first] += 1
+            if found := [rank_of[chunk_id] for chunk_id in group if chunk_id in rank_of]:
+                first_at.append(place + min(found))
+    relevant, new = (
+        np.bincount(np.array(places, dtype=np.int64), minlength=len(rows) * depth).reshape(len(rows), depth)
+        for places in (gold_at, first_at)
+    )
     return RankTable(
         question_ids=tuple(result.question_id for result in rows),
         unanswerable=tuple(result.question_id for result in results if not result.gold),
         depth=depth,
-        relevant=relevant,
+        relevant=relevant > 0,
         found=new.cumsum(axis=1),
-        gold=np.array(sizes, dtype=np.int64),
+        gold=np.array([len({name for group in result.gold for name in group}) for result in rows], dtype=np.int64),
         groups=np.array([len(result.gold) for result in rows], dtype=np.int64),
     )
 
@@ -156,14 +155,14 @@ def answerable(results: Sequence[Retrieved], depth: int) -> list[Retrieved]:
     return [result for result in results if result.gold]
 
 
-def _rank_of(result: Retrieved, depth: int) -> dict[str, int]:
-    """0-based rank of every chunk of a ranking."""
+def _ranks_of_gold(result: Retrieved, depth: int) -> dict[str, int]:
+    """0-based rank of every gold chunk in the ranking."""
     ids = result.ranking.ids[:depth]
-    rank_of = dict(zip(ids, range(depth), strict=False))
-    if len(rank_of) < len(ids):
-        twice = next(chunk_id for rank, chunk_id in enumerate(ids) if rank_of[chunk_id] != rank)
+    there = set(ids)
+    if len(there) < len(ids):
+        twice = next(chunk_id for chunk_id in ids if ids.count(chunk_id) > 1)
         raise InputError(f"The ranking of question '{result.question_id}' holds chunk '{twice}' twice.")
-    return rank_of
+    return {chunk_id: ids.index(chunk_id) for group in result.gold for chunk_id in group if chunk_id in there}
 
 
 def _ks(depth: int) -> Ints:

@@ -108,11 +108,8 @@ def build(folder: Path = FOLDER) -> None:
     with (modules / "transport-netty4" / "plugin-descriptor.properties").open("a") as descriptor:
         descriptor.write("modulename=org.elasticsearch.transport.netty4\n")
     compile_sources(home / "lib", main)
-    subprocess.run(
-        [tool("jar", "pack the node's plugin"), "--create", "--file", modules / "root-address" / "root-address.jar"]
-        + ["-C", main / "plugin", "."],
-        check=True,
-    )
+    plugin = ["--create", "--file", modules / "root-address" / "root-address.jar", "-C", main / "plugin", "."]
+    subprocess.run([tool("jar", "pack the node's plugin"), *plugin], check=True)
     describe(modules / "root-address", "RootAddress")
     (folder / "built").write_text(stamp())
 
@@ -156,7 +153,9 @@ def free_port() -> int:
 def command(port: int, data: Path, heap: str, folder: Path = FOLDER) -> list[str]:
     """The java command of a node that keeps its data and logs below `data`."""
     java, home = tool("java", "run Elasticsearch"), folder / "home"
-    newer = ["--enable-native-access=ALL-UNNAMED", "--add-modules=jdk.incubator.vector"] if java_version(java) > 20 else []
+    newer = (
+        ["--enable-native-access=ALL-UNNAMED", "--add-modules=jdk.incubator.vector"] if java_version(java) > 20 else []
+    )
     settings = {
         "discovery.type": "single-node",
         "network.host": "127.0.0.1",
@@ -186,7 +185,9 @@ def answers(url: str) -> bool:
 
 
 @contextlib.contextmanager
-def running(port: int, data: Path, heap: str = "1g", folder: Path = FOLDER) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+def running(
+    port: int, data: Path, heap: str = "1g", folder: Path = FOLDER
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """A built node for the time of a `with` block: its address, once it answers, and its process.
 
     Raises:

@@ -1,0 +1,95 @@
+"""CPU time of all ranking metrics for k = 1 … 50 ÷ pytrec_eval's for four of them at ten cut-offs, in one run.
+
+10,000 questions × 100 results. Both sides start from the Python objects that a caller has: `Retrieved` records here,
+pytrec_eval's dictionaries and evaluator, built beforehand, there. `ratio` counts every metric of `METRICS`, reading the
+records included; `ratio_of_chunk_metrics` leaves out the character metrics, which pytrec_eval has nothing like.
+"""
+
+import gc
+import json
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytrec_eval
+
+from ragviz.metrics import METRICS
+from ragviz.metrics.characters import measure_characters
+from ragviz.metrics.ranking import measure
+from ragviz.records import Chunk, Evidence, Ranking, Retrieved, Span, digest
+
+QUESTIONS, RESULTS, CHUNKS, DEPTH, ROUNDS = 10_000, 100, 20_000, 50, 5
+CUTS = "1,2,3,5,10,15,20,30,40,50"
+
+
+def make() -> tuple[list[Retrieved], dict[str, Evidence]]:
+    """Random rankings of a corpus of 200 documents; one to three groups of evidence, mostly found."""
+    random = np.random.default_rng(0)
+    documents = [digest(str(number)) for number in range(200)]
+    cuts = [(documents[n // 100], n % 100 * 800, n % 100 * 800 + 800) for n in range(CHUNKS)]
+    ids = [Chunk.make_id(*cut) for cut in cuts]
+    results, evidence = [], {}
+    for number in range(QUESTIONS):
+        ranked = random.permutation(CHUNKS)[:RESULTS]
+        gold = ranked[(random.random(random.integers(1, 4)) ** 2 * RESULTS).astype(int)]
+        scores = np.sort(random.random(RESULTS))[::-1]
+        ranking = Ranking(tuple(ids[n] for n in ranked), tuple(map(float, scores)))
+        results.append(Retrieved(f"q{number}", ranking, tuple((ids[n],) for n in gold)))
+        evidence[f"q{number}"] = tuple((Span(cuts[n][0], cuts[n][1] + 100, cuts[n][1] + 300),) for n in gold)
+    return results, evidence
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """CPU seconds of one call."""
+    gc.collect()
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def main() -> None:
+    """Take turns, and compare the medians."""
+    results, evidence = make()
+    run = {r.question_id: dict(zip(r.ranking.ids, r.ranking.scores, strict=True)) for r in results}
+    qrels = {r.question_id: {chunk_id: 1 for group in r.gold for chunk_id in group} for r in results}
+    oracle = pytrec_eval.RelevanceEvaluator(qrels, {f"recall.{CUTS}", f"P.{CUTS}", f"ndcg_cut.{CUTS}", "recip_rank"})
+
+    def compute(needs: str) -> None:
+        table = measure(results, DEPTH) if needs == "ranking" else measure_characters(results, evidence, DEPTH)
+        for metric in METRICS.values():
+            if metric.needs == needs:
+                metric.function(table)
+
+    times = np.array(
+        [
+            [
+                seconds(lambda: compute("ranking")),
+                seconds(lambda: compute("evidence")),
+                seconds(lambda: oracle.evaluate(run)),
+            ]
+            for _ in range(ROUNDS)
+        ]
+    )
+    chunks, characters, theirs = (float(value) for value in np.median(times, axis=0))
+    print(
+        json.dumps(
+            {
+                "benchmark": "ranking",
+                "ratio": round((chunks + characters) / theirs, 3),
+                "ratio_of_chunk_metrics": round(chunks / theirs, 3),
+                "cpu_seconds": {
+                    "chunks": round(chunks, 3),
+                    "characters": round(characters, 3),
+                    "pytrec_eval": round(theirs, 3),
+                },
+                "questions": QUESTIONS,
+                "results": RESULTS,
+                "k": DEPTH,
+                "rounds": ROUNDS,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,289 @@
+"""Searching and filling an index, against the plainest way to do the same in the same run; prints one JSON line.
+
+    python benchmarks/retrieval.py                                       local; Elasticsearch too when it is built
+    python benchmarks/retrieval.py --elasticsearch http://localhost:9200  on a server that runs
+    python benchmarks/retrieval.py --elasticsearch none                   local only
+
+- local: `LocalIndex.knn` ÷ bare NumPy (matrix product and argpartition), same batches, same threads; at most 1.2.
+- search: one `client.search` for each question ÷ `ElasticIndex.knn`; at least 2.5.
+- indexing: `helpers.bulk` with its defaults ÷ writer and publish, until the chunks can be searched; at least 2.5.
+
+Both sides take turns for some rounds, and their medians are compared, so that a busy machine slows both. Vectors are
+random with 32 degrees of freedom, as hard to search as those of texts; the texts are 150 words by Zipf's law.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import json
+import secrets
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ragviz.index import Index, Vectors, open_index
+from ragviz.index.local import MOST_QUERIES, SCORE_BYTES
+from ragviz.records import Chunk, Ranking
+
+TOOL = Path(__file__).resolve().parents[1] / "tools" / "elasticsearch" / "run.py"
+WINDOW = 1024
+"""Chunks that are handed to a writer together, as a build does."""
+FREEDOM = 32
+WORDS = 30_000
+LENGTH = 150
+
+
+def unit_vectors(count: int, dims: int, rng: np.random.Generator) -> Vectors:
+    """Random rows of length 1 that lie in 32 dimensions, but for a little noise."""
+    plane = np.random.default_rng(0).standard_normal((FREEDOM, dims), dtype=np.float32)
+    rows = rng.standard_normal((count, FREEDOM), dtype=np.float32) @ plane
+    rows += rng.standard_normal((count, dims), dtype=np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows
+
+
+def texts(count: int, rng: np.random.Generator) -> Iterator[str]:
+    """Texts of 150 words; the n-th word is n times rarer than the first."""
+    words = np.array([f"w{number:x}" for number in range(WORDS)])
+    weights = 1 / np.arange(1, WORDS + 1)
+    steps = np.cumsum(weights / weights.sum())
+    for _ in range(count):
+        yield " ".join(words[np.minimum(np.searchsorted(steps, rng.random(LENGTH)), WORDS - 1)])
+
+
+def make_chunks(count: int, rng: np.random.Generator) -> list[Chunk]:
+    """Chunks of documents that have a hundred each."""
+    made = []
+    for number, text in enumerate(texts(count, rng)):
+        document, start = f"{number // 100:016x}", number % 100 * 1000
+        made.append(Chunk(Chunk.make_id(document, start, start + 1000), document, start, start + 1000, text, LENGTH))
+    return made
+
+
+def fill(index: Index, chunks: Sequence[Chunk], vectors: Vectors) -> None:
+    """Build an index as `ragviz index build` does, in windows."""
+    writer = index.rebuild(vectors.shape[1])
+    for start in range(0, len(chunks), WINDOW):
+        writer.add(chunks[start : start + WINDOW], vectors[start : start + WINDOW])
+    writer.publish(len(chunks))
+
+
+def bare_numpy(vectors: Vectors, queries: Vectors, depth: int) -> list[np.ndarray]:
+    """The `depth` best rows of each query, in no order, in the batches that the local index takes."""
+    batch = max(1, min(MOST_QUERIES, SCORE_BYTES // (4 * len(vectors))))
+    found: list[np.ndarray] = []
+    for start in range(0, len(queries), batch):
+        scores = queries[start : start + batch] @ vectors.T
+        found.extend(np.argpartition(scores, len(vectors) - depth, axis=1)[:, -depth:])
+    return found
+
+
+def medians(rounds: int, *sides: Callable[[], Any]) -> list[float]:
+    """Median seconds of each side; they take turns, and the first turn of each is not counted."""
+    taken: list[list[float]] = [[] for _ in sides]
+    for turn in range(rounds + 1):
+        for seconds, side in zip(taken, sides, strict=True):
+            start = time.perf_counter()
+            side()
+            if turn:
+                seconds.append(time.perf_counter() - start)
+    return [statistics.median(seconds) for seconds in taken]
+
+
+def measure_local(
+    chunks: Sequence[Chunk], vectors: Vectors, queries: Vectors, depth: int, rounds: int
+) -> tuple[dict[str, Any], list[Ranking]]:
+    """Exact search of the local index against NumPy; also the rankings, which are the truth for the others."""
+    with tempfile.TemporaryDirectory() as folder:
+        index = open_index("benchmark", "local", folder=Path(folder))
+        start = time.perf_counter()
+        fill(index, chunks, vectors)
+        filled = time.perf_counter() - start
+        rankings = index.knn(queries, depth)
+        seconds, bare = medians(rounds, lambda: index.knn(queries, depth), lambda: bare_numpy(vectors, queries, depth))
+    sets = ({chunks[row].id for row in rows} for rows in bare_numpy(vectors, queries, depth))
+    agree = sum(set(ranking.ids) == rows for ranking, rows in zip(rankings, sets, strict=True))
+    line = {
+        "seconds": round(seconds, 3),
+        "numpy_seconds": round(bare, 3),
+        "ratio": round(seconds / bare, 3),
+        "at_most": 1.2,
+        "same_chunks": agree / len(queries),
+        "fill_seconds": round(filled, 1),
+    }
+    return line, rankings
+
+
+def search_one_by_one(client: Any, alias: str, queries: Vectors, depth: int) -> list[list[str]]:
+    """Ids of each question, by a search call of its own."""
+    found = []
+    for query in queries:
+        knn = {"field": "vector", "query_vector": query.tolist(), "k": depth, "num_candidates": max(100, 2 * depth)}
+        reply = client.search(index=alias, knn=knn, size=depth, source=False)
+        found.append([hit["_id"] for hit in reply["hits"]["hits"]])
+    return found
+
+
+def bulk_with_defaults(
+    client: Any, name: str, mappings: dict[str, Any], chunks: Sequence[Chunk], rows: Vectors
+) -> None:
+    """Fill a fresh index by `helpers.bulk` as its documentation shows it, until it can be searched."""
+    from elasticsearch import helpers
+
+    client.indices.create(index=name, mappings=mappings)
+    actions = (
+        {
+            "_index": name,
+            "_id": chunk.id,
+            "chunk_id": chunk.id,
+            "document_id": chunk.document_id,
+            "start": chunk.start,
+            "end": chunk.end,
+            "text": chunk.text,
+            "vector": row.tolist(),
+        }
+        for chunk, row in zip(chunks, rows, strict=True)
+    )
+    helpers.bulk(client, actions)
+    client.indices.refresh(index=name)
+
+
+def measure_search(
+    index: Any, client: Any, queries: Vectors, depth: int, truth: Sequence[Ranking], rounds: int
+) -> dict[str, Any]:
+    """Search of the filled index against one call for each question."""
+    rankings = index.knn(queries, depth)
+    found = [len({*ranking.ids[:10]} & {*exact.ids[:10]}) for ranking, exact in zip(rankings, truth, strict=True)]
+    seconds, single = medians(
+        rounds,
+        lambda: index.knn(queries, depth),
+        lambda: search_one_by_one(client, index.alias, queries, depth),
+    )
+    return {
+        "seconds": round(seconds, 3),
+        "one_by_one_seconds": round(single, 3),
+        "ratio": round(single / seconds, 2),
+        "at_least": 2.5,
+        "recall_at_10": round(sum(found) / len(found) / 10, 4),
+    }
+
+
+def measure_indexing(
+    opened: Callable[[], Index], client: Any, chunks: Sequence[Chunk], rows: Vectors, rounds: int
+) -> dict[str, Any]:
+    """Filling an index against `helpers.bulk`, with the same fields."""
+    index: Any = opened()
+    fill(index, chunks[:1], rows[:1])
+    (body,) = client.indices.get_mapping(index=index.alias).values()
+    mappings = {"properties": body["mappings"]["properties"]}
+    plain = f"plain-{secrets.token_hex(4)}"
+
+    def bulk() -> None:
+        client.indices.delete(index=plain, ignore_unavailable=True)
+        bulk_with_defaults(client, plain, mappings, chunks, rows)
+
+    seconds, bare = medians(rounds, lambda: fill(index, chunks, rows), bulk)
+    client.indices.delete(index=plain, ignore_unavailable=True)
+    index.drop()
+    return {
+        "chunks": len(chunks),
+        "seconds": round(seconds, 2),
+        "bulk_seconds": round(bare, 2),
+        "ratio": round(bare / seconds, 2),
+        "at_least": 2.5,
+    }
+
+
+def measure_elasticsearch(
+    url: str,
+    given: argparse.Namespace,
+    chunks: Sequence[Chunk],
+    vectors: Vectors,
+    queries: Vectors,
+    truth: Sequence[Ranking],
+) -> dict[str, Any]:
+    """Both comparisons on a server."""
+    from elasticsearch import Elasticsearch
+
+    client = Elasticsearch(url, request_timeout=300)
+    run = secrets.token_hex(4)
+
+    def opened() -> Index:
+        return open_index(f"benchmark {run}", "elasticsearch", folder=Path(), url=url)
+
+    some = slice(0, given.indexing_chunks)
+    indexing = measure_indexing(opened, client, chunks[some], vectors[some], given.rounds)
+    index = opened()
+    try:
+        start = time.perf_counter()
+        fill(index, chunks, vectors)
+        filled = time.perf_counter() - start
+        search = measure_search(index, client, queries, given.depth, truth, given.rounds)
+    finally:
+        index.drop()
+    version = client.info()["version"]["number"]
+    return {"version": version, "search": search, "indexing": indexing, "fill_seconds": round(filled, 1)}
+
+
+def load_tool() -> ModuleType:
+    """`tools/elasticsearch/run.py` as a module."""
+    spec = importlib.util.spec_from_file_location("elasticsearch_node", TOOL)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@contextlib.contextmanager
+def server(wanted: str | None) -> Iterator[tuple[str | None, str]]:
+    """Address of the server to measure, or None and the reason; one that was started here is ended afterwards."""
+    if wanted == "none":
+        yield None, "left out by --elasticsearch none"
+    elif wanted is not None:
+        yield wanted, ""
+    elif not (tool := load_tool()).is_built():
+        yield None, "no address given by --elasticsearch, and tools/elasticsearch is not built (`make elasticsearch`)"
+    else:
+        with tempfile.TemporaryDirectory() as data, tool.running(tool.free_port(), Path(data)) as (url, _):
+            yield url, ""
+
+
+def main() -> None:
+    """Measure, and print the line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--elasticsearch", metavar="URL", help="a server's address, or `none`")
+    parser.add_argument("--chunks", type=int, default=100_000)
+    parser.add_argument("--indexing-chunks", type=int, default=10_000, help="chunks of a turn of filling Elasticsearch")
+    parser.add_argument("--dims", type=int, default=384)
+    parser.add_argument("--questions", type=int, default=1000)
+    parser.add_argument("--depth", type=int, default=50)
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each side that are counted")
+    given = parser.parse_args()
+
+    rng = np.random.default_rng(1)
+    chunks, vectors = make_chunks(given.chunks, rng), unit_vectors(given.chunks, given.dims, rng)
+    queries = unit_vectors(given.questions, given.dims, rng)
+    local, truth = measure_local(chunks, vectors, queries, given.depth, given.rounds)
+    with server(given.elasticsearch) as (url, reason):
+        elastic = (
+            {"not_measured": reason}
+            if url is None
+            else measure_elasticsearch(url, given, chunks, vectors, queries, truth)
+        )
+    sizes = {"chunks": given.chunks, "dims": given.dims, "questions": given.questions, "depth": given.depth}
+    print(json.dumps({"benchmark": "retrieval", **sizes, "local": local, "elasticsearch": elastic}))
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,296 @@
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from ragviz import compare, pipeline, plots, stats, ui
+from ragviz.compare import Comparison
+from ragviz.evaluate import CURVES
+from ragviz.markup import highlighted, legend, plain
+from ragviz.metrics import METRICS, label, ranking
+from ragviz.records import Run
+
+MOST = 7  # runs that keep colours of their own
+SIDES = ("won", "lost", "tied")
+TITLES = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
+
+workspace = ui.workspace()
+store = workspace.store
+
+
+# Choosing
+
+
+def chosen_runs(runs: Sequence[Run]) -> list[Run]:
+    """The runs of the address, the first of which is the baseline; at first the two newest on the same questions."""
+    by_name = {run.name: run for run in runs} | {run.id: run for run in runs}
+    wanted = (st.query_params.get("runs") or "").split(",")
+    found = list(dict.fromkeys(by_name[name].name for name in wanted if name in by_name))
+    for name in wanted:
+        if name and name not in by_name:
+            st.warning(f"There is no run called “{plain(name)}” here.")
+    st.session_state["runs-shown"] = found or default_names(runs)
+    names = st.multiselect(
+        "Runs; the first is the baseline", [run.name for run in runs], key="runs-shown", max_selections=MOST,
+        on_change=lambda: ui.put(runs=written(st.session_state["runs-shown"], by_name) or None, question=None),
+    )  # fmt: skip
+    ui.put(runs=written(names, by_name) or None)
+    return [by_name[name] for name in names]
+
+
+def default_names(runs: Sequence[Run]) -> list[str]:
+    """The newest run and the newest before it on the same questions, the older one first."""
+    if not runs:
+        return []
+    newest = runs[0]
+    same = [run for run in runs[1:] if run.config.questions == newest.config.questions]
+    return [same[0].name, newest.name] if same else [newest.name]
+
+
+def written(names: Sequence[str], by_name: dict[str, Run]) -> str:
+    """Names with commas between them; a run with a comma in its name goes by its id."""
+    return ",".join(by_name[name].id if "," in name else name for name in names)
+
+
+@st.cache_data(show_spinner="Comparing", max_entries=32)
+def compared(_store: str, ids: tuple[str, ...], _finished: tuple[float | None, ...], k: int) -> Comparison:
+    workspace = ui.workspace()
+    return pipeline.compare_runs(workspace, [workspace.store.run(run_id) for run_id in ids], k)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def bands(_store: str, ids: tuple[str, ...], k: int, name: str) -> list[plots.Curve]:
+    found = compared(_store, ids, finished, k)
+    curves = []
+    for run, table in zip(found.runs, found.tables, strict=True):
+        mean, low, high = stats.bootstrap_columns(CURVES[name](table))
+        curves.append(plots.Curve(run, np.arange(1, found.depth + 1), mean, low, high, len(found.question_ids)))  # type: ignore[arg-type]
+    return curves
+
+
+# The answer
+
+
+def leaderboard(found: Comparison) -> None:
+    names = list(found.metrics)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Leaderboard**", width="stretch")
+        with st.container(width=210):
+            metric = ui.choose(
+                "Measure", names, "metric", default=label("recall", found.k), label_visibility="collapsed"
+            )
+    row = found.metrics[metric or names[0]]
+    verdicts = ["baseline", *(verdict(row.label, delta) for delta in row.deltas)]
+    rows = list(zip(found.runs, row.estimates, strict=True))
+    ui.figure(plots.forest(rows, x_title=f"{row.label} (0 to 1)", baseline=0, notes=verdicts), "leaderboard")
+
+
+def verdict(metric: str, delta: compare.Delta) -> str:
+    if not delta.told_apart:
+        return "≈ cannot be told apart"
+    better = ((delta.difference.mean or 0) > 0) == METRICS[metric.split("@")[0]].higher_is_better
+    return "▲ better" if better else "▼ worse"
+
+
+def in_words(found: Comparison) -> None:
+    st.markdown("**In words**")
+    st.markdown(f"#### {plain(compare.sentence(found))}", anchors=False)
+    st.caption(
+        f"Paired over {ui.counted(len(found.question_ids), 'question')} with evidence that all runs were asked; "
+        "bootstrap 95 % intervals; p-values of a randomisation test, corrected for all measures and runs (Holm)."
+    )
+    deltas = [d for name in ("recall", "mrr") for d in found.metrics[label(name, found.k)].deltas if not d.told_apart]
+    if known := [d.detectable for d in deltas if d.detectable is not None]:
+        needed = [d.needed for d in deltas if d.needed is not None]
+        words = f"So many questions would show a true difference of {max(known):.2f} four times in five."
+        if needed and max(needed) < 100_000:
+            words += f" The difference seen would take about {max(needed):,} questions."
+        st.caption(words)
+    for note in found.notes:
+        st.warning(plain(note))
+
+
+# The evidence
+
+
+def settings_table(found: Comparison) -> None:
+    st.markdown("**What differs in the configuration**")
+    if not found.settings:
+        st.caption("Nothing: the runs made the same choices.")
+        return
+    rows = pd.DataFrame(
+        [[setting.key, *("–" if v is None else str(v) for v in setting.values)] for setting in found.settings],
+        columns=["Choice", *found.runs],
+    )
+    ui.table(rows, "settings", height="content", alt="What differs in the configuration")
+
+
+def differences(found: Comparison) -> None:
+    others = found.runs[1:]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**Differences from {plain(found.runs[0])}**", width="stretch")
+        if len(others) > 1:
+            with st.container(width=210):
+                other = ui.choose("Against", others, "other", label_visibility="collapsed")
+        else:
+            other = others[0]
+    changes = [
+        plots.Change(
+            name, d.difference.mean or 0.0, d.difference.low or 0.0, d.difference.high or 0.0, d.difference.n,
+            d.told_apart, METRICS[name.split("@")[0]].higher_is_better,
+        )
+        for name, row in found.metrics.items()
+        for d in row.deltas
+        if d.run == other
+    ]  # fmt: skip
+    ui.figure(plots.differences(changes, x_title=f"{other} minus {found.runs[0]}"), "differences")
+
+
+def measures_table(found: Comparison) -> None:
+    rows = []
+    for name, row in found.metrics.items():
+        cells: dict[str, object] = {"Measure": name}
+        cells |= {run: estimate.mean for run, estimate in zip(found.runs, row.estimates, strict=True)}
+        for delta in row.deltas:
+            mark = f" {delta.run}" if len(row.deltas) > 1 else ""
+            d = delta.difference
+            cells |= {f"Difference{mark}": d.mean, f"95 %{mark}": f"[{d.low:+.3f}, {d.high:+.3f}]"}
+            cells |= {f"p{mark}": delta.p_adjusted, f"Won · tied · lost{mark}": f"{d.wins} · {d.ties} · {d.losses}"}
+        rows.append(cells)
+    table = pd.DataFrame(rows)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**Every measure**", width="stretch")
+        ui.csv_button(table, "comparison.csv", "comparison-csv")
+    columns = {
+        name: st.column_config.NumberColumn(format="%.3f") for name in table.columns if table[name].dtype == float
+    }
+    ui.table(table, "every-measure", columns=columns, height="content", alt="Every measure of the runs compared")
+
+
+def pictures(found: Comparison, ids: tuple[str, ...]) -> None:
+    st.markdown("**Curves**")
+    for column, name in zip(st.columns(3, gap="medium"), ("recall", "precision", "f1"), strict=True):
+        with column, ui.errors_shown():
+            lines = bands(store.address, ids, found.k, name)
+            ui.figure(
+                plots.curves(lines, k=found.k, by_run=True, y_title=f"{TITLES[name]} (0 to 1)", height=290),
+                f"curves-{name}",
+            )
+    st.markdown("**Where the evidence ranks**")
+    runs = []
+    for run, table in zip(found.runs, found.tables, strict=True):
+        ranks = ranking.ranks(table)
+        runs.append(plots.Ranks(run, ranks[ranks > 0], int((ranks == 0).sum())))
+    ui.figure(plots.rank_histograms(runs, depth=found.depth, k=found.k, height=300), "histograms")
+
+
+# The single cases
+
+
+def cases(found: Comparison, runs: Sequence[Run]) -> None:
+    """Questions won, lost and tied against the baseline; a click opens both rankings."""
+    others = list(found.runs[1:])
+    other = ui.first_of((st.query_params.get("other"),), others) or others[0]
+    metric = ui.first_of((st.query_params.get("metric"),), list(found.metrics)) or label("recall", found.k)
+    out = compare.outcomes(found, metric, found.runs.index(other))
+    counts = {side: len(getattr(out, side)) for side in SIDES}
+    left, right = st.columns([2, 3], gap="medium")
+    ranks = [ranking.ranks(table) for table in found.tables]
+    pair = (found.runs[0], other)
+    sides = [ranks[found.runs.index(name)] for name in pair]
+    with left:
+        st.markdown("**Rank of every question under both**")
+        drawn = plots.rank_scatter(np.stack(sides, axis=1), pair, depth=found.depth)
+        ui.figure(drawn, "scatter")
+    with right:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**Questions, by {metric}: {plain(other)} against {plain(pair[0])}**", width="stretch")
+            st.session_state["side-filter"] = side = ui.first_of((st.query_params.get("side"),), SIDES)
+            st.segmented_control(
+                "Outcome", SIDES, key="side-filter", required=True, label_visibility="collapsed",
+                format_func=lambda s: f"{s} {counts[s]}",
+                on_change=lambda: ui.put(side=st.session_state["side-filter"]),
+            )  # fmt: skip
+        ids = list(getattr(out, side))
+        asked = ui.answered(store.address, runs[0].id, runs[0].finished)
+        places = [found.question_ids.index(i) for i in ids]
+        rows = pd.DataFrame(
+            {"Question": [asked[i][0].text for i in ids]}
+            | {f"Rank {name}": [ui.rank_cell(int(r[p])) for p in places] for name, r in zip(pair, sides, strict=True)}
+            | {"Id": ids}
+        )
+
+        def opened() -> None:
+            ui.put(question=ui.selected(st.session_state[f"cases-{side}"], ids))
+
+        columns = {"Question": st.column_config.TextColumn(width="large")}
+        ui.table(rows, f"cases-{side}", columns=columns, on_select=opened, height=330, alt=f"Questions {side}")
+
+
+def opened_question(question_id: str, found: Comparison, runs: Sequence[Run]) -> None:
+    """The rankings of one question under every run, side by side."""
+    question = ui.answered(store.address, runs[0].id, runs[0].finished)[question_id][0]
+    crumbs = [("compare", "Compare " + ", ".join(found.runs), {"runs": st.query_params.get("runs", "")})]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container():
+            ui.header(question.text, crumbs=crumbs)
+        if st.button("All questions", shortcut="esc"):
+            ui.put(question=None)
+            st.rerun()
+    st.html(highlighted(question.answer or "(no answer given)", language=question.language))
+    st.html(legend([("gold", "evidence")]))
+    for place, (column, run) in enumerate(zip(st.columns(len(runs), gap="medium"), runs, strict=True)):
+        with column, ui.errors_shown():
+            row = found.question_ids.index(question_id)
+            rank = int(ranking.ranks(found.tables[place])[row])
+            st.markdown(f"**{plain(run.name)}** · {'target at rank ' + str(rank) if rank else 'target missed'}")
+            answer = ui.answered(store.address, run.id, run.finished)[question_id][1]
+            ui.ranked_chunks(run.corpus_id, question, answer, k=found.k, first=5, key=run.id, narrow=len(runs) > 1)
+
+
+corpus = ui.need_corpus()
+done = [run for run in store.runs(corpus.id) if run.status == "done"]
+if len(done) < 2:
+    ui.header("Compare", "Whether a change really helped.")
+    with ui.nothing(
+        f"Comparing takes two runs on the same questions; {plain(corpus.name)} has {ui.counted(len(done), 'run')}."
+    ):
+        ui.link("run", "Make a run")
+    st.stop()
+wanted = st.query_params.get("question")
+top = st.container(horizontal=True, vertical_alignment="bottom")
+with top:
+    with st.container():
+        if not wanted:
+            ui.header("Compare", "Whether a change really helped.")
+        runs = chosen_runs(done)
+    depth = min((run.config.depth for run in runs), default=1)
+    with st.container(width=110):
+        k = ui.chosen_number("k", 1, depth, runs[0].config.k if runs else 1)
+        st.session_state["k-compared"] = k
+        st.number_input("k", 1, depth, key="k-compared", on_change=lambda: ui.put(k=st.session_state["k-compared"]))
+if len(runs) < 2:
+    st.markdown("Choose two runs or more.")
+    st.stop()
+ids = tuple(run.id for run in runs)
+finished = tuple(run.finished for run in runs)
+with ui.errors_shown():
+    found = compared(store.address, ids, finished, k)
+    if wanted in found.question_ids:
+        opened_question(wanted, found, runs)
+        st.stop()
+    left, right = st.columns(2, gap="medium")
+    with left:
+        leaderboard(found)
+        settings_table(found)
+    with right:
+        in_words(found)
+    st.divider()
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        differences(found)
+    with right:
+        measures_table(found)
+    pictures(found, ids)
+    cases(found, runs)

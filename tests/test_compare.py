@@ -1,0 +1,158 @@
+"""Comparisons by hand: pairing, words, corrections, and what they warn of."""
+
+import time
+
+import numpy as np
+import pytest
+
+from ragviz.compare import RunSide, compare, outcomes, sentence, settings_that_differ
+from ragviz.errors import NotFoundError, UsageError
+from ragviz.records import Chunk, Ranking, Retrieved, Span
+from ragviz.stats import holm
+
+FINGERPRINT = {"corpus": "c0ffee", "questions": "9a9a"}
+
+
+def side(name, ranks, *, fingerprint=FINGERPRINT, **config):
+    """A run whose questions q0, q1 … have their gold chunk at these ranks, 0 for a miss, None for unanswerable."""
+    results = []
+    for number, rank in enumerate(ranks):
+        ids = [f"other-{n}" for n in range(10)]
+        if rank:
+            ids[rank - 1] = "gold"
+        gold = () if rank is None else (("gold",),)
+        results.append(Retrieved(f"q{number}", Ranking(tuple(ids), tuple(range(10, 0, -1))), gold))
+    return RunSide(name, {"k": 3, "depth": 10, "retriever": name, **config}, fingerprint, results)
+
+
+def test_by_hand():
+    """Of 40 questions the second run finds 20 more within 3, and one fewer."""
+    knn = side("knn", [1] * 15 + [0] * 25)
+    hybrid = side("hybrid", [0] + [1] * 14 + [2] * 20 + [0] * 5)
+    found = compare([knn, hybrid])
+    assert (found.runs, found.k, found.depth, len(found.question_ids)) == (("knn", "hybrid"), 3, 10, 40)
+    row = found.metrics["recall@3"]
+    assert [estimate.mean for estimate in row.estimates] == [15 / 40, 34 / 40]
+    (delta,) = row.deltas
+    assert delta.run == "hybrid"
+    assert delta.difference.mean == pytest.approx(19 / 40)
+    assert (delta.difference.wins, delta.difference.ties, delta.difference.losses) == (20, 19, 1)
+    assert delta.told_apart
+    assert found.metrics["mrr"].deltas[0].difference.mean == pytest.approx((20 / 2 - 1) / 40)
+    assert [table.relevant.sum() for table in found.tables] == [15, 34]
+    assert found.notes == ()
+    assert [(row.key, row.values) for row in found.settings] == [("retriever", ("knn", "hybrid"))]
+
+
+def test_sentence_says_what_beats_what_trails_and_what_cannot_be_told():
+    knn, hybrid = side("knn", [1] * 15 + [0] * 25), side("hybrid", [0] + [1] * 14 + [2] * 20 + [0] * 5)
+    difference = compare([knn, hybrid]).metrics["recall@3"].deltas[0].difference
+    interval = f"[{difference.low:.2f}, {difference.high:.2f}]"
+    assert sentence(compare([knn, hybrid]), ["recall"]) == f"hybrid beats knn on recall@3 by 0.47 {interval}."
+    assert sentence(compare([hybrid, knn]), ["recall"]).startswith("knn trails hybrid on recall@3 by 0.47 [0.")
+    same = compare([knn, side("bm25", [1] * 14 + [2] + [0] * 25)])
+    assert sentence(same) == (
+        "recall@3: no difference that 40 questions can show; MRR: no difference that 40 questions can show."
+    )
+    three = compare([knn, side("bm25", [1] * 14 + [2] + [0] * 25), hybrid])
+    assert sentence(three, ["recall"]) == (
+        f"hybrid beats knn on recall@3 by 0.47 {interval}; bm25 on recall@3: no difference that 40 questions can show."
+    )
+
+
+def test_small_differences_keep_a_digit():
+    flips = [1] * 995 + [0] * 5
+    text = sentence(compare([side("a", [0] * 8 + flips[8:]), side("b", flips)]), ["recall"])
+    assert text.startswith("b beats a on recall@3 by 0.008 [0.00")
+
+
+def test_only_common_answerable_questions_are_paired_and_it_is_told():
+    found = compare([side("a", [1, None, 2, 0]), side("b", [2, 1, 1])])
+    assert found.question_ids == ("q0", "q2")
+    assert found.values["mrr"].tolist() == [[1, 0.5], [0.5, 1]]
+    assert found.notes == ("Compared on the 2 questions that all runs have with evidence; a has 3, b has 3.",)
+
+
+def test_other_order_of_questions_is_paired_by_id():
+    a, b = side("a", [1, 2, 0]), side("b", [1, 2, 0])
+    turned = RunSide("b", b.config, b.fingerprint, list(reversed(b.results)))
+    assert compare([a, turned]).metrics["mrr"].deltas[0].difference.ties == 3
+
+
+def test_other_fingerprints_k_and_depth_are_told():
+    b = side("b", [1, 1], fingerprint={"corpus": "beef", "questions": "9a9a", "metrics": "2"}, k=5, depth=7)
+    found = compare([side("a", [1, 1]), b])
+    assert (found.k, found.depth) == (3, 7)
+    assert found.notes == (
+        "The runs differ in corpus (a c0ffee, b beef): a difference may come from that, not from the settings.",
+        "The runs differ in metrics (a none, b 2): a difference may come from that, not from the settings.",
+        "Compared at k = 3; the runs' own k is: a 3, b 5.",
+        "Compared to depth 7, MRR and MAP too; the runs' own depth is: a 10, b 7.",
+    )
+    assert "recall@5" in compare([b, side("a", [1, 1])]).metrics
+
+
+def test_nested_settings_are_rows_of_their_own():
+    a = side("x", [1], index={"chunker": "tokens", "chunk_size": 200, "options": {}})
+    b = side("x", [1], index={"chunker": "tokens", "chunk_size": 400, "options": {"m": 16}})
+    rows = {row.key: row.values for row in settings_that_differ([a, b])}
+    assert rows == {"index.chunk_size": (200, 400), "index.options.m": (None, 16)}
+
+
+def test_outcomes_list_the_questions_greatest_difference_first():
+    found = compare([side("a", [1, 2, 5, 0, 4]), side("b", [1, 1, 0, 1, 5])])
+    by_rank = outcomes(found, "mrr")
+    assert (by_rank.won, by_rank.tied, by_rank.lost) == (("q3", "q1"), ("q0",), ("q2", "q4"))
+    by_recall = outcomes(found, "recall@3")
+    assert (by_recall.won, by_recall.tied, by_recall.lost) == (("q3",), ("q0", "q1", "q2", "q4"), ())
+    with pytest.raises(NotFoundError, match=r"'recall@4' is not compared; there are recall@3"):
+        outcomes(found, "recall@4")
+
+
+def test_correction_counts_a_test_once_however_many_metrics_repeat_it():
+    """With one gold chunk seven metrics at k are one hit times a constant but for nDCG; MRR and MAP are one."""
+    random = np.random.default_rng(0)
+    found = compare([side("a", random.integers(0, 9, 60)), side("b", random.integers(0, 6, 60))])
+    p = {name: row.deltas[0].difference.p_value for name, row in found.metrics.items()}
+    adjusted = {name: row.deltas[0].p_adjusted for name, row in found.metrics.items()}
+    assert p["recall@3"] == p["precision@3"] == p["f1@3"] == p["hit@3"]
+    expected = holm([p["recall@3"], p["ndcg@3"], p["mrr"]])
+    assert [adjusted["recall@3"], adjusted["ndcg@3"], adjusted["mrr"]] == expected
+    assert (adjusted["f1@3"], adjusted["map"]) == (adjusted["recall@3"], adjusted["mrr"])
+
+
+def test_power_goes_with_the_difference():
+    found = compare([side("a", [1, 0] * 30), side("b", [1, 0] * 29 + [1, 1])])
+    delta = found.metrics["recall@3"].deltas[0]
+    spread = np.std([0] * 59 + [1], ddof=1)
+    assert delta.detectable == pytest.approx(2.801585 * spread / np.sqrt(60))
+    assert delta.needed == int(np.ceil((2.801585 * spread * 60) ** 2))
+    same = compare([side("a", [1, 0]), side("b", [1, 0])]).metrics["recall@3"].deltas[0]
+    assert (same.detectable, same.needed, same.p_adjusted) == (None, None, 1)
+
+
+def test_character_metrics_when_the_evidence_is_given():
+    def at(name, start, end):
+        chunk = Chunk.make_id("d", start, end)
+        return RunSide(name, {"k": 1, "depth": 1}, {}, [Retrieved("q", Ranking((chunk,), (1.0,)), ((chunk,),))])
+
+    found = compare([at("short", 0, 10), at("long", 0, 40)], evidence={"q": ((Span("d", 0, 20),),)})
+    assert found.values["character_recall@1"].tolist() == [[0.5], [1]]
+    assert found.values["character_precision@1"].tolist() == [[1], [0.5]]
+
+
+def test_what_cannot_be_compared_is_refused():
+    with pytest.raises(UsageError, match="1 run was given"):
+        compare([side("a", [1])])
+    with pytest.raises(UsageError, match=r"share no question with evidence \(a 1, b 0\)"):
+        compare([side("a", [1]), side("b", [None])])
+    with pytest.raises(UsageError, match="k = 11"):
+        compare([side("a", [1]), side("b", [1])], k=11)
+
+
+def test_thousands_of_questions_take_seconds():
+    random = np.random.default_rng(0)
+    runs = [side(name, random.integers(0, 11, 5000)) for name in "abc"]
+    began = time.process_time()
+    compare(runs)
+    assert time.process_time() - began < 5  # 0.7 s alone

@@ -1,0 +1,113 @@
+"""Text of others is shown as text: nothing in it becomes markup, nothing of it gets lost."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragviz import markup
+
+HOSTILE = "<script>alert(1)</script> <img src=x onerror=y> [a](javascript:x) $x$ `c` *b* _i_ ~s~ :red[r] :smile: a|b #h"
+texts = st.text(alphabet=st.characters(), max_size=120)
+
+
+def shown(text: str) -> str:
+    """What a reader sees of HTML: no tags, entities as characters, the words of folds left out."""
+    without = re.sub(r"<summary>.*?</summary>|<span class=\"page\">.*?</span>", "", text)
+    return html.unescape(re.sub(r"<[^>]*>", "", without))
+
+
+@given(texts)
+def test_plain_escapes_every_mark_of_markdown(text: str) -> None:
+    escaped = markup.plain(text)
+    bare = re.sub(r"\\[!-/:-@\[-`{-~]", "", escaped)
+    assert not re.search(r"[!-/:-@\[-`{-~]", bare), "no punctuation without its backslash"
+    read = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", escaped.replace("\u200b", ""))
+    assert read == " ".join(markup.visible(text).split()).replace("\u200b", "")
+
+
+def test_plain_parts_the_names_of_emojis() -> None:
+    assert ":smile:" not in markup.plain(":smile:").replace("\\", "")
+
+
+@given(texts)
+def test_visible_keeps_the_length_and_can_be_sent(text: str) -> None:
+    seen = markup.visible(text)
+    assert len(seen) == len(text)
+    seen.encode("utf-8")
+
+
+@given(texts, st.lists(st.tuples(st.integers(-5, 130), st.integers(-5, 130))), st.sampled_from([None, 1, 10]))
+def test_highlighting_shows_the_whole_text_and_only_our_tags(
+    text: str, ranges: list[tuple[int, int]], fold: int | None
+) -> None:
+    out = markup.highlighted(text, gold=ranges[::2], hits=ranges[1::2], fold=fold)
+    assert shown(out) == markup.visible(text)
+    tags = set(re.findall(r"</?([a-zA-Z]+)", re.sub(r"&[^;]+;", "", out)))
+    assert tags <= {"div", "mark", "details", "summary"}
+
+
+@given(texts.filter(bool), st.data())
+def test_exactly_the_gold_is_marked(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    marked = re.findall(r'<mark class="gold">(.*?)</mark>', markup.highlighted(text, [(start, end)], fold=None), re.S)
+    assert html.unescape("".join(marked)) == markup.visible(text[start:end])
+
+
+def test_overlap_of_gold_and_hits_carries_both() -> None:
+    out = markup.highlighted("abcdef", gold=[(0, 4)], hits=[(2, 6)], fold=None)
+    assert re.findall(r'<mark class="([a-z ]+)">([a-z]+)<', out) == [("gold", "ab"), ("gold hit", "cd"), ("hit", "ef")]
+
+
+def test_hostile_text_stays_text() -> None:
+    for out in (markup.highlighted(HOSTILE), markup.cuts(HOSTILE, [(0, 5), (3, 20)])):
+        assert "<script" not in out
+        assert "<img" not in out
+    assert markup.highlighted("x", language='"><script>').count("<script>") == 0
+
+
+def test_folding_keeps_the_highlight_open_and_tells_how_much_is_hidden() -> None:
+    text = "word " * 400
+    out = markup.highlighted(text, gold=[(1000, 1004)], fold=100)
+    hidden = [int(n.replace(",", "")) for n in re.findall(r"… ([\d,]+) characters …", out)]
+    assert len(hidden) == 2
+    before_fold, _, rest = out.partition("<mark")
+    assert "characters" in before_fold
+    assert "</details>" not in rest.split("</mark>")[0]
+    assert 1700 < sum(hidden) < 1800
+    visible = re.sub(r"<details>.*?</details>", "", out, flags=re.S)
+    assert 'word <mark class="gold">word</mark> word' in visible
+
+
+def test_short_texts_are_not_folded() -> None:
+    assert "<details>" not in markup.highlighted("word " * 30, gold=[(0, 4)], fold=100)
+
+
+@given(texts, st.lists(st.tuples(st.integers(0, 60), st.integers(1, 70)).map(lambda p: (p[0], p[0] + p[1]))))
+def test_cuts_show_the_whole_text(text: str, chunks: list[tuple[int, int]]) -> None:
+    assert shown(markup.cuts(text, chunks)) == markup.visible(text)
+
+
+def test_cuts_alternate_share_and_announce_pages() -> None:
+    out = markup.cuts("aabbcc", [(0, 3), (2, 6)], pages=[(7, 4)], focus=(4, 5))
+    assert 'even">aa<' in out
+    assert 'shared">b<' in out
+    assert "page 7" in out
+    assert 'odd focus">c<' in out
+
+
+@pytest.mark.parametrize("words", ["", "5", "a-b", "7-3", "1-2-3", "-4-9", "99999999999-1"])
+def test_what_is_no_range_is_none(words: str) -> None:
+    assert markup.range_of(words, 100) is None
+
+
+@given(texts, st.integers(1, 40))
+def test_parts_hold_the_whole_text(text: str, size: int) -> None:
+    parts = markup.parts(text, size)
+    assert "".join(text[start:end] for start, end in parts) == text
+    assert all(end - start <= size for start, end in parts)
