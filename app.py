@@ -4,7 +4,8 @@ import streamlit as st
 
 from ragviz import ui
 
-st.set_page_config(page_title="ragviz", page_icon=":material/bar_chart:", layout="wide")
+st.set_page_config(page_title="ragviz", page_icon="assets/icon.svg", layout="wide")
+st.logo("assets/logo.svg", icon_image="assets/icon.svg", size="large")
 page = st.navigation(
     {
         section: [

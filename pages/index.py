@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
-from ragviz.chunking import CHUNKERS
 
 from ragviz import embedding, indexing, jobs, markup, plots, ui
+from ragviz.chunking import CHUNKERS
 from ragviz.errors import RagvizError, UsageError
 from ragviz.index.elastic import OPTIONS
 from ragviz.markup import plain
@@ -121,7 +121,7 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
     estimate(documents, chosen, cuts, config)
     if limit is not None and (over := int((lengths > limit).sum())):
         st.warning(
-            f"{over} of {len(chunks)} previewed chunks are longer than the {limit} tokens {plain(config.embedder)} reads: "
+            f"{over} of {len(chunks)} previewed chunks are longer than the {limit} tokens that the embedder reads: "
             "the rest of each would silently not be embedded. Choose a smaller chunk size."
         )
     ui.figure(plots.chunk_lengths(lengths, limit, height=190), "lengths")
@@ -204,7 +204,8 @@ def card(info: IndexInfo) -> None:
     else:
         st.markdown(
             f"{ui.counted(info.chunks, 'chunk')} of {ui.counted(len(info.documents), 'document')} · "
-            f"{info.dims} dimensions · {size(store.address, info.id, info.build)} · {ui.ago(info.built or info.created)}"
+            f"{info.dims} dimensions · {size(store.address, info.id, info.build)} · "
+            f"{ui.ago(info.built or info.created)}"
         )
     new, changed, gone = indexing.stale(workspace, info)
     behind = [f"{len(part)} {word}" for part, word in ((new, "new"), (changed, "changed"), (gone, "gone")) if part]

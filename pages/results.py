@@ -69,8 +69,8 @@ def ranks_of(summary: Summary, name: str = "") -> plots.Ranks:
 
 def curves_of(summary: Summary) -> list[plots.Curve]:
     k = np.arange(1, summary.depth + 1)
-    titles = {"precision": "precision", "recall": "recall", "f1": "F1"}
-    return [plots.Curve(titles[name], k, *band, summary.n) for name, band in summary.curves.items()]
+    titles = {"recall": "recall", "precision": "precision", "f1": "F1"}
+    return [plots.Curve(titles[name], k, *summary.curves[name], summary.n) for name in titles]
 
 
 # The evidence

@@ -244,7 +244,7 @@ def _values(
 ) -> dict[str, Floats]:
     """Numbers of every metric, (runs, n), by label."""
     sides = [
-        scores(table, k, characters=measure_characters(results, evidence, table.depth) if evidence else None)
+        scores(table, k, characters=measure_characters(results, evidence, k) if evidence else None)
         for results, table in zip(common, tables, strict=True)
     ]
     return {name: np.stack([side[name] for side in sides]) for name in sides[0]}

@@ -56,7 +56,7 @@ def summarise(
     """Measure rankings against their gold chunks: every metric at `k`, curves for every k up to `depth`."""
     table = ranking.measure(results, depth)
     evidence = {question.id: question.evidence for question in questions}
-    per_question = scores(table, k, characters=measure_characters(results, evidence, depth))
+    per_question = scores(table, k, characters=measure_characters(results, evidence, k))
     return Summary(
         question_ids=table.question_ids,
         unanswerable=len(table.unanswerable),
@@ -73,7 +73,9 @@ def summarise(
 def _curves(table: ranking.RankTable, seed: int) -> dict[str, Band]:
     if not table.question_ids:
         return {}
-    return {name: cast(Band, stats.bootstrap_columns(of(table), seed=seed)) for name, of in CURVES.items()}
+    bands = stats.bootstrap_columns(np.hstack([of(table) for of in CURVES.values()]), seed=seed)
+    parts = zip(*(np.split(cast(Floats, band), len(CURVES)) for band in bands), strict=True)
+    return dict(zip(CURVES, parts, strict=True))
 
 
 def to_json(summary: Summary) -> dict[str, Any]:

@@ -58,9 +58,10 @@ def _overlaps(span: Span, cuts: Sequence[Cut]) -> Iterator[tuple[str, int, int]]
 
 
 def reanchored(question: Question, old_id: str, new: Document | None) -> Question:
-    """Move the question's spans from the document `old_id` to `new`, where their exact text stands once; else stale.
+    """Move the question's spans from the document `old_id` to `new`, where their exact text stands; else stale.
 
-    A span whose text stands more than once goes to the place nearest to where it was.
+    A span whose text stands more than once goes to the place nearest to where it was. A stale one is tried again when
+    the document is replaced once more.
     """
     groups = tuple(tuple(_moved(span, old_id, new) for span in group) for group in question.evidence)
     return replace(question, evidence=groups)
@@ -71,7 +72,7 @@ def _moved(span: Span, old_id: str, new: Document | None) -> Span:
         return span
     places = _places(new.text, span.text) if new is not None and span.text else []
     if new is None or not places:
-        return replace(span, stale=True)
+        return replace(span, document_id=span.document_id if new is None else new.id, stale=True)
     start = min(places, key=lambda place: abs(place - span.start))
     return replace(span, document_id=new.id, start=start, end=start + len(span.text), stale=False)
 

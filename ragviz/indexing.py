@@ -240,6 +240,12 @@ class Found:
     chunk: Chunk | None
 
 
+def check_ready(info: IndexInfo) -> None:
+    """Raise UsageError when an index cannot be searched yet."""
+    if not info.build:
+        raise UsageError(f"Index '{info.name}' is not built ({info.status}): build it first.")
+
+
 def retriever(workspace: Workspace, info: IndexInfo, name: RetrieverName, constant: int = 60) -> Retriever:
     """Return the retriever called `name` over an index.
 
@@ -247,8 +253,7 @@ def retriever(workspace: Workspace, info: IndexInfo, name: RetrieverName, consta
         UsageError: the index is not built.
 
     """
-    if info.status != "ready":
-        raise UsageError(f"Index '{info.name}' is not built ({info.status}): build it first.")
+    check_ready(info)
     embedder = None if name == "bm25" else workspace.embedder(info.config.embedder)
     return RETRIEVERS[name](workspace.index(info), embedder, constant)
 
@@ -276,7 +281,12 @@ def found(workspace: Workspace, corpus_id: str, hits: Sequence[Hit]) -> list[Fou
 def goes_with_corpus(workspace: Workspace, corpus: Corpus) -> str:
     """Say what deleting a corpus deletes: "3 documents, 2 indexes, 1 question sets and 5 runs"."""
     store = workspace.store
-    parts = (store.documents(corpus.id), store.indexes(corpus.id), store.question_sets(corpus.id), store.runs(corpus.id))
+    parts = (
+        store.documents(corpus.id),
+        store.indexes(corpus.id),
+        store.question_sets(corpus.id),
+        store.runs(corpus.id),
+    )
     documents, indexes, questions, runs = map(len, parts)
     return f"{documents} documents, {indexes} indexes, {questions} question sets and {runs} runs"
 

@@ -437,8 +437,8 @@ def _capitalised(text: str) -> Iterator[Found]:
 def parse(text: str, language: str) -> list[Word]:
     """Words of one sentence: for "zh" with jieba's parts of speech, else with spaCy's English parse.
 
-    >>> [(word.text, word.tag) for word in parse("借阅期为21天", "zh")]
-    [('借阅', 'v'), ('期为', 'n'), ('21', 'm'), ('天', 'q')]
+    >>> [(word.text, word.tag) for word in parse("连接数不超过50", "zh")]
+    [('连接数', 'l'), ('不', 'd'), ('超过', 'v'), ('50', 'm')]
     """
     if language == "zh":
         return [Word(start, end, text[start:end], flag) for start, end, flag in _chinese_words(text)]

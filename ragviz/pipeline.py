@@ -5,15 +5,17 @@ Whatever a person does on a page or the command line goes through here, `corpora
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ragviz import __version__, corpora, evaluate, gold, indexing, interchange, sample
+from ragviz import __version__, corpora, evaluate, gold, indexing, interchange, sample, synthesize
 from ragviz import compare as comparing
 from ragviz.errors import UsageError
 from ragviz.metrics import METRICS
 from ragviz.records import (
+    Chunk,
     Corpus,
     IndexConfig,
     IndexInfo,
@@ -33,6 +35,8 @@ from ragviz.workspace import Workspace
 
 BATCH = 100
 """Questions that are retrieved and written down together."""
+NEIGHBOURS = 20
+"""How far to look for chunks that are related to one."""
 
 SAMPLE_QUESTIONS = "sample-questions"
 SAMPLE_INDEXES = {
@@ -67,11 +71,68 @@ def generate_questions(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Generated:
-    """Make `limit` questions from the chunks of an index, sampled evenly over its documents, into the set `name`.
+    """Make questions from the chunks of an index, sampled evenly over its documents, until `limit` of them can stand.
 
-    A set that is there gets more; questions that it has already are not made again, so a stopped generation goes on.
+    They go into the set `name`, the rejected ones too, with their reasons. What this generator made of the same chunks
+    with the same `seed` counts and is not made again: a stopped generation goes on, a greater limit adds to it, and
+    another seed takes other chunks. With `passages` above 1 each question needs so many related chunks.
+
+    Raises:
+        UsageError: the index is not built, no such generator, no model configured, a limit or passages below 1.
+
     """
-    raise NotImplementedError
+    if limit < 1 or not 1 <= passages <= 5:
+        raise UsageError(f"Give a limit of 1 or more and 1 to 5 passages, not {limit} and {passages}.")
+    info = workspace.store.index(index)
+    indexing.check_ready(info)
+    client = workspace.model if generator == "model" else None
+    asked = question_set(workspace, workspace.store.corpus(info.corpus_id), name)
+    there = {q.id: q for q in workspace.store.questions(asked.id)}
+    made: list[Question] = []
+    standing = sum(_same_making(q, client.model if client else generator, passages, seed) for q in there.values())
+    groups = _groups(workspace, info, passages, seed)
+    texts = [q.text for q in there.values()]
+    fresh = synthesize.generate(groups, generator, client=client, seed=seed, done=there, seen=texts)
+    progress(standing, limit, "questions", "Writing questions")
+    while standing < limit and (question := next(fresh, None)) is not None:
+        workspace.store.put_questions(asked.id, [question])
+        made.append(question)
+        standing += question.status != "rejected"
+        progress(standing, limit, "questions", question.text or "Writing questions")
+    rejected = [q.reason for q in made if q.status == "rejected"]
+    total = workspace.store.question_set(asked.id).total
+    return Generated(asked.name, total, len(made) - len(rejected), len(rejected), Counter(rejected))
+
+
+def _same_making(question: Question, maker: str, passages: int, seed: int) -> bool:
+    """Whether a question that can stand was made by this maker with this seed, from so many chunks."""
+    return (
+        question.status != "rejected"
+        and len(question.source_chunks) == passages
+        and question.id == synthesize.id_of(question.source_chunks, maker, seed)
+    )
+
+
+def _sampled(workspace: Workspace, info: IndexInfo, seed: int) -> list[Chunk]:
+    """All chunks of an index in the order in which they are to be asked about."""
+    cuts = workspace.store.cuts(info.build, info.documents)
+    documents = workspace.store.document_texts(info.corpus_id, list(cuts))
+    return synthesize.sample({d.id: indexing.chunks_of(d, cuts[d.id]) for d in documents}, info.chunks, seed)
+
+
+def _groups(workspace: Workspace, info: IndexInfo, passages: int, seed: int) -> Iterator[synthesize.Group]:
+    """Groups of `passages` related chunks: each sampled one with its nearest neighbours; chunks with too few are left."""
+    chunks = _sampled(workspace, info, seed)
+    if passages == 1:
+        yield from ((chunk,) for chunk in chunks)
+        return
+    index, embedder = workspace.index(info), workspace.embedder(info.config.embedder)
+    by_id = {chunk.id: chunk for chunk in chunks}
+    for chunk in chunks:
+        [ranking] = index.knn(embedder.embed([chunk.text], "passage"), NEIGHBOURS)
+        group = synthesize.related(chunk, [by_id[i] for i in ranking.ids if i in by_id], passages)
+        if len(group) == passages:
+            yield group
 
 
 def import_questions(

@@ -143,8 +143,9 @@ def _rank_bars(
     patterns = [""] * len(bins) + ["/"]
     return go.Bar(
         name=_named(run.name),
-        x=[*range(len(bins)), _miss_place(bins)],
+        x=[*_places(bins), _miss_place(bins)],
         y=values,
+        width=None if several else [*(1.65 if high > low else 0.82 for low, high in bins), 1.5],
         customdata=[*bins, (0, 0)],
         hovertext=hover,
         hovertemplate="%{hovertext}<extra></extra>",
@@ -159,24 +160,33 @@ def _rank_bars(
     )
 
 
+def _places(bins: Sequence[tuple[int, int]]) -> list[float]:
+    """Middle of every bar on the axis: a bar of several ranks is twice as wide."""
+    widths = [2.0 if high > low else 1.0 for low, high in bins]
+    return [sum(widths[:i]) + (width - 1) / 2 for i, width in enumerate(widths)]
+
+
 def _miss_place(bins: Sequence[tuple[int, int]]) -> float:
-    """Place of the miss bar on the axis: clear of the last rank, more so when there are many."""
-    return len(bins) + 0.2 + len(bins) * 0.03
+    """Middle of the miss bar: clear of the last rank, more so when there are many."""
+    last = _places(bins)[-1]
+    return last + 2.6 + last * 0.02
 
 
 def _rank_axes(figure: go.Figure, bins: Sequence[tuple[int, int]], highest: int, height: int) -> None:
-    named = {0, 1, 2, 4, 9, 14, 19} | {i for i, (low, high) in enumerate(bins) if high > low}
-    places = sorted(named & set(range(len(bins))))
-    labels = [str(low) if low == high else f"–{high}" for low, high in (bins[i] for i in places)]
-    miss = _miss_place(bins)
+    wide = [i for i, (low, high) in enumerate(bins) if high > low]
+    named = sorted({0, 1, 2, 4, 9, 14, 19 if not wide else 0} & set(range(len(bins)))) + wide
+    labels = [str(bins[i][0]) if i not in wide else f"–{bins[i][1]}" for i in named]
+    places, miss = [_places(bins)[i] for i in named], _miss_place(bins)
     figure.update_layout(**_layout("Rank of the target chunk", "Questions", height), bargap=0.18)
-    figure.update_xaxes(tickvals=[*places, miss], ticktext=[*labels, "miss"], range=[-0.7, miss + 0.8], showgrid=False)
+    figure.update_xaxes(tickvals=[*places, miss], ticktext=[*labels, "miss"], tickangle=0, showgrid=False)
+    figure.update_xaxes(range=[-0.7, miss + 1.2])
     figure.update_yaxes(range=[0, max(highest * 1.18, 1)], dtick=_whole_step(highest), tickformat="d")
 
 
 def _mark_cut(figure: go.Figure, bins: Sequence[tuple[int, int]], k: int, label: str) -> None:
     """Draw where a run cuts its rankings: a dashed line after the bar that holds rank `k`."""
-    at = next(i for i, (_, high) in enumerate(bins) if high >= k) + 0.5
+    cut = next(i for i, (_, high) in enumerate(bins) if high >= k)
+    at = _places(bins)[cut] + (1.0 if bins[cut][1] > bins[cut][0] else 0.5)
     figure.add_vline(x=at, line={"dash": "dash", "width": 1.2, "color": CONTEXT})
     figure.add_annotation(x=at, y=1, yref="paper", yanchor="top", xanchor="left", xshift=4, text=label, showarrow=False)
 
@@ -251,10 +261,9 @@ def _line(line: Curve, colour: str, dash: str) -> go.Scatter:
     return go.Scatter(
         x=line.k,
         y=line.mean,
-        mode="lines+markers",
+        mode="lines",
         name=_named(line.name),
-        line={"color": colour, "width": 2.2, "dash": dash},
-        marker={"size": 4 if len(line.k) <= 60 else 2, "color": colour},
+        line={"color": colour, "width": 2.4, "dash": dash},
         customdata=line.k,
         hovertext=[_value_words(line, place) for place in range(len(line.k))],
         hovertemplate="%{hovertext}<extra></extra>",

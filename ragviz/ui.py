@@ -189,6 +189,10 @@ _FRAME_STYLE = """<style>
 section[data-testid="stSidebar"] hr { margin: .4rem 0; }
 .rv-section { font-size: .72rem; letter-spacing: .06em; text-transform: uppercase; opacity: .62; margin: .5rem 0 0; }
 .rv-cut { border-top: 1px dashed rgba(128, 136, 148, .8); font-size: .8rem; opacity: .75; margin: .2rem 0 0; }
+.stMainBlockContainer { padding-left: 2.5rem; padding-right: 2.5rem; }
+.stMain [data-testid="stPageLink"] a { padding: 0; }
+.stMain [data-testid="stPageLink"] a:hover { background: none; text-decoration: underline; }
+.stMain [data-testid="stPageLink"] a p { color: var(--st-link-color, #00639B); }
 .rv-crumb { opacity: .5; }
 div[data-testid="stMetricDelta"] { font-variant-numeric: tabular-nums; }
 div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
@@ -347,13 +351,13 @@ def clicked(state: Any) -> tuple[int, ...] | None:
 
 
 def selected(state: Any, ids: Sequence[str]) -> str | None:
-    """Return the id of the row that a table's selection holds, None when there is none or it is out of the table.
+    """Return the id of the row in which a cell of a table is selected; None when none is, or it is out of the table.
 
-    >>> selected({"selection": {"rows": [1]}}, ["a", "b"]), selected({"selection": {"rows": [2]}}, ["a", "b"])
-    ('b', None)
+    >>> [selected({"selection": {"cells": [(row, "Question")]}}, ["a", "b"]) for row in (1, 2)]
+    ['b', None]
     """
-    rows = ((state or {}).get("selection") or {}).get("rows") or []
-    return ids[rows[0]] if rows and rows[0] < len(ids) else None
+    cells = ((state or {}).get("selection") or {}).get("cells") or []
+    return ids[cells[0][0]] if cells and cells[0][0] < len(ids) else None
 
 
 def interval_words(estimate: Estimate) -> str:
@@ -409,11 +413,11 @@ def table(
     height: int | Literal["auto", "content", "stretch"] = "auto",
     alt: str | None = None,
 ) -> None:
-    """Show rows without an index; with `on_select` a click on a row tells `st.session_state[key]`."""
+    """Show rows without an index; with `on_select` a click anywhere on a row tells `st.session_state[key]`."""
     shown = rows.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
     options: dict[str, Any] = {"hide_index": True, "column_config": columns, "height": height, "alt": alt, "key": key}
     if on_select is not None:
-        options |= {"on_select": on_select, "selection_mode": "single-row"}
+        options |= {"on_select": on_select, "selection_mode": "single-cell"}
     st.dataframe(shown, **options)
 
 

@@ -243,7 +243,7 @@ def _question(prompt: str) -> dict[str, Any]:
     return {
         "question": " ".join(f"Which words complete “{before.strip()} …”?" for before, _, _ in facts),
         "answer": "; ".join(answer for _, answer, _ in facts),
-        "evidence": [{"passage": number, "quote": quote} for number, (_, _, quote) in enumerate(facts, start=1)],
+        "evidence": [quote for _, _, quote in facts],
     }
 
 

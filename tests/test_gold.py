@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.gold import gold_chunks
-from ragviz.records import Span
+from ragviz.gold import gold_chunks, reanchored
+from ragviz.records import Document, Question, Span
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "spans"
 FOUR = [("a", 0, 100), ("b", 100, 200), ("c", 200, 300), ("d", 300, 400)]
@@ -131,3 +131,27 @@ def test_public_spans_have_gold_under_windows_of_any_size():
                 found = gold_chunks(((Span(row["corpus_id"], start, end),),), cuts.__getitem__)[0]
                 assert list(found) == brute_force((start, end), cuts[row["corpus_id"]][start // size : end // size + 1])
                 assert found
+
+
+def document(identity, text):
+    return Document(identity, "a.txt", text, (), "en", "text/plain", "", len(text))
+
+
+def moved(text, *spans):
+    """The one group of a question with these spans, after document "old" was replaced by one with this text."""
+    new = None if text is None else document("new", text)
+    return reanchored(Question("q", "?", "!", (spans,), "hand"), "old", new).evidence[0]
+
+
+def test_replaced_documents_keep_the_spans_whose_text_still_stands():
+    span = Span("old", 4, 9, "seven")
+    assert moved("now seven days", span) == (Span("new", 4, 9, "seven"),)
+    assert moved("中文 é 🙂 seven days", span) == (Span("new", 7, 12, "seven"),)
+    assert moved("seven, and then seven, and seven", span) == (Span("new", 0, 5, "seven"),)  # the nearest
+
+
+def test_spans_whose_text_is_gone_are_stale_and_others_are_left_alone():
+    span, other = Span("old", 4, 9, "seven"), Span("other", 4, 9, "seven")
+    assert moved("now eight days", span, other) == (Span("old", 4, 9, "seven", stale=True), other)
+    assert moved(None, span) == (Span("old", 4, 9, "seven", stale=True),)
+    assert moved("no text was kept", Span("old", 4, 9)) == (Span("old", 4, 9, stale=True),)

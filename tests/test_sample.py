@@ -125,4 +125,4 @@ def test_default_chunks_are_many_and_the_groups_of_a_question_lie_apart(
 
     needed = [{ids[0] for ids in gold.gold_chunks(q.evidence, of)} for q in questions[60:90]]
     assert min(map(len, needed)) >= 2
-    assert sum(len(ids) == 3 for ids in needed) >= 20
+    assert sum(len(ids) == 3 for ids in needed) >= 18

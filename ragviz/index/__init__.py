@@ -50,7 +50,12 @@ class Writer(Protocol):
 
 
 class Index(Protocol):
-    """A searchable set of chunks. Rankings: best first, ties by chunk id, fewer than `depth` when there are fewer."""
+    """A searchable set of chunks.
+
+    Rankings: best first, ties by chunk id, fewer than `depth` when there are fewer, empty when nothing was published.
+    Every method raises SearchError when the backend cannot be reached, read or written, and the searches UsageError
+    for a depth below 1.
+    """
 
     name: str
 
@@ -71,11 +76,21 @@ class Index(Protocol):
         ...
 
     def update(self) -> Writer:
-        """Open a writer that starts from the published content."""
+        """Open a writer that starts from the published content.
+
+        Raises:
+            SearchError: nothing was published; rebuild instead.
+
+        """
         ...
 
     def knn(self, vectors: Vectors, depth: int) -> list[Ranking]:
-        """Nearest chunks of each row; scores are the similarity's own (cosine: -1 … 1)."""
+        """Nearest chunks of each row; scores are the similarity's own (cosine: -1 … 1).
+
+        Raises:
+            SearchError: the vectors have other dimensions than the index, or are not finite.
+
+        """
         ...
 
     def bm25(self, queries: Sequence[str], depth: int) -> list[Ranking]:

@@ -27,6 +27,7 @@ import psutil
 
 from ragviz.errors import SearchError, UsageError
 from ragviz.index import Vectors
+from ragviz.index.local import FORMAT, HAN_RUN, terms
 from ragviz.records import Chunk, Ranking, digest
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ DEEPEST = 10_000
 """Elasticsearch's own limit of one search's hits and of `num_candidates`."""
 SPARE = 20
 """Hits asked for beyond the depth, so that equal scores at its edge are told apart by chunk id."""
+NOTHING = Ranking((), ())
 BATCH_SEARCHES = 100
 BATCH_CHUNKS = 500
 BATCH_BYTES = 4 * 2**20
@@ -78,7 +80,7 @@ def alias_of(name: str) -> str:
     The readable part has no dot, so that `alias + ".*"` matches this index's concrete indices and no other's.
 
     >>> alias_of("My handbook!")
-    'ragviz-my-handbook.a7a1b0a1a3bd'
+    'ragviz-my-handbook.23f8e621d5b9'
     """
     readable = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "index"
     return f"ragviz-{readable}.{digest(name, length=12)}"
@@ -128,7 +130,8 @@ def vector_field(dims: int, similarity: str, options: Mapping[str, Any]) -> Body
 def index_body(concrete: str, meta: Body, vector: Body, shards: int) -> Body:
     """Settings and mappings of a concrete index while it is filled: no refresh, no replicas, lazy durability.
 
-    Vectors are left out of the stored source; `meta` says which process fills it.
+    `terms` is what BM25 searches, `text` is for people; vectors and terms are left out of the stored source.
+     `meta` says which process fills it.
     """
     stored = {"type": "integer", "index": False}
     return {
@@ -141,7 +144,7 @@ def index_body(concrete: str, meta: Body, vector: Body, shards: int) -> Body:
         },
         "mappings": {
             "dynamic": "strict",
-            "_source": {"excludes": ["vector"]},
+            "_source": {"excludes": ["vector", "terms"]},
             "_meta": meta,
             "properties": {
                 "chunk_id": {"type": "keyword"},
@@ -149,7 +152,8 @@ def index_body(concrete: str, meta: Body, vector: Body, shards: int) -> Body:
                 "start": stored,
                 "end": stored,
                 "page": stored,
-                "text": {"type": "text"},
+                "text": {"type": "text", "index": False},
+                "terms": {"type": "text", "index_options": "freqs"},
                 "vector": vector,
             },
         },
@@ -182,14 +186,36 @@ def knn_body(vector: Vectors, depth: int, candidates: int | None) -> Body:
 def bm25_body(query: str, depth: int) -> Body:
     """Search for the chunks that share terms with the query, by BM25."""
     sort = [{"_score": "desc"}, {"chunk_id": "asc"}]
-    match = {"match": {"text": sendable(query)}}
+    match = {"match": {"terms": searchable(query)}}
     return {"query": match, "size": depth, "sort": sort, "_source": False, "track_total_hits": False}
 
 
 def chunk_source(chunk: Chunk, vector: Vectors) -> Body:
     """What is stored of one chunk."""
     place = {"chunk_id": chunk.id, "document_id": chunk.document_id, "start": chunk.start, "end": chunk.end}
-    return {**place, "page": chunk.page, "text": sendable(chunk.text), "vector": vector}
+    return {
+        **place,
+        "page": chunk.page,
+        "text": sendable(chunk.text),
+        "terms": searchable(chunk.text),
+        "vector": vector,
+    }
+
+
+def searchable(text: str) -> str:
+    """The terms of `text`, the same as the local index's, so that the `standard` analyzer takes each as it is.
+
+    That analyzer cuts Chinese into single characters; pairs of them are therefore spelled in letters and digits.
+
+    >>> searchable("It's 三次!")
+    'it s 三 次 u4e09u6b21'
+    """
+    return " ".join(spelled(term) if len(term) == 2 and HAN_RUN.match(term) else term for term in terms(text))
+
+
+def spelled(term: str) -> str:
+    """The code points of `term`."""
+    return "".join(f"u{ord(character):x}" for character in term)
 
 
 def sendable(text: str) -> str:
@@ -436,7 +462,7 @@ def health(url: str, api_key: str | None = None) -> dict[str, str]:
 class ElasticIndex:
     """An index on an Elasticsearch server; see `ragviz.index.Index`.
 
-    BM25 uses the `standard` analyzer: words in lower case, and single characters in Chinese and Japanese.
+    BM25 ranks the same terms as the local index does: words in lower case; single characters and pairs in Chinese.
     """
 
     def __init__(
@@ -495,7 +521,10 @@ class ElasticIndex:
 
         """
         self.sweep()
-        source, vector = self.published_vector()
+        published = self.published_vector()
+        if published is None:
+            raise SearchError(f"Index {self.name!r} is not on Elasticsearch at {self.server.address}; build it first.")
+        source, vector = published
         concrete = f"{self.alias}.{secrets.token_hex(6)}"
         self.server.ask(lambda client: client.indices.clone(index=source, target=concrete, **clone_body(concrete)))
         self.server.ask(lambda client: client.indices.put_mapping(index=concrete, meta=metadata(self.name)))
@@ -507,11 +536,14 @@ class ElasticIndex:
         Cosine and dot product are -1 … 1 for rows of unit length; l2_norm is the negative distance.
 
         Raises:
-            SearchError: nothing is published, or its vectors have other dimensions.
+            SearchError: the published vectors have other dimensions, or the server fails.
             UsageError: `depth` is not 1 … 10,000.
 
         """
-        _, vector = self.published_vector()
+        published = self.published_vector()
+        if published is None:
+            return [NOTHING] * len(vectors)
+        vector = published[1]
         rows = checked_rows(self.name, vectors, int(vector["dims"]))
         candidates = self.options["num_candidates"]
         return self._rankings([knn_body(row, depth, candidates) for row in rows], depth, vector["similarity"])
@@ -520,11 +552,12 @@ class ElasticIndex:
         """Best chunks for each query by BM25; only chunks that share a term with the query.
 
         Raises:
-            SearchError: nothing is published.
+            SearchError: the server fails.
             UsageError: `depth` is not 1 … 10,000.
 
         """
-        self.published_vector()
+        if self.published_vector() is None:
+            return [NOTHING] * len(queries)
         return self._rankings([bm25_body(query, depth) for query in queries], depth, None)
 
     def drop(self) -> None:
@@ -544,18 +577,21 @@ class ElasticIndex:
         for concrete in concretes:
             self.server.ask(partial(delete_index, concrete=concrete))
 
-    def published_vector(self) -> tuple[str, Body]:
-        """The concrete index that is searched, and the mapping of its vectors.
+    def published_vector(self) -> tuple[str, Body] | None:
+        """The concrete index that is searched, and the mapping of its vectors; None when nothing is published.
 
         Raises:
-            SearchError: nothing is published under the name.
+            SearchError: it was built by another version of ragviz.
 
         """
         reply = self.server.ask(lambda client: client.options(ignore_status=404).indices.get_mapping(index=self.alias))
         for concrete, body in reply.items():
             if concrete.startswith(self.alias):
-                return concrete, body["mappings"]["properties"]["vector"]
-        raise SearchError(f"Index {self.name!r} is not on Elasticsearch at {self.server.address}; build it first.")
+                mappings = body["mappings"]
+                if mappings["_meta"]["ragviz"].get("format") != FORMAT:
+                    raise SearchError(f"Index {self.name!r} was built by another version of ragviz; build it again.")
+                return concrete, mappings["properties"]["vector"]
+        return None
 
     def _rankings(self, bodies: Sequence[Body], depth: int, similarity: str | None) -> list[Ranking]:
         """Send searches a hundred at a time; one ranking each."""
@@ -580,7 +616,7 @@ def delete_index(client: Elasticsearch, concrete: str) -> None:
 def metadata(name: str) -> Body:
     """What a concrete index says of itself: whose it is, and which process fills it."""
     builder = {"host": socket.gethostname(), "pid": os.getpid(), "started": psutil.Process().create_time()}
-    return {"ragviz": {"name": name, "builder": builder}}
+    return {"ragviz": {"name": name, "format": FORMAT, "builder": builder}}
 
 
 def is_left_over(body: Body, alias: str) -> bool:

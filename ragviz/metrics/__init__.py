@@ -10,8 +10,6 @@ from ragviz.errors import UsageError
 from ragviz.metrics import ranking
 from ragviz.metrics.characters import CharacterTable, character_iou, character_precision, character_recall
 from ragviz.metrics.ranking import Floats, RankTable
-from ragviz.records import Estimate
-from ragviz.stats import estimates
 
 Table = TypeVar("Table", RankTable, CharacterTable)
 
@@ -124,61 +122,18 @@ METRICS: dict[str, Metric[RankTable] | Metric[CharacterTable]] = {**_RANKING, **
 def scores(table: RankTable, k: int, *, characters: CharacterTable | None = None) -> dict[str, Floats]:
     """Every metric that the tables allow, a number per question, (n,): "recall@3" …, "mrr", "map".
 
-    Raises:
-        UsageError: `k` is not between 1 and the table's depth.
-
-    """
-    _check(k, table.depth)
-    return {
-        label(name, k): values[:, k - 1] if METRICS[name].at_k else values
-        for name, values in _all_values(table, characters).items()
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """What the results of a run come to, over `n` answerable questions; `unanswerable` are left out.
-
-    `metrics`: of every metric its estimate, by label ("recall@3", "mrr"). `ranks`: questions whose first gold chunk
-    has rank "1" … `depth`, and "miss". `curves`: of the metrics in `CURVES` an estimate for each k from 1.
-    """
-
-    n: int
-    unanswerable: int
-    k: int
-    depth: int
-    metrics: dict[str, Estimate]
-    ranks: dict[str, int]
-    curves: dict[str, tuple[Estimate, ...]]
-
-
-CURVES = ("precision", "recall", "f1")
-
-
-def summarise(table: RankTable, k: int, *, characters: CharacterTable | None = None, seed: int = 0) -> Summary:
-    """Estimate every metric at `k`, and the curves for every k, over one set of resampled questions.
-
-    Without answerable questions every estimate is empty, and n is 0.
+    `characters` need be measured to `k` only.
 
     Raises:
         UsageError: `k` is not between 1 and the table's depth.
 
     """
-    _check(k, table.depth)
-    columns: dict[tuple[str, int], Floats] = {}
-    for name, values in _all_values(table, characters).items():
-        for column in range(1, table.depth + 1) if name in CURVES else [k]:
-            columns[name, column] = values[:, column - 1] if METRICS[name].at_k else values
-    found = estimates(columns, seed=seed)
-    return Summary(
-        n=len(table.question_ids),
-        unanswerable=len(table.unanswerable),
-        k=k,
-        depth=table.depth,
-        metrics={label(name, k): estimate for (name, column), estimate in found.items() if column == k},
-        ranks=ranking.rank_counts(table),
-        curves={name: tuple(found[name, column] for column in range(1, table.depth + 1)) for name in CURVES},
-    )
+    if not 1 <= k <= table.depth:
+        raise UsageError(f"k = {k} cannot be read off rankings to depth {table.depth}; give 1 to {table.depth}.")
+    values = {name: metric.function(table) for name, metric in _RANKING.items()}
+    if characters is not None:
+        values |= {name: metric.function(characters) for name, metric in _CHARACTERS.items()}
+    return {label(name, k): array[:, k - 1] if METRICS[name].at_k else array for name, array in values.items()}
 
 
 def label(name: str, k: int) -> str:
@@ -188,17 +143,3 @@ def label(name: str, k: int) -> str:
     ('recall@3', 'mrr')
     """
     return f"{name}@{k}" if METRICS[name].at_k else name
-
-
-def _all_values(table: RankTable, characters: CharacterTable | None) -> dict[str, Floats]:
-    """Values of every metric that the tables allow, by name: (n, depth), or (n,) without k."""
-    values = {name: metric.function(table) for name, metric in _RANKING.items()}
-    if characters is not None:
-        values |= {name: metric.function(characters) for name, metric in _CHARACTERS.items()}
-    return values
-
-
-def _check(k: int, depth: int) -> None:
-    """Refuse a k that no column has."""
-    if not 1 <= k <= depth:
-        raise UsageError(f"k = {k} cannot be read off rankings to depth {depth}; give 1 to {depth}.")

@@ -171,18 +171,23 @@ def _lay_out(chunks: _Intervals, spans: _Intervals, shape: tuple[int, int]) -> t
     retrieved = _Cells(row, length, rank).up_to_k(shape)
 
     span, cell = _spread(first[len(chunks.row) :], last[len(chunks.row) :])
+    in_any = np.zeros(len(length), dtype=np.bool_)
+    in_any[cell] = True
+    evidence = _Cells(row[in_any], length[in_any], rank[in_any])
+    useful = evidence.up_to_k(shape)
+    if (np.diff(spans.tag) > 0).all():  # no group has alternatives: all the evidence is wanted, at every k
+        total = np.bincount(evidence.row, weights=evidence.length, minlength=shape[0])
+        return retrieved, np.broadcast_to(total[:, np.newaxis], shape), useful, useful
+
     held = _Cells(span, length[cell], rank[cell]).up_to_k((len(spans.row), shape[1]))
     chosen = _best_members(held / np.maximum(spans.end - spans.start, 1)[:, np.newaxis], spans.tag)
-    order = np.argsort(cell, kind="stable")
-    cell, starts = np.unique(cell[order], return_index=True)
-    evidence = _Cells(row[cell], length[cell], rank[cell])
+    in_chosen = np.zeros((len(evidence.row), shape[1]), dtype=np.bool_)
+    np.logical_or.at(in_chosen, in_any.cumsum()[cell] - 1, chosen[span])
     wanted, found = np.zeros((2, *shape))
-    if len(cell):
-        needed = np.logical_or.reduceat(chosen[span[order]], starts) * evidence.length[:, np.newaxis]
-        rows, starts = np.unique(evidence.row, return_index=True)
-        wanted[rows] = np.add.reduceat(needed, starts)
-        found[rows] = np.add.reduceat(needed * (evidence.rank[:, np.newaxis] <= np.arange(shape[1])), starts)
-    return retrieved, wanted, found, evidence.up_to_k(shape)
+    np.add.at(wanted, evidence.row, in_chosen * evidence.length[:, np.newaxis])
+    in_chosen &= evidence.rank[:, np.newaxis] <= np.arange(shape[1])
+    np.add.at(found, evidence.row, in_chosen * evidence.length[:, np.newaxis])
+    return retrieved, wanted, found, useful
 
 
 def _cut(chunks: _Intervals, spans: _Intervals) -> tuple[Ints, Ints, Ints, Ints]:

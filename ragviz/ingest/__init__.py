@@ -1,0 +1,170 @@
+"""Bytes of a file to a Document: the only room that knows file formats.
+
+Text formats are decoded and kept as they are; web pages, Office files, books and PDFs become text or Markdown.
+Every file is answered: with a Document, whose warnings say what may be wrong with it, or with one sentence why not.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from ragviz.errors import UnreadableFile
+from ragviz.ingest.child import read_apart
+from ragviz.ingest.encoding import clean, decode
+from ragviz.ingest.kinds import Kind, damaged, extension_of, kind_of, media_type_of, misnamed
+from ragviz.records import Document, Page
+
+MAX_BYTES = 200 * 2**20
+
+FORMATS = (
+    "PDF, DOCX, PPTX, XLSX, HTML, Markdown, TXT, CSV, TSV, EPUB, ODT, ODS, RTF, RST, AsciiDoc, Org, JSON, source code "
+    "and other plain text in any encoding; DOC, XLS and PPT of Office 97"
+)
+"""What can be read, as a person is told."""
+
+
+def parse(
+    name: str,
+    data: bytes,
+    *,
+    detect: Callable[[str], str],
+    password: str | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> Document:
+    r"""Read a file; what it is, is told by its bytes, and by its name only among text formats.
+
+    The text has \n for newlines, and neither NUL nor half surrogates. PDF pages, slides and sheets are `pages`, in
+    order, `text[page.start:page.end]` being what is on one; other formats have none. `detect` names a text's language.
+
+    Raises:
+        PasswordNeeded: encrypted; without its password, or with another one.
+        UnreadableFile: empty, bigger than `max_bytes`, damaged, hostile, or of a kind that cannot be read.
+
+    """
+    if not data:
+        raise UnreadableFile("The file is empty (0 bytes): add it again, or leave it out.")
+    if len(data) > max_bytes:
+        raise UnreadableFile(f"The file has {len(data):,} bytes, more than the limit of {max_bytes:,}: split it.")
+    name = safe_name(name)
+    kind = kind_of(name, data)
+    if kind is None:
+        text, warnings = _plain(name, data)
+        pages: tuple[Page, ...] = ()
+    else:
+        kind, text, pages, warnings = _read(kind, data, password)
+    return Document(
+        id=Document.make_id(name, text),
+        name=name,
+        text=text,
+        pages=pages,
+        language=detect(text),
+        media_type=media_type_of(name, kind),
+        content_hash=hashlib.sha256(data).hexdigest(),
+        size=len(data),
+        warnings=(*misnamed(name, kind), *warnings, *_missing_text(kind, text, pages)),
+    )
+
+
+def _plain(name: str, data: bytes) -> tuple[str, list[str]]:
+    try:
+        text, warnings = decode(data)
+    except UnreadableFile:
+        if (promised := misnamed(name, None)) and extension_of(name) != ".html":
+            raise damaged(f"a file {promised[0].split(',')[0]}", "its first bytes are not of that format") from None
+        raise
+    text, lost = clean(text)
+    return text, [*warnings, *lost, *_uneven_rows(name, text)]
+
+
+def _read(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, str, tuple[Page, ...], list[str]]:
+    kind, parts, warnings = read_apart(kind, data, password)
+    if isinstance(parts, str):
+        text, lost = clean(parts)
+        return kind, text.strip("\n"), (), [*warnings, *lost]
+    text, pages = _joined([clean(part)[0] for part in parts])
+    return kind, text, pages, warnings
+
+
+def _joined(parts: Sequence[str]) -> tuple[str, tuple[Page, ...]]:
+    r"""Put pages together with an empty line between them; an empty page takes no room.
+
+    >>> _joined(["one", "", "three"])
+    ('one\n\nthree', (Page(number=1, start=0, end=3), Page(number=2, start=3, end=3), Page(number=3, start=5, end=10)))
+    """
+    pieces: list[str] = []
+    pages = []
+    length = 0
+    for number, part in enumerate(parts, start=1):
+        gap = "\n\n" if part and length else ""
+        pages.append(Page(number, length + len(gap), length + len(gap) + len(part)))
+        pieces += [gap, part]
+        length += len(gap) + len(part)
+    return "".join(pieces), tuple(pages)
+
+
+def _missing_text(kind: Kind | None, text: str, pages: Sequence[Page]) -> list[str]:
+    """Say what has no text: of a PDF these are most likely pictures of pages."""
+    empty = [page.number for page in pages if page.start == page.end]
+    if kind is None or kind.key != "pdf" or not empty:
+        return [] if text.strip() else ["there is no text in it"]
+    if len(empty) == len(pages):
+        return [f"no text layer: {_count(len(pages), 'page is a picture', 'pages are pictures')}; run OCR first"]
+    verb = "has" if len(empty) == 1 else "have"
+    return [f"{len(empty)} of {len(pages)} pages {verb} no text (empty, or pictures that need OCR): {_list(empty)}"]
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"
+
+
+def _list(numbers: Sequence[int]) -> str:
+    shown = ", ".join(map(str, numbers[:8]))
+    return shown + (" …" if len(numbers) > 8 else "")
+
+
+def _uneven_rows(name: str, text: str) -> list[str]:
+    """Say which rows of a CSV or TSV have more or fewer cells than its first."""
+    if extension_of(name) not in (".csv", ".tsv"):
+        return []
+    header = text.partition("\n")[0]
+    delimiter = "\t" if extension_of(name) == ".tsv" else max(",;\t|", key=Counter(header).__getitem__)
+    try:
+        widths = [
+            (number, len(row)) for number, row in enumerate(csv.reader(text.split("\n"), delimiter=delimiter), 1) if row
+        ]
+    except csv.Error:
+        return []
+    uneven = [number for number, width in widths if width != widths[0][1]]
+    if not uneven:
+        return []
+    return [f"{_count(len(uneven), 'row has', 'rows have')} not {widths[0][1]} cells as the first: {_list(uneven)}"]
+
+
+_DRIVE = re.compile(r"[A-Za-z]:")
+_FORMATTING = re.compile("[\u200b\u200e\u200f\u061c\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+LONGEST_PART = 200
+
+
+def safe_name(name: str) -> str:
+    r"""Return a name that is harmless to show and to join to a folder; sub-folders stay, Unicode too (as NFC).
+
+    >>> safe_name("../../etc/passwd"), safe_name("C:\\docs\\手册.pdf"), safe_name("/")
+    ('etc/passwd', 'docs/手册.pdf', 'unnamed')
+    """
+    name = unicodedata.normalize("NFC", _FORMATTING.sub("", name))
+    name = "".join(c for c in name if unicodedata.category(c) not in ("Cc", "Cs", "Cn", "Co")).replace("\\", "/")
+    parts = [_short(part.strip()) for part in name.split("/")]
+    kept = [part for part in parts if part.strip(". ") and not _DRIVE.fullmatch(part)]
+    if kept:
+        kept[0] = _DRIVE.sub("", kept[0], count=1) if _DRIVE.match(kept[0]) else kept[0]
+    return "/".join(kept) or "unnamed"
+
+
+def _short(part: str) -> str:
+    """Cut a long name in its middle, so that its extension stays."""
+    return part if len(part) <= LONGEST_PART else part[: LONGEST_PART - 20] + part[-20:]

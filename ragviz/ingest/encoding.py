@@ -1,0 +1,206 @@
+"""Bytes of a text file to text: byte order mark, UTF-8, then the likeliest of the older encodings."""
+
+from __future__ import annotations
+
+import codecs
+import functools
+import math
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from ragviz.errors import UnreadableFile
+
+SAMPLE = 4000
+
+_MARKS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (b"\x84\x31\x95\x33", "gb18030"),
+)
+_NAMES = {
+    "gb18030": "GB18030 (Chinese)",
+    "cp950": "Big5 (Chinese)",
+    "cp932": "Shift-JIS (Japanese)",
+    "euc_jp": "EUC-JP (Japanese)",
+    "cp949": "EUC-KR (Korean)",
+    "cp1251": "Windows-1251 (Cyrillic)",
+    "koi8_r": "KOI8-R (Cyrillic)",
+    "cp1252": "Windows-1252 (Western European)",
+    "cp1250": "Windows-1250 (Central European)",
+    "iso8859_2": "ISO 8859-2 (Central European)",
+}
+_DECLARED = {"gb2312": "gb18030", "gbk": "gb18030", "big5": "cp950", "shift_jis": "cp932", "euc-kr": "cp949"}
+_DECLARED |= {"iso-8859-1": "cp1252", "latin1": "cp1252", "us-ascii": "cp1252"}
+
+_SIGNS = "　、。，．·：；？！…‥—～‘’“”（）〔〕【】《》〈〉「」『』％￥"
+_KANA = "".join(map(chr, range(0x3041, 0x30FF)))
+_LATIN = frozenset(
+    "àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿßœšžąćęłńóśźżčďěňřťůőűăâîșțğışÀÁÂÄÅÆÇÈÉÊËÍÎÓÔÖØÙÚÛÜÝŁŚŻŹČŠŽŘĎŇŒ"
+    "‘’“”„–—…€£§°«»¿¡©®·•×½™"
+)
+_CYRILLIC = frozenset("абвгдежзийклмнопрстуфхцчшщъыьэюяё")
+
+
+def decode(data: bytes, declared: str = "") -> tuple[str, list[str]]:
+    """Return the text, every character as it is, and warnings; `declared` is the encoding that the file says it has.
+
+    A guess is said to be one, bytes that stand for nothing become U+FFFD and are counted.
+
+    Raises:
+        UnreadableFile: the bytes are no text in any encoding that is known here.
+
+    """
+    text, warnings = _decoded(data, declared)
+    if strangeness(text) > 0.05:
+        raise UnreadableFile(
+            f"These {len(data):,} bytes are neither text nor a format that is known: "
+            "save it as PDF, DOCX or UTF-8 text, or leave it out."
+        )
+    return text, warnings
+
+
+def strangeness(text: str) -> float:
+    """Return the share of characters (of the first 20,000) that no text has: control, unassigned, private, U+FFFD."""
+    sample = text[:20_000]
+    strange = sum(unicodedata.category(c) in ("Cc", "Cn", "Co", "Cs") or c == "\ufffd" for c in sample)
+    usual = sum(map(sample.count, "\t\n\r\f\v\x1b"))
+    return (strange - usual) / max(len(sample), 1)
+
+
+def _decoded(data: bytes, declared: str) -> tuple[str, list[str]]:
+    for mark, codec in _MARKS:
+        if data.startswith(mark):
+            return _replaced(data[len(mark) :], codec)
+    nul = b"\0" in data
+    if not nul and (text := _strict(data, "utf-8")) is not None:
+        return text, []
+    if declared and (text := _strict(data, _DECLARED.get(declared.lower(), declared))) is not None:
+        return text, []
+    if not nul and _nearly_utf8(data):
+        return _replaced(data, "utf-8")
+    guesses = ("utf-8", "utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be") if nul else tuple(_common_by_codec())
+    return _guessed(data, guesses)
+
+
+def _strict(data: bytes, codec: str) -> str | None:
+    try:
+        return data.decode(codec)
+    except (UnicodeError, LookupError):
+        return None
+
+
+def _replaced(data: bytes, codec: str) -> tuple[str, list[str]]:
+    text = data.decode(codec, "replace")
+    bad = text.count("\ufffd") - data.count("\ufffd".encode(codec))
+    noun = "place" if bad == 1 else "places"
+    return text, [f"{bad} {noun} could not be decoded as {codec.upper()}, and show as �"] if bad > 0 else []
+
+
+def _nearly_utf8(data: bytes) -> bool:
+    """True for UTF-8 with a few damaged places: three or more good sequences for each bad one."""
+    text = data.decode("utf-8", "replace")
+    bad = text.count("\ufffd")
+    return sum(c > "\x7f" for c in text) - bad >= 3 * bad
+
+
+def _guessed(data: bytes, codecs_: Iterable[str]) -> tuple[str, list[str]]:
+    decoded = {codec: text for codec in codecs_ if (text := _strict(data, codec)) is not None}
+    if not decoded:
+        return _last_resort(data)
+    start = next((place for place, byte in enumerate(data) if byte > 0x7F or byte == 0), 0)
+    scores = {codec: _likelihood(_sample(text, start, codec), codec) for codec, text in decoded.items()}
+    best = max(scores, key=lambda codec: scores[codec])
+    if best == "utf-8":
+        return decoded[best], []
+    return decoded[best], [_guess_note(best)]
+
+
+def _guess_note(codec: str) -> str:
+    return f"the encoding was guessed: {_NAMES.get(codec, codec.upper())}; if letters look wrong, save it as UTF-8"
+
+
+def _sample(text: str, start: int, codec: str) -> str:
+    """Take the text around the first byte that is not ASCII; a character is 1, 2 or 4 bytes wide up to there."""
+    place = start // {"utf-16": 2, "utf-32": 4}.get(codec[:6], 1)
+    return text[max(0, place - 20) : place + SAMPLE]
+
+
+def _last_resort(data: bytes) -> tuple[str, list[str]]:
+    """Ask charset-normalizer, which knows more encodings; it is wrong more often on short and on Western texts."""
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data[: 2**20]).best()
+    text = _strict(data, best.encoding) if best else None
+    if best is None or text is None:
+        return data.decode("utf-8", "replace"), []
+    return text, [_guess_note(best.encoding)]
+
+
+@functools.cache
+def _common_by_codec() -> dict[str, frozenset[str]]:
+    """Return for each encoding the characters that its texts are mostly made of.
+
+    For Chinese, Japanese and Korean these are the rows that the national standards call level 1.
+    """
+    hanzi = _rows("gb2312", 0xB0, 0xD7, _SIGNS)
+    kanji = _rows("euc_jp", 0xB0, 0xCF, _SIGNS + _KANA)
+    return {
+        "gb18030": hanzi,
+        "cp950": _rows("big5", 0xA4, 0xC6, _SIGNS),
+        "cp932": kanji,
+        "euc_jp": kanji,
+        "cp949": _rows("euc_kr", 0xB0, 0xC8, _SIGNS),
+        "cp1252": _LATIN,
+        "cp1250": _LATIN,
+        "iso8859_2": _LATIN,
+        "cp1251": _CYRILLIC,
+        "koi8_r": _CYRILLIC,
+        "utf-16-le": hanzi,
+        "utf-16-be": hanzi,
+    }
+
+
+def _rows(codec: str, first: int, last: int, more: str) -> frozenset[str]:
+    pairs = (bytes([lead, trail]) for lead in range(first, last + 1) for trail in range(0x40, 0xFF))
+    return frozenset(more) | {c for pair in pairs if (c := pair.decode(codec, "ignore")) and len(c) == 1}
+
+
+def _likelihood(text: str, codec: str) -> float:
+    """Return how likely `text` is in what `codec` is used for: the sum of the logarithms of its characters' shares.
+
+    A common character has its equal share of 95 %, a rare one next to nothing. Latin letters with accents are few and
+    stand alone; Cyrillic ones do not stand within Latin words. Chinese, then Western, get the benefit of the doubt.
+    """
+    common = _common_by_codec().get(codec) or _common_by_codec()["gb18030"]
+    latin, cyrillic = common is _LATIN, common is _CYRILLIC
+    usual = math.log(0.95 / len(common)) + (math.log(0.04) if latin else 0)
+    total = {"gb18030": 4.0, "cp1252": 2.0}.get(codec, 0.0)
+    previous = " "
+    for c in text:
+        foreign = c > "\x7f"
+        if not foreign:
+            total += -4.2 if c >= " " or c in "\t\n\r\f" else -16
+        elif c in common:
+            total += usual
+        else:
+            total += usual - 3 if cyrillic and c.lower() in common else -16.5
+        if latin and foreign and previous > "\x7f":
+            total -= 3
+        if cyrillic and c.isalpha() and previous.isalpha() and foreign != (previous > "\x7f"):
+            total -= 6
+        previous = c
+    return total
+
+
+_UNWANTED = re.compile("\r\n?|\0|[\ud800-\udfff]")
+
+
+def clean(text: str) -> tuple[str, list[str]]:
+    r"""Return the text with newlines as \n, without NUL and half surrogates, and a warning when some were there."""
+    lost = text.count("\0")
+    kept = _UNWANTED.sub(lambda found: {"\r": "\n", "\0": ""}.get(found[0][0], "\ufffd"), text.removeprefix("\ufeff"))
+    return kept, [f"{lost} NUL characters were left out"] if lost else []

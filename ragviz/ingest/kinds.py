@@ -1,0 +1,256 @@
+"""What a file is, by its bytes; its name is a hint for text and otherwise only worth a warning."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from ragviz.errors import UnreadableFile
+
+MAX_ENTRIES = 20_000
+MAX_UNPACKED = 512 * 2**20
+MAX_RATIO = 250
+SMALL_ENOUGH = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A sort of file that can be read: its key, what people call it, its media type, the extensions it goes by."""
+
+    key: str
+    title: str
+    media_type: str
+    extensions: tuple[str, ...]
+
+
+_OOXML = "application/vnd.openxmlformats-officedocument"
+_ODF = "application/vnd.oasis.opendocument"
+
+KINDS = {
+    kind.key: kind
+    for kind in (
+        Kind("pdf", "a PDF", "application/pdf", (".pdf",)),
+        Kind("docx", "a Word document", f"{_OOXML}.wordprocessingml.document", (".docx", ".docm", ".dotx", ".dotm")),
+        Kind(
+            "pptx", "a PowerPoint file", f"{_OOXML}.presentationml.presentation", (".pptx", ".pptm", ".ppsx", ".potx")
+        ),
+        Kind("xlsx", "an Excel workbook", f"{_OOXML}.spreadsheetml.sheet", (".xlsx", ".xlsm", ".xltx")),
+        Kind("odt", "an OpenDocument text", f"{_ODF}.text", (".odt", ".ott")),
+        Kind("ods", "an OpenDocument spreadsheet", f"{_ODF}.spreadsheet", (".ods", ".ots")),
+        Kind("epub", "an EPUB book", "application/epub+zip", (".epub",)),
+        Kind("doc", "a Word 97 document", "application/msword", (".doc", ".dot")),
+        Kind("xls", "an Excel 97 workbook", "application/vnd.ms-excel", (".xls", ".xlt")),
+        Kind("ppt", "a PowerPoint 97 file", "application/vnd.ms-powerpoint", (".ppt", ".pps")),
+        Kind("rtf", "an RTF document", "application/rtf", (".rtf",)),
+        Kind("html", "a web page", "text/html", (".html", ".htm", ".xhtml")),
+        Kind("encrypted", "an encrypted Office document", "application/x-ole-storage", ()),
+    )
+}
+_EXPECTED = {extension: kind for kind in KINDS.values() for extension in kind.extensions}
+
+TEXT_TYPES = {
+    ".txt": "text/plain",
+    ".md": "text/markdown",
+    ".markdown": "text/markdown",
+    ".csv": "text/csv",
+    ".tsv": "text/tab-separated-values",
+    ".rst": "text/x-rst",
+    ".adoc": "text/asciidoc",
+    ".asciidoc": "text/asciidoc",
+    ".org": "text/org",
+    ".tex": "text/x-tex",
+    ".json": "application/json",
+    ".jsonl": "application/jsonl",
+    ".yaml": "application/yaml",
+    ".yml": "application/yaml",
+    ".xml": "application/xml",
+}
+"""Media types of files that are kept as they are, by extension; any other text is text/plain."""
+
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_PICTURE = "a {} picture: images need OCR, which ragviz does not do"
+_PACKED = "a {} archive: unpack it and add the files inside"
+_PROGRAM = "a program, not a document: leave it out"
+_MEDIA = "a sound or film, not a document: leave it out, or add its transcript"
+_DATA = "a {} file, not a document: export what you need as CSV or text"
+_REFUSED = (
+    (b"\x89PNG\r\n", _PICTURE.format("PNG")),
+    (b"\xff\xd8\xff", _PICTURE.format("JPEG")),
+    (b"GIF8", _PICTURE.format("GIF")),
+    (b"BM", _PICTURE.format("BMP")),
+    (b"II*\0", _PICTURE.format("TIFF")),
+    (b"MM\0*", _PICTURE.format("TIFF")),
+    (b"\0\0\1\0", _PICTURE.format("ICO")),
+    (b"\x1f\x8b", _PACKED.format("gzip")),
+    (b"BZh", _PACKED.format("bzip2")),
+    (b"\xfd7zXZ\0", _PACKED.format("xz")),
+    (b"7z\xbc\xaf\x27\x1c", _PACKED.format("7z")),
+    (b"Rar!\x1a\x07", _PACKED.format("RAR")),
+    (b"\x28\xb5\x2f\xfd", _PACKED.format("zstd")),
+    (b"MZ", _PROGRAM),
+    (b"\x7fELF", _PROGRAM),
+    (b"\xcf\xfa\xed\xfe", _PROGRAM),
+    (b"\xca\xfe\xba\xbe", _PROGRAM),
+    (b"\0asm", _PROGRAM),
+    (b"ID3", _MEDIA),
+    (b"fLaC", _MEDIA),
+    (b"OggS", _MEDIA),
+    (b"SQLite format 3\0", _DATA.format("SQLite")),
+    (b"PAR1", _DATA.format("Parquet")),
+)
+"""What a file begins with, and what it is told; those in plain letters count only when a NUL byte is near."""
+
+_WEB_PAGE = re.compile(rb"\s*(?:<\?xml[^<>]*>\s*)?(?:<!--[^>]*-->\s*)?(?:<!doctype\s+html|<html\b)", re.IGNORECASE)
+
+
+def kind_of(name: str, data: bytes) -> Kind | None:
+    """Return the kind of a file, None when it is to be taken as plain text (which it may turn out not to be).
+
+    Raises:
+        UnreadableFile: it is something that cannot be read; tells what it is.
+
+    """
+    extension, head = extension_of(name), data[:1024]
+    if head.startswith(b"%PDF-") or (extension == ".pdf" and b"%PDF-" in head):
+        return KINDS["pdf"]
+    if head.startswith((b"PK\3\4", b"PK\5\6")):
+        return KINDS[_inside_archive(data)]
+    if head.startswith(_OLE):
+        return KINDS[_inside_ole(data)]
+    if head.startswith(rb"{\rtf"):
+        return KINDS["rtf"]
+    _refuse(extension, head)
+    if extension in KINDS["html"].extensions or (extension not in TEXT_TYPES and _WEB_PAGE.match(head)):
+        return KINDS["html"]
+    return None
+
+
+def extension_of(name: str) -> str:
+    """Return the extension in small letters with its dot, "" when there is none."""
+    return PurePosixPath(name).suffix.lower()
+
+
+def media_type_of(name: str, kind: Kind | None) -> str:
+    """Return the media type of what was read."""
+    return kind.media_type if kind else TEXT_TYPES.get(extension_of(name), "text/plain")
+
+
+def misnamed(name: str, kind: Kind | None) -> list[str]:
+    """Return a warning when the extension promises something else than the file is."""
+    extension = extension_of(name)
+    expected = _EXPECTED.get(extension)
+    if kind is expected or (expected is None and extension not in TEXT_TYPES):
+        return []
+    return [f"named {extension}, but it is {kind.title if kind else 'plain text'}: read as that"]
+
+
+def _refuse(extension: str, head: bytes) -> None:
+    what = next((what for magic, what in _REFUSED if _begins(head, magic)), None)
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        what = _PICTURE.format("WebP")
+    elif head[4:8] == b"ftyp":
+        what = _PICTURE.format("HEIF") if head[8:11] in (b"hei", b"mif", b"avi") else _MEDIA
+    elif head[257:262] == b"ustar":
+        what = _PACKED.format("tar")
+    if what:
+        named = f", although it is named {extension}" if extension in _EXPECTED else ""
+        what, _, remedy = what.partition(": ")
+        raise UnreadableFile(f"This is {what}{named}: {remedy}.")
+
+
+def _begins(head: bytes, magic: bytes) -> bool:
+    return head.startswith(magic) and (not magic.isascii() or b"\0" in head)
+
+
+def _inside_ole(data: bytes) -> str:
+    """Tell the old Office formats apart by the names of their streams, which are UTF-16."""
+    streams = {"EncryptedPackage": "encrypted", "WordDocument": "doc", "PowerPoint Document": "ppt"}
+    streams |= {"Workbook": "xls", "Book\0": "xls"}
+    for stream, key in streams.items():
+        if stream.encode("utf-16-le") in data:
+            return key
+    raise UnreadableFile(
+        "This is an OLE file of an unknown kind (not Word, Excel or PowerPoint): save it as PDF or text."
+    )
+
+
+def _inside_archive(data: bytes) -> str:
+    names = check_archive(data)
+    folders = {name.split("/", 1)[0] for name in names if "/" in name}
+    for folder, key in (("word", "docx"), ("ppt", "pptx"), ("xl", "xlsx")):
+        if folder in folders and "[Content_Types].xml" in names:
+            return key
+    if "mimetype" in names:
+        declared = _member(data, "mimetype").strip().decode("ascii", "replace")
+        for key in ("odt", "ods", "epub"):
+            if declared.startswith(KINDS[key].media_type):
+                _check_readable(data, names, KINDS[key])
+                return key
+        raise UnreadableFile(
+            f"This is a file of the type '{declared[:80]}', which cannot be read: save it as PDF or DOCX."
+        )
+    raise UnreadableFile(f"This is a ZIP archive of {len(names)} files: unpack it and add the files inside.")
+
+
+def check_archive(data: bytes) -> list[str]:
+    """Return the names in a ZIP-based document, after looking at its directory and unpacking nothing.
+
+    Archives inside are not opened by any reader, so what the directory says is all that will be unpacked.
+
+    Raises:
+        UnreadableFile: damaged, or it would unpack to more than fits (a "zip bomb").
+
+    """
+    if data.count(b"PK\1\2") > MAX_ENTRIES:
+        raise UnreadableFile(f"The archive holds more than {MAX_ENTRIES:,} files (a zip bomb?): leave it out.")
+    try:
+        entries = zipfile.ZipFile(io.BytesIO(data)).infolist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OverflowError) as error:
+        raise damaged("a document in a ZIP archive", str(error)) from None
+    unpacked = sum(entry.file_size for entry in entries)
+    if unpacked > MAX_UNPACKED or unpacked > max(SMALL_ENOUGH, MAX_RATIO * len(data)):
+        raise UnreadableFile(
+            f"The file would unpack from {_size(len(data))} to {_size(unpacked)} (a zip bomb?): "
+            f"at most {_size(MAX_UNPACKED)} and {MAX_RATIO} times its size are read. Save it without what swells it."
+        )
+    return [entry.filename for entry in entries]
+
+
+def damaged(what: str, detail: str) -> UnreadableFile:
+    """Make the error for a file that its reader gave up on; `detail` is what the reader said."""
+    said = re.sub(r"[^\x20-\x7e]+", " ", detail).strip()[:160].rstrip(". ")
+    note = f" ({said})" if said else ""
+    return UnreadableFile(f"The file is damaged: {what} that cannot be read{note}. Save or download it anew.")
+
+
+def _member(data: bytes, name: str) -> bytes:
+    """Read the beginning of one member, "" when it cannot be read."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open(name) as member:
+            return member.read(2**16)
+    except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, NotImplementedError, KeyError, EOFError) as error:
+        raise damaged("an archive", str(error)) from None
+
+
+def _check_readable(data: bytes, names: list[str], kind: Kind) -> None:
+    """Raise when the content is encrypted: OpenDocument says so in its manifest, a book in `encryption.xml`."""
+    if "META-INF/manifest.xml" in names and b"encryption-data" in _member(data, "META-INF/manifest.xml"):
+        raise UnreadableFile(f"This is {kind.title} with a password: save it without one and add that.")
+    # Fonts may be scrambled by an algorithm of their own; anything encrypted by the W3C's is the text.
+    if "META-INF/encryption.xml" in names and b"www.w3.org/2001/04/xmlenc#" in _cipher(data):
+        raise UnreadableFile("This is an EPUB book with copy protection (DRM), which cannot be read: leave it out.")
+
+
+def _cipher(data: bytes) -> bytes:
+    ciphers = re.findall(rb"<[^<>]*EncryptionMethod[^<>]*>", _member(data, "META-INF/encryption.xml"))
+    return b"".join(ciphers)
+
+
+def _size(count: int) -> str:
+    for unit, scale in (("GB", 2**30), ("MB", 2**20), ("kB", 2**10)):
+        if count >= scale:
+            return f"{count / scale:.3g} {unit}"
+    return f"{count} bytes"

@@ -1,0 +1,256 @@
+"""One reader per kind of file: bytes to text, or to a list of texts, one per page, slide or sheet.
+
+They run in a process of their own (see `child`), since what they call can hang, crash or swell on hostile bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import posixpath
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from ragviz.errors import PasswordNeeded
+from ragviz.ingest import encoding, html
+from ragviz.ingest.kinds import KINDS, check_archive, kind_of
+
+Parts = str | list[str]
+"""A text, or the texts of pages in order (empty for an empty page)."""
+
+
+def read(key: str, data: bytes, password: str | None) -> tuple[str, Parts, list[str]]:
+    """Return the kind that was read in the end, what it says, and warnings.
+
+    Raises:
+        UnreadableFile: it cannot be read, or PasswordNeeded.
+        Exception: whatever the libraries raise on a damaged file.
+
+    """
+    if key in ("encrypted", "doc", "xls", "ppt"):
+        data = _decrypted(data, password)
+        kind = kind_of("", data)
+        key = kind.key if kind else key
+        if key in ("docx", "pptx", "xlsx"):
+            check_archive(data)
+    if key == "html":
+        page, warnings = encoding.decode(data, _declared(data))
+        return key, html.markdown(page), warnings
+    return key, _READERS[key](key, data, password), []
+
+
+def _kreuzberg(key: str, data: bytes, password: str | None, output: str = "markdown", pages: bool = False) -> Any:
+    import kreuzberg
+
+    config = kreuzberg.ExtractionConfig(
+        use_cache=False,
+        enable_quality_processing=False,
+        output_format=output,
+        pages=kreuzberg.PageConfig(extract_pages=True) if pages else None,
+        pdf_options=kreuzberg.PdfConfig(passwords=[password]) if password is not None else None,
+        concurrency=kreuzberg.ConcurrencyConfig(max_threads=1),
+    )
+    return kreuzberg.extract_bytes_sync(data, KINDS[key].media_type, config)
+
+
+def _pdf(key: str, data: bytes, password: str | None) -> list[str]:
+    """Read the text layer as it is, page by page.
+
+    kreuzberg's Markdown of a PDF has no page boundaries, leaves text out (half of a table's page) and puts "ffi" for
+    Chinese quotation marks; the text of its pages has neither fault.
+    """
+    try:
+        result = _kreuzberg(key, data, password, "plain", pages=True)
+    except Exception as error:
+        if "password" in str(error).lower():
+            raise _password_needed(password) from None
+        raise
+    return [_page(page["content"]) for page in sorted(result.pages or [], key=lambda page: page["page_number"])]
+
+
+_HYPHEN = re.compile("(?<=[^\\W\\d_])\x02(?=[^\\W\\d_])")
+_CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f]")
+_HAN = "[\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff，、]"
+_WRAPPED = re.compile(f"(?<={_HAN})\n(?={_HAN})")
+
+
+def _page(text: str) -> str:
+    r"""Tidy a page's text layer: words hyphenated at a line's end are joined, as are Chinese lines that were wrapped.
+
+    >>> _page("adip\x02iscing elit\r\nUt ")
+    'adipiscing elit\nUt'
+    """
+    text = _HYPHEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).replace("\x02", "-")
+    lines = [_CONTROL.sub("", line).rstrip() for line in text.split("\n")]
+    full = 0.7 * max(map(_width, lines))
+    joined = lines[0]
+    pieces = []
+    for previous, line in itertools.pairwise(lines):
+        if _width(previous) >= full and _WRAPPED.search(f"{previous[-1:]}\n{line[:1]}"):
+            joined += line
+        else:
+            pieces.append(joined)
+            joined = line
+    return "\n".join([*pieces, joined]).strip()
+
+
+def _width(line: str) -> int:
+    """Columns that a line takes: Chinese and Japanese characters are two wide."""
+    return len(line) + sum("\u2e80" <= c <= "\uffef" for c in line)
+
+
+def _office(key: str, data: bytes, password: str | None) -> str:
+    return _unescaped(_kreuzberg(key, data, password).content)
+
+
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{}~])|&#(\d{1,4});")
+
+
+def _unescaped(markdown: str) -> str:
+    r"""Take back the escapes of kreuzberg's Markdown, all but that of "|", which would break a table.
+
+    >>> _unescaped(r"R\&D \<x\> a\|b C:\\new&#9;\&#9;")
+    'R&D <x> a\\|b C:\\new\t&#9;'
+    """
+    return _ESCAPE.sub(lambda found: found[1] or chr(int(found[2])), markdown)
+
+
+def _xlsx(key: str, data: bytes, password: str | None) -> list[str]:
+    """Read sheets; only a sheet's heading can begin a line with "## ", for all else stands in table rows."""
+    return [sheet.strip() for sheet in re.split(r"^(?=## )", _office(key, data, password), flags=re.M) if sheet.strip()]
+
+
+def _docx(key: str, data: bytes, password: str | None) -> str:
+    """Read a Word document with mammoth: kreuzberg 4.10 drops "&", "<", ">" and tabs, and repeats text boxes."""
+    import mammoth
+
+    styles = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh\n"
+    styles += "p[style-name='Quote'] => blockquote > p:fresh\n"
+    return html.markdown(
+        mammoth.convert_to_html(io.BytesIO(data), style_map=styles, convert_image=lambda image: []).value
+    )
+
+
+def _pptx(key: str, data: bytes, password: str | None) -> list[str]:
+    """Read slides in the order they are shown, each with its notes.
+
+    kreuzberg 4.10 puts a space wherever the formatting changes, in the middle of words too, and leaves notes out.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        targets = _relations(archive, "ppt/presentation.xml")
+        slides = [node for node in _xml(archive, "ppt/presentation.xml").iter() if _local(node) == "sldId"]
+        ids = [value for node in slides for name, value in node.attrib.items() if name.endswith("relationships}id")]
+        return [_slide(archive, targets[slide][1]) for slide in ids]
+
+
+def _slide(archive: zipfile.ZipFile, part: str) -> str:
+    blocks = list(_shapes(_xml(archive, part)))
+    for kind, target in _relations(archive, part).values():
+        if kind.endswith("/notesSlide"):
+            notes = "\n\n".join(_shapes(_xml(archive, target)))
+            blocks += [f"Notes: {notes}"] if notes else []
+    return "\n\n".join(blocks)
+
+
+_FURNITURE = {"sldNum", "dt", "ftr", "hdr", "sldImg"}
+
+
+def _shapes(node: ET.Element) -> Iterator[str]:
+    """Yield the paragraphs and tables below `node` in their order; the title is a heading."""
+    for child in node:
+        tag = _local(child)
+        holder = next((n.get("type") for n in child.iter() if _local(n) == "ph"), None) if tag == "sp" else None
+        if tag == "Fallback" or holder in _FURNITURE:
+            continue
+        if tag == "tbl":
+            rows = [[_text(cell) for cell in row if _local(cell) == "tc"] for row in child if _local(row) == "tr"]
+            yield from filter(None, [html.table(rows)])
+        elif tag == "p":
+            yield from filter(None, [_text(child).strip()])
+        elif holder in ("title", "ctrTitle"):
+            yield from (f"## {' '.join(text.split())}" for text in [" ".join(_shapes(child))] if text)
+        else:
+            yield from _shapes(child)
+
+
+def _text(node: ET.Element) -> str:
+    """Join the runs of a paragraph, or of the paragraphs of a cell."""
+    ends = {"br": "\n", "p": "\n"}
+    return "".join((n.text or "") if _local(n) == "t" else ends.get(_local(n), "") for n in node.iter()).strip("\n")
+
+
+def _local(node: ET.Element) -> str:
+    return node.tag.rpartition("}")[2]
+
+
+def _xml(archive: zipfile.ZipFile, part: str) -> ET.Element:
+    # Entity bombs are stopped by expat (2.4.1 and later), and by the limits of the process this runs in.
+    return ET.fromstring(archive.read(part))  # noqa: S314
+
+
+def _relations(archive: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
+    """Return by id the type and the target of what a part points to; empty when it points to nothing."""
+    folder, name = posixpath.split(part)
+    try:
+        nodes = _xml(archive, f"{folder}/_rels/{name}.rels")
+    except KeyError:
+        return {}
+    found = {node.get("Id", ""): (node.get("Type", ""), node.get("Target", "")) for node in nodes}
+    return {
+        key: (kind, posixpath.normpath(posixpath.join(folder, to)).lstrip("/")) for key, (kind, to) in found.items()
+    }
+
+
+def _decrypted(data: bytes, password: str | None) -> bytes:
+    """Return the document without its encryption; as it is when it has none."""
+    import msoffcrypto
+    from msoffcrypto.exceptions import DecryptionError, FileFormatError, InvalidKeyError
+
+    try:
+        document = msoffcrypto.OfficeFile(io.BytesIO(data))
+    except FileFormatError:
+        return data
+    if not document.is_encrypted():
+        return data
+    if password is None:
+        raise _password_needed(None)
+    plain = io.BytesIO()
+    try:
+        document.load_key(password=password)
+        document.decrypt(plain)
+    except (InvalidKeyError, DecryptionError):
+        raise _password_needed(password) from None
+    return plain.getvalue()
+
+
+def _password_needed(password: str | None) -> PasswordNeeded:
+    if password is None:
+        return PasswordNeeded("The file is protected by a password: give its password to have it read.")
+    return PasswordNeeded("The password given does not open the file: check capitals and keyboard, and give it again.")
+
+
+_CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""")
+
+
+def _declared(data: bytes) -> str:
+    """Return the encoding that a page says it has, "" when it does not say."""
+    found = _CHARSET.search(data[:4096])
+    return found[1].decode("ascii") if found else ""
+
+
+_READERS: dict[str, Callable[[str, bytes, str | None], Parts]] = {
+    "pdf": _pdf,
+    "docx": _docx,
+    "pptx": _pptx,
+    "xlsx": _xlsx,
+    "xls": _xlsx,
+    "ods": _xlsx,
+    "odt": _office,
+    "epub": lambda key, data, password: _kreuzberg(key, data, password).content,
+    "doc": _office,
+    "ppt": _office,
+    "rtf": _office,
+}
