@@ -84,7 +84,7 @@ def recent(runs: list[Run]) -> None:
             }
         )
     columns = {
-        "Run": st.column_config.TextColumn(width="large"),
+        "Run": st.column_config.TextColumn(width="medium"),
         "Recall@k": st.column_config.ProgressColumn(
             help=METRICS["recall"].explanation, min_value=0, max_value=1, format="%.2f"
         ),
@@ -109,9 +109,10 @@ def checks(_at: int) -> list[tuple[str, bool, str, str]]:
 def checklist() -> None:
     for name, ok, detail, fix in checks(0):
         mark = ":blue[●]" if ok else ":orange[▲]"
-        st.markdown(f"{mark} **{name}** {'' if ok else 'does not work: '}{plain(detail)}")
-        if fix:
-            st.caption(plain(fix))
+        with st.container(gap=None):
+            st.markdown(f"{mark} **{name}** {'' if ok else 'does not work: '}{plain(detail)}")
+            if fix:
+                st.caption(plain(fix))
 
 
 ui.header("Home", "What there is, what works, and the next step.")

@@ -165,9 +165,9 @@ def go_to(page: str, **params: str | int | None) -> None:
     st.switch_page(f"pages/{page}.py", query_params=_query(page, params))
 
 
-def link(page: str, label: str, *, icon: str | None = None, **params: str | int | None) -> None:
+def link(page: str, label: str, **params: str | int | None) -> None:
     """Draw a link to another page with these parameters; what else the page takes is what was looked at last."""
-    st.page_link(f"pages/{page}.py", label=plain(label), icon=icon, query_params=_query(page, params))
+    st.page_link(f"pages/{page}.py", label=f":blue[{plain(label)}]", query_params=_query(page, params))
 
 
 def _query(page: str, params: Mapping[str, str | int | None]) -> dict[str, str]:
@@ -192,7 +192,6 @@ section[data-testid="stSidebar"] hr { margin: .4rem 0; }
 .stMainBlockContainer { padding-left: 2.5rem; padding-right: 2.5rem; }
 .stMain [data-testid="stPageLink"] a { padding: 0; }
 .stMain [data-testid="stPageLink"] a:hover { background: none; text-decoration: underline; }
-.stMain [data-testid="stPageLink"] a p { color: var(--st-link-color, #00639B); }
 .rv-crumb { opacity: .5; }
 div[data-testid="stMetricDelta"] { font-variant-numeric: tabular-nums; }
 div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
@@ -209,7 +208,8 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
             st.html(f'<p class="rv-section">{section}</p>')
             with st.container(gap=None):
                 for page, (title, icon) in pages.items():
-                    link(page, title, icon=f":material/{icon}:")
+                    path, material = f"pages/{page}.py", f":material/{icon}:"
+                    st.page_link(path, label=title, icon=material, query_params=_query(page, {}), width="stretch")
     st.session_state[_CORPUS] = next((corpus for corpus in corpora if corpus.name == name), None)
 
 

@@ -152,6 +152,12 @@ def test_replaced_documents_keep_the_spans_whose_text_still_stands():
 
 def test_spans_whose_text_is_gone_are_stale_and_others_are_left_alone():
     span, other = Span("old", 4, 9, "seven"), Span("other", 4, 9, "seven")
-    assert moved("now eight days", span, other) == (Span("old", 4, 9, "seven", stale=True), other)
+    lost = Span("new", 4, 9, "seven", stale=True)
+    assert moved("now eight days", span, other) == (lost, other)
     assert moved(None, span) == (Span("old", 4, 9, "seven", stale=True),)
-    assert moved("no text was kept", Span("old", 4, 9)) == (Span("old", 4, 9, stale=True),)
+    assert moved("no text was kept", Span("old", 4, 9)) == (Span("new", 4, 9, stale=True),)
+
+
+def test_a_stale_span_is_found_again_when_its_words_come_back():
+    lost = Question("q", "?", "!", ((Span("old", 4, 9, "seven", stale=True),),), "hand")
+    assert reanchored(lost, "old", document("new", "seven")).evidence == ((Span("new", 0, 5, "seven"),),)
