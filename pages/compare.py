@@ -162,7 +162,8 @@ def measures_table(found: Comparison) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Every measure**", width="stretch")
         ui.csv_button(table, "comparison.csv", "comparison-csv")
-    columns = {
+    columns: dict[str, object] = {"Measure": st.column_config.TextColumn(width=170)}
+    columns |= {
         name: st.column_config.NumberColumn(format="%.3f") for name in table.columns if table[name].dtype == float
     }
     ui.table(table, "every-measure", columns=columns, height="content", alt="Every measure of the runs compared")
@@ -203,6 +204,7 @@ def cases(found: Comparison, runs: Sequence[Run]) -> None:
         st.markdown("**Rank of every question under both**")
         drawn = plots.rank_scatter(np.stack(sides, axis=1), pair, depth=found.depth)
         ui.figure(drawn, "scatter")
+        st.caption(f"▲ below the line: {plain(other)} ranks the target better. A larger mark is more questions.")
     with right:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**Questions, by {metric}: {plain(other)} against {plain(pair[0])}**", width="stretch")
@@ -283,10 +285,9 @@ with ui.errors_shown():
     left, right = st.columns(2, gap="medium")
     with left:
         leaderboard(found)
-        settings_table(found)
     with right:
         in_words(found)
-    st.divider()
+        settings_table(found)
     left, right = st.columns([2, 3], gap="medium")
     with left:
         differences(found)

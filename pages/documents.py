@@ -30,11 +30,11 @@ def upload(corpus: Corpus) -> None:
     limit = workspace.settings.max_file_mb
     files = st.file_uploader(
         f"Add files of up to {limit} MB each",
-        help=f"{ingest.FORMATS}. A whole folder is added with `ragviz corpus add {plain(corpus.name)} FOLDER`.",
         accept_multiple_files=True,
         key=f"files-{st.session_state.get('uploads', 0)}",
         max_upload_size=limit,
     )
+    st.caption(f"{ingest.FORMATS}. A whole folder: ragviz corpus add {plain(corpus.name)} FOLDER")
     if files and st.button(f"Add {ui.counted(len(files), 'file')}", type="primary"):
         folder, staged = corpora.stage(workspace, ((file.name, file.getvalue()) for file in files))
         submit(corpus, str(folder), staged, replace=False)
@@ -144,7 +144,7 @@ def table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
     columns = {
         "Document": st.column_config.TextColumn(width="large"),
         "Characters": st.column_config.NumberColumn(format="localized"),
-        "Notes": st.column_config.TextColumn(width="large"),
+        "Notes": st.column_config.TextColumn(width="medium"),
     }
     ui.table(rows, "documents", columns=columns, on_select=opened, height=430, alt=f"Documents of {corpus.name}")
 
@@ -162,7 +162,7 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
             )
         if st.button(f"Delete the whole corpus “{plain(corpus.name)}”"):
             ui.confirm(
-                f"This deletes {indexing.goes_with_corpus(workspace, corpus)}, and the corpus “{corpus.name}”.",
+                f"This deletes the corpus “{corpus.name}” with {indexing.goes_with_corpus(workspace, corpus)}.",
                 "Delete all of it",
                 lambda: indexing.delete_corpus(workspace, corpus),
             )

@@ -1,7 +1,7 @@
 import pandas as pd
 import streamlit as st
 
-from ragviz import jobs, ui
+from ragviz import jobs, sample, ui
 from ragviz.markup import plain
 from ragviz.metrics import METRICS
 from ragviz.records import Corpus, Run
@@ -16,6 +16,10 @@ def load_sample() -> None:
     ui.watch(jobs.submit(workspace, "sample", "Load the sample", "", {}))
 
 
+def sample_is_loading() -> bool:
+    return any(job.kind == "sample" for job in ui.active_jobs())
+
+
 def first_visit() -> None:
     with st.container(border=True):
         st.subheader("See where retrieval loses answers", anchor=False)
@@ -24,9 +28,8 @@ def first_visit() -> None:
             "up: at rank 1, far down, or nowhere. No key, no server and no network are needed."
         )
         with st.container(horizontal=True):
-            busy = any(job.kind == "sample" for job in ui.active_jobs())
-            label = "Loading the sample…" if busy else "Load the sample"
-            if st.button(label, type="primary", disabled=busy):
+            busy = sample_is_loading()
+            if st.button("Loading the sample…" if busy else "Load the sample", type="primary", disabled=busy):
                 load_sample()
                 st.rerun()
             ui.link("documents", "Start with documents of your own")
@@ -144,5 +147,5 @@ with right:
     st.subheader("What works", anchor=False)
     with ui.errors_shown():
         checklist()
-    if corpora and not any(c.name == "sample" for c in corpora):
-        st.button("Load the sample beside it", on_click=load_sample, type="tertiary")
+    if corpora and sample.NAME not in {c.name for c in corpora}:
+        st.button("Load the sample too", on_click=load_sample, disabled=sample_is_loading())

@@ -209,7 +209,7 @@ def card(info: IndexInfo) -> None:
         )
     new, changed, gone = indexing.stale(workspace, info)
     behind = [f"{len(part)} {word}" for part, word in ((new, "new"), (changed, "changed"), (gone, "gone")) if part]
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         if behind or info.status == "failed":
             label = f"Update: {', '.join(behind)}" if info.build else "Build"
             if st.button(label, key=f"update-{info.id}", type="primary" if info.build else "secondary"):
@@ -265,12 +265,14 @@ def search(indexes: Sequence[IndexInfo]) -> None:
         with columns[0]:
             name = st.selectbox("Index", names, index=names.index(ui.chosen("index", names) or names[0]))
         query = columns[1].text_input("Query", value=st.query_params.get("query", ""), type="search")
-        ways = columns[2].multiselect("Retrievers", list(RETRIEVERS), default=list(RETRIEVERS), key="ways")
+        names_of = list(RETRIEVERS)
+        ways = columns[2].segmented_control("Retrievers", names_of, selection_mode="multi", default=names_of, key="ways")
         asked = columns[3].form_submit_button("Search", type="primary", width="stretch")
     if asked:
         ui.put(index=name, query=query.strip() or None)
     query = st.query_params.get("query", "")
     if not query or not ways:
+        st.caption("Type a question or words: the retrievers you choose answer side by side.")
         return
     info = indexes[names.index(name)]
     for column, way in zip(st.columns(len(ways), gap="medium"), ways, strict=True):

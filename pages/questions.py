@@ -142,7 +142,7 @@ def detail(asked: QuestionSet, shown: Sequence[Question]) -> None:
         with st.container(horizontal=True, gap="small"):
             if st.button("Accept", shortcut="a", key="accept", disabled=question.status == "accepted"):
                 decide(asked, replace(question, status="accepted", reason=""), following)
-            if st.button("Reject", shortcut="r", key="reject", disabled=question.status == "rejected"):
+            if st.button("Reject", shortcut="x", key="reject", disabled=question.status == "rejected"):
                 decide(asked, replace(question, status="rejected", reason="rejected by hand"), following)
             if st.button("Edit", shortcut="e", key="edit"):
                 st.session_state["editing"] = question.id

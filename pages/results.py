@@ -82,9 +82,9 @@ def documents_table(summary: Summary, documents: dict[str, list[str]], key: str)
         {
             "Document": [g.name for g in groups],
             "Questions": [g.recall.n for g in groups],
+            "Misses": [g.misses for g in groups],
             f"Recall@{summary.k}": [g.recall.mean for g in groups],
             "95 %": [ui.interval_words(g.recall) for g in groups],
-            "Misses": [g.misses for g in groups],
         }
     )
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -96,7 +96,7 @@ def documents_table(summary: Summary, documents: dict[str, list[str]], key: str)
         ui.put(document=ui.selected(st.session_state[table], [g.name for g in groups]))
 
     columns = {
-        "Document": st.column_config.TextColumn(width="medium"),
+        "Document": st.column_config.TextColumn(width=170),
         f"Recall@{summary.k}": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.2f"),
     }
     ui.table(rows, table, columns=columns, on_select=opened, height=320, alt="Recall by document")
@@ -205,7 +205,7 @@ def questions_table(run: Run, rows: pd.DataFrame, total: int, unanswerable: int,
             min_value=0, max_value=1, format="%.2f"
         ),
     }
-    ui.table(rows, table, columns=columns, on_select=opened, height=420, alt="Questions, the worst first")
+    ui.table(rows, table, columns=columns, on_select=opened, height=420, alt="Questions, the worst first", empty="–")
 
 
 # One question
@@ -257,11 +257,12 @@ def numbers(summary: Summary, row: int) -> None:
     rank, k = int(summary.ranks[row]), summary.k
     columns = st.columns(4)
     with columns[0]:
-        ui.tile("Rank of the target ↓", f"{rank}" if rank else "missed", f"of {summary.depth} looked at")
+        ui.tile("Rank of the target ↓", f"{rank}" if rank else "missed", f"among the first {summary.depth}")
     for column, name in zip(columns[1:], (f"recall@{k}", f"precision@{k}", f"ndcg@{k}"), strict=True):
         with column:
-            explained = METRICS[name.split("@")[0]].explanation
-            ui.tile(f"{name.capitalize()} ↑", f"{summary.scores[name][row]:.2f}", "0 to 1", explained=explained)
+            metric = METRICS[name.split("@")[0]]
+            title, explained = metric.title.replace("@k", f"@{k}"), metric.explanation
+            ui.tile(f"{title} ↑", f"{summary.scores[name][row]:.2f}", "0 to 1", explained=explained)
 
 
 # The page

@@ -143,18 +143,17 @@ def _recursive(document: Document, config: IndexConfig, tokens: _Tokens, _: Sent
     counts = _Counts(tokens.tokenizer)
     # Untrimmed pieces hold every character; blanks have no tokens, and are taken off afterwards.
     pieces = splitter.from_callback(counts.of, config.chunk_size, config.overlap, trim=False)
-    reached = 0
+    begun = reached = 0
     for start, piece in pieces.chunk_indices(_SURROGATE.sub("\ufffd", document.text)):
         end = start + len(piece)
         if end <= reached:
             continue
-        if tokens.between(start, min(end, reached)) > config.overlap:
+        # Words counted one by one can come to less than the text: then pieces are too long, and overlaps.
+        if start < begun or tokens.between(start, reached) > config.overlap:
             start = reached
-        cuts = [start, end]
-        if tokens.between(start, end) > config.chunk_size:
-            cuts = _refined(cuts, tokens, config.chunk_size)
-        yield from _packed(cuts, tokens, config.chunk_size, 0)
-        reached = end
+        cuts = _refined([start, end], tokens, config.chunk_size)
+        for begun, reached in _packed(cuts, tokens, config.chunk_size, 0):
+            yield begun, reached
 
 
 CHUNKERS: dict[Chunker, Callable[[Document, IndexConfig, _Tokens, Sentences | None], Iterator[Range]]] = {
@@ -177,7 +176,7 @@ class _Counts(dict[str, int]):
     """Tokens of a text as the sum over its words, each tokenized once.
 
     The splitter measures every text many times over: this is ten times faster than tokenizing it each time, and the
-    same number for tokenizers that never join words.
+    same number for tokenizers that see no blanks.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -263,11 +262,15 @@ def _between_tokens(text: str, at: int) -> bool:
 
 
 def _trimmed(text: str, ranges: Iterator[Range]) -> Iterator[Range]:
-    """Take blanks off both ends; a range of nothing but blanks is dropped, and one that adds nothing to the last."""
-    reached = 0
+    """Take blanks off both ends; drop a range of nothing but blanks, and one that lies inside a neighbour."""
+    kept = (0, 0)
     for start, end in ranges:
         piece = text[start:end]
         first, last = start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
-        if first < last and last > reached:
-            yield first, last
-            reached = last
+        if last <= max(first, kept[1]):
+            continue
+        if kept[0] < kept[1] and kept[0] < first:
+            yield kept
+        kept = (first, last)
+    if kept[0] < kept[1]:
+        yield kept

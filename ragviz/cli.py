@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
@@ -161,20 +161,10 @@ def corpus_add(
 @corpus_app.command("list")
 def corpus_list(as_json: Json = False) -> None:
     """List the corpora."""
-    store = open_workspace().store
-    rows = []
-    for corpus in store.corpora():
-        documents = [d for d in store.documents(corpus.id) if d.status == "ok"]
-        parts = (documents, store.indexes(corpus.id), store.question_sets(corpus.id), store.runs(corpus.id))
-        rows.append(
-            {"corpus": corpus.name}
-            | dict(zip(("documents", "indexes", "questions", "runs"), map(len, parts), strict=True))
-        )
-    _show(
-        rows,
-        as_json,
-        lambda: _table(("corpus", "documents", "indexes", "question sets", "runs"), [[*r.values()] for r in rows]),
-    )
+    workspace = open_workspace()
+    rows = [{"corpus": c.name, **indexing.holdings(workspace, c)} for c in workspace.store.corpora()]
+    columns = ("corpus", "documents", "indexes", "question sets", "runs")
+    _show(rows, as_json, lambda: _table(columns, [[*row.values()] for row in rows]))
 
 
 @corpus_app.command("show")
@@ -194,7 +184,7 @@ def corpus_show(name: str, as_json: Json = False) -> None:
         for d in store.documents(corpus.id)
     ]
     columns = ("name", "pages", "characters", "language", "status", "warnings")
-    rows = [[*d.values()][:-1] + ["; ".join(cast(list[str], d["warnings"]))] for d in documents]
+    rows = [[*[*d.values()][:-1], "; ".join(cast(list[str], d["warnings"]))] for d in documents]
     _show({"corpus": corpus.name, "documents": documents}, as_json, lambda: _table(columns, rows))
 
 
@@ -229,8 +219,7 @@ def corpus_delete(name: str, yes: Annotated[bool, typer.Option("--yes", help="Do
     """Delete a corpus with all that hangs on it."""
     workspace = open_workspace()
     corpus = workspace.store.corpus(name)
-    what = indexing.goes_with_corpus(workspace, corpus)
-    _confirm(f"Delete corpus '{corpus.name}' with {what}?", yes)
+    _confirm(f"Delete corpus '{corpus.name}' with {indexing.goes_with_corpus(workspace, corpus)}?", yes)
     indexing.delete_corpus(workspace, corpus)
 
 
@@ -283,7 +272,7 @@ def index_build(
         _err.print(escape(limit))
 
 
-def _one_of(what: str, value: str, known: Mapping[str, object] | Sequence[str]) -> str:
+def _one_of(what: str, value: str, known: Collection[str]) -> str:
     if value not in known:
         raise UsageError(f"There is no {what} '{value}': choose one of {', '.join(known)}.")
     return value

@@ -18,6 +18,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from importlib.util import find_spec
@@ -158,7 +159,6 @@ class Tokenizer:
         return list(self._tokenizer.encode(_encodable(text), add_special_tokens=False).offsets)
 
 
-@lru_cache(maxsize=8)
 def open_tokenizer(name: str) -> Tokenizer:
     """Open the tokenizer of an embedder, without loading its model or torch.
 
@@ -170,12 +170,17 @@ def open_tokenizer(name: str) -> Tokenizer:
         ModelError: its files could not be fetched.
 
     """
+    return _tokenizer(_card(PACKAGED if name.startswith(REMOTE) else name))
+
+
+@lru_cache(maxsize=8)
+def _tokenizer(card: _Card) -> Tokenizer:
     import tokenizers
 
-    folder = _card(PACKAGED if name.startswith(REMOTE) else name).folder
-    file = next(iter(sorted(folder.rglob("tokenizer.json"), key=lambda path: len(path.parts))), None)
+    file = min(card.folder.rglob("tokenizer.json"), key=lambda path: len(path.parts), default=None)
     if file is None:
-        raise UsageError(f"Embedder '{name}' has no tokenizer.json in {folder}: save it with its fast tokenizer.")
+        missing = f"Embedder '{card.name}' has no tokenizer.json in {card.folder}"
+        raise UsageError(f"{missing}: save the model with its fast tokenizer.")
     return Tokenizer(tokenizers.Tokenizer.from_file(str(file)))
 
 
@@ -345,7 +350,7 @@ def _load(card: _Card) -> SentenceTransformer:
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging
 
-    logging.disable_progress_bar()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     source = card.repository or str(card.folder)
     try:
         try:
@@ -419,7 +424,6 @@ def _json(file: Path) -> dict[str, Any]:
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
 
 
-@lru_cache(maxsize=16)
 def _card(name: str) -> _Card:
     """Find the model called `name`: packaged, in a folder, or on the hub."""
     if name in (PACKAGED, f"sentence-transformers/{PACKAGED}"):
@@ -484,26 +488,25 @@ def _fetched(repository: str) -> Path:
         ModelError: the hub cannot be reached.
 
     """
-    import huggingface_hub
-    from huggingface_hub.errors import RepositoryNotFoundError
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError, RepositoryNotFoundError
 
     fetch = partial(
-        huggingface_hub.snapshot_download,
+        snapshot_download,
         repository,
         allow_patterns=["*.json", "*.txt", "*.model"],
         ignore_patterns=["onnx/*", "openvino/*"],
         cache_dir=os.getenv("SENTENCE_TRANSFORMERS_HOME"),
     )
     choice = f"Give a folder that holds the model, or use '{PACKAGED}', which needs no network."
-    try:
-        return Path(fetch(local_files_only=True))
-    except Exception:  # noqa: S110 — not here yet, or not all of it
-        pass
+    with suppress(LocalEntryNotFoundError, ValueError):
+        folder = Path(fetch(local_files_only=True))
+        if any(folder.rglob("tokenizer.json")):  # else another program fetched a part of it
+            return folder
     try:
         return Path(fetch())
     except (RepositoryNotFoundError, ValueError) as error:
-        raise UsageError(
-            f"The hub has no model '{repository}' that can be read: {_first_line(error)}. {choice}"
-        ) from error
+        reason = f"The hub has no model '{repository}' that can be read: {_first_line(error)}"
+        raise UsageError(f"{reason}. {choice}") from error
     except Exception as error:
         raise ModelError(f"Model '{repository}' cannot be fetched: {_first_line(error)}. {choice}") from error

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -189,11 +190,14 @@ def _embed(
         for document in workspace.store.document_texts(info.corpus_id, list(cuts))
         for chunk in chunks_of(document, cuts[document.id])
     )
-    progress(0, total, "chunks", "Embedding")
+
+    def report(before: int, embedded: int) -> None:
+        progress(before + embedded, total, "chunks", "Embedding")
+
+    report(0, 0)
     while window := list(islice(chunks, WINDOW)):
-        before = done
         texts = [chunk.text for chunk in window]
-        vectors = embedder.embed(texts, "passage", lambda n, at=before: progress(at + n, total, "chunks", "Embedding"))
+        vectors = embedder.embed(texts, "passage", partial(report, done))
         writer.add(window, vectors)
         done += len(window)
 
@@ -278,17 +282,21 @@ def found(workspace: Workspace, corpus_id: str, hits: Sequence[Hit]) -> list[Fou
     return result
 
 
-def goes_with_corpus(workspace: Workspace, corpus: Corpus) -> str:
-    """Say what deleting a corpus deletes: "3 documents, 2 indexes, 1 question sets and 5 runs"."""
+def holdings(workspace: Workspace, corpus: Corpus) -> dict[str, int]:
+    """Count what hangs on a corpus: {"documents", "indexes", "question sets", "runs"}, unreadable files included."""
     store = workspace.store
-    parts = (
-        store.documents(corpus.id),
-        store.indexes(corpus.id),
-        store.question_sets(corpus.id),
-        store.runs(corpus.id),
-    )
-    documents, indexes, questions, runs = map(len, parts)
-    return f"{documents} documents, {indexes} indexes, {questions} question sets and {runs} runs"
+    parts: dict[str, Sized] = {
+        "documents": store.documents(corpus.id),
+        "indexes": store.indexes(corpus.id),
+        "question sets": store.question_sets(corpus.id),
+        "runs": store.runs(corpus.id),
+    }
+    return {kind: len(items) for kind, items in parts.items()}
+
+
+def goes_with_corpus(workspace: Workspace, corpus: Corpus) -> str:
+    """Say what deleting a corpus deletes: "3 documents, 2 indexes, 0 question sets, 0 runs"."""
+    return ", ".join(f"{count} {kind}" for kind, count in holdings(workspace, corpus).items())
 
 
 def delete_corpus(workspace: Workspace, corpus: Corpus) -> None:

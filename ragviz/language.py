@@ -9,7 +9,7 @@ import re
 import string
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -434,14 +434,15 @@ def _capitalised(text: str) -> Iterator[Found]:
             yield match.start(), match.end(), "noun"
 
 
-def parse(text: str, language: str) -> list[Word]:
-    """Words of one sentence: for "zh" with jieba's parts of speech, else with spaCy's English parse.
+def parse(sentences: Sequence[str], language: str) -> list[list[Word]]:
+    """Words of each sentence: for "zh" with jieba's parts of speech, else with spaCy's English parse.
 
-    >>> [(word.text, word.tag) for word in parse("连接数不超过50", "zh")]
+    >>> [(word.text, word.tag) for word in parse(["连接数不超过50"], "zh")[0]]
     [('连接数', 'l'), ('不', 'd'), ('超过', 'v'), ('50', 'm')]
     """
     if language == "zh":
-        return [Word(start, end, text[start:end], flag) for start, end, flag in _chinese_words(text)]
+        return [[Word(start, end, s[start:end], flag) for start, end, flag in _chinese_words(s)] for s in sentences]
     return [
-        Word(w.idx, w.idx + len(w), w.text, w.tag_, w.lemma_, w.ent_type_, w.dep_, w.head.i) for w in _spacy()(text)
+        [Word(w.idx, w.idx + len(w), w.text, w.tag_, w.lemma_, w.ent_type_, w.dep_, w.head.i) for w in document]
+        for document in _spacy().pipe(sentences)
     ]

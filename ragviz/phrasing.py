@@ -74,9 +74,10 @@ _FUNCTION = _set(
     " if in on at to from with once while as unless although because the a an your our its their most some many all"
 )
 _POINTING = _set(
-    "it its they them their he she him her his this these those such here there ones same former latter above below"
+    "it its they them their he she him her his this these those here there ones same former latter above below"
     " following i me my"
 )
+_POINTING_ANSWER = _set("this these those such it they them here there following above below")
 _OPENERS = _set(
     "however also additionally therefore finally then so first second third next lastly further furthermore moreover"
     " instead otherwise thus hence similarly generally lately please note and but or yet , :"
@@ -97,10 +98,11 @@ _PEOPLE = _set(
 _EMPTY = _set(
     "be have do make use get go see visit check click read need want include information thing way page link section"
     " example step more other following detail question resource document one same such many much able new good sure"
-    " help look select different type certain various name part lot number kind"
+    " help look select different type certain various name part lot number kind place advantage account"
 )
 _STRANDED = _set("to from with on for about of through by into in at under via")
 _FRONTED = _set("within for after before during by until since per over under between every")
+_POINTERS = _set("see visit refer check note remember click follow read learn view let make scroll feel keep look")
 _FIXED_AFTER_IN = _set("order case addition general fact terms place")
 _DO = {"VBZ": "does", "VBP": "do", "VBD": "did"}
 _LONG = {"ca": "can", "wo": "will", "sha": "shall", "'re": "are", "'ve": "have", "'ll": "will", "n't": "not"}
@@ -108,7 +110,7 @@ _LONG |= {"'m": "am", "'d": "would"}
 _THIRD = {"are": "is", "have": "has", "do": "does", "were": "was", "am": "is"}
 _BAD_ENGLISH = re.compile(
     r"(?:^|\s)[#&/*_~+]+(?=[\s?.,])|\b(?:and|or|as|but|than|while|not only|as well as)\W*\?$|not only|\.\.|…|--|TODO"
-    "|[\u2190-\u2bff\U0001f000-\U0001faff]"
+    r"|,\s\w+\?$|[\u2190-\u2bff\U0001f000-\U0001faff]"
 )
 
 
@@ -196,7 +198,11 @@ def _clause(tree: _Tree) -> _Clause | None:
     if tree.child(verb, "csubj", "csubjpass", "expl") is not None or words[verb].tag[:2] != "VB":
         return None
     if subject_head is None:
-        if words[verb].tag not in ("VB", "VBP") or any(words[c].lemma not in ("do", "not") for c in helpers):
+        if (
+            words[verb].tag not in ("VB", "VBP")
+            or words[verb].lemma.lower() in _POINTERS
+            or any(words[c].lemma not in ("do", "not") for c in helpers)
+        ):
             return None
         subject, first = [], min([verb, *helpers])
     else:
@@ -204,7 +210,7 @@ def _clause(tree: _Tree) -> _Clause | None:
         first = subject[0]
         if not _unbroken(subject) or subject[-1] >= verb:
             return None
-        if not any(words[c].dep != "neg" for c in helpers) and words[verb].tag not in _DO:
+        if not any(words[c].dep != "neg" and words[c].tag != "TO" for c in helpers) and words[verb].tag not in _DO:
             return None
     before = _before(tree, first)
     if before is None:
@@ -225,7 +231,7 @@ def _before(tree: _Tree, first: int) -> Indices | None:
     places = list(range(start, first))
     if not places:
         return []
-    while places and (tree.low(places[-1]) in ("please", ",")):
+    while places and tree.low(places[-1]) in ("please", "then", ","):
         places.pop()
     opening = tree.words[start]
     fits = opening.dep in ("prep", "mark", "advmod", "npadvmod", "aux") or opening.tag in (
@@ -235,17 +241,25 @@ def _before(tree: _Tree, first: int) -> Indices | None:
         "VBG",
         "VBN",
     )
-    return places if fits else None
+    if not fits or tree.low(start) in ("of", "that", "than"):
+        return None
+    if any(tree.words[p].head == tree.root and tree.words[p].dep in ("ccomp", "conj") for p in places):
+        return None
+    # What points elsewhere is left away, unless it is a condition.
+    return places if opening.dep == "mark" or not any(_points(tree, place) for place in places) else []
 
 
 def _clause_end(tree: _Tree, verb: int) -> int:
-    """Where the clause ends: at the full stop, at another clause, at a dash, colon or semicolon."""
+    """Where the clause ends: at the full stop, a dash, a colon; at another clause, or one that points elsewhere."""
     words = tree.words
     end = len(words)
-    for child in tree.children[verb]:
-        if child > verb and words[child].dep in ("conj", "parataxis"):
-            end = min(end, tree.below(child)[0])
+    for child in (c for c in tree.children[verb] if c > verb):
+        places = tree.below(child)
+        leads_off = words[child].dep == "advcl" and any(_points(tree, place) for place in places)
+        if words[child].dep in ("conj", "parataxis") or leads_off:
+            end = min(end, places[0])
     marks = [p for p in range(verb + 1, end) if words[p].text in (";", ":", "—", "–", "--", "-")]
+    marks = [p for p in marks if words[p].text not in "-–" or words[p - 1].end < words[p].start]
     end = min([end, *marks])
     while end > verb + 1 and words[end - 1].dep in ("cc", "punct", "preconj") and words[end - 1].text not in ")]%":
         end -= 1
@@ -257,10 +271,10 @@ def _subjects(tree: _Tree, clause: _Clause) -> Iterator[_Target]:
     if not clause.subject:
         return
     head = next(place for place in clause.subject if tree.words[place].head == clause.verb)
-    copula = tree.words[clause.verb].lemma == "be" and not clause.between
-    if tree.words[head].tag[:2] == "NN" and not (
-        copula and (not clause.rest or tree.words[clause.rest[0]].tag in ("WRB", "WP", "TO"))
-    ):
+    opening = tree.words[clause.rest[0]].tag if clause.rest else ""
+    if tree.words[clause.verb].lemma == "be" and opening in ("", "WRB", "WP", "TO", "IN", "VBG"):
+        return
+    if tree.words[head].tag[:2] == "NN":
         yield _Target(clause.subject, _who(tree, head), clause.subject, 0.0)
 
 
@@ -282,7 +296,8 @@ def _objects(tree: _Tree, clause: _Clause) -> Iterator[_Target]:
                     phrase = [place for place in tree.below(prep) if place in inside]
                     yield from (t for t in _of_preposition(tree, prep, phrase) if t.gone == phrase and t.bonus >= 3)
             elif words[child].dep in ("prep", "agent"):
-                yield from _of_preposition(tree, child, places)
+                found = _of_preposition(tree, child, places)
+                yield from (target for target in found if target.bonus >= 2 or words[head].dep != "xcomp")
             else:
                 yield from _of_adverbial(tree, child, places)
 
@@ -290,6 +305,9 @@ def _objects(tree: _Tree, clause: _Clause) -> Iterator[_Target]:
 def _of_object(tree: _Tree, head: int, places: Indices) -> Iterator[_Target]:
     word = tree.words[head]
     counted = _counted(tree, head)
+    purpose = [c for c in tree.children[head] if c > head and tree.words[tree.below(c)[0]].tag == "TO"]
+    if purpose:  # "a form to ask for leave": the purpose stays in the question
+        places = [place for place in places if place < tree.below(purpose[0])[0]]
     if word.entity == "MONEY":
         money = [place for place in places if place <= head]
         yield _Target(money, "how much", money, 3.0)
@@ -310,24 +328,31 @@ def _of_preposition(tree: _Tree, prep: int, places: Indices) -> Iterator[_Target
     inner = [place for place in tree.below(head) if place in places]
     counted = _counted(tree, head)
     if counted and len(counted[1]) <= 9:
+        asked = f"how many {tree.said(counted[1])}"
         if name in _FRONTED:
-            yield _Target(places, f"{name} how many {tree.said(counted[1])}", counted[0], 3.0)
+            yield _Target(places, f"{name} {asked}", counted[0], 3.0)
         elif name in _STRANDED:
-            yield _Target(inner, f"how many {tree.said(counted[1])}", counted[0], 3.0)
+            yield _Target(inner, asked, counted[0], 3.0)
     elif word.entity in ("DATE", "TIME"):
-        if name in ("in", "on", "at", "during"):
-            yield _Target(places, "when", inner, 3.0)
-        elif name in ("by", "until", "since"):
-            yield _Target(places, f"{name} when", inner, 3.0)
+        if name in ("in", "on", "at", "during", "by", "until", "since"):
+            yield _Target(places, f"{name} when" if name in ("by", "until", "since") else "when", inner, 3.0)
     elif word.entity in ("GPE", "LOC", "FAC") and name in ("in", "at"):
         yield _Target(places, "where", inner, 2.0)
-    elif word.tag[:2] == "NN" and word.entity != "MONEY" and name in _STRANDED:
+    elif word.tag[:2] == "NN" and word.entity != "MONEY" and name in _STRANDED - _titled(tree, prep, inner):
         yield _Target(inner, _who(tree, head), inner, 0.5)
+
+
+def _titled(tree: _Tree, prep: int, inner: Indices) -> frozenset[str]:
+    """The preposition when it stands inside a name: the "to" of "The Complete Guide to Maps"."""
+    named = tree.words[prep - 1].tag[:3] == "NNP" and tree.words[inner[0]].tag[:3] == "NNP"
+    return frozenset({tree.low(prep)} if named else ())
 
 
 def _of_adverbial(tree: _Tree, head: int, places: Indices) -> Iterator[_Target]:
     word, mark = tree.words[head], tree.child(head, "mark")
-    if word.dep == "npadvmod" and any(tree.words[place].lemma.lower() in ("every", "each") for place in places):
+    if word.dep == "xcomp" and tree.words[word.head].lemma == "be" and tree.words[places[0]].tag == "TO":
+        yield _Target(places, "what", places, 2.0)
+    elif word.dep == "npadvmod" and any(tree.words[place].lemma.lower() in ("every", "each") for place in places):
         yield _Target(places, "how often", places, 3.0)
     elif word.dep == "advcl" and tree.low(places[0]) == "when" and tree.words[word.head].lemma == "be":
         yield _Target(places, "what", places, 3.0)
@@ -351,7 +376,7 @@ def _counted(tree: _Tree, noun: int) -> tuple[Indices, Indices] | None:
     """Of "at least 12 weeks of leave": the counted words (to "weeks") and what is counted (from "weeks" on)."""
     words = tree.words
     number = tree.child(noun, "nummod")
-    if number is None or number > noun or words[number].tag != "CD" or words[noun].tag[:2] != "NN":
+    if number is None or number > noun or words[number].tag != "CD" or words[noun].tag not in ("NN", "NNS"):
         return None
     if tree.low(number) == "one" or words[noun].entity == "MONEY":
         return None
@@ -362,7 +387,8 @@ def _counted(tree: _Tree, noun: int) -> tuple[Indices, Indices] | None:
         return None
     kinds = [p for p in left if p > number]
     counted = [p for p in places if p <= noun]
-    return (counted, [*kinds, *(p for p in places if p >= noun)]) if _unbroken(counted) else None
+    kinds += [p for p in places if p >= noun]
+    return (counted, kinds) if _unbroken(counted) and not any(words[p].text in "([" for p in kinds) else None
 
 
 def _who(tree: _Tree, place: int) -> str:
@@ -374,7 +400,9 @@ def _of_subject(tree: _Tree, clause: _Clause, target: _Target) -> str:
     """Turn "Supervisors approve leave." into "Who approves leave?": the first verb becomes singular."""
     verbs = [*clause.between, clause.verb]
     finite = next(p for p in verbs if tree.words[p].dep in ("aux", "auxpass") or p == clause.verb)
-    pieces: list[str | Indices] = [_singular(tree.words[p]) if p == finite else [p] for p in verbs]
+    many = tree.child(clause.verb, "attr")
+    plural = many is not None and tree.words[many].tag in ("NNS", "NNPS")  # "What are the exceptions?"
+    pieces: list[str | Indices] = [_singular(tree.words[p]) if p == finite and not plural else [p] for p in verbs]
     return _sentence(tree, clause, target.wh, *pieces, clause.rest)
 
 
@@ -401,8 +429,10 @@ def _turned(tree: _Tree, clause: _Clause, target: _Target) -> str:
         pieces = (_full(words[verb]), subject, clause.between)
     elif helpers:
         pieces = (_full(words[helpers[0]]), subject, [p for p in clause.between if p != helpers[0]], [verb])
-    else:
+    elif words[verb].tag in _DO:
         pieces = (_DO[words[verb].tag], subject, clause.between, words[verb].lemma)
+    else:
+        return ""
     return _sentence(tree, clause, target.wh, *pieces, rest)
 
 
@@ -451,14 +481,20 @@ def _checked(tree: _Tree, target: _Target, whole: Indices, question: str) -> Ite
     """Give the question with its score, unless it or its answer would not be understood alone."""
     words, answer = tree.words, target.answer
     kept = [p for p in whole if p not in target.gone]
+    owner = any(words[p].dep[:5] == "nsubj" and words[p].tag[:2] == "NN" for p in kept)
     if not question or not answer or len(answer) > 18 or _BAD_ENGLISH.search(question):
         return
-    if not _can_answer(tree, answer) or any(_points(tree, p) for p in kept):
+    if any(question.count(left) != question.count(right) for left, right in (("(", ")"), ("[", "]"))):
+        return
+    if not _can_answer(tree, answer) or any(_points(tree, p, owner=owner) for p in kept):
+        return
+    if any(words[p].dep == "prep" and not tree.children[p] for p in kept):
         return
     content = [p for p in kept if words[p].tag[:2] in ("NN", "VB", "JJ", "CD") and words[p].lemma.lower() not in _EMPTY]
     if len(content) < (2 if target.bonus >= 2 else 3) or not any(words[p].tag[:2] in ("NN", "CD") for p in content):
         return
     score = min(len(content), 8) + target.bonus + any(words[p].entity for p in answer)
+    score += any(words[p].tag[:3] == "NNP" for p in content)
     score -= max(0, len(answer) - 8) * 0.5 + max(0, len(kept) - 22) * 0.3
     start, end = words[answer[0]].start, words[answer[-1]].end
     yield Asked(question, " ".join(tree.sentence[start:end].split()), score)
@@ -466,6 +502,10 @@ def _checked(tree: _Tree, target: _Target, whole: Indices, question: str) -> Ite
 
 def _can_answer(tree: _Tree, answer: Indices) -> bool:
     words = tree.words
+    around = tree.sentence[words[answer[0]].start - 1 : words[answer[0]].start] if answer[0] else ""
+    around += tree.sentence[words[answer[-1]].end : words[answer[-1]].end + 1]
+    if re.search(r"[\w/–-]", around):  # half of "e-ticket"
+        return False
     if words[answer[0]].tag in ("PRP", "WP", "WDT") or tree.low(answer[0]) in (
         "neither",
         "either",
@@ -476,13 +516,16 @@ def _can_answer(tree: _Tree, answer: Indices) -> bool:
         return False
     if words[answer[-1]].tag in ("CC", "IN", "DT", "TO", "RP", ",", ":"):
         return False
-    if any(tree.low(p) in ("this", "these", "those", "such", "it", "they") or _points_that(tree, p) for p in answer):
+    if any(tree.low(p) in _POINTING_ANSWER or _points_that(tree, p) for p in answer):
         return False
     return any(words[p].tag[:2] in ("NN", "CD", "VB") and words[p].lemma.lower() not in _EMPTY for p in answer)
 
 
-def _points(tree: _Tree, place: int) -> bool:
+def _points(tree: _Tree, place: int, *, owner: bool = False) -> bool:
+    """True for words that stand for something said elsewhere; "its" does not where its `owner` is named."""
     word = tree.words[place]
+    if owner and word.tag == "PRP$":
+        return False
     return _points_that(tree, place) or (word.text.lower() in _POINTING and word.tag not in ("WDT", "IN"))
 
 
@@ -492,70 +535,74 @@ def _points_that(tree: _Tree, place: int) -> bool:
 
 # Chinese
 
-_ZH_POINTING = re.compile(
-    "这|那|它|此|该(?!死)|(?<!其)他(?!人)|她|其(?![他它中实余次])|上述|以[上下]|如[下上]|[上下]面|下列|本[条章节]|前者|后者"
-    "|[见如](?:附|图|表)|什么|谁|怎么|如何|为何|为什么|哪|吗|呢"
+# Said elsewhere: anywhere in a question, or at its beginning, where nothing before can be meant.
+_ZH_ELSEWHERE = re.compile(
+    "上述|以[上下](?!游)|如[下上](?!属)|下列|[上下]面|本[条章节文]|前者|后者|[见如](?:附|图|表)"
+    "|什么|怎么|如何|为何|哪|谁|[吗呢？?]"
 )
+_ZH_POINTING = re.compile("这|那(?!么)|它|此(?!外)|该(?!死)|(?<!其)他(?!人)|她|其(?![他它中实余次])|也|还|则|就|才|又")
 _ZH_OPENING = re.compile(
-    "^(?:[【\\[][^】\\]]{1,8}[】\\]]|(?:说明|注意|备注|注|规则|建议)\\s*[：:]|第[一二三四五六七八九十]+[、，]"
-    "|(?:因此|所以|但是|但|并且|而且|同时|另外|此外|例如|比如|然而|而|且|那么|其中|也就是说|不过|总之|即|并)[，,：:]?|[\\s\\d.）)、]+(?=[^\\d]))+"
+    "^(?:[【\\[][^】\\]]{1,8}[】\\]]|(?:说明|注意|备注|注|建议)\\s*[：:]|第[一二三四五六七八九十]+[、，]|\\d{1,3}[.)）、](?!\\d)"
+    "|(?:因此|所以|但是|但|并且|而且|同时|另外|此外|例如|比如|然而|而|且|那么|其中|也就是说|不过|总之|即|并)[，,：:]?|\\s)+"
 )
-_ZH_FRAGMENT = re.compile(
-    "^(?:或者|以及|和|及|与|或|如果|若|当|只要|即使|虽然|因为|由于|为了|则|就|才|都|也|更|还|再|从而|以便)"
-)
-_ZH_CONDITION = re.compile("^(?:如果|若|当|只要|即使|虽然|因为|由于|为了|除非|一旦|对于|关于|在.*[时后前]$)")
+_ZH_FRAGMENT = re.compile("(?:或者|以及|及|或|如果|若|当|只要|即使|虽然|因为|由于|为了|从而|以便|之|的|地|得)")
+_ZH_CONDITION = re.compile("(?:如果|若|当|只要|即使|虽然|因为|由于|为了|除非|一旦|对于|关于|在.*[时后前]$)")
 _ZH_MODAL = _set(
-    "必须 应该 应 应当 不能 不得 不可 可以 需要 需 不要 禁止 能 能够 可 会 要 请 严禁 避免 尽量 是 由 为 有"
+    "必须 应该 应 应当 不能 不得 不可 可以 需要 需 不要 能 能够 可 会 要 请 尽量 是 由 为 有 使 让 被 等 如 说"
 )
 _ZH_EMPTY = _ZH_MODAL | _set(
-    "进行 使用 做 问题 情况 时 时候 方式 内容 部分 东西 说明 要求 之一 一种 例子 方面 作用 意义 结果 重要"
+    "进行 使用 做 问题 情况 时 时候 方式 内容 部分 东西 说明 要求 之一 一种 例子 方面 作用 意义 结果 重要 禁止 避免"
 )
-_ZH_NOMINAL = ("n", "vn", "an", "a", "b", "eng", "c", "u", "l", "i", "j", "k", "nz", "m", "q", "s", "f", "g", "x", "ng")
-_ZH_NUMBER = re.compile(r"(?:\d[\d,.]*|[二两三四五六七八九十百千万亿几]+)[十百千万亿]*(?:多|余)?")
+_ZH_CAUSES = _set("导致 造成 避免 防止 影响 保证 引起 产生 禁止 确保")
+_ZH_NUMBER = re.compile(r"(?:\d[\d,.]*|[二两三四五六七八九十百千万亿]+)[十百千万亿]*(?:多|余)?")
 _ZH_TIME = re.compile("[\\d〇一二三四五六七八九十]+\\s*[年月日号点时]|星期|周[一二三四五六日]|世纪|年代")
-_ZH_LEADS = _set("为 成 用 以 按 按照 向 到")
-_ZH_LIGHT = _set("是 有 来 去 如 等")
 _ZH_UNITS = _set(
     "天 年 个月 小时 分钟 秒 毫秒 行 个 位 字符 元 万元 美元 米 公里 千米 厘米 毫米"
     " 人 次 条 层 种 台 间 岁 公斤 克 吨 页 章 节 份 名"
 )
 _SURNAMES = frozenset(
-    "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏"
+    "王李张刘陈杨赵黄周吴徐孙胡朱林何郭罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏"
 )
 _ZH_STOPS = frozenset('，,；;：:。！？!?（()）“”"《》')
 
+_ZhTarget = tuple[int, int, str, float]  # first word, past the last, question word, bonus
+
 
 def _chinese(sentence: str, words: Sequence[Word]) -> Iterator[Asked]:
-    for start, end, wh, bonus in (*_zh_facts(words), *_zh_clause_ends(words)):
-        yield from _zh_asked(sentence, words, start, end, wh, bonus)
+    for target in (*_zh_facts(words), *_zh_subject(words), *_zh_objects(words)):
+        yield from _zh_asked(sentence, words, *target)
 
 
-def _zh_facts(words: Sequence[Word]) -> Iterator[tuple[int, int, str, float]]:
-    """Numbers with their unit, dates, people, places, and who does something: places of words, question, bonus."""
+def _zh_facts(words: Sequence[Word]) -> Iterator[_ZhTarget]:
+    """Numbers with their unit, dates, people, places, and who does something."""
     nobody = Word(0, 0, "", "")
     for place, word in enumerate(words):
-        before = words[place - 1].text if place else ""
+        before = words[place - 1] if place else nobody
         after = words[place + 1] if place + 1 < len(words) else nobody
-        if _ZH_NUMBER.fullmatch(word.text) and before not in ("第", "-", ".", "/") and word.text != "几":
+        if _ZH_NUMBER.fullmatch(word.text) and before.tag != "m" and before.text not in ("第", "-", ".", "/"):
             yield from _zh_number(place, word, after)
         elif word.tag == "t" and _ZH_TIME.search(word.text):
             yield place, place + 1, "什么时候", 3.0
         elif word.tag == "nr" and word.text[0] in _SURNAMES and 2 <= len(word.text) <= 3:
             yield place, place + 1, "谁", 2.0
-        elif word.tag == "ns" and before in ("在", "于", "位于", "到", "去"):
+        elif (
+            word.tag == "ns"
+            and before.text in ("在", "于", "位于", "到", "去")
+            and after.tag[:1] not in ("n", "f", "u")
+        ):
             yield place, place + 1, "哪里", 3.0
         elif word.text == "由":
             yield from _zh_doer(place + 1, words)
 
 
-def _zh_number(place: int, number: Word, after: Word) -> Iterator[tuple[int, int, str, float]]:
+def _zh_number(place: int, number: Word, after: Word) -> Iterator[_ZhTarget]:
     if after.text == "%":
         yield place, place + 2, "百分之多少", 4.0
     elif (after.tag == "q" or after.text in _ZH_UNITS) and not (after.text == "年" and len(number.text) == 4):
         yield place, place + 2, f"多少{after.text}", 4.0
 
 
-def _zh_doer(start: int, words: Sequence[Word]) -> Iterator[tuple[int, int, str, float]]:
+def _zh_doer(start: int, words: Sequence[Word]) -> Iterator[_ZhTarget]:
     end = start
     while end < len(words) and words[end].tag in ("n", "nr", "nz", "eng", "vn", "b", "l", "nt", "ns"):
         end += 1
@@ -563,23 +610,34 @@ def _zh_doer(start: int, words: Sequence[Word]) -> Iterator[tuple[int, int, str,
         yield start, end, "谁", 3.0
 
 
-def _zh_clause_ends(words: Sequence[Word]) -> Iterator[tuple[int, int, str, float]]:
-    """What a clause ends with: what something is, or the object of its last verb."""
+def _zh_subject(words: Sequence[Word]) -> Iterator[_ZhTarget]:
+    """What the sentence begins with, up to the verb or what leads up to it."""
+    end = 0
+    while end < len(words) and (
+        words[end].tag in ("n", "nz", "vn", "eng", "l", "b", "a", "j", "ns", "nt", "uj", "c") or words[end].text == "、"
+    ):
+        end += 1
+    if 0 < end < len(words) and words[end - 1].tag[0] in "nelj" and words[end].tag in ("v", "d", "p"):
+        person = words[end - 1].text.endswith(("人", "员", "者", "师", "家", "部", "组", "方"))
+        yield 0, end, "谁" if person else "什么", 1.5
+
+
+def _zh_objects(words: Sequence[Word]) -> Iterator[_ZhTarget]:
+    """What follows a verb up to the end of its clause."""
     for first, end in _zh_clauses(words):
-        copula = next((p for p in range(first + 1, end - 1) if words[p].text in ("是", "指")), None)
-        if copula and words[copula - 1].tag[0] in "nvejl" and words[copula + 1].text not in ("否", "不", "指", "在"):
-            yield copula + 1, end, "什么", 2.5
-        start = end
-        while start > first and words[start - 1].tag.startswith(_ZH_NOMINAL) and words[start - 1].text not in _ZH_STOPS:
-            start -= 1
-            if start - 1 > first and words[start - 1].tag == "v" and words[start - 2].tag[0] in ("q", "m"):
-                start -= 1  # "一个集合对象": a verb after a measure word is a noun there
-        while start < end and words[start].tag[0] in "ucxmqf":
-            start += 1
-        verb = words[start - 1] if start > first else Word(0, 0, "", "")
-        leads = verb.tag in ("v", "vg") or verb.text in _ZH_LEADS
-        if start < end and leads and words[end - 1].tag[0] in "neljv" and verb.text not in _ZH_LIGHT:
-            yield start, end, "什么", 2.0
+        verbs = [p for p in range(first, end - 1) if words[p].tag in ("v", "vg", "vd") or words[p].text in ("是", "为")]
+        for turn, verb in enumerate(verbs):
+            start = verb + 1
+            while start < end and (words[start].tag in ("ul", "uz") or words[start].text.isspace()):
+                start += 1
+            nominal = start < end and words[start].tag[0] in "nabmelj" and words[start].tag not in ("ng", "ad")
+            closed = start < end and (words[end - 1].tag[0] in "nelj" or words[end - 1].tag == "vn")
+            causes = words[verb].text in _ZH_CAUSES
+            is_copula = words[verb].text in ("是", "为") and verb > first and words[verb - 1].tag[0] in "nveljt"
+            if not nominal or not (closed or causes) or not (is_copula or words[verb].text not in _ZH_MODAL):
+                continue
+            compound = turn and words[verb - 1].tag[0] in "nea"  # "编译器解析成本": a verb inside a noun phrase
+            yield start, end, "什么", 2.5 if is_copula else 0.5 if compound else 2.0
 
 
 def _zh_clauses(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
@@ -596,7 +654,7 @@ def _zh_clauses(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
 def _zh_asked(sentence: str, words: Sequence[Word], start: int, end: int, wh: str, bonus: float) -> Iterator[Asked]:
     """Ask up to the end of the clause that the answer stands in, unless nobody would understand it alone."""
     first, last = next((f, e) for f, e in _zh_clauses(words) if f <= start < e)
-    answer = sentence[words[start].start : words[end - 1].end]
+    answer = sentence[words[start].start : words[end - 1].end].strip()
     after = sentence[words[end - 1].end : words[last - 1].end]
     if end > last or _ZH_CONDITION.match(sentence[words[first].start : words[last - 1].end]):
         return
@@ -604,24 +662,27 @@ def _zh_asked(sentence: str, words: Sequence[Word], start: int, end: int, wh: st
     before = sentence[: words[start].start]
     if len(before) + len(after) > 44:
         opening, before = first, sentence[words[first].start : words[start].start]
-    question = re.sub(r"\s+", " ", f"{before}{wh}{after}").strip(" ，,：:、。")
+    before = _ZH_OPENING.sub("", before)
+    question = re.sub(r"\s+", " ", f"{before.rstrip()}{wh}{after.lstrip()}").strip(" ，,：:、。")
     content = _zh_content([*words[opening:start], *words[end:last]])
-    if _zh_bad(question.replace(wh, "", 1), answer) or not 7 <= len(question) <= 60:
+    if _zh_bad(before, after, answer) or not 8 <= len(question) <= 60:
         return
     if len(content) < (2 if bonus > 2 else 3) or (bonus < 3 and not _zh_content(words[start:end])):
         return
     score = min(len(content), 7) + bonus - max(0, len(question) - 35) * 0.1 - max(0, len(answer) - 12) * 0.2
-    yield Asked(f"{question}？", answer.strip(), score)
+    yield Asked(f"{question}？", answer, score)
 
 
-def _zh_bad(rest: str, answer: str) -> bool:
-    """True for what points elsewhere, begins in the middle or has half a pair of brackets."""
+def _zh_bad(before: str, after: str, answer: str) -> bool:
+    """True for what points elsewhere, begins in the middle, or has half a pair of brackets."""
     pairs = ("（", "）"), ("(", ")"), ("“", "”"), ("《", "》"), ("[", "]"), ("「", "」")
-    if any(text.count(left) != text.count(right) for left, right in pairs for text in (rest, answer)):
+    if any(text.count(left) != text.count(right) for left, right in pairs for text in (before + after, answer)):
         return True
-    if _ZH_POINTING.search(rest + answer) or (_ZH_FRAGMENT.match(rest) and "，" not in rest):
+    if _ZH_ELSEWHERE.search(before + after + answer) or _ZH_POINTING.search(before[:5]) or _ZH_POINTING.match(answer):
         return True
-    return len(answer) > 30 or answer.endswith(("的", "了")) or (len(answer) < 2 and not answer.isdigit())
+    if _ZH_FRAGMENT.match(before) and "，" not in before:
+        return True
+    return len(answer) > 24 or answer.endswith(("的", "了")) or (len(answer) < 2 and not answer.isdigit())
 
 
 def _zh_content(words: Sequence[Word]) -> list[Word]:

@@ -109,7 +109,7 @@ def _same_making(question: Question, maker: str, passages: int, seed: int) -> bo
     return (
         question.status != "rejected"
         and len(question.source_chunks) == passages
-        and question.id == synthesize.id_of(question.source_chunks, maker, seed)
+        and question.id == synthesize.question_id(question.source_chunks, maker, seed)
     )
 
 
@@ -121,7 +121,7 @@ def _sampled(workspace: Workspace, info: IndexInfo, seed: int) -> list[Chunk]:
 
 
 def _groups(workspace: Workspace, info: IndexInfo, passages: int, seed: int) -> Iterator[synthesize.Group]:
-    """Groups of `passages` related chunks: each sampled one with its nearest neighbours; chunks with too few are left."""
+    """Groups of `passages` related chunks: each sampled one with its nearest; one that has too few is left out."""
     chunks = _sampled(workspace, info, seed)
     if passages == 1:
         yield from ((chunk,) for chunk in chunks)
@@ -341,8 +341,7 @@ def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[st
         indexing.build_index(workspace, corpus, name, config, progress=progress)
     done = {current.name for current in store.runs(corpus.id) if current.status == "done"}
     for name, (index, retriever) in SAMPLE_RUNS.items():
-        config = RunConfig(index=index, questions=SAMPLE_QUESTIONS, retriever=retriever)
         if name not in done:
-            run(workspace, name, config, progress=progress)
+            run(workspace, name, RunConfig(index, SAMPLE_QUESTIONS, retriever), progress=progress)
     names = {"indexes": list(SAMPLE_INDEXES), "runs": list(SAMPLE_RUNS)}
     return {"corpus": corpus.name, "questions": SAMPLE_QUESTIONS, **names}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 
 # What is passed over, what only its middle is read of (links, emphasis), and marks around what is read.
@@ -12,7 +13,7 @@ _MARKUP = re.compile(
     r"|</?[a-zA-Z][^<>]{0,300}>|<https?:[^>\s]*>|\{%.*?%\}|\{\{.*?\}\}|\{:[^}\n]*\}"
     r"|!\[[^\]\n]*\]\([^)\n]*\)|\[\^[^\]\s]+\]:?)"
     r"|\[(?P<link>[^\]\[]*)\](?:\((?:[^()\n]|\([^()\n]*\))*\)|\[[^\]\n]*\])"
-    r"|(?<!\w)_(?P<stressed>[^_\n]+)_(?!\w)"
+    r"|(?<!\w)_(?P<stressed>(?:[^_\n]|\n(?!\s*\n))+)_(?!\w)"
     r"|(?P<mark>\*{2,3}|(?<![A-Za-z0-9\s])\*(?=\S)|(?<=\s)\*(?=\S)|(?<=\S)\*(?![A-Za-z0-9])|^\*(?=[^\s*])"
     r"|`+|\\(?=[!-/:-@\[-`{-~]))",
     re.DOTALL | re.MULTILINE,
@@ -26,6 +27,10 @@ class Prose:
 
     text: str
     offsets: tuple[int, ...]
+
+    def within(self, start: int, end: int) -> tuple[int, int]:
+        """What is read of `source[start:end]`, as a range of `text`; empty when it is all markup."""
+        return bisect_left(self.offsets, start), bisect_left(self.offsets, end)
 
     def source(self, start: int, end: int) -> tuple[int, int]:
         """Where `text[start:end]`, not empty, stands in the source; markup inside it included."""

@@ -27,10 +27,10 @@ Group = Sequence[Chunk]
 
 GOOD = 9.0
 """An extractive question that scores so much is taken without looking at further sentences."""
-ENOUGH = 4.5
+ENOUGH = 4.0
 """One that scores less is not asked."""
-PARSED = 8
-"""Sentences of a chunk that are parsed at most: the likeliest ones."""
+PARSED = 4
+"""Sentences of a chunk that are parsed together, the likeliest first, until there is a good question."""
 
 
 # Which chunks
@@ -171,59 +171,74 @@ def _first_sound(chunk: Chunk, blank: Question, seen: set[str]) -> _Fact | None:
 
 
 def _facts(text: str, spoken: str) -> list[_Fact]:
-    read = prose.read(text)
-    facts = list(_table_facts(read, spoken))
-    for start, end, penalty in _sentences(read.text, spoken)[:PARSED]:
-        sentence = phrasing.core(" ".join(read.text[start:end].split()), spoken)
-        for asked in phrasing.questions(sentence, language.parse(sentence, spoken), spoken):
-            facts.append(_Fact(replace(asked, score=asked.score - penalty), *read.source(start, end)))
+    facts = list(_table_facts(text, spoken))
+    likely = _sentences(text, spoken)
+    for first in range(0, len(likely), PARSED):
         if facts and max(fact.asked.score for fact in facts) >= GOOD:
             break
+        batch = likely[first : first + PARSED]
+        parsed = language.parse([sentence for sentence, *_ in batch], spoken)
+        for (sentence, start, end, penalty), words in zip(batch, parsed, strict=True):
+            for asked in phrasing.questions(sentence, words, spoken):
+                facts.append(_Fact(replace(asked, score=asked.score - penalty), start, end))
     return facts
 
 
 _ODD = re.compile(r"https?://|[{}<>|=\\@]|\S{40,}|^(?:正例|反例|示例)")
 
 
-def _sentences(text: str, spoken: str) -> list[tuple[int, int, float]]:
-    """Sentences worth parsing, the likeliest first, each with what it costs to be cut by the edge of the chunk.
+def _sentences(text: str, spoken: str) -> list[tuple[str, int, int, float]]:
+    """Sentences worth parsing, as they read, the likeliest first; where they stand, and what a cut by the edge costs.
 
     Left out: headings, rows of tables, questions, what leads up to a list, code and addresses, the too short and long.
     """
     found = []
-    for start, end in language.sentences(text, spoken):
-        sentence = text[start:end]
-        line = text[text.rfind("\n", 0, start) + 1 : start].strip()
-        size = len(sentence) / 2 if spoken == "zh" else len(sentence.split())
-        if line[:1] in ("#", "|") or sentence[-1] in ":?：？" or _ODD.search(sentence) or not 5 <= size <= 60:
+    read = prose.read(text)
+    for left, right in language.sentences(text, spoken):
+        line = text[text.rfind("\n", 0, left) + 1 : left].strip()
+        start, end = read.within(left, right)
+        sentence = phrasing.core(" ".join(read.text[start:end].split()), spoken)
+        if line[:1] in ("#", "|") or not _worth_parsing(sentence, spoken):
             continue
-        if spoken != "zh" and not (sentence[0].isupper() or sentence[0].isdigit() or sentence[0] in '"“‘('):
-            continue
-        cut = (start == 0 and spoken == "zh") or (not text[end:].strip() and sentence[-1] not in '.!。！；)）”"')
+        cut = (left == 0 and spoken == "zh") or (not text[right:].strip() and sentence[-1] not in '.!。！；)）”"')
         facts = len(re.findall(r"\d+|(?<!^)\b[A-Z]", sentence))
-        found.append((start, end, 3.0 if cut else 0.0, (cut, -min(facts, 4), abs(size - 18))))
-    return [(start, end, penalty) for start, end, penalty, _ in sorted(found, key=lambda each: each[3])]
+        order = (cut, -min(facts, 4), abs(_size(sentence, spoken) - 18))
+        found.append((order, (sentence, *read.source(start, end), 3.0 if cut else 0.0)))
+    return [sentence for _, sentence in sorted(found, key=lambda each: each[0])]
 
 
-def _table_facts(read: prose.Prose, spoken: str) -> Iterator[_Fact]:
+def _worth_parsing(sentence: str, spoken: str) -> bool:
+    if not 5 <= _size(sentence, spoken) <= 60 or sentence[-1] in ":?：？" or _ODD.search(sentence):
+        return False
+    return spoken == "zh" or sentence[0].isupper() or sentence[0].isdigit() or sentence[0] in '"“‘('
+
+
+def _size(sentence: str, spoken: str) -> float:
+    """About how many words."""
+    return len(sentence) / 2 if spoken == "zh" else len(sentence.split())
+
+
+def _table_facts(text: str, spoken: str) -> Iterator[_Fact]:
     """Each cell of a Markdown table whose row has a name: "What is the price of the day ticket?"."""
-    lines = [(m.start(), m.group()) for m in re.finditer(r"[^\n]+", read.text)]
     header: list[str] = []
-    for (_, line), (_, following) in zip(lines, [*lines[1:], (0, "")], strict=True):
-        if re.fullmatch(r"\s*\|?[\s:|-]*--[\s:|-]*", following):
-            header = _cells(line)
-            break
-    for start, line in lines:
-        cells = _cells(line)
-        if not header or len(cells) != len(header) or cells == header or not re.search(r"[^\W\d_]{2}", cells[0]):
-            continue
-        for name, cell in list(zip(header, cells, strict=True))[1:]:
-            if 1 <= len(cell) <= 60 and re.search(r"[^\W\d_]", name) and re.search(r"\w", cell):
-                yield _Fact(_of_cell(cells[0], name, cell, spoken), *read.source(start, start + len(line)))
+    previous = ""
+    for match in re.finditer(r"[^\n]+", text):
+        line, cells = match.group(), _cells(match.group())
+        if re.fullmatch(r"\s*\|?[\s:|-]*--[\s:|-]*", line):
+            header = _cells(previous)
+        elif header and len(cells) == len(header) and re.search(r"[^\W\d_]{2}", cells[0]):
+            for name, cell in list(zip(header, cells, strict=True))[1:]:
+                if 1 <= len(cell) <= 60 and re.search(r"[^\W\d_]", name) and re.search(r"\w", cell):
+                    yield _Fact(_of_cell(cells[0], name, cell, spoken), *match.span())
+        elif not cells:
+            header = []
+        previous = line
 
 
 def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip().strip("|").split("|")] if "|" in line else []
+    """The cells of a table's row as they read; none when the line is no row."""
+    cells = line.strip().strip("|").split("|") if "|" in line else []
+    return [" ".join(prose.read(cell).text.split()) for cell in cells]
 
 
 def _of_cell(row: str, column: str, cell: str, spoken: str) -> Asked:
@@ -390,18 +405,18 @@ def generate(
     if generator not in GENERATORS:
         raise UsageError(f"There is no generator '{generator}'; there are {', '.join(GENERATORS)}.")
     maker = client.model if generator == "model" and client else generator
-    waiting = (group for group in groups if question_id(group, maker, seed) not in done)
+    waiting = (group for group in groups if question_id([chunk.id for chunk in group], maker, seed) not in done)
     return GENERATORS[generator](waiting, {normal(text) for text in seen}, client, seed)
 
 
-def question_id(group: Group, maker: str, seed: int = 0) -> str:
-    """The id of the question that `maker` ("extractive", or a model's name) makes of `group`: always the same."""
-    return digest("question", maker, str(seed), *(chunk.id for chunk in group))
+def question_id(chunk_ids: Iterable[str], maker: str, seed: int = 0) -> str:
+    """The id of the question that `maker` ("extractive", or a model's name) makes of these chunks: always the same."""
+    return digest("question", maker, str(seed), *chunk_ids)
 
 
 def _blank(group: Group, maker: str, seed: int) -> Question:
     return Question(
-        id=question_id(group, maker, seed),
+        id=question_id([chunk.id for chunk in group], maker, seed),
         text="",
         answer="",
         evidence=(),

@@ -191,7 +191,8 @@ section[data-testid="stSidebar"] hr { margin: .4rem 0; }
 .rv-cut { border-top: 1px dashed rgba(128, 136, 148, .8); font-size: .8rem; opacity: .75; margin: .2rem 0 0; }
 .stMainBlockContainer { padding-left: 2.5rem; padding-right: 2.5rem; }
 .stMain [data-testid="stPageLink"] a { padding: 0; }
-.stMain [data-testid="stPageLink"] a:hover { background: none; text-decoration: underline; }
+.stMain [data-testid="stPageLink"] a, .stMain [data-testid="stPageLink"] a:hover { background: none; }
+.stMain [data-testid="stPageLink"] a:hover { text-decoration: underline; }
 .rv-crumb { opacity: .5; }
 div[data-testid="stMetricDelta"] { font-variant-numeric: tabular-nums; }
 div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
@@ -206,7 +207,7 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
         jobs_panel()
         for section, pages in NAVIGATION.items():
             st.html(f'<p class="rv-section">{section}</p>')
-            with st.container(gap=None):
+            with st.container(gap="xxsmall"):
                 for page, (title, icon) in pages.items():
                     path, material = f"pages/{page}.py", f":material/{icon}:"
                     st.page_link(path, label=title, icon=material, query_params=_query(page, {}), width="stretch")
@@ -412,10 +413,15 @@ def table(
     on_select: Callable[[], None] | None = None,
     height: int | Literal["auto", "content", "stretch"] = "auto",
     alt: str | None = None,
+    empty: str = "",
 ) -> None:
-    """Show rows without an index; with `on_select` a click anywhere on a row tells `st.session_state[key]`."""
+    """Show rows without an index; with `on_select` a click anywhere on a row tells `st.session_state[key]`.
+
+    `empty` stands in cells without a value.
+    """
     shown = rows.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
     options: dict[str, Any] = {"hide_index": True, "column_config": columns, "height": height, "alt": alt, "key": key}
+    options["placeholder"] = empty
     if on_select is not None:
         options |= {"on_select": on_select, "selection_mode": "single-cell"}
     st.dataframe(shown, **options)
@@ -507,9 +513,11 @@ def _span_in_document(corpus_id: str, span: Span, kept: Sequence[str], language:
     link("documents", document.name, document=document.name, at=f"{span.start}-{span.end}")
     start, end = around(document.text, (span.start, span.end), 220)
     parts = [chunk_id.rsplit("-", 2) for chunk_id in kept]
+    start += len(document.text[start:end]) - len(document.text[start:end].lstrip())
     hits = [(int(s) - start, int(e) - start) for owner, s, e in parts if owner == document.id]
     gold = [(span.start - start, span.end - start)]
-    st.html(highlighted(document.text[start:end], gold, hits, fold=None, language=document.language))
+    with st.container(border=True):
+        st.html(highlighted(document.text[start:end].rstrip(), gold, hits, fold=None, language=document.language))
 
 
 # Jobs

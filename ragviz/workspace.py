@@ -92,11 +92,16 @@ class Workspace:
     def _index_check(self) -> Check:
         url = self.settings.elasticsearch_url
         if url is None:
-            detail = "local index, exact search"
-            return Check("Index", ok=True, detail=detail, fix="Set ELASTICSEARCH_URL to use Elasticsearch.")
+            fix = "Set ELASTICSEARCH_URL to use Elasticsearch."
+            return Check("Index", ok=True, detail="local index, exact search", fix=fix)
         key = self.settings.elasticsearch_api_key
         secret = key.get_secret_value() if key else None
-        return _check("Index", lambda: elastic.health(url, secret), "Start the server, or correct ELASTICSEARCH_URL.")
+
+        def detail() -> str:
+            server = elastic.health(url, secret)
+            return f"Elasticsearch {server['version']} at {server['address']}, {server['status']}"
+
+        return _check("Index", detail, "Start the server, or correct ELASTICSEARCH_URL.")
 
     def _embedder_detail(self) -> str:
         name = self.settings.embedder
@@ -123,5 +128,3 @@ def _check(name: str, look: Callable[[], str], fix: str) -> Check:
 def open_workspace() -> Workspace:
     """Open what the environment configures."""
     return Workspace(config.settings())
-
-

@@ -134,9 +134,9 @@ def exact_scores(vectors: Vectors, rows: Indices, query: NDArray[np.float32], si
         if similarity == "l2_norm":
             values = -np.sqrt(((some - target) ** 2).sum(axis=1))
         else:
-            values = (some * target).sum(axis=1)
+            values = np.einsum("ij,j->i", some, target)
         if similarity == "cosine":
-            values /= np.sqrt((some**2).sum(axis=1) * (target**2).sum())
+            values /= np.sqrt(np.einsum("ij,ij->i", some, some) * (target @ target))
         scores[start : start + BLOCK_ROWS] = values
     return scores
 
@@ -311,7 +311,7 @@ def open_generation(folder: Path) -> Generation:
     if meta["format"] != FORMAT:
         raise ValueError(f"its format is {meta['format']}, this version of ragviz reads {FORMAT}")
     rows = open_rows(folder / "rows", meta["dims"])
-    ids = np.load(folder / "ids.npy", mmap_mode="r")
+    ids = np.asarray(np.load(folder / "ids.npy", mmap_mode="r"))
     index = tantivy.Index.open(str(folder / "bm25"))
     index.config_reader("manual")
     index.reload()
