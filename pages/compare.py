@@ -60,7 +60,9 @@ def compared(_store: str, ids: tuple[str, ...], _finished: tuple[float | None, .
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
-def bands(_store: str, ids: tuple[str, ...], k: int, name: str) -> list[plots.Curve]:
+def bands(
+    _store: str, ids: tuple[str, ...], finished: tuple[float | None, ...], k: int, name: str
+) -> list[plots.Curve]:
     found = compared(_store, ids, finished, k)
     curves = []
     for run, table in zip(found.runs, found.tables, strict=True):
@@ -103,9 +105,11 @@ def in_words(found: Comparison) -> None:
     deltas = [d for name in ("recall", "mrr") for d in found.metrics[label(name, found.k)].deltas if not d.told_apart]
     if known := [d.detectable for d in deltas if d.detectable is not None]:
         needed = [d.needed for d in deltas if d.needed is not None]
-        words = f"So many questions would show a true difference of {max(known):.2f} four times in five."
+        count = len(found.question_ids)
+        words = f"{count:,} questions show a true difference of {max(known):.2f} four times in five"
         if needed and max(needed) < 100_000:
-            words += f" The difference seen would take about {max(needed):,} questions."
+            words += f"; to show the differences seen here would take about {max(needed):,}"
+        words += "."
         st.caption(words)
     for note in found.notes:
         st.warning(plain(note))
@@ -162,20 +166,24 @@ def measures_table(found: Comparison) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Every measure**", width="stretch")
         ui.csv_button(table, "comparison.csv", "comparison-csv")
-    columns: dict[str, object] = {"Measure": st.column_config.TextColumn(width=170)}
+    columns: dict[str, object] = {"Measure": st.column_config.TextColumn(width=140)}
     columns |= {
-        name: st.column_config.NumberColumn(format="%.3f") for name in table.columns if table[name].dtype == float
+        name: st.column_config.NumberColumn(format="%.3f", width=75)
+        for name in table.columns
+        if table[name].dtype == float
     }
     ui.table(table, "every-measure", columns=columns, height="content", alt="Every measure of the runs compared")
 
 
-def pictures(found: Comparison, ids: tuple[str, ...]) -> None:
+def pictures(found: Comparison, ids: tuple[str, ...], finished: tuple[float | None, ...]) -> None:
     st.markdown("**Curves**")
     for column, name in zip(st.columns(3, gap="medium"), ("recall", "precision", "f1"), strict=True):
         with column, ui.errors_shown():
-            lines = bands(store.address, ids, found.k, name)
+            lines = bands(store.address, ids, finished, found.k, name)
             ui.figure(
-                plots.curves(lines, k=found.k, by_run=True, y_title=f"{TITLES[name]} (0 to 1)", height=290),
+                plots.curves(
+                    lines, k=found.k, by_run=True, labels=False, y_title=f"{TITLES[name]} (0 to 1)", height=290
+                ),
                 f"curves-{name}",
             )
     st.markdown("**Where the evidence ranks**")
@@ -293,5 +301,5 @@ with ui.errors_shown():
         differences(found)
     with right:
         measures_table(found)
-    pictures(found, ids)
+    pictures(found, ids, finished)
     cases(found, runs)

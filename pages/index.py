@@ -29,7 +29,7 @@ store = workspace.store
 
 def choices() -> tuple[str, IndexConfig]:
     """The form. Not a Streamlit form: the preview follows every change."""
-    name = st.text_input("Name", value=free_name(), key="index-name", max_chars=200)
+    naming = st.container()
     chunker = st.segmented_control(
         "Strategy", list(CHUNKERS), default="tokens", required=True, key="chunker", persist_state="session"
     )
@@ -52,7 +52,19 @@ def choices() -> tuple[str, IndexConfig]:
     backend, options = backend_choices()
     similarity = "cosine"
     config = IndexConfig(chunker, int(size), int(overlap), embedder.strip(), backend, similarity, options)  # type: ignore[arg-type]
-    return name.strip(), config
+    with naming:
+        return name_of(config), config
+
+
+def name_of(config: IndexConfig) -> str:
+    """The name typed, else one made of the choices."""
+    made = f"{ui.short_name(corpus.name)}-{config.chunker}-{config.chunk_size}"
+    suggested = ui.free_name(made, {info.name for info in store.indexes()})
+    typed = st.session_state.get("index-name", "")
+    st.session_state["index-name"] = typed if typed and typed != st.session_state.get("suggested") else suggested
+    st.session_state["suggested"] = suggested
+    name: str = st.text_input("Name", key="index-name", max_chars=200)
+    return name.strip()
 
 
 def backend_choices() -> tuple[Any, dict[str, Any]]:
@@ -75,12 +87,6 @@ def backend_choices() -> tuple[Any, dict[str, Any]]:
             "ef_construction", 8, 1000, OPTIONS["ef_construction"], key="es-ef", disabled=kind == "flat"
         )
     return backend, {"type": kind, "m": int(m), "ef_construction": int(ef)}
-
-
-def free_name() -> str:
-    taken = {info.name for info in store.indexes()}
-    base = f"{corpus.name}-index"
-    return next(name for number in range(1, 1000) if (name := base if number == 1 else f"{base}-{number}") not in taken)
 
 
 # The preview
@@ -266,7 +272,9 @@ def search(indexes: Sequence[IndexInfo]) -> None:
             name = st.selectbox("Index", names, index=names.index(ui.chosen("index", names) or names[0]))
         query = columns[1].text_input("Query", value=st.query_params.get("query", ""), type="search")
         names_of = list(RETRIEVERS)
-        ways = columns[2].segmented_control("Retrievers", names_of, selection_mode="multi", default=names_of, key="ways")
+        ways = columns[2].segmented_control(
+            "Retrievers", names_of, selection_mode="multi", default=names_of, key="ways"
+        )
         asked = columns[3].form_submit_button("Search", type="primary", width="stretch")
     if asked:
         ui.put(index=name, query=query.strip() or None)

@@ -35,7 +35,8 @@ def tiles(questions: Sequence[Question], names: dict[str, str]) -> None:
     stale = sum(any(s.stale for group in q.evidence for s in group) for q in questions)
     columns = st.columns(4)
     with columns[0]:
-        note = f"{stale} with stale evidence" if stale else ", ".join(sorted({q.generator for q in questions}))
+        generators = ", ".join(sorted({q.generator for q in questions}))
+        note = f"{stale} with stale evidence" if stale else f"made by {generators}"
         ui.tile("Questions", f"{len(questions):,}", plain(note))
     with columns[1]:
         ui.tile(
@@ -46,8 +47,10 @@ def tiles(questions: Sequence[Question], names: dict[str, str]) -> None:
     with columns[2]:
         ui.tile("Documents covered", f"{len(covered & names.keys()):,}", f"of {len(names):,}")
     with columns[3]:
-        kinds = f"{by_kind['multi']} need several passages, {by_kind['unanswerable']} unanswerable"
-        ui.tile("From one passage", f"{by_kind['single']:,}", kinds)
+        kinds = " · ".join(f"{by_kind[kind]:,}" for kind in ("single", "multi", "unanswerable"))
+        ui.tile(
+            "Single · multi · unanswerable", kinds, explained="How many passages a question needs: one, more, none."
+        )
 
 
 def rows_of(questions: Sequence[Question], names: dict[str, str]) -> pd.DataFrame:
@@ -319,11 +322,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         manage(asked)
 import_outcome()
 newest(corpus.id)
-suggested = next(
-    n
-    for i in range(1, 1000)
-    if (n := f"{corpus.name}-questions{'' if i == 1 else f'-{i}'}") not in {s.name for s in store.question_sets()}
-)
+suggested = ui.free_name(f"{ui.short_name(corpus.name)}-questions", {s.name for s in store.question_sets()})
 if sets:
     questions = store.questions(asked.id)
     tiles(questions, names)

@@ -56,14 +56,9 @@ def form(indexes: list[IndexInfo], sets: list[QuestionSet], earlier: Run | None)
         )
     with st.container(border=True):
         st.markdown("**Name**")
-        suggested = free_name(f"{index.name}-{way}")
+        suggested = ui.free_name(f"{index.name}-{way}", {run.name for run in store.runs()})
         name = st.text_input("Name", suggested, max_chars=200, label_visibility="collapsed", key=f"name-{suggested}")
     return name.strip(), RunConfig(index.id, asked.id, way, int(k), int(depth), int(seed), start.rrf_constant)
-
-
-def free_name(base: str) -> str:
-    taken = {run.name for run in store.runs()}
-    return next(n for i in range(1, 10_000) if (n := base if i == 1 else f"{base}-{i}") not in taken)
 
 
 def cost(config: RunConfig) -> None:

@@ -125,6 +125,7 @@ def _jieba() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its regular expressions are not raw strings
         import jieba
+        import jieba.posseg
 
     jieba.setLogLevel(logging.WARNING)
     jieba.initialize()
@@ -318,6 +319,7 @@ def _english(text: str) -> list[Found]:
     """Entities first, noun phrases after, so that entities win."""
     entities: list[Found] = []
     nouns: list[Found] = []
+    text = re.sub("[\ud800-\udfff]", "\ufffd", text)  # spaCy takes no halves of surrogate pairs
     starts = list(_pieces(text))
     documents = _spacy().pipe(text[start:end] for start, end in starts)
     for (offset, _), document in zip(starts, documents, strict=True):
@@ -410,11 +412,8 @@ def _phrase_of(run: list[Found]) -> Iterator[Found]:
 
 def _chinese_words(text: str) -> Iterator[Found]:
     """Words of jieba with their offsets and part-of-speech flags."""
-    _jieba()
-    from jieba import posseg
-
     start = 0
-    for pair in posseg.cut(text):
+    for pair in _jieba().posseg.cut(text):
         start = text.index(pair.word, start)
         if not pair.word.isspace():
             yield start, start + len(pair.word), pair.flag
@@ -444,5 +443,5 @@ def parse(sentences: Sequence[str], language: str) -> list[list[Word]]:
         return [[Word(start, end, s[start:end], flag) for start, end, flag in _chinese_words(s)] for s in sentences]
     return [
         [Word(w.idx, w.idx + len(w), w.text, w.tag_, w.lemma_, w.ent_type_, w.dep_, w.head.i) for w in document]
-        for document in _spacy().pipe(sentences)
+        for document in _spacy().pipe(re.sub("[\ud800-\udfff]", "\ufffd", sentence) for sentence in sentences)
     ]

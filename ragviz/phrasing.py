@@ -42,7 +42,7 @@ def core(sentence: str, language: str) -> str:
     ('The desk lends maps.', '表名不使用复数名词。')
     """
     rest = (_ZH_OPENING if language == "zh" else _OPENING_PHRASE).sub("", sentence, count=1)
-    return rest[:1].upper() + rest[1:]
+    return rest if language == "zh" else rest[:1].upper() + rest[1:]
 
 
 def joined(parts: Sequence[Asked], language: str) -> Asked:
@@ -537,21 +537,24 @@ def _points_that(tree: _Tree, place: int) -> bool:
 
 # Said elsewhere: anywhere in a question, or at its beginning, where nothing before can be meant.
 _ZH_ELSEWHERE = re.compile(
-    "上述|以[上下](?!游)|如[下上](?!属)|下列|[上下]面|本[条章节文]|前者|后者|[见如](?:附|图|表)"
+    "上述|以[上下](?!游)|如[下上](?!属)|下列|[上下]面|本(?:[条章节文书]|手册|指南)|前者|后者|[见如](?:附|图|表)"
     "|什么|怎么|如何|为何|哪|谁|[吗呢？?]"
 )
-_ZH_POINTING = re.compile("这|那(?!么)|它|此(?!外)|该(?!死)|(?<!其)他(?!人)|她|其(?![他它中实余次])|也|还|则|就|才|又")
+_ZH_POINTING = re.compile("这|那(?!么)|它|此(?!外)|该(?!死)|(?<!其)他(?!人)|她|其(?![他它中实余次])")
 _ZH_OPENING = re.compile(
     "^(?:[【\\[][^】\\]]{1,8}[】\\]]|(?:说明|注意|备注|注|建议)\\s*[：:]|第[一二三四五六七八九十]+[、，]|\\d{1,3}[.)）、](?!\\d)"
     "|(?:因此|所以|但是|但|并且|而且|同时|另外|此外|例如|比如|然而|而|且|那么|其中|也就是说|不过|总之|即|并)[，,：:]?|\\s)+"
 )
-_ZH_FRAGMENT = re.compile("(?:或者|以及|及|或|如果|若|当|只要|即使|虽然|因为|由于|为了|从而|以便|之|的|地|得)")
+_ZH_FRAGMENT = re.compile(
+    "(?:也|还|则|就|才|又|或者|以及|及|或|如果|若|当|只要|即使|虽然|因为|由于|为了|从而|以便|之|的|地|得)"
+)
 _ZH_CONDITION = re.compile("(?:如果|若|当|只要|即使|虽然|因为|由于|为了|除非|一旦|对于|关于|在.*[时后前]$)")
 _ZH_MODAL = _set(
     "必须 应该 应 应当 不能 不得 不可 可以 需要 需 不要 能 能够 可 会 要 请 尽量 是 由 为 有 使 让 被 等 如 说"
 )
 _ZH_EMPTY = _ZH_MODAL | _set(
-    "进行 使用 做 问题 情况 时 时候 方式 内容 部分 东西 说明 要求 之一 一种 例子 方面 作用 意义 结果 重要 禁止 避免"
+    "进行 使用 做 问题 情况 时 时候 方式 内容 部分 东西 说明 要求 之一 一种 例子 方面 作用 意义 结果 重要"
+    " 禁止 避免 建议 利用 注意"
 )
 _ZH_CAUSES = _set("导致 造成 避免 防止 影响 保证 引起 产生 禁止 确保")
 _ZH_NUMBER = re.compile(r"(?:\d[\d,.]*|[二两三四五六七八九十百千万亿]+)[十百千万亿]*(?:多|余)?")
@@ -584,12 +587,9 @@ def _zh_facts(words: Sequence[Word]) -> Iterator[_ZhTarget]:
         elif word.tag == "t" and _ZH_TIME.search(word.text):
             yield place, place + 1, "什么时候", 3.0
         elif word.tag == "nr" and word.text[0] in _SURNAMES and 2 <= len(word.text) <= 3:
-            yield place, place + 1, "谁", 2.0
-        elif (
-            word.tag == "ns"
-            and before.text in ("在", "于", "位于", "到", "去")
-            and after.tag[:1] not in ("n", "f", "u")
-        ):
+            if "n" not in (before.tag[:1], after.tag[:1]) and "·" not in (before.text, after.text):
+                yield place, place + 1, "谁", 2.0
+        elif word.tag == "ns" and before.text in ("在", "于", "位于", "到", "去") and after.tag[:1] not in (*"nvfu",):
             yield place, place + 1, "哪里", 3.0
         elif word.text == "由":
             yield from _zh_doer(place + 1, words)
@@ -630,14 +630,24 @@ def _zh_objects(words: Sequence[Word]) -> Iterator[_ZhTarget]:
             start = verb + 1
             while start < end and (words[start].tag in ("ul", "uz") or words[start].text.isspace()):
                 start += 1
-            nominal = start < end and words[start].tag[0] in "nabmelj" and words[start].tag not in ("ng", "ad")
-            closed = start < end and (words[end - 1].tag[0] in "nelj" or words[end - 1].tag == "vn")
-            causes = words[verb].text in _ZH_CAUSES
-            is_copula = words[verb].text in ("是", "为") and verb > first and words[verb - 1].tag[0] in "nveljt"
-            if not nominal or not (closed or causes) or not (is_copula or words[verb].text not in _ZH_MODAL):
-                continue
-            compound = turn and words[verb - 1].tag[0] in "nea"  # "编译器解析成本": a verb inside a noun phrase
-            yield start, end, "什么", 2.5 if is_copula else 0.5 if compound else 2.0
+            before = words[verb - 1].tag[0] if verb > first else "-"
+            is_copula = words[verb].text in ("是", "为") and before in "nveljt"
+            # "编译器解析成本", "与注释内容": a verb inside a noun phrase
+            inside = before in "pcqmb" or (turn > 0 and before in "nea")
+            leads = is_copula or not (inside or words[verb].text in _ZH_MODAL)
+            if leads and start < end and _zh_object(words[start:end], words[verb].text in _ZH_CAUSES):
+                yield start, end, "什么", 2.5 if is_copula else 2.0
+
+
+def _zh_object(words: Sequence[Word], is_effect: bool) -> bool:
+    """True for what reads as a noun phrase, or as the effect of something."""
+    opening, closing = words[0], words[-1]
+    if opening.tag[0] not in "nabmelj" or opening.tag in ("ng", "ad") or opening.text[0].isdigit():
+        return False
+    if is_effect:
+        return True
+    closed = closing.tag[0] in "nelj" or (closing.tag[0] == "v" and any(word.tag == "uj" for word in words))
+    return (closed or closing.tag == "vn") and not any(word.tag in ("d", "ul") for word in words)
 
 
 def _zh_clauses(words: Sequence[Word]) -> Iterator[tuple[int, int]]:
@@ -667,7 +677,7 @@ def _zh_asked(sentence: str, words: Sequence[Word], start: int, end: int, wh: st
     content = _zh_content([*words[opening:start], *words[end:last]])
     if _zh_bad(before, after, answer) or not 8 <= len(question) <= 60:
         return
-    if len(content) < (2 if bonus > 2 else 3) or (bonus < 3 and not _zh_content(words[start:end])):
+    if len(content) < 2 or (bonus < 3 and not _zh_content(words[start:end])):
         return
     score = min(len(content), 7) + bonus - max(0, len(question) - 35) * 0.1 - max(0, len(answer) - 12) * 0.2
     yield Asked(f"{question}？", answer, score)

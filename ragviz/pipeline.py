@@ -92,7 +92,9 @@ def generate_questions(
     standing = sum(_same_making(q, client.model if client else generator, passages, seed) for q in there.values())
     groups = _groups(workspace, info, passages, seed)
     texts = [q.text for q in there.values()]
-    fresh = synthesize.generate(groups, generator, client=client, seed=seed, done=there, seen=texts)
+    done = {question_id for question_id, q in there.items() if not q.reason.startswith(synthesize.FAILED)}
+    wanted = max(0, limit - standing)
+    fresh = synthesize.generate(groups, generator, client=client, seed=seed, limit=wanted, done=done, seen=texts)
     progress(standing, limit, "questions", "Writing questions")
     while standing < limit and (question := next(fresh, None)) is not None:
         workspace.store.put_questions(asked.id, [question])

@@ -215,13 +215,14 @@ def curves(
     *,
     k: int | None = None,
     by_run: bool = False,
+    labels: bool = True,
     y_title: str = "Mean over questions (0 to 1)",
     height: int = 320,
 ) -> go.Figure:
     """Measures against k, each with its 95 % interval as a band; a click's x is a k.
 
     Measures of one run share the accent and differ in dashes; with `by_run` every line has its run's colour. Up to
-    three lines are labelled at their ends, more get a legend. `k` is marked, with the values there.
+    three lines are labelled at their ends; more of them, or `labels` false, get a legend above. `k` is marked.
     """
     figure = go.Figure()
     for place, line in enumerate(lines):
@@ -234,7 +235,7 @@ def curves(
     last = int(max((line.k[-1] for line in lines if len(line.k)), default=1))
     figure.update_xaxes(range=[0.4, last + 0.6], tickvals=_k_ticks(last), tickformat="d", showgrid=False)
     figure.update_yaxes(range=[0, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1], tickformat=".2~f")
-    if len(lines) <= 3:
+    if len(lines) <= 3 and labels:
         _label_ends(figure, lines, by_run)
     else:
         figure.update_layout(showlegend=True, legend=_legend_above())
@@ -476,7 +477,7 @@ def _interval(
 
 
 def _forest_axes(figure: go.Figure, labels: Sequence[str], x_title: str) -> None:
-    figure.update_layout(**_layout(x_title, "", 84 + 34 * max(len(labels), 1)))
+    figure.update_layout(**_layout(x_title, "", 90 + max(34 * len(labels), 90)))
     figure.update_xaxes(showgrid=True, gridcolor=_GRID)
     short = [_named(label, 28) for label in labels]
     figure.update_yaxes(

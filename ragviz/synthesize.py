@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 
 from pydantic import BaseModel
 
@@ -29,6 +29,8 @@ GOOD = 9.0
 """An extractive question that scores so much is taken without looking at further sentences."""
 ENOUGH = 4.0
 """One that scores less is not asked."""
+FAILED = "model failed"
+"""How the reason begins when it is not the question's fault: its group is worth asking again."""
 PARSED = 4
 """Sentences of a chunk that are parsed together, the likeliest first, until there is a good question."""
 
@@ -322,7 +324,7 @@ def _by_model(groups: Iterable[Group], seen: set[str], client: ModelClient | Non
         if isinstance(completion, ModelError):
             if completion.outage:
                 raise completion
-            yield replace(blank, status="rejected", reason=f"model failed: {completion}")
+            yield replace(blank, status="rejected", reason=f"{FAILED}: {completion}")
         else:
             assert completion.parsed is not None
             yield _from_reply(completion.parsed, blank, group, seen)
@@ -388,14 +390,16 @@ def generate(
     *,
     client: ModelClient | None = None,
     seed: int = 0,
+    limit: int | None = None,
     done: Container[str] = frozenset(),
     seen: Iterable[str] = (),
 ) -> Iterator[Question]:
     """One question for each group of chunks, in order, as they are made; with several chunks it needs all of them.
 
-    `done` are ids of questions (`question_id`) that are there already: their groups are passed over, so that a stopped
-    generation goes on. `seen` are the texts of the questions there are, which are not asked again. `client` is needed
-    by the generator "model".
+    It ends with the groups, or when `limit` questions were not rejected; no more are ever asked of a model than are
+    still wanted. `done` are ids of questions (`question_id`) that are there already: their groups are passed over, so
+    that a stopped generation goes on. `seen` are the texts of the questions there are, which are not asked again.
+    `client` is needed by the generator "model".
 
     Raises:
         UsageError: no such generator, or "model" without a client.
@@ -405,8 +409,18 @@ def generate(
     if generator not in GENERATORS:
         raise UsageError(f"There is no generator '{generator}'; there are {', '.join(GENERATORS)}.")
     maker = client.model if generator == "model" and client else generator
-    waiting = (group for group in groups if question_id([chunk.id for chunk in group], maker, seed) not in done)
-    return GENERATORS[generator](waiting, {normal(text) for text in seen}, client, seed)
+    waiting = (group for group in groups if question_id((chunk.id for chunk in group), maker, seed) not in done)
+    known = {normal(text) for text in seen}
+    wanted = limit
+    while wanted is None or wanted > 0:
+        asked = 0
+        for question in GENERATORS[generator](islice(waiting, wanted), known, client, seed):
+            yield question
+            asked += 1
+            if wanted is not None and question.status != "rejected":
+                wanted -= 1
+        if not asked or wanted is None:
+            return
 
 
 def question_id(chunk_ids: Iterable[str], maker: str, seed: int = 0) -> str:

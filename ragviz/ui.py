@@ -8,9 +8,11 @@ looked at last in this session, else the first there is.
 from __future__ import annotations
 
 import logging
+import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any, Literal
 
 import pandas as pd
@@ -690,6 +692,25 @@ def counted(count: int, noun: str) -> str:
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("x") else f"{noun}s"
     plural = "corpora" if noun == "corpus" else plural
     return f"{count:,} {noun if count == 1 else plural}"
+
+
+def short_name(name: str) -> str:
+    """First word of a name, in small letters, to make other names of.
+
+    >>> short_name("Sample: Tarrow Ridge Observatory"), short_name("18F handbook"), short_name("!!")
+    ('sample', '18f', 'corpus')
+    """
+    words = re.findall(r"\w+", name.lower())
+    return words[0][:24] if words else "corpus"
+
+
+def free_name(base: str, taken: Collection[str]) -> str:
+    """Return `base`, or the first of base-2, base-3 … that is not taken.
+
+    >>> free_name("a", {"a", "a-2"})
+    'a-3'
+    """
+    return next(name for n in count(1) if (name := base if n == 1 else f"{base}-{n}") not in taken)
 
 
 LANGUAGES = {"en": "English", "zh": "Chinese", "de": "German", "fr": "French", "es": "Spanish", "und": "–"}

@@ -14,7 +14,7 @@ LAYERS = {
     0: ["__init__", "errors", "records", "sample/__init__"],
     1: ["config"],
     2: ["ingest", "chunking", "embedding", "llm", "language", "store", "stats", "index/__init__", "index/local"]
-    + ["index/elastic"],
+    + ["index/elastic", "phrasing", "prose"],
     3: ["gold", "retrieve", "synthesize", "workspace", "metrics/__init__", "metrics/ranking", "metrics/characters"],
     4: ["evaluate", "compare"],
     5: ["corpora", "indexing", "pipeline", "plots", "interchange"],

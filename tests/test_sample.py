@@ -41,7 +41,8 @@ def groups(row: dict) -> list[list[dict]]:
 
 
 def flat(text: str) -> str:
-    return re.sub(r"[\s\\*|]+", " ", text)
+    """Without what Markdown adds: escapes, emphasis, the lines of tables, and white space of any width."""
+    return re.sub(r"[\s*|]+", " ", text.replace("\\", ""))
 
 
 def test_twelve_documents_in_five_formats(documents: dict[str, Document]) -> None:

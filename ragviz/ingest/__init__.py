@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from ragviz.errors import UnreadableFile
+from ragviz.ingest import html
 from ragviz.ingest.child import read_apart
 from ragviz.ingest.encoding import clean, decode
 from ragviz.ingest.kinds import Kind, damaged, extension_of, kind_of, media_type_of, misnamed
@@ -82,12 +83,14 @@ def _plain(name: str, data: bytes) -> tuple[str, list[str]]:
 
 
 def _read(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, str, tuple[Page, ...], list[str]]:
-    kind, parts, warnings = read_apart(kind, data, password)
+    if kind.key == "html":
+        page, warnings = decode(data, html.charset(data))
+        return kind, clean(html.markdown(page))[0], (), warnings
+    kind, parts = read_apart(kind, data, password)
     if isinstance(parts, str):
-        text, lost = clean(parts)
-        return kind, text.strip("\n"), (), [*warnings, *lost]
+        return kind, clean(parts)[0].strip("\n"), (), []
     text, pages = _joined([clean(part)[0] for part in parts])
-    return kind, text, pages, warnings
+    return kind, text, pages, []
 
 
 def _joined(parts: Sequence[str]) -> tuple[str, tuple[Page, ...]]:

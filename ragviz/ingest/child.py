@@ -24,8 +24,8 @@ MEMORY_PER_BYTE = 8
 _PACKAGES = str(Path(__file__).resolve().parents[2])
 
 
-def read_apart(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, Parts, list[str]]:
-    """Read a file in a child process: the kind it turned out to be, its text or pages, and warnings.
+def read_apart(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, Parts]:
+    """Read a file in a child process: the kind it turned out to be, and its text or pages.
 
     Raises:
         UnreadableFile: damaged, or reading it takes too long or too much memory; PasswordNeeded.
@@ -36,9 +36,11 @@ def read_apart(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, Par
     paths = os.pathsep.join(filter(None, [_PACKAGES, os.environ.get("PYTHONPATH", "")]))
     environment = {**os.environ, "PYTHONPATH": paths, "MALLOC_ARENA_MAX": "2"}
     command = [sys.executable, "-c", "from ragviz.ingest.child import main; main()"]
-    streams = {"input": request + data, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    out, log = subprocess.PIPE, subprocess.DEVNULL
     try:
-        done = subprocess.run(command, **streams, env=environment, timeout=seconds, check=False)  # noqa: S603
+        done = subprocess.run(  # noqa: S603
+            command, input=request + data, stdout=out, stderr=log, env=environment, timeout=seconds, check=False
+        )
     except subprocess.TimeoutExpired:
         raise UnreadableFile(
             f"Reading took longer than {seconds:.0f} seconds and was stopped: split the file, or save it anew as text."
@@ -51,7 +53,7 @@ def read_apart(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, Par
     reply = json.loads(done.stdout)
     if "error" in reply:
         raise (PasswordNeeded if reply["password"] else UnreadableFile)(reply["error"])
-    return KINDS[reply["kind"]], reply["parts"], reply["warnings"]
+    return KINDS[reply["kind"]], reply["parts"]
 
 
 def main() -> None:
@@ -67,14 +69,14 @@ def main() -> None:
 
 def _answer(key: str, data: bytes, password: str | None) -> dict[str, object]:
     try:
-        kind, parts, warnings = read(key, data, password)
+        kind, parts = read(key, data, password)
     except UnreadableFile as error:
         return {"error": str(error), "password": isinstance(error, PasswordNeeded)}
     except MemoryError:
         os._exit(1)
     except BaseException as error:  # a panic in Rust is not an Exception
         return {"error": str(damaged(KINDS[key].title, str(error))), "password": False}
-    return {"kind": kind, "parts": parts, "warnings": warnings}
+    return {"kind": kind, "parts": parts}
 
 
 def _limit_memory(limit: int) -> None:

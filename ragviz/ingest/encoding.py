@@ -173,25 +173,24 @@ def _likelihood(text: str, codec: str) -> float:
     """Return how likely `text` is in what `codec` is used for: the sum of the logarithms of its characters' shares.
 
     A common character has its equal share of 95 %, a rare one next to nothing. Latin letters with accents are few and
-    stand alone; Cyrillic ones do not stand within Latin words. Chinese, then Western, get the benefit of the doubt.
+    stand alone; other letters seldom touch Latin ones. Chinese, then Western, get the benefit of the doubt.
     """
     common = _common_by_codec().get(codec) or _common_by_codec()["gb18030"]
     latin, cyrillic = common is _LATIN, common is _CYRILLIC
     usual = math.log(0.95 / len(common)) + (math.log(0.04) if latin else 0)
-    total = {"gb18030": 4.0, "cp1252": 2.0}.get(codec, 0.0)
+    total = {"gb18030": 3.0, "cp1252": 2.0}.get(codec, 0.0)
     previous = " "
     for c in text:
-        foreign = c > "\x7f"
-        if not foreign:
-            total += -4.2 if c >= " " or c in "\t\n\r\f" else -16
+        if c <= "\x7f":
+            total -= 4.2 if c >= " " or c in "\t\n\r\f" else 16
         elif c in common:
             total += usual
         else:
-            total += usual - 3 if cyrillic and c.lower() in common else -16.5
-        if latin and foreign and previous > "\x7f":
-            total -= 3
-        if cyrillic and c.isalpha() and previous.isalpha() and foreign != (previous > "\x7f"):
-            total -= 6
+            total += usual - 3 if cyrillic and c.lower() in common else -20
+        if latin:
+            total -= 2 if c > "\x7f" and previous > "\x7f" else 0
+        elif c.isalpha() and previous.isalpha():
+            total -= 6 if (c > "\x7f") != (previous > "\x7f") or (previous.islower() and c.isupper() and cyrillic) else 0
         previous = c
     return total
 

@@ -1,35 +1,41 @@
 """Web pages as Markdown text: headings, paragraphs, lists, tables and code, to be read and cut, not shown.
 
-kreuzberg 4.10 loses what follows the 63rd paragraph without an end tag, and what is nested 64 deep; this reads the
-stream of tags and keeps no tree, so neither matters.
+kreuzberg 4.10 loses what follows the 63rd paragraph without an end tag, and what is nested 64 deep; html.parser takes
+hours for a megabyte of "<!--". This reads tags as a stream, in time that grows with the length, and keeps no tree.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from collections.abc import Iterator, Sequence
+from html import unescape
 
 _SKIPPED = frozenset(
-    ("script", "style", "title", "nav", "template", "noscript", "svg", "math", "iframe", "object", "select", "textarea")
-    + ("button", "audio", "video", "canvas")
+    {"script", "style", "title", "nav", "template", "noscript", "svg", "math", "iframe", "object", "select", "textarea"}
+    | {"button", "audio", "video", "canvas"}
 )
+_RAW = frozenset({"script", "style", "title", "textarea"})  # no tags inside but their own end
 _BLOCKS = frozenset(
-    ("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl")
-    + ("dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header")
-    + ("hr", "html", "legend", "li", "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot")
-    + ("th", "thead", "tr", "ul")
+    {"address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl"}
+    | {"dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "head", "header"}
+    | {"hr", "html", "legend", "li", "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot"}
+    | {"th", "thead", "tr", "ul"}
 )
 _ALWAYS_CLOSED = frozenset(
-    ("div", "section", "article", "aside", "span", "table", "ul", "ol", "dl", "blockquote", "figure")
+    {"div", "section", "article", "aside", "span", "table", "ul", "ol", "dl", "blockquote", "figure"}
 )
 
+# No part of these can be tried again from another place (possessive, or bounded), so that no input makes them slow.
+_QUOTED = r""""(?:[^"<>]*+"|[^"]{0,2000}+")|'(?:[^'<>]*+'|[^']{0,2000}+')"""
+_TAG = re.compile(
+    rf"<(/?)([a-zA-Z][a-zA-Z0-9:-]*+)((?:[^<>\"']++|{_QUOTED})*+)>|<(/?)([a-zA-Z][a-zA-Z0-9:-]*+)([^<>]*+)>"
+)
 _SPACE = re.compile("[ \t\n\r\f\xa0]+")
 _AROUND_BREAK = re.compile(" *\n *")
 _ITEM = re.compile(r" *(?:-|\d+\.) ")
-_INVISIBLE = re.compile(r"display\s*:\s*none", re.IGNORECASE)
-_CONDITION = re.compile(r"<!\[[^<>]*>?")  # Word's <![if …]>, on which html.parser may raise
+_VALUE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*'|[^\s"']*)""")
+_INVISIBLE = re.compile(r"style\s*=[^=]*?display\s*:\s*none", re.IGNORECASE)
+_START = re.compile(r"""\bstart\s*=\s*["']?(\d{1,9})\b""", re.IGNORECASE)
 
 
 def markdown(page: str) -> str:
@@ -39,49 +45,73 @@ def markdown(page: str) -> str:
     '# Q&A\n\nOne bold line\n\n- a\n- b\n\n| x | y |\n| --- | --- |'
     """
     reader = _Reader()
-    reader.feed(_CONDITION.sub("", page))
-    reader.close()
+    for end, name, rest in _tokens(page):
+        if not name:
+            reader.text(unescape(rest))
+        elif end:
+            reader.end(name)
+        else:
+            reader.start(name, rest)
     return reader.result()
 
 
+def _tokens(page: str) -> Iterator[tuple[str, str, str]]:
+    """Yield ("", "", text), ("", name, attributes) and ("/", name, …); comments and what is in scripts are left out."""
+    place = 0
+    while (at := page.find("<", place)) >= 0:
+        yield "", "", page[place:at]
+        if page.startswith(("<!", "<?"), at):
+            close = "-->" if page.startswith("<!--", at) else ">"
+            place = page.find(close, at + 2) + len(close)
+            if place < len(close):
+                return  # what is never closed goes on to the end of the page
+        elif tag := _TAG.match(page, at):
+            end, name, rest = tag[1] or tag[4] or "", (tag[2] or tag[5]).lower(), tag[3] or tag[6] or ""
+            yield end, name, rest
+            place = tag.end()
+            if name in _RAW and not end and not rest.endswith("/"):
+                place = _end_of_raw(page, place, name)
+        else:
+            yield "", "", "<"
+            place = at + 1
+    yield "", "", page[place:]
+
+
+def _end_of_raw(page: str, place: int, name: str) -> int:
+    found = re.compile(f"</{name}", re.IGNORECASE).search(page, place)
+    return found.start() if found else len(page)
+
+
 def table(rows: Sequence[Sequence[str]]) -> str:
-    r"""Return a Markdown table whose first row is its header; "" when no cell holds anything.
+    r"""Return a Markdown table whose first row is its header, short rows left short; "" when no cell holds anything.
 
     >>> table([["a", "b|c"], ["1"]])
-    '| a | b\\|c |\n| --- | --- |\n| 1 |  |'
+    '| a | b\\|c |\n| --- | --- |\n| 1 |'
     """
-    if not any(cell.strip() for row in rows for cell in row):
+    flat = [[" ".join(cell.split()).replace("|", r"\|") for cell in row] for row in rows if row]
+    if not any(cell for row in flat for cell in row):
         return ""
-    width = max(map(len, rows))
-    cells = [[" ".join(cell.split()).replace("|", r"\|") for cell in row] + [""] * (width - len(row)) for row in rows]
-    lines = [f"| {' | '.join(row)} |" for row in cells]
-    return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]])
+    lines = [f"| {' | '.join(row)} |" for row in flat]
+    return "\n".join([lines[0], "|" + " --- |" * len(flat[0]), *lines[1:]])
 
 
-@dataclass(slots=True)
-class _Table:
-    """An open table: rows of cells, each a list of blocks; `nested` when another table is inside."""
-
-    rows: list[list[list[str]]] = field(default_factory=list)
-    nested: bool = False
-
-    def blocks(self) -> list[str]:
-        """Return it as one table, or as the blocks of its cells when it only serves the layout."""
-        if self.nested or all(len(row) <= 1 for row in self.rows):
-            return [block for row in self.rows for cell in row for block in cell]
-        text = table([[" ".join(cell) for cell in row] for row in self.rows])
-        return [text] if text else []
+_CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""")
 
 
-class _Reader(HTMLParser):
+def charset(page: bytes) -> str:
+    """Return the encoding that a page says it has, "" when it does not say."""
+    found = _CHARSET.search(page[:4096])
+    return found[1].decode("ascii") if found else ""
+
+
+class _Reader:
     """Collects blocks of text: one ends where a block element begins or ends, or where the page does."""
 
     def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
         self._blocks: list[str] = []
         self._line: list[str] = []
         self._prefix = ""
-        self._tables: list[_Table] = []
+        self._rows: list[list[list[str]]] | None = None  # of the open table: rows of cells of blocks
         self._lists: list[int | None] = []  # the number of the next item, None in a list without numbers
         self._quotes = 0
         self._pre = False
@@ -90,8 +120,7 @@ class _Reader(HTMLParser):
     def result(self) -> str:
         """Return the page: an empty line between blocks, none between the items of a list."""
         self._end_block()
-        while self._tables:
-            self._end_table()
+        self._end_table()
         pieces: list[str] = []
         previous = ""
         for block in self._blocks:
@@ -100,21 +129,23 @@ class _Reader(HTMLParser):
             previous = block
         return "".join(pieces)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin what the tag begins."""
+    def start(self, tag: str, attributes: str) -> None:
+        """Begin what a tag begins."""
         skipped, depth = self._skipping
         if skipped:
             self._skipping = (skipped, depth + (tag == skipped))
-        elif tag in _SKIPPED or (tag in _ALWAYS_CLOSED and _hidden(dict(attrs))):
+        elif attributes.endswith("/") and tag not in _BLOCKS:
+            self._line.append("\n" if tag == "br" else "")
+        elif tag in _SKIPPED or (tag in _ALWAYS_CLOSED and _hidden(attributes)):
             self._skipping = (tag, 1)
         elif tag in _BLOCKS:
             self._end_block()
-            self._open(tag, dict(attrs))
+            self._open(tag, attributes)
         elif tag == "br":
             self._line.append("\n")
 
-    def handle_endtag(self, tag: str) -> None:
-        """End what the tag ends; an end without a beginning only ends the block."""
+    def end(self, tag: str) -> None:
+        """End what a tag ends; an end without a beginning only ends the block."""
         skipped, depth = self._skipping
         if skipped:
             depth -= tag == skipped
@@ -123,15 +154,15 @@ class _Reader(HTMLParser):
             self._end_block()
             self._close(tag)
 
-    def handle_data(self, data: str) -> None:
-        """Take text, with its white space as a browser would show it."""
+    def text(self, data: str) -> None:
+        """Take text, with its white space as a browser shows it."""
         if not self._skipping[0]:
             self._line.append(data if self._pre else _SPACE.sub(" ", data))
 
-    def _open(self, tag: str, attributes: dict[str, str | None]) -> None:
+    def _open(self, tag: str, attributes: str) -> None:
         if tag in ("ul", "ol"):
-            start = attributes.get("start") or "1"
-            self._lists.append(None if tag == "ul" else int(start) if re.fullmatch(r"\d{1,9}", start) else 1)
+            start = _START.search(attributes)
+            self._lists.append(None if tag == "ul" else int(start[1]) if start else 1)
         elif tag == "li":
             self._prefix = self._item()
         elif tag[0] == "h" and tag[1:].isdigit():
@@ -141,13 +172,12 @@ class _Reader(HTMLParser):
         elif tag == "blockquote":
             self._quotes += 1
         elif tag == "table":
-            if self._tables:
-                self._tables[-1].nested = True
-            self._tables.append(_Table())
-        elif tag == "tr" and self._tables:
-            self._tables[-1].rows.append([])
-        elif tag in ("td", "th") and self._tables and self._tables[-1].rows:
-            self._tables[-1].rows[-1].append([])
+            self._end_table(layout=True)
+            self._rows = []
+        elif tag == "tr" and self._rows is not None:
+            self._rows.append([])
+        elif tag in ("td", "th") and self._rows:
+            self._rows[-1].append([])
 
     def _item(self) -> str:
         number = self._lists[-1] if self._lists else None
@@ -165,7 +195,7 @@ class _Reader(HTMLParser):
             self._pre = False
         elif tag == "blockquote":
             self._quotes = max(0, self._quotes - 1)
-        elif tag == "table" and self._tables:
+        elif tag == "table":
             self._end_table()
 
     def _end_block(self) -> None:
@@ -180,18 +210,25 @@ class _Reader(HTMLParser):
             self._put(quote + (self._prefix + text).replace("\n", "\n" + quote))
             self._prefix = ""
 
-    def _end_table(self) -> None:
-        for block in self._tables.pop().blocks():
-            self._put(block)
+    def _end_table(self, layout: bool = False) -> None:
+        """Write the open table; as the blocks of its cells when it only serves the layout, as one around another does.
+
+        What follows the inner table in the outer one is written as blocks too.
+        """
+        rows, self._rows = self._rows or [], None
+        if layout or all(len(row) <= 1 for row in rows):
+            self._blocks += [block for row in rows for cell in row for block in cell]
+        elif text := table([[" ".join(cell) for cell in row] for row in rows]):
+            self._blocks.append(text)
 
     def _put(self, block: str) -> None:
         """Put a block into the open cell, or on the page when there is none (as for a caption)."""
-        for open_table in reversed(self._tables):
-            if open_table.rows and open_table.rows[-1]:
-                open_table.rows[-1][-1].append(block)
-                return
-        self._blocks.append(block)
+        if self._rows and self._rows[-1]:
+            self._rows[-1][-1].append(block)
+        else:
+            self._blocks.append(block)
 
 
-def _hidden(attributes: dict[str, str | None]) -> bool:
-    return "hidden" in attributes or bool(_INVISIBLE.search(attributes.get("style") or ""))
+def _hidden(attributes: str) -> bool:
+    names = _VALUE.sub("", attributes).lower().split()
+    return "hidden" in names or bool(_INVISIBLE.search(attributes))

@@ -15,15 +15,15 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from ragviz.errors import PasswordNeeded
-from ragviz.ingest import encoding, html
+from ragviz.ingest import html
 from ragviz.ingest.kinds import KINDS, check_archive, kind_of
 
 Parts = str | list[str]
 """A text, or the texts of pages in order (empty for an empty page)."""
 
 
-def read(key: str, data: bytes, password: str | None) -> tuple[str, Parts, list[str]]:
-    """Return the kind that was read in the end, what it says, and warnings.
+def read(key: str, data: bytes, password: str | None) -> tuple[str, Parts]:
+    """Return the kind that was read in the end, and what it says.
 
     Raises:
         UnreadableFile: it cannot be read, or PasswordNeeded.
@@ -36,10 +36,7 @@ def read(key: str, data: bytes, password: str | None) -> tuple[str, Parts, list[
         key = kind.key if kind else key
         if key in ("docx", "pptx", "xlsx"):
             check_archive(data)
-    if key == "html":
-        page, warnings = encoding.decode(data, _declared(data))
-        return key, html.markdown(page), warnings
-    return key, _READERS[key](key, data, password), []
+    return key, _READERS[key](key, data, password)
 
 
 def _kreuzberg(key: str, data: bytes, password: str | None, output: str = "markdown", pages: bool = False) -> Any:
@@ -230,15 +227,6 @@ def _password_needed(password: str | None) -> PasswordNeeded:
     if password is None:
         return PasswordNeeded("The file is protected by a password: give its password to have it read.")
     return PasswordNeeded("The password given does not open the file: check capitals and keyboard, and give it again.")
-
-
-_CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2,40})""")
-
-
-def _declared(data: bytes) -> str:
-    """Return the encoding that a page says it has, "" when it does not say."""
-    found = _CHARSET.search(data[:4096])
-    return found[1].decode("ascii") if found else ""
 
 
 _READERS: dict[str, Callable[[str, bytes, str | None], Parts]] = {

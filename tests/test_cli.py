@@ -1,0 +1,170 @@
+"""The command line: one JSON value where asked, exit codes, sentences instead of tracebacks; the story end to end."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from ragviz import cli
+from ragviz.metrics import METRICS
+from tests.model_server import ModelServer
+
+
+@pytest.fixture
+def ragviz(monkeypatch, capsys, tmp_path):
+    """Call the command line in this process: (exit code, standard output, standard error)."""
+    for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAGVIZ_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["ragviz", *map(str, words)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+@pytest.fixture
+def notes(tmp_path):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "pumps.md").write_text(
+        "# Pumps\n\nThe north pump was replaced in May 2023 by Ada Quill. It moves 40 litres a minute.\n\n"
+        "The south pump was repaired in June 2022. It moves 25 litres a minute and feeds the upper tank.\n",
+        encoding="utf-8",
+    )
+    (folder / "阀门.txt").write_text("北阀门于2021年更换。检修周期为三十天。负责人是王芳。", encoding="utf-8")
+    (folder / "empty.txt").write_bytes(b"")
+    return folder
+
+
+def test_a_corpus_shows_what_was_read_and_what_was_not(ragviz, notes):
+    code, out, _ = ragviz("corpus", "add", "notes", notes, "--json")
+    assert code == 1, "one file could not be read"
+    assert {f["name"]: f["status"] for f in json.loads(out)["files"]} == {
+        "pumps.md": "added",
+        "empty.txt": "unreadable",
+        "阀门.txt": "added",
+    }
+    code, out, _ = ragviz("corpus", "show", "notes", "--json")
+    shown = json.loads(out)
+    assert code == 0
+    assert shown["corpus"] == "notes"
+    by_name = {d["name"]: d for d in shown["documents"]}
+    assert set(by_name["pumps.md"]) == {"name", "pages", "characters", "language", "status", "warnings"}
+    assert (by_name["阀门.txt"]["language"], by_name["阀门.txt"]["status"]) == ("zh", "ok")
+    assert by_name["empty.txt"]["status"] == "error"
+    assert "empty" in by_name["empty.txt"]["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["corpus", "show", "nope"], 2, "There is no corpus called 'nope'. There is: none yet."),
+        (["index", "build", "nope", "--name", "i"], 2, "no corpus called 'nope'"),
+        (["index", "search", "nope", "x"], 2, "no index called 'nope'"),
+        (["results", "nope"], 2, "no run called 'nope'"),
+        (["corpus", "add", "notes", "absent.txt"], 2, "no file or folder absent.txt"),
+        (["jobs", "--cancel", "nope"], 2, "no job 'nope'"),
+        (["nonsense"], 2, "No such command"),
+        (["run"], 2, "Missing option"),
+    ],
+)
+def test_bad_usage_is_a_sentence_and_exit_2(ragviz, words, code, said):
+    found, out, err = ragviz(*words)
+    assert (found, out) == (code, "")
+    assert said in " ".join(err.split())
+    assert "Traceback" not in err
+
+
+def test_deleting_asks_and_says_what_goes_with_it(ragviz, notes):
+    ragviz("corpus", "add", "notes", notes)
+    code, _, err = ragviz("corpus", "delete", "notes")
+    assert code == 2
+    assert "3 documents, 0 indexes" in err
+    assert "--yes" in err
+    assert ragviz("corpus", "delete", "notes", "--yes")[0] == 0
+    assert json.loads(ragviz("corpus", "list", "--json")[1]) == []
+
+
+def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
+    """Documents → index → questions → runs → results → comparison → files, with an endpoint's vectors on loopback."""
+    with ModelServer(key="sk-loopback-secret") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback-secret")
+        ragviz("corpus", "add", "notes", notes / "pumps.md", notes / "阀门.txt")
+        build = ["index", "build", "notes", "--embedder", "openai:loopback", "--chunker", "sentences", "--json"]
+        code, out, err = ragviz(*build, "--name", "small", "--chunk-size", "20")
+        assert code == 0, err
+        built = json.loads(out)
+        assert built["chunks"] == built["added"] == built["embedded"] >= 4
+        again = json.loads(ragviz(*build, "--name", "small", "--chunk-size", "20")[1])
+        assert (again["chunks"], again["added"], again["embedded"]) == (built["chunks"], 0, 0)
+
+        rows = [
+            {"question": "When was the north pump replaced?", "answer": "May 2023", "document": "pumps.md"}
+            | {"quote": "The north pump was replaced in May 2023"},
+            {"question": "谁负责阀门？", "answer": "王芳", "document": "阀门.txt", "quote": "负责人是王芳"},
+            {"question": "Who owns the east pump?", "answer": ""},
+            {"question": "A row whose quote is not there", "document": "pumps.md", "quote": "no such words"},
+        ]
+        file = tmp_path / "q.jsonl"
+        file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+        code, out, err = ragviz("questions", "import", "notes", file, "--name", "asked", "--json")
+        assert code == 1
+        assert json.loads(out)["imported"] == 3
+        assert "row 4" in err
+
+        ragviz("run", "--index", "small", "--questions", "asked", "--name", "words", "--retriever", "bm25")
+        code, out, err = ragviz(
+            *("run", "--index", "small", "--questions", "asked", "--name", "both", "--retriever", "hybrid", "--json")
+        )
+        assert code == 0, err
+        results = json.loads(ragviz("results", "words", "--json")[1])
+        assert (results["run"], results["n"], results["unanswerable"]) == ("words", 2, 1)
+        assert set(results["metrics"]["recall@3"]) == {"mean", "low", "high", "n"}
+        assert {"recall@3", "precision@3", "f1@3", "hit@3", "mrr", "ndcg@3"} <= set(results["metrics"])
+        assert len(results["metrics"]) == len(METRICS)
+        assert results["ranks"]["1"] + results["ranks"]["miss"] <= 2
+        assert len(results["curves"]["recall"]) == len(results["curves"]["k"]) == 50
+        assert results["metrics"]["hit@3"]["mean"] == 1.0
+
+        compared = json.loads(ragviz("compare", "words", "both", "--json")[1])
+        assert compared["n"] == 2
+        assert [s["key"] for s in compared["settings"]] == ["retriever"]
+
+        assert ragviz("export", "words", tmp_path / "out")[0] == 0
+        assert {f.name for f in (tmp_path / "out").iterdir()} == {"dataset.csv", "answers.csv", "evaluation.csv"}
+        assert ragviz("questions", "export", "asked", tmp_path / "asked.csv")[0] == 0
+        code, out, _ = ragviz("questions", "import", "notes", tmp_path / "asked.csv", "--name", "copy", "--json")
+        assert json.loads(out) == {"questions": "copy", "imported": 3, "problems": {}}
+
+        code, out, err = ragviz(
+            *("questions", "generate", "--index", "small", "--name", "made", "--limit", "2", "--generator", "model"),
+            "--json",
+        )
+        assert code == 0, err
+        assert json.loads(out)["total"] >= 1
+    everything = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
+    assert b"sk-loopback-secret" not in everything
+
+
+def test_a_server_that_is_down_is_exit_1_with_its_address(ragviz, notes, monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    ragviz("corpus", "add", "notes", notes)
+    code, out, err = ragviz("index", "build", "notes", "--name", "i", "--embedder", "openai:x")
+    assert (code, out) == (1, "")
+    assert "127.0.0.1:9" in err
+
+
+def test_python_dash_m_is_the_same_program():
+    done = subprocess.run([sys.executable, "-m", "ragviz", "--help"], capture_output=True, text=True, check=True)
+    assert "where a RAG system loses answers" in done.stdout

