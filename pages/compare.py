@@ -15,7 +15,7 @@ MOST = 7  # runs that keep colours of their own
 SIDES = ("won", "lost", "tied")
 TITLES = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
 
-workspace = ui.workspace()
+workspace = ui.begin()
 store = workspace.store
 
 
@@ -133,12 +133,13 @@ def settings_table(found: Comparison) -> None:
 def differences(found: Comparison) -> None:
     others = found.runs[1:]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**Differences from {plain(found.runs[0])}**", width="stretch")
+        heading = st.container(width="stretch")
         if len(others) > 1:
             with st.container(width=210):
                 other = ui.choose("Against", others, "other", label_visibility="collapsed")
         else:
             other = others[0]
+        heading.markdown(f"**{plain(str(other))} minus {plain(found.runs[0])}**")
     changes = [
         plots.Change(
             name, d.difference.mean or 0.0, d.difference.low or 0.0, d.difference.high or 0.0, d.difference.n,
@@ -148,7 +149,7 @@ def differences(found: Comparison) -> None:
         for d in row.deltas
         if d.run == other
     ]  # fmt: skip
-    ui.figure(plots.differences(changes, x_title=f"{other} minus {found.runs[0]}"), "differences")
+    ui.figure(plots.differences(changes, x_title="Difference"), "differences")
 
 
 def measures_table(found: Comparison) -> None:
@@ -242,9 +243,7 @@ def opened_question(question_id: str, found: Comparison, runs: Sequence[Run]) ->
     """The rankings of one question under every run, side by side."""
     question = ui.answered(store.address, runs[0].id, runs[0].finished)[question_id][0]
     crumbs = [("compare", "Compare " + ", ".join(found.runs), {"runs": st.query_params.get("runs", "")})]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        with st.container():
-            ui.header(question.text, crumbs=crumbs)
+    with ui.header(question.text, crumbs=crumbs):
         if st.button("All questions", shortcut="esc"):
             ui.put(question=None)
             st.rerun()

@@ -11,7 +11,7 @@ from ragviz.records import Corpus, Document, DocumentInfo, IndexInfo, Job
 PART = 20_000  # characters of a document that are drawn at once
 MARKS = {"added": "✓", "replaced": "✓", "same": "=", "exists": "?", "password": "✗", "unreadable": "✗"}
 
-workspace = ui.workspace()
+workspace = ui.begin()
 store = workspace.store
 
 
@@ -246,11 +246,8 @@ if wanted:
     else:
         opened_document(corpus, info)
         st.stop()
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    with st.container():
-        ui.header("Documents", f"What is in {corpus.name}, and what could be read.")
-    with st.popover("New corpus"):
-        create_corpus()
+with ui.header("Documents", f"What is in {corpus.name}, and what could be read."), st.popover("New corpus"):
+    create_corpus()
 upload(corpus)
 outcomes(corpus)
 if documents:

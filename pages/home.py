@@ -6,7 +6,7 @@ from ragviz.markup import plain
 from ragviz.metrics import METRICS
 from ragviz.records import Corpus, Run
 
-workspace = ui.workspace()
+workspace = ui.begin()
 store = workspace.store
 corpus = ui.current_corpus()
 runs = store.runs()
@@ -65,7 +65,7 @@ def steps(corpus: Corpus) -> None:
                 if st.button(verb, type="primary", key=f"step-{page}", width="stretch"):
                     ui.go_to(page)
             elif not waits:
-                ui.link(page, f"Open {title.lower()}")
+                ui.link(page, "Open")
 
 
 def recent(runs: list[Run]) -> None:
@@ -129,8 +129,8 @@ tiles = (
     ("Runs", len(runs)),
 )
 if corpora:
-    for column, (name, count) in zip(st.columns(4), tiles, strict=True):
-        with column:
+    with ui.tiles():
+        for name, count in tiles:
             ui.tile(name, f"{count:,}")
 if corpus is not None:
     st.subheader(f"Next step for {plain(corpus.name)}", anchor=False)

@@ -23,7 +23,7 @@ STRATEGIES = {
     "sentences": "Whole sentences packed up to the size; a longer sentence is cut.",
 }
 
-workspace = ui.workspace()
+workspace = ui.begin()
 store = workspace.store
 
 
@@ -163,24 +163,15 @@ def estimate(
     seen = sum(min(d.characters, share) for d in chosen)
     total = sum(d.characters for d in documents)
     scale = total / max(seen, 1)
-    about = "" if seen == total else "about "
+    about = "" if seen == total else "~"
     chunks = round(sum(map(len, cuts)) * scale)
     tokens = round(sum(c.tokens for document in cuts for c in document) * scale)
-    columns = st.columns(4)
-    with columns[0]:
+    spoken = "At the speed of the packaged model on two CPU cores. What was embedded before is not again."
+    with ui.tiles():
         ui.tile("Chunks", f"{about}{rounded(chunks, about):,}")
-    with columns[1]:
         ui.tile("Tokens", f"{about}{rounded(tokens, about):,}")
-    with columns[2]:
-        ui.tile(
-            "Embedding",
-            ui.duration(tokens / EMBEDDED),
-            explained="At the speed of the packaged model on two CPU cores. What was embedded before is not again.",
-        )
-    with columns[3]:
-        ui.tile(
-            "Disk", ui.size_words(chunks * 384 * 4 + total * 1.5), explained="Vectors of 384 dimensions, and the text."
-        )
+        ui.tile("Embedding", ui.duration(tokens / EMBEDDED), explained=spoken)
+        ui.tile("Disk", ui.size_words(chunks * 384 * 4 + total * 1.5), explained="Vectors of 384 dimensions, and text.")
 
 
 def rounded(count: int, about: str) -> int:

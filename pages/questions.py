@@ -5,11 +5,11 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-from ragviz.synthesize import GENERATORS
 
 from ragviz import jobs, markup, pipeline, ui
 from ragviz.markup import plain
 from ragviz.records import Question, QuestionSet
+from ragviz.synthesize import GENERATORS
 
 STATUSES = ("all", "proposed", "accepted", "rejected")
 FORMAT = """One question a row, as CSV or JSONL: `question`, `answer`, and where the answer stands, as any of
@@ -21,7 +21,7 @@ FORMAT = """One question a row, as CSV or JSONL: `question`, `answer`, and where
 
 A row without evidence is a question that the documents do not answer."""
 
-workspace = ui.workspace()
+workspace = ui.begin()
 store = workspace.store
 
 
@@ -33,24 +33,15 @@ def tiles(questions: Sequence[Question], names: dict[str, str]) -> None:
     by_kind = Counter(q.kind for q in questions)
     covered = {s.document_id for q in questions for group in q.evidence for s in group}
     stale = sum(any(s.stale for group in q.evidence for s in group) for q in questions)
-    columns = st.columns(4)
-    with columns[0]:
-        generators = ", ".join(sorted({q.generator for q in questions}))
-        note = f"{stale} with stale evidence" if stale else f"made by {generators}"
+    generators = ", ".join(sorted({q.generator for q in questions}))
+    note = f"{stale} with stale evidence" if stale else f"made by {generators}"
+    judged = f"{by_status['proposed']} proposed, {by_status['rejected']} rejected"
+    kinds = " · ".join(f"{by_kind[kind]:,}" for kind in ("single", "multi", "unanswerable"))
+    with ui.tiles():
         ui.tile("Questions", f"{len(questions):,}", plain(note))
-    with columns[1]:
-        ui.tile(
-            "Accepted",
-            f"{by_status['accepted']:,}",
-            f"{by_status['proposed']} proposed, {by_status['rejected']} rejected",
-        )
-    with columns[2]:
+        ui.tile("Accepted", f"{by_status['accepted']:,}", judged)
         ui.tile("Documents covered", f"{len(covered & names.keys()):,}", f"of {len(names):,}")
-    with columns[3]:
-        kinds = " · ".join(f"{by_kind[kind]:,}" for kind in ("single", "multi", "unanswerable"))
-        ui.tile(
-            "Single · multi · unanswerable", kinds, explained="How many passages a question needs: one, more, none."
-        )
+        ui.tile("Passages each needs", kinds, "one · several · none")
 
 
 def rows_of(questions: Sequence[Question], names: dict[str, str]) -> pd.DataFrame:
@@ -79,7 +70,8 @@ def review(asked: QuestionSet, questions: Sequence[Question], names: dict[str, s
     shown = filtered(questions)
     rows = rows_of(shown, names)
     with st.container(horizontal=True, vertical_alignment="center"):
-        filters = [part for part in (st.query_params.get("status"), st.query_params.get("find")) if part]
+        filters = [st.query_params.get("status", "all"), st.query_params.get("find", "")]
+        filters = [part for part in filters if part not in ("", "all")]
         words = f"{len(shown)} of {ui.counted(len(questions), 'question')}"
         st.markdown(plain(words + (f" · filter: {', '.join(filters)}" if filters else "")), width="stretch")
         in_table = st.toggle("Edit in the table", key="in-table")
@@ -99,7 +91,7 @@ def review(asked: QuestionSet, questions: Sequence[Question], names: dict[str, s
 
 def filtered(questions: Sequence[Question]) -> list[Question]:
     """The questions that pass the filter of the address: status, and words in question or answer."""
-    left, right = st.columns([2, 3], vertical_alignment="bottom")
+    left, right = st.columns(2, vertical_alignment="bottom")
     with left:
         status = st.session_state["status-filter"] = ui.chosen("status", STATUSES, "all") or "all"
         st.segmented_control(
@@ -312,9 +304,7 @@ def manage(asked: QuestionSet) -> None:
 corpus = ui.need_corpus()
 sets = store.question_sets(corpus.id)
 names = {d.id: d.name for d in store.documents(corpus.id) if d.status == "ok"}
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    with st.container():
-        ui.header("Questions", f"What is asked about {corpus.name}, with the answers and where they stand.")
+with ui.header("Questions", f"What is asked about {corpus.name}, with the answers and where they stand."):
     if sets:
         with st.container(width=280):
             chosen_set = ui.choose("Question set", [s.name for s in sets], "set")

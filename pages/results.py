@@ -15,7 +15,7 @@ from ragviz.records import Estimate, Question, Retrieved, Run
 FILTERS = ("rank", "document", "outcome", "find")
 OUTCOMES = ("all", "found", "below k", "missed")
 
-workspace = ui.workspace()
+workspace = ui.begin()
 store = workspace.store
 
 
@@ -24,18 +24,14 @@ store = workspace.store
 
 def tiles(summary: Summary) -> None:
     k = summary.k
-    columns = st.columns(4)
-    with columns[0]:
+    mean, low, high = (float(part[0]) for part in summary.curves["precision"])
+    first = Estimate(mean, low, high, summary.n)
+    missed = stats.bootstrap(summary.ranks == 0)
+    note = f"{missed.mean:.0%} [{missed.low:.0%}, {missed.high:.0%}] of {summary.n}"
+    with ui.tiles():
         ui.estimate_tile(f"Recall@{k}", summary.metrics[f"recall@{k}"], explained=METRICS["recall"].explanation)
-    with columns[1]:
-        mean, low, high = (float(part[0]) for part in summary.curves["precision"])
-        first = Estimate(mean, low, high, summary.n)
         ui.estimate_tile("Precision@1", first, explained=METRICS["precision"].explanation)
-    with columns[2]:
         ui.estimate_tile("MRR", summary.metrics["mrr"], explained=METRICS["mrr"].explanation)
-    with columns[3]:
-        share = stats.bootstrap(summary.ranks == 0)
-        note = f"{share.mean:.0%} [{share.low:.0%}, {share.high:.0%}] · n = {summary.n}"
         ui.tile("Misses ↓", f"{summary.misses:,}", note, explained=ui.MISSES_EXPLAINED)
 
 
@@ -214,9 +210,7 @@ def questions_table(run: Run, rows: pd.DataFrame, total: int, unanswerable: int,
 def opened_question(run: Run, question: Question, found: Retrieved, summary: Summary, shown: Sequence[str]) -> None:
     place = shown.index(question.id) if question.id in shown else None
     crumbs = [*run_crumbs(run), ("results", run.name, {"run": run.name, "k": str(summary.k)})]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        with st.container():
-            ui.header(question.text, crumbs=crumbs)
+    with ui.header(question.text, crumbs=crumbs):
         walk(shown, place)
     row = summary.question_ids.index(question.id) if question.id in summary.question_ids else None
     if row is not None:
@@ -255,11 +249,9 @@ def walk(shown: Sequence[str], place: int | None) -> None:
 
 def numbers(summary: Summary, row: int) -> None:
     rank, k = int(summary.ranks[row]), summary.k
-    columns = st.columns(4)
-    with columns[0]:
+    with ui.tiles():
         ui.tile("Rank of the target ↓", f"{rank}" if rank else "missed", f"among the first {summary.depth}")
-    for column, name in zip(columns[1:], (f"recall@{k}", f"precision@{k}", f"ndcg@{k}"), strict=True):
-        with column:
+        for name in (f"recall@{k}", f"precision@{k}", f"ndcg@{k}"):
             metric = METRICS[name.split("@")[0]]
             title, explained = metric.title.replace("@k", f"@{k}"), metric.explanation
             ui.tile(f"{title} ↑", f"{summary.scores[name][row]:.2f}", "0 to 1", explained=explained)
@@ -329,9 +321,7 @@ if wanted in asked:
     st.stop()
 if wanted:
     st.warning(f"This run did not ask the question “{plain(wanted)}”.")
-with st.container(horizontal=True, vertical_alignment="bottom"):
-    with st.container():
-        ui.header("Results", settings_line(run), crumbs=run_crumbs(run))
+with ui.header("Results", settings_line(run), crumbs=run_crumbs(run)):
     with st.container(width=240):
         ui.choose("Run", [run.name for run in runs], "run")
     with st.container(width=110):

@@ -14,7 +14,7 @@ WAYS = {
     "hybrid": "Both, fused by reciprocal rank.",
 }
 
-workspace = ui.workspace()
+workspace = ui.begin()
 store = workspace.store
 
 

@@ -11,7 +11,7 @@ from ragviz.markup import plain
 
 SECRET = ("DATABASE_URL", "API_KEY")
 
-workspace = ui.workspace()
+workspace = ui.begin()
 settings = workspace.settings
 
 

@@ -222,7 +222,7 @@ class _Embedder:
         if self._dims is not None:
             return self._dims
         key = self._key("dims", "query")
-        held = self._cache.get_many([key]) if self._cache else {}
+        held = self._cache.get_many([key]) if self._cache is not None else {}
         if key not in held:
             held = {key: self._compute(["dims"], "query").tobytes()}
             self._keep(held)
@@ -256,7 +256,7 @@ class _Embedder:
         missing = []
         for start in range(0, len(rows), 1024):  # never the whole corpus a second time, as bytes
             window = rows[start : start + 1024]
-            held = self._cache.get_many([keys[row] for row in window]) if self._cache else {}
+            held = self._cache.get_many([keys[row] for row in window]) if self._cache is not None else {}
             for row in window:
                 vector = np.frombuffer(held.get(keys[row], b""), dtype="<f4")
                 if len(vector) == self.dims:

@@ -176,7 +176,8 @@ def _end_of(error: BaseException) -> dict[str, str]:
         return {"status": "cancelled", "error": "Stopped; what was finished is kept."}
     if isinstance(error, RagvizError):
         return {"status": "failed", "error": str(error)}
-    return {"status": "failed", "error": f"A defect in ragviz: {type(error).__name__}. The job's log has the traceback."}
+    defect = f"A defect in ragviz: {type(error).__name__}. The job's log has the traceback."
+    return {"status": "failed", "error": defect}
 
 
 class _Beat:

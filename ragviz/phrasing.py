@@ -290,7 +290,9 @@ def _objects(tree: _Tree, clause: _Clause) -> Iterator[_Target]:
             places = [place for place in tree.below(child) if place in inside]
             if child not in inside or not _unbroken(places):
                 continue
-            if words[child].dep in ("dobj", "attr", "oprd"):
+            if words[child].dep in ("dobj", "npadvmod") and _recurs(tree, places):
+                yield _Target(places, "how often", places, 3.0)
+            elif words[child].dep in ("dobj", "attr", "oprd"):
                 yield from _of_object(tree, child, places)
                 for prep in (c for c in tree.children[child] if words[c].dep == "prep" and c in inside):
                     phrase = [place for place in tree.below(prep) if place in inside]
@@ -348,16 +350,20 @@ def _titled(tree: _Tree, prep: int, inner: Indices) -> frozenset[str]:
     return frozenset({tree.low(prep)} if named else ())
 
 
+def _recurs(tree: _Tree, places: Indices) -> bool:
+    """True for "every two weeks" and "each Friday"."""
+    dated = any(tree.words[place].entity in ("DATE", "TIME") for place in places)
+    return dated and any(tree.low(place) in ("every", "each") for place in places)
+
+
 def _of_adverbial(tree: _Tree, head: int, places: Indices) -> Iterator[_Target]:
     word, mark = tree.words[head], tree.child(head, "mark")
     if word.dep == "xcomp" and tree.words[word.head].lemma == "be" and tree.words[places[0]].tag == "TO":
         yield _Target(places, "what", places, 2.0)
-    elif word.dep == "npadvmod" and any(tree.words[place].lemma.lower() in ("every", "each") for place in places):
-        yield _Target(places, "how often", places, 3.0)
     elif word.dep == "advcl" and tree.low(places[0]) == "when" and tree.words[word.head].lemma == "be":
         yield _Target(places, "what", places, 3.0)
     elif word.dep == "advcl" and mark is not None and tree.low(mark) == "because":
-        yield _Target(places, "why", places, 2.0)
+        yield _Target(places, "why", places, 3.0)
 
 
 def _numbers(tree: _Tree, whole: Indices) -> Iterator[_Target]:

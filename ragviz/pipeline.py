@@ -6,7 +6,7 @@ Whatever a person does on a page or the command line goes through here, `corpora
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -90,7 +90,7 @@ def generate_questions(
     there = {q.id: q for q in workspace.store.questions(asked.id)}
     made: list[Question] = []
     standing = sum(_same_making(q, client.model if client else generator, passages, seed) for q in there.values())
-    groups = _groups(workspace, info, passages, seed)
+    groups = _groups(workspace, info, passages, seed, synthesize.USABLE.get(generator, bool))
     texts = [q.text for q in there.values()]
     done = {question_id for question_id, q in there.items() if not q.reason.startswith(synthesize.FAILED)}
     wanted = max(0, limit - standing)
@@ -103,7 +103,7 @@ def generate_questions(
         progress(standing, limit, "questions", question.text or "Writing questions")
     rejected = [q.reason for q in made if q.status == "rejected"]
     total = workspace.store.question_set(asked.id).total
-    return Generated(asked.name, total, len(made) - len(rejected), len(rejected), Counter(rejected))
+    return Generated(asked.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)))
 
 
 def _same_making(question: Question, maker: str, passages: int, seed: int) -> bool:
@@ -122,7 +122,9 @@ def _sampled(workspace: Workspace, info: IndexInfo, seed: int) -> list[Chunk]:
     return synthesize.sample({d.id: indexing.chunks_of(d, cuts[d.id]) for d in documents}, info.chunks, seed)
 
 
-def _groups(workspace: Workspace, info: IndexInfo, passages: int, seed: int) -> Iterator[synthesize.Group]:
+def _groups(
+    workspace: Workspace, info: IndexInfo, passages: int, seed: int, usable: Callable[[Chunk], bool]
+) -> Iterator[synthesize.Group]:
     """Groups of `passages` related chunks: each sampled one with its nearest; one that has too few is left out."""
     chunks = _sampled(workspace, info, seed)
     if passages == 1:
@@ -132,7 +134,7 @@ def _groups(workspace: Workspace, info: IndexInfo, passages: int, seed: int) -> 
     by_id = {chunk.id: chunk for chunk in chunks}
     for chunk in chunks:
         [ranking] = index.knn(embedder.embed([chunk.text], "passage"), NEIGHBOURS)
-        group = synthesize.related(chunk, [by_id[i] for i in ranking.ids if i in by_id], passages)
+        group = synthesize.related(chunk, [by_id[i] for i in ranking.ids if i in by_id], passages, usable)
         if len(group) == passages:
             yield group
 

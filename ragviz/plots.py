@@ -151,6 +151,7 @@ def _rank_bars(
         hovertemplate="%{hovertext}<extra></extra>",
         text=[str(v) if v else "" for v in values] if texts else None,
         textposition="outside",
+        textangle=0,
         cliponaxis=False,
         marker={
             "color": [*colours, miss],
@@ -174,9 +175,12 @@ def _miss_place(bins: Sequence[tuple[int, int]]) -> float:
 
 def _rank_axes(figure: go.Figure, bins: Sequence[tuple[int, int]], highest: int, height: int) -> None:
     wide = [i for i, (low, high) in enumerate(bins) if high > low]
-    named = sorted({0, 1, 2, 4, 9, 14, 19 if not wide else 0} & set(range(len(bins)))) + wide
-    labels = [str(bins[i][0]) if i not in wide else f"–{bins[i][1]}" for i in named]
+    named = sorted({0, 1, 2, 4, 9, 14, 19 if not wide else 0} & set(range(len(bins))))
+    labels = [str(bins[i][0]) for i in named]
     places, miss = [_places(bins)[i] for i in named], _miss_place(bins)
+    if wide:
+        places.append((_places(bins)[wide[0]] + _places(bins)[wide[-1]]) / 2)
+        labels.append(f"{bins[wide[0]][0]}–{bins[wide[-1]][1]}")
     figure.update_layout(**_layout("Rank of the target chunk", "Questions", height), bargap=0.18)
     figure.update_xaxes(tickvals=[*places, miss], ticktext=[*labels, "miss"], tickangle=0, showgrid=False)
     figure.update_xaxes(range=[-0.7, miss + 1.2])
@@ -231,7 +235,7 @@ def curves(
         figure.add_trace(_line(line, colour, "solid" if by_run else _DASHES[place % len(_DASHES)]))
         if k is not None and len(line.k) and line.k[0] <= k <= line.k[-1]:
             figure.add_trace(_marker_at(line, k, colour))
-    figure.update_layout(**_layout("k: chunks kept of each ranking", y_title, height), hovermode="closest")
+    figure.update_layout(**_layout("k (chunks kept)", y_title, height), hovermode="closest")
     last = int(max((line.k[-1] for line in lines if len(line.k)), default=1))
     figure.update_xaxes(range=[0.4, last + 0.6], tickvals=_k_ticks(last), tickformat="d", showgrid=False)
     figure.update_yaxes(range=[0, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1], tickformat=".2~f")
@@ -249,7 +253,7 @@ def _band(line: Curve, colour: str) -> go.Scatter:
         x=np.concatenate([line.k, line.k[::-1]]),
         y=np.concatenate([line.high, line.low[::-1]]),
         fill="toself",
-        fillcolor=_clear(colour, 0.17),
+        fillcolor=_clear(colour, 0.2),
         line={"width": 0},
         mode="lines",
         hoverinfo="skip",
@@ -366,7 +370,13 @@ def chunk_lengths(lengths: NDArray[np.int_], limit: int | None, *, height: int =
     if limit is not None:
         figure.add_vline(x=limit + 0.5, line={"dash": "dash", "width": 1.4, "color": WORSE})
         figure.add_annotation(
-            x=limit, y=1, yref="paper", yanchor="bottom", text=f"embedder reads {limit}", showarrow=False
+            x=limit,
+            y=1,
+            yref="paper",
+            yanchor="bottom",
+            xanchor="right",
+            text=f"embedder reads {limit}",
+            showarrow=False,
         )
     over = 0 if limit is None else int(np.sum(lengths > limit))
     return _described(figure, f"{len(lengths)} chunks by their tokens; {over} are longer than the embedder reads.")
@@ -397,7 +407,7 @@ def forest(
 ) -> go.Figure:
     """One row per run on a common axis from 0 to 1: its mean, its 95 % interval; the baseline's mean as a line.
 
-    A run's note stands behind its row.
+    A run's note stands above its row.
     """
     figure = go.Figure()
     known = [(place, label, e) for place, (label, e) in enumerate(rows) if e.mean is not None]
@@ -405,10 +415,9 @@ def forest(
         text = f"{_named(label)}: {e.mean:.2f}<br>95 % interval {e.low:.2f} to {e.high:.2f}, {e.n} questions"
         figure.add_trace(_interval(label, e.mean or 0.0, e.low, e.high, run_colour(place), "circle", text))
     for (label, _), note in zip(rows, notes, strict=False):
-        figure.add_annotation(x=1, xref="paper", y=label, text=note, xanchor="left", xshift=8, showarrow=False)
+        figure.add_annotation(x=1, xref="paper", y=label, text=note, xanchor="right", yshift=15, showarrow=False)
     _forest_axes(figure, [label for label, _ in rows], x_title)
-    figure.update_layout(margin={"r": 12 + 7 * max(map(len, notes), default=0)})
-    figure.update_xaxes(range=[0, 1.02], tickvals=[0, 0.25, 0.5, 0.75, 1])
+    figure.update_xaxes(range=[0, 1.02], tickvals=[0, 0.5, 1])
     if baseline is not None and rows[baseline][1].mean is not None:
         figure.add_vline(x=rows[baseline][1].mean, line={"dash": "dot", "width": 1.2, "color": CONTEXT})
     return _described(figure, "; ".join(f"{label} {e.mean:.2f}" for _, label, e in known) + f" ({x_title}).")
@@ -477,8 +486,8 @@ def _interval(
 
 
 def _forest_axes(figure: go.Figure, labels: Sequence[str], x_title: str) -> None:
-    figure.update_layout(**_layout(x_title, "", 90 + max(34 * len(labels), 90)))
-    figure.update_xaxes(showgrid=True, gridcolor=_GRID)
+    figure.update_layout(**_layout(x_title, "", 80 + max(36 * len(labels), 110)))
+    figure.update_xaxes(showgrid=True, gridcolor=_GRID, tickangle=0, nticks=5)
     short = [_named(label, 28) for label in labels]
     figure.update_yaxes(
         type="category",

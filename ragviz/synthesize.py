@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain, islice, zip_longest
 
 from pydantic import BaseModel
@@ -31,6 +32,8 @@ ENOUGH = 4.0
 """One that scores less is not asked."""
 FAILED = "model failed"
 """How the reason begins when it is not the question's fault: its group is worth asking again."""
+FAILURES = 10
+"""So many in a row and the endpoint is not asked on."""
 PARSED = 4
 """Sentences of a chunk that are parsed together, the likeliest first, until there is a good question."""
 
@@ -50,19 +53,28 @@ def sample(chunks_by_document: Mapping[str, Sequence[Chunk]], limit: int, seed: 
     return [chunk for chunk in rounds if chunk is not None][: max(0, limit)]
 
 
-def related(chunk: Chunk, ranked: Iterable[Chunk], passages: int = 3) -> tuple[Chunk, ...]:
+def related(
+    chunk: Chunk, ranked: Iterable[Chunk], passages: int = 3, usable: Callable[[Chunk], bool] = lambda _: True
+) -> tuple[Chunk, ...]:
     """`chunk` and the first `passages` - 1 of `ranked` (nearest first) that say something else from somewhere else.
 
-    Passed over: what overlaps a chunk taken already, and what is nearly its copy (four of five words the same). Fewer
-    come back when there are not enough.
+    Passed over: what is not `usable`, what overlaps a chunk taken already, and what is nearly its copy (four of five
+    words the same). Fewer come back when there are not enough, none when `chunk` itself is not usable.
     """
+    if not usable(chunk):
+        return ()
     taken = [chunk]
     for other in ranked:
         if len(taken) == passages:
             break
-        if not any(_overlap(other, there) or _copies(other, there) for there in taken):
+        if not any(_overlap(other, there) or _copies(other, there) for there in taken) and usable(other):
             taken.append(other)
     return tuple(taken)
+
+
+def askable(chunk: Chunk) -> bool:
+    """Whether the extractive generator finds something to ask in `chunk`: what groups for it are made of."""
+    return any(fact.asked.score >= ENOUGH for fact in _facts(chunk.text, language.detect(chunk.text)))
 
 
 def _overlap(one: Chunk, other: Chunk) -> bool:
@@ -80,7 +92,7 @@ _REFERS = re.compile(
     r"\baccording to\b|\bas (?:mentioned|described|stated|shown|noted|listed|discussed) (?:above|below|here|earlier)\b"
     r"|\b(?:the|this|that|these|above|following|given|provided|preceding)\s+(?:(?:above|following|given|provided|first|"
     r"second|third|short)\s+)?(?:text|passage|excerpt|paragraph|snippet|chunk|document|article|context)s?\b"
-    r"|(?<![中英日俄法德语论作散杂课正])[文](?:中|内)(?!学|文|国|心|间)|[本该此原](?:文(?![件化明字书本档学献])|段|节|篇|文档)|(?<!以)[上下]文(?![件化明学])"
+    r"|(?<![中英日俄法德语论作散杂课正])[文](?:中|内)(?!学|文|国|心|间)|[本该此原这](?:文(?![件化明字书本档学献])|段|节|篇|文档)|(?<!以)[上下]文(?![件化明学])"
     r"|(?:根据|依据|按照)(?:以上|上述|上面|下面|文|本|该|所给|给定|提供)|(?:以上|上述|所给|给定)(?:内容|材料|文字|段落|信息|资料)|文档中|段落中|材料中",
     re.IGNORECASE,
 )
@@ -105,7 +117,7 @@ def reject(question: Question, context: str, seen: Container[str] = frozenset())
         return f"refers to what nobody who asks has seen: “{found.group()}”"
     if _contains(asked, answer):
         return "the question holds its answer"
-    if not _supported(answer, _words(prose.read(context).text)):
+    if not any(_supported(answer, _words(text)) for text in (prose.read(context).text, context)):
         return "the answer is not in the chunk"
     return "asked already" if normal(question.text) in seen else ""
 
@@ -172,7 +184,9 @@ def _first_sound(chunk: Chunk, blank: Question, seen: set[str]) -> _Fact | None:
     return None
 
 
-def _facts(text: str, spoken: str) -> list[_Fact]:
+@lru_cache(maxsize=4096)
+def _facts(text: str, spoken: str) -> tuple[_Fact, ...]:
+    """All that can be asked of a chunk's text; kept, because a chunk can be in many groups."""
     facts = list(_table_facts(text, spoken))
     likely = _sentences(text, spoken)
     for first in range(0, len(likely), PARSED):
@@ -183,7 +197,7 @@ def _facts(text: str, spoken: str) -> list[_Fact]:
         for (sentence, start, end, penalty), words in zip(batch, parsed, strict=True):
             for asked in phrasing.questions(sentence, words, spoken):
                 facts.append(_Fact(replace(asked, score=asked.score - penalty), start, end))
-    return facts
+    return tuple(facts)
 
 
 _ODD = re.compile(r"https?://|[{}<>|=\\@]|\S{40,}|^(?:正例|反例|示例)")
@@ -199,10 +213,14 @@ def _sentences(text: str, spoken: str) -> list[tuple[str, int, int, float]]:
     for left, right in language.sentences(text, spoken):
         line = text[text.rfind("\n", 0, left) + 1 : left].strip()
         start, end = read.within(left, right)
+        while start < end and read.text[start].isspace():
+            start += 1
         sentence = phrasing.core(" ".join(read.text[start:end].split()), spoken)
         if line[:1] in ("#", "|") or not _worth_parsing(sentence, spoken):
             continue
-        cut = (left == 0 and spoken == "zh") or (not text[right:].strip() and sentence[-1] not in '.!。！；)）”"')
+        cut = (spoken == "zh" and not text[:left].strip()) or (
+            not text[right:].strip() and sentence[-1] not in '.!。！；)）”"'
+        )
         facts = len(re.findall(r"\d+|(?<!^)\b[A-Z]", sentence))
         order = (cut, -min(facts, 4), abs(_size(sentence, spoken) - 18))
         found.append((order, (sentence, *read.source(start, end), 3.0 if cut else 0.0)))
@@ -379,6 +397,8 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
 
 # All of them
 
+USABLE: dict[str, Callable[[Chunk], bool]] = {"extractive": askable, "model": lambda _: True}
+"""Which chunks a generator can do something with: for `related`, before a question over several is tried."""
 Generator = Callable[[Iterable[Group], set[str], ModelClient | None, int], Iterator[Question]]
 
 GENERATORS: dict[str, Generator] = {"extractive": _extractive, "model": _by_model}
@@ -403,7 +423,7 @@ def generate(
 
     Raises:
         UsageError: no such generator, or "model" without a client.
-        ModelError: the model endpoint is down, too busy or refuses the key.
+        ModelError: the model endpoint is down, too busy or refuses the key, or fails again and again.
 
     """
     if generator not in GENERATORS:
@@ -411,7 +431,7 @@ def generate(
     maker = client.model if generator == "model" and client else generator
     waiting = (group for group in groups if question_id((chunk.id for chunk in group), maker, seed) not in done)
     known = {normal(text) for text in seen}
-    wanted = limit
+    wanted, failures = limit, 0
     while wanted is None or wanted > 0:
         asked = 0
         for question in GENERATORS[generator](islice(waiting, wanted), known, client, seed):
@@ -419,6 +439,9 @@ def generate(
             asked += 1
             if wanted is not None and question.status != "rejected":
                 wanted -= 1
+            failures = failures + 1 if question.reason.startswith(FAILED) else 0
+            if failures == FAILURES:
+                raise ModelError(f"{FAILURES} questions in a row failed, the last because the {question.reason}")
         if not asked or wanted is None:
             return
 

@@ -182,9 +182,31 @@ def _query(page: str, params: Mapping[str, str | int | None]) -> dict[str, str]:
 # The frame
 
 
-def style() -> None:
-    """Write the style sheet of all that is not Streamlit's own."""
+def frame() -> Any:
+    """Draw what surrounds every page, register all of them, and return the one asked for."""
+    st.set_page_config(page_title="ragviz", page_icon="assets/icon.svg", layout="wide")
+    st.logo("assets/logo.svg", icon_image="assets/icon.svg", size="large")
     st.html(STYLE + _FRAME_STYLE)
+    pages = {
+        section: [
+            st.Page(f"pages/{name}.py", title=title, icon=f":material/{icon}:", url_path=name, default=name == "home")
+            for name, (title, icon) in entries.items()
+        ]
+        for section, entries in NAVIGATION.items()
+    }
+    return st.navigation(pages, position="hidden")  # the sidebar's own links keep corpus, run and k in the address
+
+
+def begin() -> Workspace:
+    """Return the workspace, to a page that begins.
+
+    Streamlit runs the files of a folder `pages` by themselves, without `app.py`, until `st.navigation` was called for
+    the first time: so does the first visit of a new server by a deep link. Such a page calls it, and starts again.
+    """
+    if _CORPUS not in st.session_state:
+        frame()
+        st.rerun()
+    return workspace()
 
 
 _FRAME_STYLE = """<style>
@@ -196,7 +218,8 @@ section[data-testid="stSidebar"] hr { margin: .4rem 0; }
 .stMain [data-testid="stPageLink"] a, .stMain [data-testid="stPageLink"] a:hover { background: none; }
 .stMain [data-testid="stPageLink"] a:hover { text-decoration: underline; }
 .rv-crumb { opacity: .5; }
-div[data-testid="stMetricDelta"] { font-variant-numeric: tabular-nums; }
+div[data-testid="stMetricDelta"], div[data-testid="stMetricDelta"] * { font-variant-numeric: tabular-nums;
+  white-space: normal; overflow: visible; }
 div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
 </style>"""
 
@@ -240,17 +263,24 @@ def _corpus_of_address() -> str | None:
     return None
 
 
-def header(title: str, lead: str = "", *, crumbs: Sequence[tuple[str, str, Mapping[str, str]]] = ()) -> None:
-    """Draw where one is (links: page, label, parameters), the page's subject, and its question in one line."""
+def header(title: str, lead: str = "", *, crumbs: Sequence[tuple[str, str, Mapping[str, str]]] = ()) -> Any:
+    """Draw where one is (links: page, label, parameters), the page's subject, and its question in one line.
+
+    Returns the place beside the title, for what chooses the subject.
+    """
     if crumbs:
         with st.container(horizontal=True, gap="xxsmall", vertical_alignment="center"):
             for place, (page, label, params) in enumerate(crumbs):
                 if place:
                     st.html('<span class="rv-crumb">›</span>', width="content")
                 link(page, label, **params)
-    st.title(plain(title), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom", wrap=True):
+        with st.container(width="stretch"):
+            st.title(plain(title), anchor=False)
+        beside = st.container(horizontal=True, vertical_alignment="bottom", width="content", gap="small")
     if lead:
         st.caption(plain(lead))
+    return beside
 
 
 def need_corpus() -> Corpus:
@@ -304,9 +334,23 @@ def confirm(sentence: str, verb: str, action: Callable[[], None]) -> None:
 # Tiles, tables and figures
 
 
+def tiles() -> Any:
+    """Return the row for tiles, four of them where there is room."""
+    return st.grid(4, min_column_width=140)
+
+
 def tile(label: str, value: str, note: str = "", *, explained: str | None = None) -> None:
     """One number with what it needs to be read: range or interval, and n."""
-    st.metric(label, value, delta=note or None, delta_color="off", delta_arrow="off", help=explained, border=True)
+    st.metric(
+        label,
+        value,
+        delta=note or None,
+        delta_color="off",
+        delta_arrow="off",
+        help=explained,
+        border=True,
+        height="stretch",
+    )
 
 
 def estimate_tile(label: str, estimate: Estimate, *, explained: str | None = None, better: str = "↑") -> None:

@@ -249,7 +249,8 @@ def _question(prompt: str) -> dict[str, Any]:
 
 def _fact(passage: str) -> tuple[str, str, str]:
     sentences = [s for s in re.findall(r"[^.。!！?？\n]+", passage) if len(s.strip()) > 12] or [passage]
-    sentence = sentences[int(_hash(passage), 16) % len(sentences)].strip()
+    longest = sorted(sentences, key=len)[-3:]
+    sentence = longest[int(_hash(passage), 16) % len(longest)].strip()
     cut = max(sentence.rfind(" ", 0, -len(sentence) // 3), len(sentence) * 2 // 3 if " " not in sentence else 0)
     return sentence[:cut], sentence[cut:].strip(), sentence
 

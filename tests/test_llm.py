@@ -9,11 +9,11 @@ from email.utils import formatdate
 
 import numpy as np
 import pytest
-from model_server import ModelServer, vector
 from pydantic import BaseModel, SecretStr
 
 from ragviz.errors import ModelError
 from ragviz.llm import Completion, Gate, ModelClient, Request, cost
+from tests.model_server import ModelServer, vector
 
 KEY = "sk-very-secret-1234"
 
@@ -321,7 +321,7 @@ def test_nearly_json_and_thoughts_are_read(server, monkeypatch):
         '<think>Should {"reason": 1}?</think>\n{"reason": "r", "supported": true, "scores": [1]}',
         'Sure! ```json\n{"reason": "r", "supported": True, "scores": [1,],}\n```',
     ):
-        monkeypatch.setattr("model_server.complete", lambda body, text=text: text)
+        monkeypatch.setattr("tests.model_server.complete", lambda body, text=text: text)
         reply = client_of(server).complete(say(text), Verdict).parsed
         assert reply == Verdict(reason="r", supported=True, scores=[1])
 

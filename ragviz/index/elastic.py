@@ -65,6 +65,9 @@ BULK_REPLY = ("items.*.status", "items.*.error")
 SEARCH_REPLY = ("responses.hits.hits._id", "responses.hits.hits._score", "responses.error", "responses.status")
 RETRY_STATUS = frozenset({429, 502, 503, 504})
 RETRY_SECONDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
+"""Pauses before further attempts: long enough for a node's restart."""
+SHORT_SECONDS = RETRY_SECONDS[:3]
+"""The same where a person waits: the first thing that any search asks."""
 TIMEOUT_SECONDS = 60.0
 CLOCK_SECONDS = 5.0
 FOREIGN_HOURS = 24
@@ -254,7 +257,7 @@ def switch_actions(alias: str, concrete: str) -> list[Body]:
     """Actions that move the alias to a concrete index and end its building, all in one step."""
     return [
         {"remove": {"index": f"{alias}.*", "alias": alias, "must_exist": False}},
-        {"remove": {"index": concrete, "alias": writer_alias(concrete)}},
+        {"remove": {"index": concrete, "alias": writer_alias(concrete), "must_exist": False}},
         {"add": {"index": concrete, "alias": alias}},
     ]
 
@@ -405,7 +408,8 @@ class Server:
     def refusal(self, status: int, body: object) -> str:
         """The same for a reply with an error in it."""
         if status in (401, 403):
-            return f"Elasticsearch at {self.address} refuses access ({status}); check ELASTICSEARCH_API_KEY."
+            advice = "check ELASTICSEARCH_API_KEY"
+            return f"Elasticsearch at {self.address} refuses access ({status}: {reason_of(body)}); {advice}."
         if status in RETRY_STATUS:
             return f"Elasticsearch at {self.address} is too busy ({status}: {reason_of(body)}); try again later."
         return f"Elasticsearch at {self.address} refuses the request ({status}): {reason_of(body)}."
@@ -487,19 +491,17 @@ class ElasticIndex:
 
     def exists(self) -> bool:
         """True once something was published under the name."""
-        return bool(self.server.ask(lambda client: client.indices.exists_alias(name=self.alias)))
+        return bool(self._read(lambda client: client.indices.exists_alias(name=self.alias)))
 
     def count(self) -> int:
         """How many chunks a search sees; 0 when nothing was published."""
-        reply = self.server.ask(lambda client: client.options(ignore_status=404).count(index=self.alias))
+        reply = self._read(lambda client: client.count(index=self.alias))
         return int(reply.get("count", 0))
 
     def size(self) -> int:
         """Bytes on the server's disks of what is published, replicas not counted."""
-        call = self.server.ask(
-            lambda client: client.options(ignore_status=404).indices.stats(index=self.alias, metric="store")
-        )
-        return int(call["_all"]["primaries"]["store"]["size_in_bytes"]) if "_all" in call else 0
+        reply = self._read(lambda client: client.indices.stats(index=self.alias, metric="store"))
+        return int(reply["_all"]["primaries"]["store"]["size_in_bytes"]) if "_all" in reply else 0
 
     def rebuild(self, dims: int) -> ElasticWriter:
         """Open a writer that starts from nothing and replaces the content when published.
@@ -584,7 +586,7 @@ class ElasticIndex:
             SearchError: it was built by another version of ragviz.
 
         """
-        reply = self.server.ask(lambda client: client.options(ignore_status=404).indices.get_mapping(index=self.alias))
+        reply = self._read(lambda client: client.indices.get_mapping(index=self.alias))
         for concrete, body in reply.items():
             if concrete.startswith(self.alias):
                 mappings = body["mappings"]
@@ -592,6 +594,10 @@ class ElasticIndex:
                     raise SearchError(f"Index {self.name!r} was built by another version of ragviz; build it again.")
                 return concrete, mappings["properties"]["vector"]
         return None
+
+    def _read(self, call: Callable[[Elasticsearch], T]) -> T:
+        """Ask for something that may not be there: 404 is a reply."""
+        return self.server.ask(lambda client: call(client.options(ignore_status=404)), retries=SHORT_SECONDS)
 
     def _rankings(self, bodies: Sequence[Body], depth: int, similarity: str | None) -> list[Ranking]:
         """Send searches a hundred at a time; one ranking each."""

@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from ragviz.errors import UnreadableFile
 from ragviz.ingest import html
 from ragviz.ingest.child import read_apart
-from ragviz.ingest.encoding import clean, decode
-from ragviz.ingest.kinds import Kind, damaged, extension_of, kind_of, media_type_of, misnamed
+from ragviz.ingest.encoding import clean, decode, strangeness
+from ragviz.ingest.kinds import Kind, damaged, extension_of, kind_of, media_type_of, misnamed, promised_kind
 from ragviz.records import Document, Page
 
 MAX_BYTES = 200 * 2**20
@@ -75,8 +75,8 @@ def _plain(name: str, data: bytes) -> tuple[str, list[str]]:
     try:
         text, warnings = decode(data)
     except UnreadableFile:
-        if (promised := misnamed(name, None)) and extension_of(name) != ".html":
-            raise damaged(f"a file {promised[0].split(',')[0]}", "its first bytes are not of that format") from None
+        if promised := promised_kind(name):
+            raise damaged(promised.title, "its first bytes are not those of one") from None
         raise
     text, lost = clean(text)
     return text, [*warnings, *lost, *_uneven_rows(name, text)]
@@ -112,13 +112,16 @@ def _joined(parts: Sequence[str]) -> tuple[str, tuple[Page, ...]]:
 
 def _missing_text(kind: Kind | None, text: str, pages: Sequence[Page]) -> list[str]:
     """Say what has no text: of a PDF these are most likely pictures of pages."""
-    empty = [page.number for page in pages if page.start == page.end]
-    if kind is None or kind.key != "pdf" or not empty:
+    if kind is None or kind.key != "pdf":
         return [] if text.strip() else ["there is no text in it"]
+    if strangeness(text) > 0.1:
+        return ["much of its text layer is signs without meaning (fonts without a character map): run OCR on it"]
+    empty = [page.number for page in pages if page.start == page.end]
     if len(empty) == len(pages):
         return [f"no text layer: {_count(len(pages), 'page is a picture', 'pages are pictures')}; run OCR first"]
     verb = "has" if len(empty) == 1 else "have"
-    return [f"{len(empty)} of {len(pages)} pages {verb} no text (empty, or pictures that need OCR): {_list(empty)}"]
+    note = f"{len(empty)} of {len(pages)} pages {verb} no text (empty, or pictures that need OCR): {_list(empty)}"
+    return [note] if empty else []
 
 
 def _count(n: int, one: str, many: str) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 
 from ragviz.errors import UnreadableFile
 
-SAMPLE = 4000
+SAMPLE = 8000
+WORST = -11.5
 
 _MARKS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -29,6 +30,9 @@ _NAMES = {
     "cp949": "EUC-KR (Korean)",
     "cp1251": "Windows-1251 (Cyrillic)",
     "koi8_r": "KOI8-R (Cyrillic)",
+    "cp1253": "Windows-1253 (Greek)",
+    "cp1255": "Windows-1255 (Hebrew)",
+    "cp1256": "Windows-1256 (Arabic)",
     "cp1252": "Windows-1252 (Western European)",
     "cp1250": "Windows-1250 (Central European)",
     "iso8859_2": "ISO 8859-2 (Central European)",
@@ -36,13 +40,21 @@ _NAMES = {
 _DECLARED = {"gb2312": "gb18030", "gbk": "gb18030", "big5": "cp950", "shift_jis": "cp932", "euc-kr": "cp949"}
 _DECLARED |= {"iso-8859-1": "cp1252", "latin1": "cp1252", "us-ascii": "cp1252"}
 
+_FOREIGN = re.compile(rb"[\x80-\xff\0]")
+
 _SIGNS = "　、。，．·：；？！…‥—～‘’“”（）〔〕【】《》〈〉「」『』％￥"
 _KANA = "".join(map(chr, range(0x3041, 0x30FF)))
 _LATIN = frozenset(
     "àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿßœšžąćęłńóśźżčďěňřťůőűăâîșțğışÀÁÂÄÅÆÇÈÉÊËÍÎÓÔÖØÙÚÛÜÝŁŚŻŹČŠŽŘĎŇŒ"
     "‘’“”„–—…€£§°«»¿¡©®·•×½™"
 )
-_CYRILLIC = frozenset("абвгдежзийклмнопрстуфхцчшщъыьэюяё")
+_ALPHABETS = {
+    "cp1251": frozenset("абвгдежзийклмнопрстуфхцчшщъыьэюяё«»—№"),
+    "koi8_r": frozenset("абвгдежзийклмнопрстуфхцчшщъыьэюяё"),
+    "cp1253": frozenset("αβγδεζηθικλμνξοπρσςτυφχψωάέήίόύώϊϋ«»–—"),
+    "cp1255": frozenset("אבגדהוזחטיכךלמםנןסעפףצץקרשת“”–—"),
+    "cp1256": frozenset("ابتثجحخدذرزسشصضطظعغفقكلمنهويىةآأإؤئء،؛؟“”–—"),
+}
 
 
 def decode(data: bytes, declared: str = "") -> tuple[str, list[str]]:
@@ -56,11 +68,14 @@ def decode(data: bytes, declared: str = "") -> tuple[str, list[str]]:
     """
     text, warnings = _decoded(data, declared)
     if strangeness(text) > 0.05:
-        raise UnreadableFile(
-            f"These {len(data):,} bytes are neither text nor a format that is known: "
-            "save it as PDF, DOCX or UTF-8 text, or leave it out."
-        )
+        raise _not_text(data)
     return text, warnings
+
+
+def _not_text(data: bytes) -> UnreadableFile:
+    return UnreadableFile(
+        f"These {len(data):,} bytes are neither text nor a known format: save them as PDF, DOCX or UTF-8."
+    )
 
 
 def strangeness(text: str) -> float:
@@ -95,49 +110,47 @@ def _strict(data: bytes, codec: str) -> str | None:
 
 def _replaced(data: bytes, codec: str) -> tuple[str, list[str]]:
     text = data.decode(codec, "replace")
-    bad = text.count("\ufffd") - data.count("\ufffd".encode(codec))
+    bad = text.count("\ufffd") - data.count("\ufffd".encode(codec, "ignore") or b"\0\0\0\0\0")
     noun = "place" if bad == 1 else "places"
-    return text, [f"{bad} {noun} could not be decoded as {codec.upper()}, and show as �"] if bad > 0 else []
+    return text, [f"{bad} {noun} could not be decoded as {_title(codec)}, and show as �"] if bad > 0 else []
 
 
 def _nearly_utf8(data: bytes) -> bool:
     """True for UTF-8 with a few damaged places: three or more good sequences for each bad one."""
     text = data.decode("utf-8", "replace")
     bad = text.count("\ufffd")
-    return sum(c > "\x7f" for c in text) - bad >= 3 * bad
+    return len(text) - len(text.encode("ascii", "ignore")) - bad >= 3 * bad
 
 
-def _guessed(data: bytes, codecs_: Iterable[str]) -> tuple[str, list[str]]:
-    decoded = {codec: text for codec in codecs_ if (text := _strict(data, codec)) is not None}
-    if not decoded:
-        return _last_resort(data)
-    start = next((place for place, byte in enumerate(data) if byte > 0x7F or byte == 0), 0)
-    scores = {codec: _likelihood(_sample(text, start, codec), codec) for codec, text in decoded.items()}
+def _guessed(data: bytes, among: Iterable[str]) -> tuple[str, list[str]]:
+    """Decode by the likeliest encoding, judged by the bytes around the first that is not ASCII."""
+    foreign = _FOREIGN.search(data)
+    start = max(0, (foreign.start() if foreign else 0) - 20) // 4 * 4  # a multiple of four, for UTF-16 and UTF-32
+    sample = data[start : start + SAMPLE]
+    scores = {codec: _likelihood(sample.decode(codec, "replace"), codec) for codec in among}
     best = max(scores, key=lambda codec: scores[codec])
-    if best == "utf-8":
-        return decoded[best], []
-    return decoded[best], [_guess_note(best)]
+    if best != "utf-8" and scores[best] < WORST * len(sample.decode(best, "replace")):
+        best = _last_resort(data)
+    text, warnings = _replaced(data, best)
+    return text, warnings if best == "utf-8" else [_guess_note(best), *warnings]
 
 
 def _guess_note(codec: str) -> str:
-    return f"the encoding was guessed: {_NAMES.get(codec, codec.upper())}; if letters look wrong, save it as UTF-8"
+    return f"the encoding was guessed: {_title(codec)}; if letters look wrong, save it as UTF-8"
 
 
-def _sample(text: str, start: int, codec: str) -> str:
-    """Take the text around the first byte that is not ASCII; a character is 1, 2 or 4 bytes wide up to there."""
-    place = start // {"utf-16": 2, "utf-32": 4}.get(codec[:6], 1)
-    return text[max(0, place - 20) : place + SAMPLE]
+def _title(codec: str) -> str:
+    return _NAMES.get(codec, codec.upper().replace("_", "-"))
 
 
-def _last_resort(data: bytes) -> tuple[str, list[str]]:
-    """Ask charset-normalizer, which knows more encodings; it is wrong more often on short and on Western texts."""
+def _last_resort(data: bytes) -> str:
+    """Ask charset-normalizer, which knows more encodings, though it is wrong more often on short or Western text."""
     from charset_normalizer import from_bytes
 
     best = from_bytes(data[: 2**20]).best()
-    text = _strict(data, best.encoding) if best else None
-    if best is None or text is None:
-        return data.decode("utf-8", "replace"), []
-    return text, [_guess_note(best.encoding)]
+    if best is None:
+        raise _not_text(data)
+    return best.encoding
 
 
 @functools.cache
@@ -157,10 +170,9 @@ def _common_by_codec() -> dict[str, frozenset[str]]:
         "cp1252": _LATIN,
         "cp1250": _LATIN,
         "iso8859_2": _LATIN,
-        "cp1251": _CYRILLIC,
-        "koi8_r": _CYRILLIC,
         "utf-16-le": hanzi,
         "utf-16-be": hanzi,
+        **_ALPHABETS,
     }
 
 
@@ -176,7 +188,7 @@ def _likelihood(text: str, codec: str) -> float:
     stand alone; other letters seldom touch Latin ones. Chinese, then Western, get the benefit of the doubt.
     """
     common = _common_by_codec().get(codec) or _common_by_codec()["gb18030"]
-    latin, cyrillic = common is _LATIN, common is _CYRILLIC
+    latin, alphabet = common is _LATIN, codec in _ALPHABETS
     usual = math.log(0.95 / len(common)) + (math.log(0.04) if latin else 0)
     total = {"gb18030": 3.0, "cp1252": 2.0}.get(codec, 0.0)
     previous = " "
@@ -186,11 +198,13 @@ def _likelihood(text: str, codec: str) -> float:
         elif c in common:
             total += usual
         else:
-            total += usual - 3 if cyrillic and c.lower() in common else -20
+            total += usual - 3 if alphabet and c.lower() in common else -20
         if latin:
             total -= 2 if c > "\x7f" and previous > "\x7f" else 0
         elif c.isalpha() and previous.isalpha():
-            total -= 6 if (c > "\x7f") != (previous > "\x7f") or (previous.islower() and c.isupper() and cyrillic) else 0
+            total -= (
+                6 if (c > "\x7f") != (previous > "\x7f") or (previous.islower() and c.isupper() and alphabet) else 0
+            )
         previous = c
     return total
 

@@ -47,7 +47,7 @@ def markdown(page: str) -> str:
     reader = _Reader()
     for end, name, rest in _tokens(page):
         if not name:
-            reader.text(unescape(rest))
+            reader.text(unescape(rest).replace("\xad", ""))  # a soft hyphen is not part of the word
         elif end:
             reader.end(name)
         else:

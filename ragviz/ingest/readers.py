@@ -12,11 +12,13 @@ import re
 import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 from ragviz.errors import PasswordNeeded
 from ragviz.ingest import html
-from ragviz.ingest.kinds import KINDS, check_archive, kind_of
+from ragviz.ingest.encoding import decode
+from ragviz.ingest.kinds import KINDS, damaged, kind_of
 
 Parts = str | list[str]
 """A text, or the texts of pages in order (empty for an empty page)."""
@@ -34,20 +36,20 @@ def read(key: str, data: bytes, password: str | None) -> tuple[str, Parts]:
         data = _decrypted(data, password)
         kind = kind_of("", data)
         key = kind.key if kind else key
-        if key in ("docx", "pptx", "xlsx"):
-            check_archive(data)
     return key, _READERS[key](key, data, password)
 
 
 def _kreuzberg(key: str, data: bytes, password: str | None, output: str = "markdown", pages: bool = False) -> Any:
     import kreuzberg
 
+    # Reading a PDF's metadata can panic, and nothing here needs it.
+    passwords = None if password is None else [password]
     config = kreuzberg.ExtractionConfig(
         use_cache=False,
         enable_quality_processing=False,
         output_format=output,
         pages=kreuzberg.PageConfig(extract_pages=True) if pages else None,
-        pdf_options=kreuzberg.PdfConfig(passwords=[password]) if password is not None else None,
+        pdf_options=kreuzberg.PdfConfig(passwords=passwords, extract_metadata=False),
         concurrency=kreuzberg.ConcurrencyConfig(max_threads=1),
     )
     return kreuzberg.extract_bytes_sync(data, KINDS[key].media_type, config)
@@ -65,7 +67,9 @@ def _pdf(key: str, data: bytes, password: str | None) -> list[str]:
         if "password" in str(error).lower():
             raise _password_needed(password) from None
         raise
-    return [_page(page["content"]) for page in sorted(result.pages or [], key=lambda page: page["page_number"])]
+    if not result.pages:
+        raise damaged("a PDF", "it has no pages")
+    return [_page(page["content"]) for page in sorted(result.pages, key=lambda page: page["page_number"])]
 
 
 _HYPHEN = re.compile("(?<=[^\\W\\d_])\x02(?=[^\\W\\d_])")
@@ -81,7 +85,7 @@ def _page(text: str) -> str:
     'adipiscing elit\nUt'
     """
     text = _HYPHEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).replace("\x02", "-")
-    lines = [_CONTROL.sub("", line).rstrip() for line in text.split("\n")]
+    lines = [_CONTROL.sub(" ", line).rstrip() for line in text.split("\n")]
     full = 0.7 * max(map(_width, lines))
     joined = lines[0]
     pieces = []
@@ -115,20 +119,62 @@ def _unescaped(markdown: str) -> str:
     return _ESCAPE.sub(lambda found: found[1] or chr(int(found[2])), markdown)
 
 
+_EMPTY_ROW = re.compile(r"^\|(?: +\|)+\n(?!\| ---)", re.MULTILINE)
+
+
 def _xlsx(key: str, data: bytes, password: str | None) -> list[str]:
-    """Read sheets; only a sheet's heading can begin a line with "## ", for all else stands in table rows."""
-    return [sheet.strip() for sheet in re.split(r"^(?=## )", _office(key, data, password), flags=re.M) if sheet.strip()]
+    """Read sheets, empty ones too; only the heading of a sheet begins a line with "## ", all else is in table rows."""
+    result = _kreuzberg(key, data, password)
+    text = _EMPTY_ROW.sub("", _unescaped(result.content) + "\n")
+    sheets = [sheet.strip() for sheet in re.split(r"^(?=## )", text, flags=re.MULTILINE) if sheet.strip()]
+    by_name = {sheet.split("\n", 1)[0].removeprefix("## "): sheet for sheet in sheets}
+    names = result.metadata.get("sheet_names") or []
+    return [by_name.get(name, "") for name in names] if set(by_name) <= set(names) else sheets
+
+
+_STYLES = """
+p[style-name='Title'] => h1:fresh
+p[style-name='Subtitle'] => h2:fresh
+p[style-name='Quote'] => blockquote > p:fresh
+"""
+_BACK_LINK = re.compile(r'<a href="#(?:foot|end)note-ref-[^"]*">↑</a>')
 
 
 def _docx(key: str, data: bytes, password: str | None) -> str:
     """Read a Word document with mammoth: kreuzberg 4.10 drops "&", "<", ">" and tabs, and repeats text boxes."""
     import mammoth
 
-    styles = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => h2:fresh\n"
-    styles += "p[style-name='Quote'] => blockquote > p:fresh\n"
-    return html.markdown(
-        mammoth.convert_to_html(io.BytesIO(data), style_map=styles, convert_image=lambda image: []).value
-    )
+    page = mammoth.convert_to_html(_simplified(data), style_map=_STYLES, convert_image=lambda image: []).value
+    return html.markdown(_BACK_LINK.sub("", page))
+
+
+def _simplified(data: bytes) -> io.BytesIO:
+    """Return the document without pictures, and with its simple fields and formulas as text: mammoth skips those."""
+    simpler = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(simpler, "w") as copy:
+        for name in archive.namelist():
+            if name.startswith("word/media/"):
+                continue
+            part = archive.read(name)
+            if re.fullmatch(r"word/(document|footnotes|endnotes)\d*\.xml", name):
+                part = re.sub(rb"<(/?)m:([rt])\b", rb"<\1w:\2", part.replace(b"<w:cr/>", b"<w:br/>"))
+                part = re.sub(rb"</?(?:m:|w:fldSimple\b)[^<>]*>", b"", part)
+            copy.writestr(name, part)
+    return simpler
+
+
+def _epub(key: str, data: bytes, password: str | None) -> str:
+    """Read the chapters of a book in their order."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        package = next(
+            n.get("full-path", "") for n in _xml(archive, "META-INF/container.xml").iter() if n.get("full-path")
+        )
+        nodes = list(_xml(archive, package).iter())
+        places = {n.get("id"): n.get("href", "") for n in nodes if _local(n) == "item"}
+        chapters = [places[n.get("idref")] for n in nodes if _local(n) == "itemref"]
+        folder = posixpath.dirname(package)
+        pages = [archive.read(posixpath.normpath(posixpath.join(folder, unquote(chapter)))) for chapter in chapters]
+    return "\n\n".join(filter(None, (html.markdown(decode(page, html.charset(page))[0]) for page in pages if page)))
 
 
 def _pptx(key: str, data: bytes, password: str | None) -> list[str]:
@@ -237,7 +283,7 @@ _READERS: dict[str, Callable[[str, bytes, str | None], Parts]] = {
     "xls": _xlsx,
     "ods": _xlsx,
     "odt": _office,
-    "epub": lambda key, data, password: _kreuzberg(key, data, password).content,
+    "epub": _epub,
     "doc": _office,
     "ppt": _office,
     "rtf": _office,

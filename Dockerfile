@@ -1,0 +1,20 @@
+# The dashboard. Torch's default build for Linux holds the CUDA libraries; for a smaller image without a GPU, name the
+# index of its CPU wheels (README, "A smaller install"): docker compose build --build-arg TORCH_INDEX=…
+FROM python:3.12-slim
+
+RUN useradd --create-home ragviz && install --directory --owner ragviz /data
+WORKDIR /ragviz
+ARG TORCH_INDEX=
+RUN if [ -n "$TORCH_INDEX" ]; then pip install --no-cache-dir torch --index-url "$TORCH_INDEX"; fi
+COPY requirements.txt ./
+RUN pip install --no-cache-dir --requirement requirements.txt
+COPY . .
+RUN pip install --no-cache-dir --no-deps .
+
+USER ragviz
+ENV RAGVIZ_HOME=/data
+VOLUME /data
+EXPOSE 8501
+HEALTHCHECK CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health')"]
+# All interfaces of the container; compose.yaml binds the port to 127.0.0.1 of the machine.
+CMD ["streamlit", "run", "app.py", "--server.address=0.0.0.0", "--server.headless=true"]

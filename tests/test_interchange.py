@@ -1,0 +1,268 @@
+"""Questions in and out of CSV and JSONL: every way to name evidence, every way to get it wrong, exact round trips."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragviz.errors import InputError, UsageError
+from ragviz.evaluate import summarise
+from ragviz.interchange import classic_csvs, read_questions, write_questions
+from ragviz.records import Chunk, Document, Question, Ranking, Retrieved, Span
+
+DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+DESK = "The desk lends maps for 21 days.\nFines are one\neuro a day. Maps are red. Maps are green.\n"
+GARAGE = "雪链放在车库里。钥匙挂在厨房。"
+
+
+def document(name, text):
+    return Document(Document.make_id(name, text), name, text, (), "en", "text/markdown", "h", len(text))
+
+
+DOCUMENTS = {d.name: d for d in (document("rules/desk.md", DESK), document("garage.txt", GARAGE))}
+NAMES = {d.id: d.name for d in DOCUMENTS.values()}
+DESK_ID, GARAGE_ID = DOCUMENTS["rules/desk.md"].id, DOCUMENTS["garage.txt"].id
+
+
+def span(text, source=DESK, document_id=DESK_ID):
+    start = source.index(text)
+    return Span(document_id, start, start + len(text), text)
+
+
+def one(**row):
+    """The single question read from a JSONL row, or the reason why there is none."""
+    read = read_questions(json.dumps({"question": "Q?", **row}).encode(), "q.jsonl", DOCUMENTS)
+    return read.questions[0] if read.questions else read.problems[1]
+
+
+LENT = span("maps for 21 days")
+CHUNK_ID = Chunk.make_id(DESK_ID, LENT.start, LENT.end)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"document": "rules/desk.md", "start": LENT.start, "end": LENT.end},
+        {"document": "rules/desk.md", "start": str(LENT.start), "end": str(LENT.end)},
+        {"document": "rules/desk.md", "quote": "maps for 21 days"},
+        {"document": "rules/desk.md", "quote": "maps for 21 days", "start": 1, "end": 5},  # offsets of another parse
+        {"document": DESK_ID, "quote": "maps for 21 days"},
+        {"document": "desk.md", "quote": "maps for 21 days"},
+        {"document": "desk", "quote": "maps for 21 days"},
+        {"corpus_id": "desk", "quote": "maps for 21 days"},
+        {"Document ": "desk", "QUOTE": "maps for 21 days"},
+        {"chunk_id": CHUNK_ID},
+        {"evidence": [{"document": "desk", "quote": "maps for 21 days"}]},
+        {"evidence": {"document": "desk", "quote": "maps for 21 days"}},
+        {"evidence": json.dumps([[{"chunk_id": CHUNK_ID}]])},
+        {"corpus_id": "desk", "references": [{"content": LENT.text, "start_index": LENT.start, "end_index": LENT.end}]},
+    ],
+)
+def test_every_way_to_name_evidence(row):
+    question = one(**row)
+    assert not isinstance(question, str), question
+    assert question.evidence == ((LENT,),)
+    assert (question.kind, question.generator, question.status) == ("single", "import", "accepted")
+    assert question.source_chunks == ((CHUNK_ID,) if "chunk_id" in row else ())
+
+
+def test_a_list_is_groups_and_a_list_inside_it_their_members():
+    fines, keys = span("Fines are one\neuro a day."), span("钥匙挂在厨房。", GARAGE, GARAGE_ID)
+    places = [
+        {"document": "desk", "quote": "maps for 21 days"},
+        [{"document": "desk", "quote": "Fines are one euro a day."}, {"document": "garage", "quote": "钥匙挂在厨房。"}],
+    ]
+    assert one(evidence=places).evidence == ((LENT,), (fines, keys))
+    assert one(evidence=places).kind == "multi"
+    assert one(chunk_id=f"{CHUNK_ID} {CHUNK_ID}").evidence == ((LENT,), (LENT,))
+
+
+def test_no_evidence_is_a_question_without_an_answer():
+    for row in ({}, {"evidence": []}, {"evidence": "[]"}, {"document": "", "quote": None}):
+        assert one(**row).kind == "unanswerable"
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"question": " "}, "has no question"),
+        ({"document": "desk", "quote": "Maps are"}, "stands 2 times in 'rules/desk.md' (at 59, 73)"),
+        ({"document": "desk", "quote": "maps for 22 days"}, "is not in 'rules/desk.md'"),
+        ({"document": "desk", "quote": "Maps for 21 days"}, "is not in 'rules/desk.md'"),
+        ({"document": "desk", "start": 5, "end": 500}, "names 5 to 500: 'rules/desk.md' has characters 0 to 89"),
+        ({"document": "desk", "start": 9, "end": 9}, "names 9 to 9"),
+        ({"document": "desk", "start": -3, "end": 9}, "names -3 to 9"),
+        ({"document": "desk", "start": "x", "end": 9}, "has a start that cannot be used ('x')"),
+        ({"document": "desk", "start": 3}, "no place in it"),
+        ({"document": "desk"}, "no place in it"),
+        ({"document": "cellar.md", "quote": "a"}, "'cellar.md', which is not in the corpus"),
+        ({"quote": "maps"}, "no document"),
+        ({"chunk_id": "c-17"}, "'c-17', which is not an id of ragviz"),
+        ({"chunk_id": Chunk.make_id("0" * 16, 1, 2)}, "not in the corpus"),
+        ({"evidence": "[{"}, "is not JSON"),
+        ({"evidence": ["maps"]}, "not a list of objects"),
+        ({"evidence": [[]]}, "not a list of objects"),
+        ({"status": "perhaps"}, "status 'perhaps'"),
+        ({"id": "x" * 65}, "id of 65 characters"),
+        ({"answer": ["a"]}, "answer that is not text"),
+    ],
+)
+def test_rows_that_are_refused_say_why(row, reason):
+    assert reason in str(one(**row))
+
+
+def test_a_name_that_fits_two_documents_is_told():
+    both = DOCUMENTS | {"old/desk.md": document("old/desk.md", "maps")}
+    read = read_questions(b'{"question": "Q?", "document": "desk.md", "quote": "maps"}', "q.jsonl", both)
+    assert "fits 2: give its whole name" in read.problems[1]
+
+
+def test_good_rows_are_kept_and_bad_ones_numbered_as_a_spreadsheet_does():
+    rows = ["question,answer,document,quote", 'A?,"two\nlines",desk,Maps are red.', "", "B?,,desk,blue", "C?,x,,"]
+    text = "\r\n".join([*rows, rows[1], ""])
+    read = read_questions(text.encode(), "q.csv", DOCUMENTS)
+    assert [q.text for q in read.questions] == ["A?", "C?"]
+    assert read.questions[0].answer == "two\nlines"
+    assert set(read.problems) == {4, 6}
+    assert read.problems[6] == "the same question as row 2: give it another id, or remove one"
+
+
+def test_jsonl_rows_are_lines():
+    lines = ['{"question": "A?"}', "", "{broken", "[1]", '{"question": "B\u2028?"}']
+    read = read_questions("\n".join(lines).encode(), "q.jsonl", DOCUMENTS)
+    assert [q.text for q in read.questions] == ["A?", "B\u2028?"]
+    assert set(read.problems) == {3, 4}
+    assert "is not JSON" in read.problems[3]
+    assert read_questions(b'[{"question": "A?"}, 3]', "q.json", DOCUMENTS).problems == {2: "is not a JSON object"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "gb18030"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_encodings_and_delimiters(encoding, delimiter):
+    rows = ["question,answer,document,quote", "雪链放在哪里？,车库里,garage.txt,雪链放在车库里。"] + [
+        f"钥匙挂在什么地方（第{i}次询问）？,厨房,garage.txt,钥匙挂在厨房。" for i in range(9)
+    ]
+    data = "\r\n".join(rows).replace(",", delimiter).encode(encoding)
+    read = read_questions(data, "问题.csv", DOCUMENTS)
+    assert not read.problems
+    assert read.questions[0].evidence == ((span("雪链放在车库里。", GARAGE, GARAGE_ID),),)
+    assert read.questions[0].language == "zh"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"a,b\n1,2\n", r"no column 'question' \(its columns: a, b\)"),
+        (b"", "its columns: none"),
+        (b"[1", "not a JSON list"),
+    ],
+)
+def test_files_that_cannot_be_read(data, message):
+    with pytest.raises(InputError, match=message):
+        read_questions(data, "q.csv", DOCUMENTS)
+
+
+FULL = Question(
+    id="0123456789abcdef",
+    text='=2+2 "quoted", who?\nSecond line',
+    answer="-5 °C; '=x",
+    evidence=((LENT, span("钥匙挂在厨房。", GARAGE, GARAGE_ID)), (Span("f" * 16, 3, 9, "@gone", stale=True),)),
+    generator="extractive",
+    status="rejected",
+    reason="@ because",
+    language="zh",
+    source_chunks=(CHUNK_ID, CHUNK_ID),
+)
+
+
+@pytest.mark.parametrize("file_format", ["csv", "jsonl"])
+def test_round_trip_is_exact(file_format):
+    empty = Question("e", "", "", (), "gpt-4o", "rejected", "model failed")
+    questions = (FULL, replace(FULL, id="u", evidence=(), text="Why?"), empty)
+    data = write_questions(questions, NAMES, file_format)
+    assert read_questions(data, f"q.{file_format}", DOCUMENTS) == type(read_questions(b"question", "q.csv", {}))(
+        questions, {}
+    )
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), st.text("'=+-@\t\r\n\",; a", max_size=8))
+def test_any_text_survives(text, tricky):
+    for file_format in ("csv", "jsonl"):
+        question = replace(FULL, text="Q" + text, answer=tricky, reason=text)
+        data = write_questions([question], NAMES, file_format)
+        assert read_questions(data, f"q.{file_format}", DOCUMENTS).questions == (question,)
+
+
+def test_no_cell_is_a_formula():
+    cells = [
+        cell
+        for row in csv.reader(io.StringIO(write_questions([FULL], NAMES, "csv").decode("utf-8-sig")))
+        for cell in row
+    ]
+    assert not [cell for cell in cells if cell[:1] in ("=", "+", "-", "@", "\t", "\r")]
+    with pytest.raises(UsageError, match="csv or jsonl, not 'xml'"):
+        write_questions([], NAMES, "xml")
+
+
+def test_the_public_set_of_spans():
+    folder = DATA / "spans"
+    if not folder.exists():
+        pytest.skip("../shared/data/spans is not there")
+    documents = {file.name: document(file.name, file.read_bytes().decode()) for file in sorted(folder.glob("*.md"))}
+    read = read_questions((folder / "questions.csv").read_bytes(), "questions.csv", documents)
+    assert not read.problems
+    assert len(read.questions) == 220
+    assert sorted({len(q.evidence) for q in read.questions}) == [1, 2, 3, 4]
+    assert sum(len(q.evidence) for q in read.questions) == 344
+    texts = {d.id: d.text for d in documents.values()}
+    spans = [s for q in read.questions for [s] in q.evidence]
+    assert all(texts[s.document_id][s.start : s.end] == s.text for s in spans)
+
+
+def test_classic_files():
+    one, two, three, gone = (Chunk.make_id(DESK_ID, start, start + 9) for start in (0, 20, 40, 60))
+    found = Question("q1", "How long?", "21 days", ((LENT,),), "import", source_chunks=(one,))
+    missed = Question("q2", "=Where?", "kitchen", ((span("钥匙挂在厨房。", GARAGE, GARAGE_ID),),), "import")
+    nothing = Question("q3", "Why?", "", (), "import")
+    results = [
+        Retrieved("q1", Ranking((two, one, three), (0.5, -0.25, -0.5)), ((one,),)),
+        Retrieved("q2", Ranking((two,), (0.1,)), ((gone,),)),
+        Retrieved("q3", Ranking((), ()), ()),
+    ]
+    chunks = {one: Chunk(one, DESK_ID, 0, 9, "=the desk", 2)}
+    questions = [found, missed, nothing]
+    files = classic_csvs(summarise(results, questions, k=2, depth=3), questions, results, chunks, NAMES)
+    dataset, answers, evaluation = (list(csv.DictReader(io.StringIO(f.decode("utf-8-sig")))) for f in files.values())
+    assert list(files) == ["dataset.csv", "answers.csv", "evaluation.csv"]
+    assert [(row["id"], row["chunk_id"], row["document"]) for row in dataset] == [
+        ("q1", one, "rules/desk.md"),
+        ("q2", gone, "garage.txt"),
+        ("q3", "", ""),
+    ]
+    assert [tuple(row.values()) for row in answers] == [
+        ("q1", "1", two, "0.5", "", ""),
+        ("q1", "2", one, "-0.25", "rules/desk.md", "'=the desk"),
+        ("q2", "1", two, "0.1", "", ""),
+    ]
+    assert [(row["question_id"], row["question"], row["rank"]) for row in evaluation] == [
+        ("q1", "How long?", "2"),
+        ("q2", "'=Where?", "miss"),
+    ]
+    assert [(float(row["recall@2"]), float(row["precision@2"]), float(row["mrr"])) for row in evaluation] == [
+        (1.0, 0.5, 0.5),
+        (0.0, 0.0, 0.0),
+    ]
+
+
+def test_the_classic_dataset_can_be_read_again():
+    question = Question("q1", "How long?", "21 days", ((LENT,),), "import", source_chunks=(CHUNK_ID,))
+    results = [Retrieved("q1", Ranking((CHUNK_ID,), (1.0,)), ((CHUNK_ID,),))]
+    files = classic_csvs(summarise(results, [question], k=1, depth=1), [question], results, {}, NAMES)
+    [again] = read_questions(files["dataset.csv"], "dataset.csv", DOCUMENTS).questions
+    assert again == replace(question, status="accepted")
