@@ -4,5 +4,8 @@ from ragviz import ui
 
 page = ui.frame()
 with ui.errors_shown():
-    ui.sidebar(ui.workspace().store.corpora())
-    page.run()
+    try:
+        ui.sidebar(ui.workspace().store.corpora())
+        page.run()
+    finally:
+        ui.write_address()

@@ -35,7 +35,7 @@ def chosen_runs(runs: Sequence[Run]) -> list[Run]:
         "Runs; the first is the baseline", [run.name for run in runs], key="runs-shown", max_selections=MOST,
         on_change=lambda: ui.put(runs=written(st.session_state["runs-shown"], by_name) or None, question=None),
     )  # fmt: skip
-    ui.put(runs=written(names, by_name) or None)
+    ui.settle("runs", written(names, by_name) or None)
     return [by_name[name] for name in names]
 
 

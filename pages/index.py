@@ -122,7 +122,7 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
     if not chunks:
         st.caption("Nothing to cut: the documents have no text.")
         return
-    limit = embedding.max_tokens_of(config.embedder)
+    limit = embedding.text_tokens_of(config.embedder)
     lengths = np.array([chunk.tokens for chunk in chunks])
     estimate(documents, chosen, cuts, config)
     if limit is not None and (over := int((lengths > limit).sum())):

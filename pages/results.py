@@ -152,10 +152,13 @@ def filtered(rows: pd.DataFrame, documents: dict[str, list[str]]) -> pd.DataFram
     return rows
 
 
-def chips() -> None:
+def chips(count: int) -> None:
     """Every filter that is on, to be taken off with a click."""
     on = {name: st.query_params[name] for name in FILTERS if st.query_params.get(name, "all") != "all"}
-    with st.container(horizontal=True, gap="small"):
+    if not on:
+        return
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.markdown(f"{ui.counted(count, 'question')} with", width="content")
         for name, value in on.items():
             if st.button(
                 f"{name}: {plain(value)}", icon=":material/close:", key=f"chip-{name}", help="Remove this filter"
@@ -336,10 +339,10 @@ if not summary.n:
 with ui.errors_shown():
     tiles(summary)
 pictures(summary, key)
+chips(len(shown))
 left, right = st.columns(2, gap="medium")
 with left, ui.errors_shown():
     documents_table(summary, documents, key)
 with right, ui.errors_shown():
     metrics_table(summary)
-chips()
 questions_table(run, shown, len(rows), summary.unanswerable, key)

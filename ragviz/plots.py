@@ -266,9 +266,12 @@ def _line(line: Curve, colour: str, dash: str) -> go.Scatter:
     return go.Scatter(
         x=line.k,
         y=line.mean,
-        mode="lines",
+        mode="lines+markers",  # a line without markers cannot be clicked: these are not seen
         name=_named(line.name),
         line={"color": colour, "width": 2.4, "dash": dash},
+        marker={"size": 9, "color": colour, "opacity": 0},
+        selected={"marker": {"opacity": 0}},
+        unselected={"marker": {"opacity": 0}},
         customdata=line.k,
         hovertext=[_value_words(line, place) for place in range(len(line.k))],
         hovertemplate="%{hovertext}<extra></extra>",
@@ -577,6 +580,7 @@ def _layout(x_title: str, y_title: str, height: int) -> dict[str, Any]:
         "plot_bgcolor": "rgba(0,0,0,0)",
         "showlegend": False,
         "dragmode": False,
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": CONTEXT, "activecolor": CONTEXT},
         "xaxis": {"title": {"text": x_title}, "automargin": True, "zeroline": False, "fixedrange": True},
         "yaxis": {
             "title": {"text": y_title},

@@ -54,6 +54,7 @@ _CARRIED = {
 }
 _REMEMBERED = "remembered"  # session state: the last value of every parameter
 _CORPUS = "corpus"  # session state: the corpus that is looked at
+_SETTLED = "settled"  # session state: parameters that the address does not hold yet
 _PUT_AWAY = "put-away"  # session state: ids of the jobs whose outcome was read, or dismissed
 _WATCHED = "watched"  # session state: ids of the jobs that were going on at the last look
 
@@ -94,17 +95,33 @@ def answered(_store: str, run_id: str, _finished: float | None) -> dict[str, tup
 
 
 def put(**values: str | int | None) -> None:
-    """Write parameters into the address and remember them; None takes one out."""
+    """Write parameters into the address, as one step that the browser's back button takes back; None takes one out."""
     remembered = st.session_state.setdefault(_REMEMBERED, {})
+    wanted = st.query_params.to_dict()
     for name, value in values.items():
-        if value is None:
-            remembered.pop(name, None)
-            if name in st.query_params:
-                del st.query_params[name]
-        else:
-            remembered[name] = str(value)
-            if st.query_params.get(name) != str(value):
-                st.query_params[name] = str(value)
+        for held in (remembered, wanted):
+            held.pop(name, None)
+            if value is not None:
+                held[name] = str(value)
+    if wanted != st.query_params.to_dict():
+        st.query_params.from_dict(wanted)
+
+
+def settle(name: str, value: str | None) -> None:
+    """Remember what a parameter that the address leaves open came to; `write_address` adds it."""
+    remembered = st.session_state.setdefault(_REMEMBERED, {})
+    if value is None:
+        remembered.pop(name, None)
+    else:
+        remembered[name] = value
+        if st.query_params.get(name) != value:
+            st.session_state.setdefault(_SETTLED, {})[name] = value
+
+
+def write_address() -> None:
+    """Add what the page settled on to the address, all in one step: then it can be pasted."""
+    if settled := st.session_state.pop(_SETTLED, {}):
+        st.query_params.update(settled)
 
 
 def chosen(name: str, options: Sequence[str], default: str | None = None, *, noun: str = "") -> str | None:
@@ -118,7 +135,7 @@ def chosen(name: str, options: Sequence[str], default: str | None = None, *, nou
     if wanted is not None and wanted != value:
         there = f"; this is “{plain(value)}”" if value is not None else ""
         st.warning(f"There is no {noun or name} called “{plain(wanted)}” here{there}.")
-    put(**{name: value})
+    settle(name, value)
     return value
 
 
@@ -126,7 +143,7 @@ def chosen_number(name: str, low: int, high: int, default: int) -> int:
     """Return the whole number of the address, else of this session, else `default`, kept between `low` and `high`."""
     remembered = st.session_state.get(_REMEMBERED, {}).get(name)
     value = number_of((st.query_params.get(name), remembered), low, high, default)
-    put(**{name: value})
+    settle(name, str(value))
     return value
 
 
@@ -498,15 +515,22 @@ def gold_in(chunk: Chunk, evidence: Evidence) -> list[tuple[int, int]]:
 def ranked_chunks(
     corpus_id: str, question: Question, found: Retrieved, *, k: int, first: int, key: str, narrow: bool = False
 ) -> None:
-    """Draw the first chunks of a ranking as cards: target marked, gold text highlighted, where it is cut at `k`."""
+    """Draw a ranking as cards: the first chunks and the targets wherever they stand, the rest when asked for.
+
+    Targets are marked, gold text is highlighted, and a line tells where the ranking is cut at `k`.
+    """
     gold = {chunk_id for group in found.gold for chunk_id in group}
     hits = found.ranking.hits()
     more = f"more-{key}-{question.id}"
-    shown = hits if st.session_state.get(more) else hits[:first]
+    shown = hits if st.session_state.get(more) else [h for h in hits if h.rank <= first or h.chunk_id in gold]
     best = max((hit.score for hit in hits), default=1.0)
+    last = 0
     for each in indexing.found(workspace(), corpus_id, shown):
-        if each.hit.rank == k + 1:
+        if last <= k < each.hit.rank:
             st.html(f'<p class="rv-cut">cut at k = {k}: what follows is not kept</p>')
+        if each.hit.rank > last + 1:
+            st.caption(f"{counted(each.hit.rank - last - 1, 'chunk')} between")
+        last = each.hit.rank
         with st.container(border=True, gap="xsmall"):
             _chunk_card(each, question.evidence, each.hit.chunk_id in gold, best, narrow)
     if len(shown) < len(hits) and st.button(f"Show all {len(hits)}", key=f"{more}-button", type="tertiary"):
@@ -557,7 +581,7 @@ def _span_in_document(corpus_id: str, span: Span, kept: Sequence[str], language:
         st.html(highlighted(span.text, language=language))
         return
     link("documents", document.name, document=document.name, at=f"{span.start}-{span.end}")
-    start, end = around(document.text, (span.start, span.end), 220)
+    start, end = around(document.text, (span.start, span.end), 90 if document.language == "zh" else 220)
     parts = [chunk_id.rsplit("-", 2) for chunk_id in kept]
     start += len(document.text[start:end]) - len(document.text[start:end].lstrip())
     hits = [(int(s) - start, int(e) - start) for owner, s, e in parts if owner == document.id]

@@ -112,7 +112,7 @@ def test_histograms_of_runs_keep_their_colours_and_a_legend() -> None:
 
 
 def lines_of(figure: plots.go.Figure) -> list[plots.go.Scatter]:
-    return [trace for trace in figure.data if trace.mode == "lines" and trace.fill is None]
+    return [trace for trace in figure.data if trace.mode == "lines+markers"]
 
 
 def test_curves_show_values_bands_and_the_mark_at_k() -> None:

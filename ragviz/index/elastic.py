@@ -20,7 +20,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-from urllib.parse import urlsplit
 
 import numpy as np
 import psutil
@@ -62,7 +61,7 @@ BATCH_CHUNKS = 500
 BATCH_BYTES = 4 * 2**20
 BULK_THREADS = 2
 BULK_REPLY = ("items.*.status", "items.*.error")
-SEARCH_REPLY = ("responses.hits.hits._id", "responses.hits.hits._score", "responses.error", "responses.status")
+SEARCH_REPLY = ("responses.hits.hits.sort", "responses.error", "responses.status")
 RETRY_STATUS = frozenset({429, 502, 503, 504})
 RETRY_SECONDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
 """Pauses before further attempts: long enough for a node's restart."""
@@ -133,8 +132,8 @@ def vector_field(dims: int, similarity: str, options: Mapping[str, Any]) -> Body
 def index_body(concrete: str, meta: Body, vector: Body, shards: int) -> Body:
     """Settings and mappings of a concrete index while it is filled: no refresh, no replicas, lazy durability.
 
-    `terms` is what BM25 searches, `text` is for people; vectors and terms are left out of the stored source.
-     `meta` says which process fills it.
+    `terms` is what BM25 searches, `text` is for people; vectors and terms are left out of the stored source. `meta`
+    says which process fills it.
     """
     stored = {"type": "integer", "index": False}
     return {
@@ -178,19 +177,26 @@ PUBLISHED = {"index": {"auto_expand_replicas": "0-1", "translog.durability": "re
 """Settings of an index that is searched: a replica where there is a second node, and nobody writes to it."""
 
 
+ONLY_SORT: Body = {
+    "sort": [{"_score": "desc"}, {"chunk_id": "asc"}],
+    "_source": False,
+    "stored_fields": "_none_",
+    "track_total_hits": False,
+}
+"""Of a hit only its sort values, score and chunk id: to read the stored id would cost as much as the search."""
+
+
 def knn_body(vector: Vectors, depth: int, candidates: int | None) -> Body:
     """Search for the chunks nearest to one vector."""
     size = min(depth + SPARE, DEEPEST)
     wanted = max(100, 2 * depth) if candidates is None else candidates
     knn = {"field": "vector", "query_vector": vector, "k": size, "num_candidates": min(max(wanted, size), DEEPEST)}
-    return {"knn": knn, "size": size, "_source": False, "track_total_hits": False}
+    return {"knn": knn, "size": size, **ONLY_SORT}
 
 
 def bm25_body(query: str, depth: int) -> Body:
     """Search for the chunks that share terms with the query, by BM25."""
-    sort = [{"_score": "desc"}, {"chunk_id": "asc"}]
-    match = {"match": {"terms": searchable(query)}}
-    return {"query": match, "size": depth, "sort": sort, "_source": False, "track_total_hits": False}
+    return {"query": {"match": {"terms": searchable(query)}}, "size": depth, **ONLY_SORT}
 
 
 def chunk_source(chunk: Chunk, vector: Vectors) -> Body:
@@ -308,9 +314,9 @@ def raw_score(score: float, similarity: str) -> float:
     return 2.0 * score - 1.0
 
 
-def ranking(hits: Sequence[Body], depth: int, similarity: str | None) -> Ranking:
-    """Hits of a reply, best first, ties by chunk id; `similarity` None keeps the scores as they are."""
-    pairs = sorted(((hit["_score"], hit["_id"]) for hit in hits), key=lambda pair: (-pair[0], pair[1]))[:depth]
+def ranking(reply: Body, depth: int, similarity: str | None) -> Ranking:
+    """The ranking in the reply to one search; `similarity` None keeps the scores as they are."""
+    pairs = [hit["sort"] for hit in reply.get("hits", {}).get("hits", ())][:depth]
     scores = tuple(score if similarity is None else raw_score(score, similarity) for score, _ in pairs)
     return Ranking(tuple(chunk_id for _, chunk_id in pairs), scores)
 
@@ -332,6 +338,8 @@ class Server:
 
         self.address = address_of(url)
         try:
+            if not url.startswith(("http://", "https://")):
+                raise ValueError(self.address)
             self.client: Elasticsearch = Elasticsearch(
                 url,
                 api_key=api_key,
@@ -421,8 +429,8 @@ def address_of(url: str) -> str:
     >>> address_of("https://elastic:secret@search.example:9200/es")
     'https://search.example:9200/es'
     """
-    parts = urlsplit(url if "//" in url else f"//{url}")
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl().removeprefix("//")
+    scheme, mark, rest = url.partition("://") if "://" in url else ("", "", url)
+    return scheme + mark + rest.rpartition("@")[2].partition("?")[0]
 
 
 def may_pass(error: Exception) -> bool:
@@ -606,7 +614,7 @@ class ElasticIndex:
             operations = [search_operation(body) for body in bodies[begin : begin + BATCH_SEARCHES]]
             # 404: the index behind the alias was replaced and deleted while the search ran.
             replies = self.server.ask_each(operations, self._search, RETRY_STATUS | {404})
-            found += [ranking(reply.get("hits", {}).get("hits", ()), depth, similarity) for reply in replies]
+            found += [ranking(reply, depth, similarity) for reply in replies]
         return found
 
     def _search(self, client: Elasticsearch, operations: Any) -> list[Body]:

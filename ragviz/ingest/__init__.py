@@ -57,7 +57,7 @@ def parse(
         text, warnings = _plain(name, data)
         pages: tuple[Page, ...] = ()
     else:
-        kind, text, pages, warnings = _read(kind, data, password)
+        kind, text, pages, warnings = _read(kind, data, password or None)
     return Document(
         id=Document.make_id(name, text),
         name=name,
@@ -137,22 +137,23 @@ def _uneven_rows(name: str, text: str) -> list[str]:
     """Say which rows of a CSV or TSV have more or fewer cells than its first."""
     if extension_of(name) not in (".csv", ".tsv"):
         return []
-    header = text.partition("\n")[0]
-    delimiter = "\t" if extension_of(name) == ".tsv" else max(",;\t|", key=Counter(header).__getitem__)
+    counts = Counter(text.partition("\n")[0])
+    delimiter = "\t" if extension_of(name) == ".tsv" else max(",;\t|", key=lambda sign: counts[sign])
     try:
-        widths = [
+        rows = [
             (number, len(row)) for number, row in enumerate(csv.reader(text.split("\n"), delimiter=delimiter), 1) if row
         ]
     except csv.Error:
         return []
-    uneven = [number for number, width in widths if width != widths[0][1]]
+    uneven = [number for number, cells in rows if cells != rows[0][1]]
     if not uneven:
         return []
-    return [f"{_count(len(uneven), 'row has', 'rows have')} not {widths[0][1]} cells as the first: {_list(uneven)}"]
+    what = _count(len(uneven), "row has", "rows have")
+    return [f"{what} more or fewer cells than the {rows[0][1]} of the first: {_list(uneven)}"]
 
 
-_DRIVE = re.compile(r"[A-Za-z]:")
-_FORMATTING = re.compile("[\u200b\u200e\u200f\u061c\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+_DRIVE = re.compile(r"(?:\s*[A-Za-z]:)+")
+_INVISIBLE = re.compile("[\u200b\u200e\u200f\u061c\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 LONGEST_PART = 200
 
 
@@ -162,13 +163,11 @@ def safe_name(name: str) -> str:
     >>> safe_name("../../etc/passwd"), safe_name("C:\\docs\\手册.pdf"), safe_name("/")
     ('etc/passwd', 'docs/手册.pdf', 'unnamed')
     """
-    name = unicodedata.normalize("NFC", _FORMATTING.sub("", name))
-    name = "".join(c for c in name if unicodedata.category(c) not in ("Cc", "Cs", "Cn", "Co")).replace("\\", "/")
-    parts = [_short(part.strip()) for part in name.split("/")]
-    kept = [part for part in parts if part.strip(". ") and not _DRIVE.fullmatch(part)]
-    if kept:
-        kept[0] = _DRIVE.sub("", kept[0], count=1) if _DRIVE.match(kept[0]) else kept[0]
-    return "/".join(kept) or "unnamed"
+    visible = "".join(c for c in _INVISIBLE.sub("", name) if unicodedata.category(c) not in ("Cc", "Cs"))
+    parts = unicodedata.normalize("NFC", visible).replace("\\", "/").split("/")
+    bare = [part[drive.end() if (drive := _DRIVE.match(part)) else 0 :].strip() for part in parts]
+    kept = [_short(part) for part in bare if part.strip(". ")]
+    return unicodedata.normalize("NFC", "/".join(kept)) or "unnamed"
 
 
 def _short(part: str) -> str:

@@ -35,7 +35,7 @@ def read_apart(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, Par
     request = json.dumps({"kind": kind.key, "password": password}).encode() + b"\n"
     paths = os.pathsep.join(filter(None, [_PACKAGES, os.environ.get("PYTHONPATH", "")]))
     environment = {**os.environ, "PYTHONPATH": paths, "MALLOC_ARENA_MAX": "2"}
-    command = [sys.executable, "-c", "from ragviz.ingest.child import main; main()"]
+    command = [sys.executable, "-P", "-c", "from ragviz.ingest.child import main; main()"]
     out, log = subprocess.PIPE, subprocess.DEVNULL
     try:
         done = subprocess.run(  # noqa: S603

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import functools
+import itertools
 import math
 import re
 import unicodedata
@@ -40,6 +41,7 @@ _NAMES = {
 _DECLARED = {"gb2312": "gb18030", "gbk": "gb18030", "big5": "cp950", "shift_jis": "cp932", "euc-kr": "cp949"}
 _DECLARED |= {"iso-8859-1": "cp1252", "latin1": "cp1252", "us-ascii": "cp1252"}
 
+_CHARSET = re.compile("gb|big5|cp|windows|shift|euc|iso-?8859|iso-?2022|koi8|utf-16|tis|mac", re.IGNORECASE)
 _FOREIGN = re.compile(rb"[\x80-\xff\0]")
 
 _SIGNS = "　、。，．·：；？！…‥—～‘’“”（）〔〕【】《》〈〉「」『』％￥"
@@ -93,7 +95,8 @@ def _decoded(data: bytes, declared: str) -> tuple[str, list[str]]:
     nul = b"\0" in data
     if not nul and (text := _strict(data, "utf-8")) is not None:
         return text, []
-    if declared and (text := _strict(data, _DECLARED.get(declared.lower(), declared))) is not None:
+    declared = _DECLARED.get(declared.lower(), declared)
+    if _CHARSET.match(declared) and (text := _strict(data, declared)) is not None:
         return text, []
     if not nul and _nearly_utf8(data):
         return _replaced(data, "utf-8")
@@ -184,29 +187,36 @@ def _rows(codec: str, first: int, last: int, more: str) -> frozenset[str]:
 def _likelihood(text: str, codec: str) -> float:
     """Return how likely `text` is in what `codec` is used for: the sum of the logarithms of its characters' shares.
 
-    A common character has its equal share of 95 %, a rare one next to nothing. Latin letters with accents are few and
-    stand alone; other letters seldom touch Latin ones. Chinese, then Western, get the benefit of the doubt.
+    A common character has its equal share of 95 %, a rare one next to nothing. Chinese, then Western, get the benefit
+    of the doubt.
     """
     common = _common_by_codec().get(codec) or _common_by_codec()["gb18030"]
-    latin, alphabet = common is _LATIN, codec in _ALPHABETS
-    usual = math.log(0.95 / len(common)) + (math.log(0.04) if latin else 0)
+    alphabet = codec in _ALPHABETS
+    usual = math.log(0.95 / len(common)) + (math.log(0.04) if common is _LATIN else 0)
     total = {"gb18030": 3.0, "cp1252": 2.0}.get(codec, 0.0)
-    previous = " "
-    for c in text:
+    for previous, c in itertools.pairwise(" " + text):
         if c <= "\x7f":
             total -= 4.2 if c >= " " or c in "\t\n\r\f" else 16
         elif c in common:
             total += usual
         else:
             total += usual - 3 if alphabet and c.lower() in common else -20
-        if latin:
-            total -= 2 if c > "\x7f" and previous > "\x7f" else 0
-        elif c.isalpha() and previous.isalpha():
-            total -= (
-                6 if (c > "\x7f") != (previous > "\x7f") or (previous.islower() and c.isupper() and alphabet) else 0
-            )
-        previous = c
+        total -= _clash(previous, c, latin=common is _LATIN, alphabet=alphabet)
     return total
+
+
+def _clash(previous: str, c: str, *, latin: bool, alphabet: bool) -> int:
+    """Return what it costs that two characters stand together.
+
+    Latin letters with accents mostly stand alone, other letters do not touch Latin ones, capitals begin words.
+    """
+    if latin:
+        return 2 if c > "\x7f" and previous > "\x7f" else 0
+    if not (c.isalpha() and previous.isalpha()):
+        return 0
+    if (c > "\x7f") != (previous > "\x7f"):
+        return 9 if alphabet else 6
+    return 6 if alphabet and previous.islower() and c.isupper() else 0
 
 
 _UNWANTED = re.compile("\r\n?|\0|[\ud800-\udfff]")

@@ -123,7 +123,8 @@ def kind_of(name: str, data: bytes) -> Kind | None:
     if head.startswith(rb"{\rtf"):
         return KINDS["rtf"]
     _refuse(extension, head)
-    if extension in KINDS["html"].extensions or (extension not in TEXT_TYPES and _WEB_PAGE.match(head)):
+    promises_no_text = extension in _EXPECTED or not extension
+    if extension in KINDS["html"].extensions or (promises_no_text and _WEB_PAGE.match(head)):
         return KINDS["html"]
     return None
 

@@ -33,7 +33,7 @@ def read(key: str, data: bytes, password: str | None) -> tuple[str, Parts]:
 
     """
     if key in ("encrypted", "doc", "xls", "ppt"):
-        data = _decrypted(data, password)
+        data = _decrypted(key, data, password)
         kind = kind_of("", data)
         key = kind.key if kind else key
     return key, _READERS[key](key, data, password)
@@ -42,14 +42,12 @@ def read(key: str, data: bytes, password: str | None) -> tuple[str, Parts]:
 def _kreuzberg(key: str, data: bytes, password: str | None, output: str = "markdown", pages: bool = False) -> Any:
     import kreuzberg
 
-    # Reading a PDF's metadata can panic, and nothing here needs it.
-    passwords = None if password is None else [password]
     config = kreuzberg.ExtractionConfig(
         use_cache=False,
         enable_quality_processing=False,
         output_format=output,
         pages=kreuzberg.PageConfig(extract_pages=True) if pages else None,
-        pdf_options=kreuzberg.PdfConfig(passwords=passwords, extract_metadata=False),
+        pdf_options=kreuzberg.PdfConfig(passwords=None if password is None else [password]),
         concurrency=kreuzberg.ConcurrencyConfig(max_threads=1),
     )
     return kreuzberg.extract_bytes_sync(data, KINDS[key].media_type, config)
@@ -61,6 +59,8 @@ def _pdf(key: str, data: bytes, password: str | None) -> list[str]:
     kreuzberg's Markdown of a PDF has no page boundaries, leaves text out (half of a table's page) and puts "ffi" for
     Chinese quotation marks; the text of its pages has neither fault.
     """
+    # kreuzberg panics on a date that is not ASCII ("2021年3月1日"): hide the dates, moving no byte.
+    data = data.replace(b"/CreationDate", b"/HiddenDate_1").replace(b"/ModDate", b"/HidDate")
     try:
         result = _kreuzberg(key, data, password, "plain", pages=True)
     except Exception as error:
@@ -153,7 +153,7 @@ def _simplified(data: bytes) -> io.BytesIO:
     simpler = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(simpler, "w") as copy:
         for name in archive.namelist():
-            if name.startswith("word/media/"):
+            if name.startswith(("word/media/", "word/embeddings/")):
                 continue
             part = archive.read(name)
             if re.fullmatch(r"word/(document|footnotes|endnotes)\d*\.xml", name):
@@ -247,7 +247,7 @@ def _relations(archive: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]
     }
 
 
-def _decrypted(data: bytes, password: str | None) -> bytes:
+def _decrypted(key: str, data: bytes, password: str | None) -> bytes:
     """Return the document without its encryption; as it is when it has none."""
     import msoffcrypto
     from msoffcrypto.exceptions import DecryptionError, FileFormatError, InvalidKeyError
@@ -262,7 +262,8 @@ def _decrypted(data: bytes, password: str | None) -> bytes:
         raise _password_needed(None)
     plain = io.BytesIO()
     try:
-        document.load_key(password=password)
+        # Without the check an old key opens nothing and says nothing; documents of Office 97 always check.
+        document.load_key(password=password, **({"verify_password": True} if key == "encrypted" else {}))
         document.decrypt(plain)
     except (InvalidKeyError, DecryptionError):
         raise _password_needed(password) from None

@@ -19,6 +19,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -71,76 +72,77 @@ def java_version(java: str) -> int:
     return int(found[1])
 
 
-def stamp() -> str:
-    """Changes when anything the build is made of changes."""
-    files = [SOURCES / name for name in ("pom.xml", "Node.java", "RootAddress.java", "run.py")]
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+def node_home(folder: Path = FOLDER) -> Path:
+    """Where the node that these sources make is laid out; other sources, another place, so a running one stays."""
+    sources = [(SOURCES / name).read_text(encoding="utf-8") for name in ("pom.xml", "Node.java", "RootAddress.java")]
+    return folder / f"node-{VERSION}-{hashlib.sha256(repr([*sources, DESCRIPTOR, LOGGING]).encode()).hexdigest()[:8]}"
 
 
 def is_built(folder: Path = FOLDER) -> bool:
     """True when `folder` holds the node that these sources make."""
-    file = folder / "built"
-    return file.is_file() and file.read_text() == stamp()
+    return node_home(folder).is_dir()
 
 
 def build(folder: Path = FOLDER) -> None:
-    """Fetch the jars (once) and lay out the node's home in `folder`; does nothing when that is done.
+    """Fetch the jars (once) and lay out the node in `folder`; does nothing when that is done.
 
     Raises:
         NodeError: a tool is missing, or a step failed; its output is shown above.
 
     """
-    if is_built(folder):
-        return
-    jars, home, main = folder / f"jars-{VERSION}", folder / "home", folder / "main"
-    fetch(jars)
-    for part in (home, main):
-        shutil.rmtree(part, ignore_errors=True)
-    modules = home / "modules"
-    for part in ("config", "data", "lib", "logs", "plugins", "modules/transport-netty4", "modules/root-address"):
-        (home / part).mkdir(parents=True)
-    (home / "config" / "elasticsearch.yml").touch()
-    (home / "config" / "log4j2.properties").write_text(LOGGING)
-    for jar in jars.glob("*.jar"):
-        is_transport = jar.name.startswith(("transport-netty4", "netty-"))
-        shutil.copy2(jar, modules / "transport-netty4" if is_transport else home / "lib")
-    describe(modules / "transport-netty4", "org.elasticsearch.transport.netty4.Netty4Plugin")
-    with (modules / "transport-netty4" / "plugin-descriptor.properties").open("a") as descriptor:
-        descriptor.write("modulename=org.elasticsearch.transport.netty4\n")
-    compile_sources(home / "lib", main)
-    plugin = ["--create", "--file", modules / "root-address" / "root-address.jar", "-C", main / "plugin", "."]
-    subprocess.run([tool("jar", "pack the node's plugin"), *plugin], check=True)
-    describe(modules / "root-address", "RootAddress")
-    (folder / "built").write_text(stamp())
+    home, jars = node_home(folder), folder / f"jars-{VERSION}"
+    for target, make in ((jars, fetch), (home, lambda part: lay_out(part, jars))):
+        if target.is_dir():
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(dir=folder, prefix=f"{target.name}.part-"))
+        try:
+            make(part)
+            with contextlib.suppress(OSError):  # another process was faster
+                part.rename(target)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
 
 
 def fetch(jars: Path) -> None:
     """Copy the jars that pom.xml names, with all they need, into the folder `jars`."""
-    if jars.is_dir():
-        return
     maven = tool("mvn", "fetch Elasticsearch's jars")
-    part = jars.with_name(jars.name + ".part")
     command = [maven, "-B", "-q", "-f", SOURCES / "pom.xml", "dependency:copy-dependencies"]
-    if subprocess.run([*command, f"-DoutputDirectory={part}", "-DincludeScope=runtime"], check=False).returncode:
+    if subprocess.run([*command, f"-DoutputDirectory={jars}", "-DincludeScope=runtime"], check=False).returncode:
         raise NodeError("Maven could not fetch Elasticsearch's jars; the reason is above. Is Maven Central reachable?")
-    part.rename(jars)
 
 
-def describe(module: Path, classname: str) -> None:
+def lay_out(home: Path, jars: Path) -> None:
+    """Lay out a node's home: configuration, the jars where a node looks for them, the main class, the plugin."""
+    transport, root = home / "modules" / "transport-netty4", home / "modules" / "root-address"
+    for part in (home / "config", home / "lib", home / "plugins", transport, root):
+        part.mkdir(parents=True)
+    (home / "config" / "elasticsearch.yml").touch()
+    (home / "config" / "log4j2.properties").write_text(LOGGING)
+    for jar in jars.glob("*.jar"):
+        shutil.copy2(jar, transport if jar.name.startswith(("transport-netty4", "netty-")) else home / "lib")
+    describe(transport, "org.elasticsearch.transport.netty4.Netty4Plugin", "org.elasticsearch.transport.netty4")
+    describe(root, "RootAddress")
+    compile_source("Node.java", home / "lib", home / "main")
+    compile_source("RootAddress.java", home / "lib", home / "plugin")
+    packer = tool("jar", "pack the node's plugin")
+    subprocess.run([packer, "--create", "--file", root / "root-address.jar", "-C", home / "plugin", "."], check=True)
+
+
+def describe(module: Path, classname: str, modulename: str = "") -> None:
     """Write the descriptor by which the node finds the plugin in the folder `module`."""
     text = DESCRIPTOR.format(name=module.name, version=VERSION, classname=classname)
+    text += f"modulename={modulename}\n" if modulename else ""
     (module / "plugin-descriptor.properties").write_text(text)
 
 
-def compile_sources(lib: Path, main: Path) -> None:
-    """Compile the node's main class into `main` and its plugin into `main/plugin`."""
-    compiler = tool("javac", "compile the node's main class (a JDK, not only a JRE)")
+def compile_source(name: str, lib: Path, target: Path) -> None:
+    """Compile one of the sources here against the jars in `lib`."""
     java_version(tool("java", "run Elasticsearch"))
-    for source, target in (("Node.java", main), ("RootAddress.java", main / "plugin")):
-        target.mkdir(parents=True)
-        command = [compiler, "--release", "17", "-nowarn", "-cp", f"{lib}/*", "-d", target, SOURCES / source]
-        if subprocess.run(command, check=False).returncode:
-            raise NodeError(f"{source} could not be compiled; the reason is above.")
+    compiler = tool("javac", "compile the node's main class (a JDK, not only a JRE)")
+    command = [compiler, "--release", "17", "-nowarn", "-cp", f"{lib}/*", "-d", target, SOURCES / name]
+    if subprocess.run(command, check=False).returncode:
+        raise NodeError(f"{name} could not be compiled; the reason is above.")
 
 
 def free_port() -> int:
@@ -150,12 +152,11 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def command(port: int, data: Path, heap: str, folder: Path = FOLDER) -> list[str]:
-    """The java command of a node that keeps its data and logs below `data`."""
-    java, home = tool("java", "run Elasticsearch"), folder / "home"
-    newer = (
-        ["--enable-native-access=ALL-UNNAMED", "--add-modules=jdk.incubator.vector"] if java_version(java) > 20 else []
-    )
+def command(home: Path, port: int, data: Path, heap: str) -> list[str]:
+    """The java command of the node in `home`, with its data and logs below `data`."""
+    java = tool("java", "run Elasticsearch")
+    # These releases can compute distances with the processor's vector instructions; Lucene 9 knows no later ones.
+    fast = ["--add-modules=jdk.incubator.vector"] if 20 <= java_version(java) <= 22 else []
     settings = {
         "discovery.type": "single-node",
         "network.host": "127.0.0.1",
@@ -169,10 +170,16 @@ def command(port: int, data: Path, heap: str, folder: Path = FOLDER) -> list[str
         "cluster.routing.allocation.disk.threshold_enabled": "false",
     }
     return [
-        *(java, f"-Xms{heap}", f"-Xmx{heap}", "-XX:+ExitOnOutOfMemoryError", "-Des.distribution.type=tar", *newer),
-        *("-p", str(home / "lib"), "--add-modules=ALL-MODULE-PATH", "-cp", str(folder / "main"), "Node", str(home)),
+        *(java, f"-Xms{heap}", f"-Xmx{heap}", "-XX:+ExitOnOutOfMemoryError", "-Des.distribution.type=tar", *fast),
+        *("-p", str(home / "lib"), "--add-modules=ALL-MODULE-PATH", "-cp", str(home / "main"), "Node", str(home)),
         *(f"{key}={value}" for key, value in settings.items()),
     ]
+
+
+def is_taken(port: int) -> bool:
+    """True when something listens on the port."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def answers(url: str) -> bool:
@@ -191,12 +198,14 @@ def running(
     """A built node for the time of a `with` block: its address, once it answers, and its process.
 
     Raises:
-        NodeError: it ended or did not answer in time; what it said is above.
+        NodeError: the port is taken, or the node ended or did not answer in time; what it said is above.
 
     """
+    if is_taken(port):
+        raise NodeError(f"Something listens on port {port} of 127.0.0.1 already; choose another with --port.")
     data.mkdir(parents=True, exist_ok=True)
     # The node ends when its standard input does: also when this process is killed.
-    node = subprocess.Popen(command(port, data, heap, folder), stdin=subprocess.PIPE, start_new_session=True)
+    node = subprocess.Popen(command(node_home(folder), port, data, heap), stdin=subprocess.PIPE, start_new_session=True)
     try:
         url, deadline = f"http://127.0.0.1:{port}", time.monotonic() + FIRST_SECONDS
         while not answers(url):
@@ -215,30 +224,31 @@ def running(
             node.wait()
 
 
-def start(port: int, data: Path, heap: str) -> None:
+def start(port: int, data: Path, heap: str, folder: Path) -> None:
     """Run a node until SIGINT or SIGTERM, or until it ends by itself."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with contextlib.suppress(KeyboardInterrupt), running(port, data, heap) as (url, node):
+    with contextlib.suppress(KeyboardInterrupt), running(port, data, heap, folder) as (url, node):
         print(f"Elasticsearch {VERSION} answers at {url} (Ctrl-C ends it). For ragviz: export ELASTICSEARCH_URL={url}")
         sys.stdout.flush()
-        code = node.wait()
-        raise NodeError(f"Elasticsearch ended with code {code}; the reason is above.")
+        raise NodeError(f"Elasticsearch ended with code {node.wait()}; the reason is above.")
 
 
 def main() -> int:
     """Command line: 0, or 1 with the reason on standard error."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    verbs.add_parser("build", help="fetch the jars and lay out the node")
-    starter = verbs.add_parser("start", help="run the node in the foreground")
-    starter.add_argument("--port", type=int, default=9200, help="HTTP port on 127.0.0.1 (default 9200)")
-    starter.add_argument("--data", type=Path, default=FOLDER / "data", help="folder of its data and logs")
-    starter.add_argument("--heap", default="1g", help="Java heap (default 1g)")
+    parser.add_argument("verb", choices=["build", "start"])
+    parser.add_argument(
+        "--folder", type=Path, default=FOLDER, help="where it is built (.elasticsearch of the checkout)"
+    )
+    parser.add_argument("--port", type=int, default=9200, help="HTTP port on 127.0.0.1 (9200)")
+    parser.add_argument("--data", type=Path, help="folder of its data and logs (data in --folder)")
+    parser.add_argument("--heap", default="1g", help="Java heap (1g)")
     given = parser.parse_args()
+    folder = given.folder.resolve()
     try:
-        build()
+        build(folder)
         if given.verb == "start":
-            start(given.port, given.data.resolve(), given.heap)
+            start(given.port, (given.data or folder / "data").resolve(), given.heap, folder)
     except NodeError as error:
         print(error, file=sys.stderr)
         return 1

@@ -1,0 +1,524 @@
+"""What only the Elasticsearch backend has: its requests, its errors, and what a real server makes of them."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import re
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragviz.errors import SearchError, UsageError
+from ragviz.index import elastic
+from ragviz.index.elastic import ElasticIndex
+from ragviz.records import Chunk
+
+TOOL = Path(__file__).resolve().parent.parent / "tools" / "elasticsearch" / "run.py"
+NOBODY = "http://127.0.0.1:9"
+"""An address where nothing listens."""
+
+
+def chunk(chunk_id: str, text: str = "a text") -> Chunk:
+    return Chunk(chunk_id, "0123456789abcdef", 0, len(text), text, tokens=1)
+
+
+def chunks(count: int) -> list[Chunk]:
+    return [chunk(f"c{number:04d}") for number in range(count)]
+
+
+def units(count: int, dims: int = 8, seed: int = 0) -> np.ndarray:
+    rows = np.random.default_rng(seed).standard_normal((count, dims))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def fill(index: ElasticIndex, count: int, dims: int = 8) -> None:
+    writer = index.rebuild(dims)
+    writer.add(chunks(count), units(count, dims))
+    writer.publish(count)
+
+
+# names
+
+
+@given(st.text())
+def test_an_alias_is_a_name_elasticsearch_takes(name: str):
+    alias = elastic.alias_of(name)
+    assert re.fullmatch(r"ragviz-[a-z0-9-]+\.[0-9a-f]{12}", alias)
+    assert len(alias) < 100
+
+
+@given(st.text(), st.text())
+def test_a_pattern_matches_the_concrete_indices_of_one_name_only(one: str, other: str):
+    concrete = f"{elastic.alias_of(other)}.0123456789ab"
+    assert fnmatch.fnmatch(concrete, f"{elastic.alias_of(one)}.*") == (one == other)
+
+
+# options
+
+
+def test_options_have_defaults():
+    assert elastic.checked_options({})["type"] == "hnsw"
+    assert elastic.checked_options({"m": 32})["m"] == 32
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"kind": "flat"}, "no option kind.*type, m, ef_construction"),
+        ({"type": "ivf"}, "'ivf'.*hnsw, int8_hnsw, flat"),
+        ({"m": 1}, "m is 1.*2 to 512"),
+        ({"m": "16"}, "m is '16'"),
+        ({"ef_construction": True}, "ef_construction is True"),
+        ({"num_candidates": 20_000}, "20000.*1 to 10000"),
+        ({"shards": 0}, "shards is 0"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], said: str):
+    with pytest.raises(UsageError, match=said):
+        ElasticIndex("handbook", NOBODY, options=options)
+
+
+@pytest.mark.parametrize("url", ["", "localhost:9200", "http://localhost", "http://h:99999", "ftp://h:9200"])
+def test_a_wrong_address_is_refused(url: str):
+    with pytest.raises(UsageError, match="http://localhost:9200"):
+        ElasticIndex("handbook", url)
+
+
+# bodies
+
+
+def test_the_vector_field_of_each_type():
+    options = elastic.checked_options({"m": 8, "ef_construction": 50})
+    field = elastic.vector_field(384, "l2_norm", options)
+    assert field["index_options"] == {"type": "hnsw", "m": 8, "ef_construction": 50}
+    assert (field["dims"], field["similarity"]) == (384, "l2_norm")
+    assert elastic.vector_field(4, "cosine", {**options, "type": "flat"})["index_options"] == {"type": "flat"}
+
+
+@pytest.mark.parametrize(
+    ("depth", "wanted", "size", "candidates"),
+    [
+        (3, None, 23, 100),
+        (50, None, 70, 100),
+        (200, None, 220, 400),
+        (200, 10, 220, 220),
+        (5, 300, 25, 300),
+        (10_000, None, 10_000, 10_000),
+    ],
+)
+def test_knn_asks_for_enough_and_not_too_much(depth: int, wanted: int | None, size: int, candidates: int):
+    body = elastic.knn_body(units(1)[0], depth, wanted)
+    assert (body["size"], body["knn"]["k"], body["knn"]["num_candidates"]) == (size, size, candidates)
+
+
+def test_vectors_arrive_as_the_same_float32():
+    rows = np.random.default_rng(0).standard_normal((50, 20)).astype(np.float32)
+    sent = [json.loads(elastic.line({"vector": row}))["vector"] for row in rows]
+    assert np.array_equal(np.array(sent, np.float32), rows)
+
+
+@given(st.lists(st.integers(0, 3000), max_size=60), st.integers(1, 50_000))
+def test_batches_hold_every_chunk_once(lengths: list[int], dims: int):
+    pieces = [chunk(str(number), "x" * length) for number, length in enumerate(lengths)]
+    parts = [pieces[part] for part in elastic.batches(pieces, dims)]
+    assert [piece for part in parts for piece in part] == pieces
+    assert all(part and len(part) * 12 * dims <= max(elastic.BATCH_BYTES, 12 * dims) for part in parts)
+
+
+def test_batches_of_small_chunks_are_bounded_by_number():
+    parts = list(elastic.batches(chunks(1201), 8))
+    assert [part.stop - part.start for part in parts] == [500, 500, 201]
+
+
+@pytest.mark.parametrize("cosine", [-1.0, -0.25, 0.0, 0.5, 1.0])
+def test_raw_scores_undo_what_elasticsearch_documents(cosine: float):
+    assert elastic.raw_score((1 + cosine) / 2, "cosine") == pytest.approx(cosine)
+    assert elastic.raw_score((1 + cosine) / 2, "dot_product") == pytest.approx(cosine)
+    distance = 1 + cosine
+    assert elastic.raw_score(1 / (1 + distance**2), "l2_norm") == pytest.approx(-distance)
+
+
+def described(aliases: list[str], age_hours: float = 0.0, **builder: Any) -> dict[str, Any]:
+    """A concrete index as the server describes it; its builder is this process unless told otherwise."""
+    meta = elastic.metadata("handbook")
+    meta["ragviz"]["builder"].update(builder)
+    created = str(int((time.time() - 3600 * age_hours) * 1000))
+    return {
+        "aliases": {alias: {} for alias in aliases},
+        "mappings": {"_meta": meta},
+        "settings": {"index": {"creation_date": created}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "left_over"),
+    [
+        (described(["alias"], pid=2**22 + 1), False),
+        (described(["alias.x.writer"]), False),
+        (described(["alias.x.writer"], pid=2**22 + 1), True),
+        (described(["alias.x.writer"], started=1.0), True),
+        (described(["alias.x.writer"], host="elsewhere", pid=2**22 + 1), False),
+        (described(["alias.x.writer"], host="elsewhere", age_hours=25), True),
+        (described([]), True),
+    ],
+    ids=["published", "being built", "its process died", "its process id was used again", "built elsewhere",
+         "built elsewhere, long ago", "replaced"],
+)  # fmt: skip
+def test_what_is_left_over(body: dict[str, Any], left_over: bool):
+    assert elastic.is_left_over(body, "alias") is left_over
+
+
+# errors, from a server that answers as told
+
+
+class Answers(ThreadingHTTPServer):
+    """Answers the requests in turn with (status, body); the last one for ever. Keeps what was asked."""
+
+    def __init__(self, *replies: tuple[int, Any], product: str = "Elasticsearch") -> None:
+        self.replies, self.asked, self.product = list(replies), [], product
+        super().__init__(("127.0.0.1", 0), Answer)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class Answer(BaseHTTPRequestHandler):
+    server: Answers
+
+    def answer(self) -> None:
+        sent = self.rfile.read(int(self.headers.get("content-length", 0)))
+        self.server.asked.append((self.path, sent))
+        status, body = self.server.replies.pop(0) if len(self.server.replies) > 1 else self.server.replies[0]
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("x-elastic-product", self.server.product)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815
+
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def answering() -> Iterator[Callable[..., Answers]]:
+    servers = []
+
+    def start(*replies: tuple[int, Any], product: str = "Elasticsearch") -> Answers:
+        server = Answers(*replies, product=product)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        return server
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elastic.time, "sleep", lambda seconds: None)
+
+
+BUSY = {"error": {"type": "es_rejected_execution_exception", "reason": "queue is full"}, "status": 429}
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+def test_a_busy_server_is_asked_again(answering: Callable[..., Answers], no_pauses: None, status: int):
+    server = answering((status, BUSY), (status, BUSY), (200, {"count": 7}))
+    assert ElasticIndex("handbook", server.url).count() == 7
+    assert len(server.asked) == 3
+
+
+def test_a_server_that_stays_busy(answering: Callable[..., Answers], no_pauses: None):
+    server = answering((503, BUSY))
+    with pytest.raises(SearchError, match=f"{server.url} is too busy.*queue is full.*try again"):
+        ElasticIndex("handbook", server.url).count()
+
+
+def test_only_what_was_rejected_is_sent_again(answering: Callable[..., Answers], no_pauses: None):
+    taken, rejected = {"index": {"status": 201}}, {"index": {"status": 429, "error": BUSY["error"]}}
+    server = answering((200, {"items": [taken, rejected, taken]}), (200, {"items": [taken]}))
+    writer = elastic.ElasticWriter(ElasticIndex("handbook", server.url), "concrete", 8)
+    writer.add(chunks(3), units(3))
+    writer._wait(most=0)
+    (_, first), (_, second) = server.asked
+    assert [line for line in first.splitlines() if b'"c0001"' in line] == second.splitlines()
+
+
+def test_a_refused_chunk_is_told_and_not_sent_again(answering: Callable[..., Answers], no_pauses: None):
+    refused = {"index": {"status": 400, "error": {"type": "x", "reason": "y", "caused_by": {"reason": "bad vector"}}}}
+    server = answering((200, {"items": [refused]}))
+    writer = elastic.ElasticWriter(ElasticIndex("handbook", server.url), "concrete", 8)
+    writer.add(chunks(1), units(1))
+    with pytest.raises(SearchError, match=r"\(400\): bad vector"):
+        writer.publish(1)
+    assert len(server.asked) == 1
+
+
+def test_nothing_secret_is_in_what_is_said(answering: Callable[..., Answers], no_pauses: None):
+    refusing = answering((401, {"error": {"type": "security_exception", "reason": "unable to authenticate"}}))
+    said = []
+    for url in (NOBODY, refusing.url):
+        index = ElasticIndex("handbook", url.replace("//", "//elastic:hunter2@"), api_key="a2V5OnNlY3JldA==")
+        with pytest.raises(SearchError) as caught:
+            index.count()
+        said += [str(caught.value), repr(index), repr(index.server), repr(caught.value.__cause__)]
+    with pytest.raises(UsageError) as wrong:
+        ElasticIndex("handbook", "elastic:hunter2@localhost:9200/")
+    text = " ".join([*said, str(wrong.value), elastic.address_of("http://u:hunter2/@h:1?key=a2V5OnNlY3JldA==")])
+    assert "hunter2" not in text
+    assert "a2V5" not in text
+    assert NOBODY in text
+    assert "ELASTICSEARCH_API_KEY" in text
+
+
+def test_health_of_nobody_is_told_soon():
+    start = time.monotonic()
+    with pytest.raises(SearchError, match=f"{NOBODY} cannot be reached.*make elasticsearch"):
+        elastic.health(NOBODY)
+    assert time.monotonic() - start < 5
+
+
+def test_health_of_a_silent_server_is_told_soon():
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        start = time.monotonic()
+        with pytest.raises(SearchError, match="cannot be reached"):
+            elastic.health(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        assert time.monotonic() - start < 10
+
+
+def test_another_kind_of_server_is_told(answering: Callable[..., Answers]):
+    server = answering((200, {"version": {"number": "2.11"}}), product="OtherSearch")
+    with pytest.raises(SearchError, match="is not Elasticsearch"):
+        elastic.health(server.url)
+
+
+# the real server
+
+
+@pytest.fixture
+def index(elasticsearch_url: str) -> Iterator[ElasticIndex]:
+    one = ElasticIndex(f"handbook {secrets.token_hex(4)}", elasticsearch_url)
+    yield one
+    one.drop()
+
+
+@pytest.mark.elasticsearch
+def test_health_of_the_server(elasticsearch_url: str):
+    state = elastic.health(elasticsearch_url)
+    assert tuple(map(int, state["version"].split(".")[:2])) >= (8, 15)
+    assert state["status"] in ("green", "yellow")
+    assert state["address"] == elastic.address_of(elasticsearch_url)
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.parametrize(("kind", "least"), [("flat", 1.0), ("hnsw", 0.98), ("int8_hnsw", 0.85)])
+def test_recall_of_each_type(elasticsearch_url: str, kind: str, least: float):
+    index = ElasticIndex(f"{kind} {secrets.token_hex(4)}", elasticsearch_url, options={"type": kind})
+    vectors, queries = units(3000, 32), units(40, 32, seed=1)
+    writer = index.rebuild(32)
+    writer.add(chunks(3000), vectors)
+    writer.publish(3000)
+    exact = np.argsort(-queries @ vectors.T, axis=1)[:, :10]
+    found = index.knn(queries, 10)
+    index.drop()
+    shares = [
+        len({f"c{row:04d}" for row in rows} & {*ranking.ids}) / 10 for rows, ranking in zip(exact, found, strict=True)
+    ]
+    assert np.mean(shares) >= least
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It's the 308-分, 三次!",
+        "差旅须通过代理预订。",
+        "snake_case x86_64 3.14 text:laptop a@b.c",
+        "ＡＢＣ１２ ﬁne naïve",
+        "カタカナとひらがな 한국어 ภาษาไทย",
+    ],
+)
+def test_the_server_takes_the_terms_as_they_are(index: ElasticIndex, text: str):
+    sent = elastic.searchable(text)
+    reply = index.server.client.indices.analyze(analyzer="standard", text=sent)
+    assert [token["token"] for token in reply["tokens"]] == sent.split()
+
+
+@pytest.mark.elasticsearch
+def test_a_zero_vector_has_no_cosine(index: ElasticIndex):
+    writer = index.rebuild(8)
+    writer.add(chunks(1), np.zeros((1, 8), np.float32))
+    with pytest.raises(SearchError, match="zero magnitude"):
+        writer.publish(1)
+    writer.abandon()
+    assert index.concretes() == {}
+
+
+@pytest.mark.elasticsearch
+def test_the_deepest_search(index: ElasticIndex):
+    fill(index, 3)
+    assert len(index.knn(units(1), 10_000)[0].ids) == 3
+    assert len(index.bm25(["text"], 10_000)[0].ids) == 3
+    for search in (lambda: index.knn(units(1), 10_001), lambda: index.bm25(["text"], 0)):
+        with pytest.raises(UsageError, match="1 to 10000"):
+            search()
+
+
+@pytest.mark.elasticsearch
+def test_several_shards(elasticsearch_url: str):
+    index = ElasticIndex(f"shards {secrets.token_hex(4)}", elasticsearch_url, options={"shards": 3})
+    fill(index, 50)
+    vectors = units(50)
+    assert [ranking.ids[0] for ranking in index.knn(vectors, 5)] == [piece.id for piece in chunks(50)]
+    writer = index.update()
+    writer.delete(["c0000"])
+    writer.publish(49)
+    assert index.count() == 49
+    index.drop()
+
+
+@pytest.mark.elasticsearch
+def test_one_concrete_index_stays(index: ElasticIndex):
+    for count in (3, 5):
+        fill(index, count)
+        assert len(index.concretes()) == 1
+    for end in (lambda writer: writer.abandon(), lambda writer: writer.publish(6)):
+        writer = index.update()
+        writer.add([chunk("new")], units(1))
+        assert len(index.concretes()) == 2
+        end(writer)
+        assert len(index.concretes()) == 1
+    ((_, body),) = index.concretes().items()
+    assert list(body["aliases"]) == [index.alias]
+    assert body["settings"]["index"]["blocks"]["write"] == "true"
+
+
+@pytest.mark.elasticsearch
+def test_an_index_dropped_while_it_is_filled_does_not_come_back(index: ElasticIndex):
+    writer = index.rebuild(8)
+    index.drop()
+    writer.add(chunks(3), units(3))
+    with pytest.raises(SearchError):
+        writer.publish(3)
+    writer.abandon()
+    assert index.concretes() == {}
+
+
+BUILDER = """
+import sys, time
+sys.path.insert(0, {root!r})
+from ragviz.index.elastic import ElasticIndex
+writer = ElasticIndex({name!r}, {url!r}).rebuild(8)
+print("building", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.elasticsearch
+def test_what_a_killed_build_left_is_swept_but_not_what_is_being_built(index: ElasticIndex, elasticsearch_url: str):
+    fill(index, 3)
+    code = BUILDER.format(root=str(TOOL.parents[2]), name=index.name, url=elasticsearch_url)
+    other = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    try:
+        assert other.stdout.readline() == b"building\n"
+        index.rebuild(8).abandon()
+        assert len(index.concretes()) == 2
+    finally:
+        other.kill()
+        other.wait()
+        other.stdout.close()
+    index.rebuild(8).abandon()
+    assert len(index.concretes()) == 1
+    assert index.count() == 3
+
+
+@pytest.mark.elasticsearch
+def test_searches_go_on_while_the_content_is_switched(index: ElasticIndex, elasticsearch_url: str):
+    """Every search sees one whole generation: its ids carry its number."""
+    seen: list[set[str]] = []
+    stop = threading.Event()
+
+    def publish(generation: int) -> None:
+        writer = index.rebuild(8)
+        writer.add([chunk(f"g{generation} {number}") for number in range(30)], units(30))
+        writer.publish(30)
+
+    def search() -> None:
+        reader = ElasticIndex(index.name, elasticsearch_url)
+        while not stop.is_set():
+            seen.extend({*ranking.ids} for ranking in reader.knn(units(3), 30) + reader.bm25(["text"], 30))
+
+    publish(0)
+    errors: list[BaseException] = []
+    reader = threading.Thread(target=lambda: catch(search, errors))
+    reader.start()
+    for generation in (1, 2, 3):
+        publish(generation)
+    stop.set()
+    reader.join()
+    assert errors == []
+    assert {len(ids) for ids in seen} == {30}
+    assert all(len({chunk_id.split()[0] for chunk_id in ids}) == 1 for ids in seen)
+
+
+def catch(call: Callable[[], None], errors: list[BaseException]) -> None:
+    try:
+        call()
+    except Exception as error:
+        errors.append(error)
+
+
+# the tool that runs a server
+
+
+def test_the_tool_says_what_is_missing(tmp_path: Path):
+    done = subprocess.run(
+        [sys.executable, TOOL, "build", "--folder", tmp_path],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "`mvn` was not found; it is needed to fetch" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.elasticsearch
+@pytest.mark.timeout(600)
+def test_a_node_ends_with_the_one_who_started_it(elasticsearch_url: str, elasticsearch_tool: Any, tmp_path: Path):
+    if not elasticsearch_tool.is_built():
+        pytest.skip("the tests use ELASTICSEARCH_URL, and tools/elasticsearch is not built")
+    for end, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 0)):
+        port = elasticsearch_tool.free_port()
+        command = [sys.executable, TOOL, "start", "--port", str(port), "--data", tmp_path, "--heap", "512m"]
+        starter = subprocess.Popen(command, stdout=subprocess.PIPE)
+        assert f"answers at http://127.0.0.1:{port}".encode() in starter.stdout.readline()
+        (node,) = psutil.Process(starter.pid).children()
+        starter.send_signal(end)
+        assert starter.wait(60) == code
+        starter.stdout.close()
+        node.wait(60)
