@@ -232,6 +232,7 @@ def size(_store: str, index_id: str, _build: str) -> str:
 
 
 def build(name: str, config: IndexConfig) -> None:
+    indexing.check_build(workspace, corpus, name, config)
     arguments = {"corpus": corpus.name, "name": name, "config": asdict(config), "fresh": False}
     ui.put(index=name)
     ui.watch(jobs.submit(workspace, "index", f"Build {name}", corpus.id, arguments))

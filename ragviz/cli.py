@@ -262,6 +262,7 @@ def index_build(
     )
     arguments = {"corpus": corpus, "name": index_name, "config": asdict(config), "fresh": fresh}
     found = workspace.store.corpus(corpus)
+    indexing.check_build(workspace, found, index_name, config)
     built = _perform(workspace, "index", f"Build {index_name}", found, arguments).result
     line = "{chunks} chunks: {added} new, {removed} gone, {embedded} texts embedded"
     _show(built, as_json, lambda: _out.print(f"Index '{escape(index_name)}': " + line.format(**built)))

@@ -80,11 +80,11 @@ def build_index(
         UsageError: the corpus has no text, the name belongs to another corpus, a choice cannot be used.
 
     """
+    check_build(workspace, corpus, name, config)
     store = workspace.store
-    info = _index_row(workspace, corpus, name, config)
+    there = {info.name: info for info in store.indexes(corpus.id)}
+    info = there.get(name) or store.create_index(corpus.id, name, config)
     documents = [d.id for d in store.documents(corpus.id) if d.status == "ok"]
-    if not any(d.characters for d in store.documents(corpus.id)):
-        raise UsageError(f"Corpus '{corpus.name}' has no text to index: add documents first.")
     embedder = workspace.embedder(config.embedder)
     index = workspace.index(replace(info, config=config))
     fits = (info.config, info.embedder_identity) == (config, embedder.identity)
@@ -94,16 +94,18 @@ def build_index(
     return built
 
 
-def _index_row(workspace: Workspace, corpus: Corpus, name: str, config: IndexConfig) -> IndexInfo:
-    for info in workspace.store.indexes():
-        if info.name == name and info.corpus_id != corpus.id:
-            raise UsageError(f"Index '{name}' belongs to another corpus: choose another name.")
-        if info.name == name:
-            if info.config.backend != config.backend:
-                there = f"Index '{name}' is on the backend '{info.config.backend}'"
-                raise UsageError(f"{there}: delete it first, or choose another name.")
-            return info
-    return workspace.store.create_index(corpus.id, name, config)
+def check_build(workspace: Workspace, corpus: Corpus, name: str, config: IndexConfig) -> None:
+    """Raise UsageError for what `build_index` cannot do, before anything is written down."""
+    chunking.check(config)
+    there = {info.name: info for info in workspace.store.indexes()}
+    if name in there and there[name].corpus_id != corpus.id:
+        raise UsageError(f"Index '{name}' belongs to another corpus: choose another name.")
+    if name in there and there[name].config.backend != config.backend:
+        backend = there[name].config.backend
+        raise UsageError(f"Index '{name}' is on the backend '{backend}': delete it first, or choose another name.")
+    if not any(d.characters for d in workspace.store.documents(corpus.id)):
+        raise UsageError(f"Corpus '{corpus.name}' has no text to index: add documents first.")
+    workspace.open_index("unbuilt", config)
 
 
 def _fill(

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from ragviz import config, embedding, llm
+from ragviz import embedding, llm
+from ragviz.config import Settings, settings
 from ragviz.errors import RagvizError, UsageError
 from ragviz.index import Index, elastic, open_index
-from ragviz.records import Backend, IndexInfo
+from ragviz.records import Backend, IndexConfig, IndexInfo
 from ragviz.store import Store, open_store, sqlite_url
 
 
@@ -26,7 +27,7 @@ class Check:
 class Workspace:
     """Everything that one set of settings opens; each part is opened when it is first needed."""
 
-    def __init__(self, settings: config.Settings) -> None:
+    def __init__(self, settings: Settings) -> None:
         """Open nothing yet."""
         self.settings = settings
 
@@ -43,15 +44,19 @@ class Workspace:
 
     def index(self, info: IndexInfo) -> Index:
         """Open the index of a row, whether or not it was built already."""
+        return self.open_index(f"{info.name}-{info.id}", info.config)
+
+    def open_index(self, name: str, config: IndexConfig) -> Index:
+        """Open the index that is called `name` on its backend; UsageError when the backend cannot do what is asked."""
         key = self.settings.elasticsearch_api_key
         return open_index(
-            f"{info.name}-{info.id}",
-            info.config.backend,
+            name,
+            config.backend,
             folder=self.settings.home / "indexes",
             url=self.settings.elasticsearch_url,
             api_key=key.get_secret_value() if key else None,
-            similarity=info.config.similarity,
-            options=dict(info.config.options),
+            similarity=config.similarity,
+            options=dict(config.options),
         )
 
     def embedder(self, name: str) -> embedding.Embedder:
@@ -127,4 +132,4 @@ def _check(name: str, look: Callable[[], str], fix: str) -> Check:
 
 def open_workspace() -> Workspace:
     """Open what the environment configures."""
-    return Workspace(config.settings())
+    return Workspace(settings())

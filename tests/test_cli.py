@@ -85,6 +85,14 @@ def test_bad_usage_is_a_sentence_and_exit_2(ragviz, words, code, said):
     assert "Traceback" not in err
 
 
+def test_a_choice_that_cannot_be_used_leaves_nothing_behind(ragviz, notes):
+    ragviz("corpus", "add", "notes", notes)
+    for words in (["--overlap", "300"], ["--backend", "elasticsearch"], ["--option", "m=16"], ["--chunker", "x"]):
+        assert ragviz("index", "build", "notes", "--name", "i", *words)[0] == 2
+    assert json.loads(ragviz("index", "list", "--json")[1]) == []
+    assert json.loads(ragviz("jobs", "--json")[1]) == []
+
+
 def test_deleting_asks_and_says_what_goes_with_it(ragviz, notes):
     ragviz("corpus", "add", "notes", notes)
     code, _, err = ragviz("corpus", "delete", "notes")

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from ragviz import chunking, embedding, gold, ingest, interchange, sample
+from ragviz import chunking, embedding, gold, ingest, interchange, language, sample
 from ragviz.records import Chunk, Document, IndexConfig, Question
 
 SOURCES = Path(__file__).parents[1] / "tools" / "sample"
@@ -17,7 +17,7 @@ NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 @pytest.fixture(scope="module")
 def documents() -> dict[str, Document]:
-    return {name: ingest.parse(name, data) for name, data in sample.documents()}
+    return {name: ingest.parse(name, data, detect=language.detect) for name, data in sample.documents()}
 
 
 @pytest.fixture(scope="module")

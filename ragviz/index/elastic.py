@@ -26,7 +26,7 @@ import psutil
 
 from ragviz.errors import SearchError, UsageError
 from ragviz.index import Vectors
-from ragviz.index.local import FORMAT, HAN_RUN, terms
+from ragviz.index.local import FORMAT, HAN_RUN, checked, terms
 from ragviz.records import Chunk, Ranking, digest
 
 if TYPE_CHECKING:
@@ -120,6 +120,12 @@ def check_range(option: str, value: object, low: int, high: int) -> None:
     """Refuse what is not a whole number from `low` to `high`."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise UsageError(f"Option {option} is {value!r}; use a whole number from {low} to {high}.")
+
+
+def check_depth(depth: int) -> None:
+    """Refuse a depth that no single search can have."""
+    if not 1 <= depth <= DEEPEST:
+        raise UsageError(f"Depth is {depth}; Elasticsearch ranks 1 to {DEEPEST} chunks a question.")
 
 
 def vector_field(dims: int, similarity: str, options: Mapping[str, Any]) -> Body:
@@ -279,26 +285,6 @@ def batches(chunks: Sequence[Chunk], dims: int) -> Iterator[slice]:
         size += weight
     if begin < len(chunks):
         yield slice(begin, len(chunks))
-
-
-def checked_rows(name: str, vectors: Vectors, dims: int) -> Vectors:
-    """The vectors as contiguous float32 rows.
-
-    Raises:
-        SearchError: they have other dimensions than the index, or hold a number that is not finite.
-
-    """
-    rows = np.ascontiguousarray(vectors, dtype=np.float32)
-    if rows.ndim != 2 or rows.shape[1] != dims:
-        given = f"{rows.shape[1]}-d" if rows.ndim == 2 else f"of shape {rows.shape}"
-        raise SearchError(
-            f"Index {name!r} holds {dims}-d vectors, these are {given}; "
-            "rebuild the index, or pick the model it was built with."
-        )
-    if not np.isfinite(rows).all():
-        row = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
-        raise SearchError(f"Vector {row} for index {name!r} holds a number that is not finite; embed its text again.")
-    return rows
 
 
 def raw_score(score: float, similarity: str) -> float:
@@ -550,13 +536,13 @@ class ElasticIndex:
             UsageError: `depth` is not 1 … 10,000.
 
         """
+        check_depth(depth)
         published = self.published_vector()
         if published is None:
             return [NOTHING] * len(vectors)
-        vector = published[1]
-        rows = checked_rows(self.name, vectors, int(vector["dims"]))
+        rows = checked(vectors, int(published[1]["dims"]), self.similarity, f"Index {self.name!r}")
         candidates = self.options["num_candidates"]
-        return self._rankings([knn_body(row, depth, candidates) for row in rows], depth, vector["similarity"])
+        return self._rankings([knn_body(row, depth, candidates) for row in rows], depth, self.similarity)
 
     def bm25(self, queries: Sequence[str], depth: int) -> list[Ranking]:
         """Best chunks for each query by BM25; only chunks that share a term with the query.
@@ -566,6 +552,7 @@ class ElasticIndex:
             UsageError: `depth` is not 1 … 10,000.
 
         """
+        check_depth(depth)
         if self.published_vector() is None:
             return [NOTHING] * len(queries)
         return self._rankings([bm25_body(query, depth) for query in queries], depth, None)
@@ -591,17 +578,23 @@ class ElasticIndex:
         """The concrete index that is searched, and the mapping of its vectors; None when nothing is published.
 
         Raises:
-            SearchError: it was built by another version of ragviz.
+            SearchError: it was built by another version of ragviz, or for another similarity.
 
         """
         reply = self._read(lambda client: client.indices.get_mapping(index=self.alias))
         for concrete, body in reply.items():
             if concrete.startswith(self.alias):
-                mappings = body["mappings"]
-                if mappings["_meta"]["ragviz"].get("format") != FORMAT:
-                    raise SearchError(f"Index {self.name!r} was built by another version of ragviz; build it again.")
-                return concrete, mappings["properties"]["vector"]
+                self._require_fitting(body["mappings"])
+                return concrete, body["mappings"]["properties"]["vector"]
         return None
+
+    def _require_fitting(self, mappings: Body) -> None:
+        if mappings["_meta"]["ragviz"]["format"] != FORMAT:
+            raise SearchError(f"Index {self.name!r} was built by another version of ragviz; rebuild it.")
+        similarity = mappings["properties"]["vector"]["similarity"]
+        if similarity != self.similarity:
+            built = f"Index {self.name!r} was built for {similarity}, not {self.similarity}"
+            raise SearchError(f"{built}; rebuild it, or search it with {similarity}.")
 
     def _read(self, call: Callable[[Elasticsearch], T]) -> T:
         """Ask for something that may not be there: 404 is a reply."""
@@ -672,10 +665,10 @@ class ElasticWriter:
         """Add `chunks` with their vectors, row by row; an id that is already there is replaced.
 
         Raises:
-            SearchError: other dimensions, a vector that is not finite, or the server refuses.
+            SearchError: other dimensions, a vector that cannot be compared, or the server refuses.
 
         """
-        rows = checked_rows(self._index.name, vectors, self._dims)
+        rows = checked(vectors, self._dims, self._index.similarity, f"Index {self._index.name!r}")
         for part in batches(chunks, self._dims):
             self._send([chunk.id for chunk in chunks[part]], add_operations(chunks[part], rows[part]))
 

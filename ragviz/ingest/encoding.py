@@ -13,7 +13,10 @@ from collections.abc import Iterable
 from ragviz.errors import UnreadableFile
 
 SAMPLE = 8000
+"""Bytes that an encoding is judged by."""
+
 WORST = -11.5
+"""Below this likelihood per character the best guess is no better than noise."""
 
 _MARKS = (  # UTF-32 first: its little-endian mark begins with UTF-16's
     (codecs.BOM_UTF32_LE, "utf-32-le"),

@@ -104,8 +104,8 @@ ROW = 22  # points from one table row to the next
 class Pages:
     """A PDF that grows downwards and turns the page when it is full.
 
-    Lines are drawn at absolute positions, one by one: reportlab's own paragraphs move the origin instead, and several
-    readers of PDFs then lose headings and paragraph breaks.
+    Lines are drawn at absolute positions, one by one: reportlab's own paragraphs move the origin instead, and some
+    readers of PDFs then run headings and paragraphs together.
     """
 
     def __init__(self, title: str) -> None:

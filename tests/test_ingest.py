@@ -1,0 +1,711 @@
+"""Files to documents: real files with sentences read by hand, and bad files made here."""
+
+import io
+import os
+import random
+import struct
+import subprocess
+import sys
+import unicodedata
+import zipfile
+import zlib
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ragviz import ingest
+from ragviz.errors import PasswordNeeded, UnreadableFile
+from ragviz.ingest import child, encoding, html
+from ragviz.records import Document
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no real files at {DATA}")
+
+PASSWORDS = {"libreoffice-writer-password.pdf": "openpassword", "r3-user-password.pdf": "asdfzxcv"}
+REFUSED = {
+    "empty.txt": "The file is empty (0 bytes)",
+    "chi_sim_image.jpeg": "This is a JPEG picture: images need OCR, which ragviz does not do.",
+}
+PAGES = {
+    "basic_tables_two_sheets.xlsx": 2, "multiple_tables.xlsx": 1, "spreadsheet_with_links.xlsx": 1,
+    "table_empty_rows_and_columns.xlsx": 1, "TEMPLATE_Risk_tracker.xlsx": 2, "fake-power-point.pptx": 1,
+    "powerpoint_bad_text.pptx": 1, "powerpoint_sample.pptx": 3, "sample_pptx.pptx": 2, "sample_pptx_with_link.pptx": 2,
+    "habibi.pdf": 1, "libreoffice-writer-password.pdf": 1, "multicolumn.pdf": 3, "non_text_searchable.pdf": 1,
+    "r3-user-password.pdf": 1, "sample_pdf_1.pdf": 4, "sample_pdf_2.pdf": 4, "sample_pdf_3.pdf": 1, "toy.pdf": 1,
+    "EFT_Enrollment_Form.pdf": 1, "my-form.pdf": 1, "Java开发手册(黄山版).pdf": 55,
+}  # fmt: skip
+
+# Read by hand in the files' own programs or bytes; None stands for "at this place, on this page".
+SENTENCES = {
+    "formats/asciidoc_03.asciidoc": "image::renamed-bookmark.png[Renamed bookmark]",
+    "formats/csv-tab.csv": "Index\tCustomer Id\tFirst Name",
+    "formats/escaped_characters.md": "00:16.000 ----&gt; 00:18.000\n&amp; &lt; &gt; &quot; &#39;",
+    "formats/example-10k-1p.html": "Galaxy Gaming, Inc.\n\n(Exact name of small business issuer as specified in its charter)",
+    "formats/fake-html-with-duplicate-elements.html": "# Example heading.\n\nThis is a span. This is another span.",
+    "formats/fake-power-point.pptx": "Use _TextFrame.add_paragraph() for subsequent bullets\n\nHere is a lot of text!",
+    "formats/fake-text-utf-16-be.txt": "Doylestown, PA 18901\n\nImportant points:\n\n   - Hamburgers are delicious",
+    "formats/fake-text-utf-16-le.txt": "This is a test document to use for unit tests.\n\n    Doylestown, PA 18901",
+    "formats/fake-text-utf-16.txt": "This is a test document to use for unit tests.\n\n    Doylestown, PA 18901",
+    "formats/fake-text-utf-32.txt": "       - Dogs are the best\n       - I love fuzzy blankets",
+    "formats/handbook-1p.docx": "The United States Trustee appoints and supervises standing trustees",
+    "formats/multiple_tables.xlsx": "| 1.5 | test |  | col_c | col_d |",
+    "formats/nested.md": "- abc\n\t- abc123\n\t\t- abc1234",
+    "formats/powerpoint_bad_text.pptx": "## X-Library The fully customisable and copyright-free standard content",
+    "formats/powerpoint_sample.pptx": "|  | A merged with B |  | C | A | B | C |",
+    "formats/README.org": "* Example Docs\n\nThe sample docs directory",
+    "formats/README.rst": "Example Docs\n------------\n",
+    "formats/sample_docx_2_page_breaks.docx": "This paragraph is super long and contains 2 (!) page breaks.",
+    "formats/simple.odt": "# These are a few of my favorite things:",
+    "formats/stanley-cups-utf-16.csv": "Blues,STL,1\nFlyers,PHI,2\nMaple Leafs,TOR,13\n",
+    "formats/stanley-cups-with-emoji.csv": "\n👨\\U+1F3FB🔧,TOR,15",
+    "formats/umlauts-non-utf8.md": "## können\n\nkönnen\n\näöüß\n",
+    "formats/umlauts-utf8.md": "## können\n\nkönnen\n\näöüß\n",
+    "formats/unit_test_headers.docx": "### Section 1.2.3\n\nParagraph 1.2.3.1",
+    "formats/what_is_haystack.html": "- Semantic search on a large collection of documents in any language\n- Generative question",
+    "formats/word_sample.docx": "| Leaves | Ash, Elm, Maple | 50 |",
+    "handbook_18f/TEMPLATE_Project_README.docx": "# Project README — Welcome to [PROJECT NAME]!",
+    "handbook_18f/TEMPLATE_Risk_tracker.xlsx": "| Title | Description | Impact | Likelihood | Status |",
+    "handbook_18f/EFT_Enrollment_Form.pdf": "Fax to: 816-823-5415",
+    "nasty/habibi.pdf": "حَيبيب habibi",
+    "nasty/libreoffice-writer-password.pdf": "Lorem ipsum dolor sit amet, consetetur sadipscing elitr",
+    "nasty/multicolumn.pdf": "Curabitur dictum gravida\nmauris. Nam arcu libero, nonummy eget, consectetuer id",
+    "nasty/r3-user-password.pdf": "pdf encryption test",
+    "nasty/sample_pdf_2.pdf": "Wikis are enabled by wiki software, otherwise known as wiki engines.",
+    "nasty/sample_pdf_3.pdf": "Table 1. This is an example table with two multicolumn headers",
+    "nasty/toy.pdf": "AWAY again1\nAWAY again2\nSomething[cited]",
+}
+OFFICE = "application/vnd.openxmlformats-officedocument"
+
+
+def files(*folders: str) -> list[Path]:
+    return sorted(path for folder in folders for path in (DATA / folder).rglob("*") if path.is_file())
+
+
+def named(path: Path) -> str:
+    return path.relative_to(DATA).as_posix()
+
+
+def parse(name: str, data: bytes, **options) -> Document:
+    return ingest.parse(name, data, detect=lambda text: "und", **options)
+
+
+def parse_file(path: Path) -> Document:
+    return parse(path.name, path.read_bytes(), password=PASSWORDS.get(path.name))
+
+
+def check(document: Document, data: bytes) -> None:
+    """What holds for every document."""
+    text = document.text
+    assert document.size == len(data)
+    assert document.id == Document.make_id(document.name, text)
+    assert not set("\0\r") & set(text)
+    text.encode("utf-8")  # no half surrogates
+    end = 0
+    for number, page in enumerate(document.pages, start=1):
+        assert page.number == number
+        assert end <= page.start <= page.end <= len(text)
+        assert text[page.start : page.end].strip() == text[page.start : page.end]
+        assert not text[end : page.start].strip()
+        end = page.end
+    assert not document.pages or end == len(text)
+
+
+# Real files
+
+
+@needs_data
+@pytest.mark.parametrize("path", files("formats", "nasty"), ids=named)
+def test_every_real_file_is_read_or_answered(path):
+    if path.name in REFUSED:
+        with pytest.raises(UnreadableFile, match=".") as refusal:
+            parse_file(path)
+        assert str(refusal.value).startswith(REFUSED[path.name])
+        return
+    document = parse_file(path)
+    check(document, path.read_bytes())
+    assert len(document.pages) == PAGES.get(path.name, 0)
+    assert document.text.strip() or path.name == "non_text_searchable.pdf"
+
+
+@needs_data
+@pytest.mark.parametrize("folder", ["handbook_18f", "docs_zh", "streamlit_docs"])
+def test_whole_folders(folder):
+    for path in files(folder):
+        document = parse_file(path)
+        check(document, path.read_bytes())
+        assert len(document.pages) == PAGES.get(path.name, 0), path
+        if path.suffix == ".md":
+            assert document.text == path.read_bytes().decode().replace("\r\n", "\n")
+
+
+@needs_data
+@pytest.mark.parametrize("name", SENTENCES)
+def test_sentences_read_by_hand(name):
+    assert SENTENCES[name] in parse_file(DATA / name).text
+
+
+@needs_data
+def test_pages_of_a_pdf_hold_what_is_on_them():
+    document = parse_file(DATA / "nasty" / "sample_pdf_1.pdf")
+    pages = [document.text[page.start : page.end] for page in document.pages]
+    assert pages[0].startswith("A sample PDF file\nHistory and standardization\nFormat (PDF) Adobe Systems made")
+    assert pages[0].endswith("D $54.35 $6345.")
+    assert pages[1:] == ["Page 2 of Sample PDF", "", "Page 4 of Sample PDF\n… the page 3 is empty."]
+    assert document.warnings == ("1 of 4 pages has no text (empty, or pictures that need OCR): 3",)
+
+
+@needs_data
+def test_slides_in_order_with_their_notes():
+    document = parse_file(DATA / "formats" / "powerpoint_sample.pptx")
+    slides = [document.text[page.start : page.end] for page in document.pages]
+    assert slides[0].startswith("## Test Table Slide")
+    assert slides[1].startswith("## Second slide title")
+    assert slides[1].endswith("Notes: Some notes on the second slide.")
+    assert "Some info:\n\nItem A\n\nItem B\n\nMaybe a list?" in slides[2]  # runs cut in the middle of these words
+
+
+@needs_data
+def test_sheets_are_pages():
+    document = parse_file(DATA / "formats" / "basic_tables_two_sheets.xlsx")
+    assert [document.text[page.start : page.end] for page in document.pages] == [
+        "## Basic Table\n\n| col_a | col_b |\n| --- | --- |\n| 1.5 | test |",
+        "## Table Missing Value\n\n| col_c | col_d |\n| --- | --- |\n| true |  |",
+    ]
+
+
+@needs_data
+def test_chinese_pdf():
+    document = parse_file(DATA / "docs_zh" / "Java开发手册(黄山版).pdf")
+    page = [document.text[page.start : page.end] for page in document.pages]
+    assert page[1].startswith(
+        "前言\n《Java 开发手册》是 Java 社区爱好者的集体智慧结晶和经验总结，经历了多次大规模一线实战的检验"
+    )
+    assert "在延伸的信息中，“说明”对规约做了适当扩展和解释；" in page[1]  # the line is wrapped within 适当
+    assert page[3].startswith(
+        "Java 开发手册（黄山版）\n1/51\n一、编程规约\n(一) 命名风格\n1.【强制】所有编程相关的命名"
+    )
+    assert "测试类命名以它要测试的类的名称开始，以 Test 结尾。\n8.【强制】类型与中括号" in page[3]
+    assert "public class ConfusingName {\nprotected int stock;\nprotected String alibaba;\n" in page[4]
+    assert document.warnings == ("1 of 55 pages has no text (empty, or pictures that need OCR): 1",)
+
+
+@needs_data
+def test_a_scan_is_an_empty_document_that_says_so():
+    document = parse_file(DATA / "nasty" / "non_text_searchable.pdf")
+    assert (document.text, len(document.pages)) == ("", 1)
+    assert document.warnings == ("no text layer: 1 page is a picture; run OCR first",)
+
+
+@needs_data
+@pytest.mark.parametrize("name", PASSWORDS)
+def test_pdf_passwords(name):
+    data = (DATA / "nasty" / name).read_bytes()
+    for wrong, said in ((None, "give its password"), ("", "give its password"), ("x", "does not open the file")):
+        with pytest.raises(PasswordNeeded, match=said):
+            parse(name, data, password=wrong)
+    assert parse(name, data, password=PASSWORDS[name]).text
+
+
+@needs_data
+@pytest.mark.parametrize("name", ["word_sample.docx", "basic_tables_two_sheets.xlsx", "powerpoint_sample.pptx"])
+def test_office_passwords(name):
+    from msoffcrypto.format.ooxml import OOXMLFile
+
+    plain = (DATA / "formats" / name).read_bytes()
+    encrypted = io.BytesIO()
+    OOXMLFile(io.BytesIO(plain)).encrypt("密码 1", encrypted)
+    for wrong, said in ((None, "give its password"), ("x", "does not open the file")):
+        with pytest.raises(PasswordNeeded, match=said):
+            parse(name, encrypted.getvalue(), password=wrong)
+    opened = parse(name, encrypted.getvalue(), password="密码 1")
+    assert (opened.text, opened.media_type, opened.warnings) == (parse(name, plain).text, opened.media_type, ())
+
+
+@needs_data
+@pytest.mark.parametrize("name", ["formats/word_sample.docx", "nasty/multicolumn.pdf", "formats/umlauts-non-utf8.md"])
+def test_same_bytes_same_document(name):
+    assert parse_file(DATA / name) == parse_file(DATA / name)
+
+
+@needs_data
+def test_wrong_extensions_are_read_as_what_they_are():
+    pdf = (DATA / "nasty" / "sample_pdf_3.pdf").read_bytes()
+    docx = (DATA / "formats" / "word_sample.docx").read_bytes()
+    for name, data, media, warning in (
+        ("a.docx", pdf, "application/pdf", "named .docx, but it is a PDF: read as that"),
+        ("a.txt", pdf, "application/pdf", "named .txt, but it is a PDF: read as that"),
+        ("a.pdf", docx, f"{OFFICE}.wordprocessingml.document", "named .pdf, but it is a Word document: read as that"),
+        ("a.pdf", b"plain words", "text/plain", "named .pdf, but it is plain text: read as that"),
+        ("a.doc", b"<html><p>a page", "text/html", "named .doc, but it is a web page: read as that"),
+    ):
+        document = parse(name, data)
+        assert (document.media_type, document.warnings) == (media, (warning,))
+    assert parse("a", pdf).warnings == ()
+    assert parse("a.PDF", pdf).warnings == ()
+
+
+# Text and its encodings
+
+CHINESE = "会议纪要：第一章 总则。本规定适用于公司全体员工，自发布之日起施行。\n"
+ENGLISH = "The team’s handbook says “keep it simple” – don’t worry, it’s fine.\n"
+TEXTS = {
+    "gb18030": CHINESE, "gbk": CHINESE, "big5": "臺灣的首都是臺北。這份文件說明系統的使用方法與安全規則。\n",
+    "shift_jis": "日本語の文章です。会議は午後三時に始まります。\n", "euc_jp": "日本語の文章です。資料を準備してください。\n",
+    "euc_kr": "대한민국의 수도는 서울이다. 이 문서는 시스템 사용 방법을 설명합니다.\n",
+    "cp1251": "Москва является столицей России. Документ описывает порядок работы.\n",
+    "koi8_r": "Москва является столицей России. Документ описывает порядок работы.\n",
+    "cp1253": "Η Αθήνα είναι η πρωτεύουσα της Ελλάδας και το έγγραφο περιγράφει τους κανόνες.\n",
+    "latin_1": "Die Größe des Geschäfts hängt von der Nähe zur Straße ab.\n", "cp1252": ENGLISH,
+    "cp1250": "Zażółć gęślą jaźń. Źródło wiedzy to książka, którą można przeczytać.\n",
+    "utf-16-le": CHINESE, "utf-16-be": CHINESE, "utf-32-le": ENGLISH,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("codec", TEXTS)
+def test_older_encodings_are_guessed_and_said_to_be(codec):
+    document = parse("a.txt", TEXTS[codec].encode(codec))
+    assert document.text == TEXTS[codec]
+    assert [warning.split(":")[0] for warning in document.warnings] == ["the encoding was guessed"]
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+def test_unicode_is_not_guessed(codec):
+    document = parse("a.md", (CHINESE + ENGLISH + "👩‍👩‍👧 e\u0301").encode(codec))
+    assert document.text == CHINESE + ENGLISH + "👩‍👩‍👧 e\u0301"
+    assert document.warnings == ()
+
+
+def test_text_is_kept_as_it_is_but_for_newlines():
+    text = "\\# a *b*\r\n\ttab  two spaces \r\rend\u2028\x0c\u00a0"
+    assert parse("a.md", text.encode()).text == "\\# a *b*\n\ttab  two spaces \n\nend\u2028\x0c\u00a0"
+
+
+def test_damaged_places_are_counted():
+    document = parse("a.txt", CHINESE.encode() + b"\xff" + CHINESE.encode())
+    assert document.text == CHINESE + "\ufffd" + CHINESE
+    assert document.warnings == ("1 place could not be decoded as UTF-8, and show as �",)
+
+
+def test_nul_characters_are_left_out():
+    document = parse("a.txt", b"word " * 50 + b"\0\0" + b"word")
+    assert document.text == "word " * 50 + "word"
+    assert document.warnings == ("2 NUL characters were left out",)
+
+
+def test_blank_text_is_told():
+    assert parse("a.txt", b"\xef\xbb\xbf \n").warnings == ("there is no text in it",)
+
+
+def test_uneven_rows_are_told():
+    assert parse("a.csv", b"a;b\n1;2\n3\n\n4;5;6\n").warnings == (
+        "2 rows have more or fewer cells than the 2 of the first: 3, 5",
+    )
+    assert parse("a.csv", b'a,b\n"x, y",2\n').warnings == ()
+    assert parse("a.txt", b"a,b\n1\n").warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "media"),
+    [("a.md", "text/markdown"), ("a.csv", "text/csv"), ("a.py", "text/plain"), ("README", "text/plain")]
+    + [("a.rst", "text/x-rst"), ("a.adoc", "text/asciidoc"), ("a.org", "text/org"), ("a.json", "application/json")],
+)
+def test_media_types_of_text(name, media):
+    assert parse(name, b"words, words").media_type == media
+
+
+# Formats, made here so that every letter is known
+
+
+def zipped(members: dict[str, str | bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
+RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
+
+def relationships(**targets: str) -> str:
+    rows = (f'<Relationship Id="{key}" Type="{RELATIONS}/{value}"' for key, value in targets.items())
+    rows = (row.replace("=>", '" Target="') + "/>" for row in rows)
+    return f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{"".join(rows)}</Relationships>'
+
+
+def docx(body: str) -> bytes:
+    spaces = (
+        'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:v="urn:schemas-microsoft-com:vml" '
+        'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" '
+        'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    )
+    kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    types = f'<Override PartName="/word/document.xml" ContentType="{kind}"/>'
+    return zipped(
+        {
+            "[Content_Types].xml": f'<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">{types}</Types>',
+            "_rels/.rels": relationships(r1="officeDocument=>word/document.xml"),
+            "word/document.xml": f"<w:document {spaces}><w:body>{body}</w:body></w:document>",
+        }
+    )
+
+
+def pptx(*slides: str) -> bytes:
+    main = "http://schemas.openxmlformats.org/drawingml/2006/main"
+    show = "http://schemas.openxmlformats.org/presentationml/2006/main"
+    spaces = f'xmlns:a="{main}" xmlns:p="{show}" xmlns:r="{RELATIONS}"'
+    # The last slide file is shown first.
+    order = "".join(f'<p:sldId id="{256 + n}" r:id="r{n}"/>' for n in reversed(range(len(slides))))
+    members = {
+        "[Content_Types].xml": "<Types/>",
+        "ppt/presentation.xml": f"<p:presentation {spaces}><p:sldIdLst>{order}</p:sldIdLst></p:presentation>",
+        "ppt/_rels/presentation.xml.rels": relationships(
+            **{f"r{n}": f"slide=>slides/slide{n}.xml" for n in range(len(slides))}
+        ),
+    }
+    members |= {f"ppt/slides/slide{n}.xml": f"<p:sld {spaces}>{slide}</p:sld>" for n, slide in enumerate(slides)}
+    return zipped(members)
+
+
+def pdf(*contents: bytes, filters: bytes = b"", trailer: bytes = b"") -> bytes:
+    """Make a PDF with a page for each content stream."""
+    kids = b" ".join(b"%d 0 R" % (4 + 2 * n) for n in range(len(contents)))
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[%s]/Count %d>>" % (kids, len(contents)),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    for n, content in enumerate(contents):
+        objects += [
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents %d 0 R/Resources<</Font<</F 3 0 R>>>>>>"
+            % (5 + 2 * n),
+            b"<</Length %d%s>>stream\n%s\nendstream" % (len(content), filters, content),
+        ]
+    out = io.BytesIO(b"%PDF-1.5\n")
+    out.seek(0, io.SEEK_END)
+    offsets = []
+    for number, body in enumerate(objects, start=1):
+        offsets.append(out.tell())
+        out.write(b"%d 0 obj\n%s\nendobj\n" % (number, body))
+    start = out.tell()
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    size = len(objects) + 1
+    out.write(b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<</Size %d/Root 1 0 R%s>>\n" % (size, table, size, trailer))
+    out.write(b"startxref\n%d\n%%%%EOF\n" % start)
+    return out.getvalue()
+
+
+def shown(text: str) -> bytes:
+    return b"BT /F 12 Tf 72 700 Td (%s) Tj ET" % text.encode()
+
+
+def test_word_keeps_every_letter():
+    runs = "<w:r><w:t>S</w:t></w:r><w:r><w:t>ome R&amp;D at List&lt;T&gt; &#20013;文</w:t></w:r>"
+    assert parse("a.docx", docx(f"<w:p>{runs}</w:p>")).text == "Some R&D at List<T> 中文"
+    tab = "<w:p><w:r><w:t>Name:</w:t><w:tab/><w:t>Li</w:t><w:br/><w:t>next</w:t></w:r></w:p>"
+    assert parse("a.docx", docx(tab)).text == "Name: Li\nnext"
+
+
+def test_word_fields_formulas_boxes_and_changes():
+    box = "<w:txbxContent><w:p><w:r><w:t>In a box</w:t></w:r></w:p></w:txbxContent>"
+    body = (
+        '<w:p><w:r><w:t xml:space="preserve">Figure </w:t></w:r><w:fldSimple w:instr="SEQ"><w:r><w:t>3</w:t></w:r></w:fldSimple></w:p>'
+        "<w:p><m:oMath><m:r><m:t>E=mc</m:t></m:r></m:oMath></w:p>"
+        "<w:p><w:ins><w:r><w:t>new</w:t></w:r></w:ins><w:del><w:r><w:delText>old</w:delText></w:r></w:del></w:p>"
+        f"<w:p><w:r><mc:AlternateContent><mc:Choice Requires='x'>{box}</mc:Choice><mc:Fallback><w:pict><v:textbox>{box}"
+        "</v:textbox></w:pict></mc:Fallback></mc:AlternateContent></w:r></w:p>"
+        "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a|b</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>c</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
+    )
+    assert parse("a.docx", docx(body)).text == "Figure 3\n\nE=mc\n\nnew\n\nIn a box\n\n| a\\|b | c |\n| --- | --- |"
+
+
+def test_slides_are_read_in_the_order_they_are_shown():
+    def slide(title: str, *paragraphs: str) -> str:
+        head = f'<p:sp><p:nvSpPr><p:nvPr><p:ph type="title"/></p:nvPr></p:nvSpPr><a:p><a:r><a:t>{title}</a:t></a:r></a:p></p:sp>'
+        return head + "".join(f"<p:sp><a:p>{paragraph}</a:p></p:sp>" for paragraph in paragraphs)
+
+    number = '<p:sp><p:nvPr><p:ph type="sldNum"/></p:nvPr><a:p><a:r><a:t>7</a:t></a:r></a:p></p:sp>'
+    runs = "<a:r><a:t>M</a:t></a:r><a:r><a:t>ay R&amp;D</a:t></a:r><a:br/><a:r><a:t>二</a:t></a:r>"
+    document = parse("a.pptx", pptx(slide("Last") + number, slide("First", runs)))
+    assert document.text == "## First\n\nMay R&D\n二\n\n## Last"
+    assert [document.text[page.start : page.end] for page in document.pages] == ["## First\n\nMay R&D\n二", "## Last"]
+
+
+def test_books_are_read_in_the_order_of_their_spine():
+    container = '<container><rootfiles><rootfile full-path="in/c.opf"/></rootfiles></container>'
+    package = (
+        '<package><manifest><item id="b" href="b.xhtml"/><item id="a" href="a%20a.xhtml"/></manifest>'
+        '<spine><itemref idref="a"/><itemref idref="b"/></spine></package>'
+    )
+    book = {
+        "mimetype": "application/epub+zip", "META-INF/container.xml": container, "in/c.opf": package,
+        "in/b.xhtml": "<html><body><p>R&amp;D&nbsp;caf&eacute;</p></body></html>",
+        "in/a a.xhtml": "<html><head><title>T</title></head><body><h1>第一章</h1><p>中文<b>内</b>容</p></body></html>",
+    }  # fmt: skip
+    assert parse("a.epub", zipped(book)).text == "# 第一章\n\n中文内容\n\nR&D café"
+    drm = '<encryption><EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes128-cbc"/></encryption>'
+    with pytest.raises(UnreadableFile, match="copy protection"):
+        parse("a.epub", zipped({**book, "META-INF/encryption.xml": drm}))
+
+
+def test_pages_of_a_made_pdf():
+    document = parse("a.pdf", pdf(shown("One page"), b"", shown("Third")))
+    assert document.text == "One page\n\nThird"
+    assert [(page.start, page.end) for page in document.pages] == [(0, 8), (8, 8), (10, 15)]
+    assert parse("a.pdf", b"junk\n" + pdf(shown("x"))).text == "x"
+
+
+def test_a_pdf_made_on_a_chinese_date():
+    dated = pdf(shown("Hello"), trailer=b"/Info<</CreationDate<FEFF0032003000320031 5E74>>>")
+    assert parse("a.pdf", dated).text == "Hello"
+
+
+def test_rich_text_format():
+    source = rb"{\rtf1\ansi\ansicpg1252 R&D <x> caf\'e9 \u20013?\u25991?\par Second}"
+    document = parse("a.rtf", source)
+    assert (document.text, document.media_type) == ("R&D <x> café 中文\n\nSecond", "application/rtf")
+
+
+# Web pages
+
+PAGE = """<!doctype html><html><head><title>T</title><style>p{}</style></head><body>
+<nav><a href=/>Home</a></nav><h1>Q&amp;A</h1><script>if (a<b) "</p>"</script><!-- <p>no</p> -->
+<p>Some <b>bold</b>, <a title="a > b" href='x'>a link</a>&nbsp;and 中<i>文</i>.<br>Next<p>Unclosed
+<ul><li>one<ol start=4><li>four<li>five</ol><li>two</ul>
+<pre>
+def f(x):
+    return x &lt; 2
+</pre>
+<table><tr><th>A<th>B<tr><td>x|y<td>1<br>2</table>
+<table><tr><td>layout <table><tr><td>in<td>ner</table></table>
+<div style="display: none">hidden</div><div class="hidden md:block">seen</div><div hidden>gone</div>
+<blockquote>said</blockquote><button>Click</button><svg><text>drawn</text></svg></body></html>"""
+
+
+def test_web_page():
+    assert parse("a.html", PAGE.encode()).text == (
+        "# Q&A\n\nSome bold, a link and 中文.\nNext\n\nUnclosed\n\n- one\n  4. four\n  5. five\n- two\n\n"
+        "```\ndef f(x):\n    return x < 2\n```\n\n| A | B |\n| --- | --- |\n| x\\|y | 1 2 |\n\n"
+        "layout\n\n| in | ner |\n| --- | --- |\n\nseen\n\n> said"
+    )
+
+
+@pytest.mark.parametrize(("declared", "codec"), [("gb2312", "gbk"), ("Shift_JIS", "cp932"), ("iso-8859-1", "cp1252")])
+def test_web_page_says_its_encoding(declared, codec):
+    word = {"gbk": "中文", "cp932": "東京", "cp1252": "café’s"}[codec]
+    page = f'<html><head><meta charset="{declared}"></head><p>{word}'
+    document = parse("a.html", page.encode(codec))
+    assert (document.text, document.warnings) == (word, ())
+
+
+@pytest.mark.parametrize("depth", [100, 5000])
+@pytest.mark.parametrize("tag", ["div", "p", "span", "table><tr><td", "ul><li", "blockquote", "b"])
+def test_nothing_is_lost_in_the_depth_of_a_page(tag, depth):
+    assert "deep" in html.markdown(f"<{tag}>" * depth + "deep")
+
+
+@pytest.mark.parametrize(
+    "unit", ["<!--", "<a", "<a ", '<a b="', "</", "<!", "<?", "<script>", "&#", "<p>", "<table><tr><td>x", "<title>"]
+)
+def test_no_page_is_slow(unit):
+    html.markdown(unit * (400_000 // len(unit)))  # html.parser takes minutes to hours for the first four
+
+
+# Bad files
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("a.pdf", b"MZ\x90\0\3" + b"\0" * 60, "This is a program, not a document, although it is named .pdf: leave it out."),
+        ("a.txt", b"\x89PNG\r\n\x1a\n\0\0", "This is a PNG picture: images need OCR, which ragviz does not do."),
+        ("a.docx", b"\xff\xd8\xff\xe0\0\x10JFIF", "This is a JPEG picture, although it is named .docx: images need OCR"),
+        ("a.heic", b"\0\0\0\x18ftypheic\0\0\0\0", "This is a HEIF picture: images need OCR"),
+        ("a.webp", b"RIFF\0\0\0\0WEBPVP8 ", "This is a WebP picture: images need OCR"),
+        ("a.gz", b"\x1f\x8b\x08" + b"\0" * 20, "This is a gzip archive: unpack it and add the files inside."),
+        ("a.db", b"SQLite format 3\0" + b"\0" * 20, "This is a SQLite file, not a document: export"),
+        ("a.mp3", b"ID3\4\0\0\0", "This is a sound or film, not a document"),
+        ("a.zip", zipped({"x.txt": "x", "y.txt": "y"}), "This is a ZIP archive of 2 files: unpack it"),
+        ("a.zip", zipped({}), "This is a ZIP archive of 0 files: unpack it"),
+        ("a.odp", zipped({"mimetype": "application/vnd.oasis.opendocument.presentation"}), "This is a file of the type"),
+        ("a.msg", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "This is an OLE file of an unknown kind"),
+        ("a.bin", bytes(range(256)) * 20, "These 5,120 bytes are neither text nor a known format"),
+        ("a.txt", b"\0" * 4096, "These 4,096 bytes are neither text nor a known format"),
+        ("a.pdf", random.Random(0).randbytes(3000), "The file is damaged: a PDF that cannot be read"),
+        ("a.pdf", b"%PDF-1.7\n" + random.Random(0).randbytes(3000), "The file is damaged: a PDF that cannot be read"),
+        ("a.docx", b"PK\3\4" + random.Random(0).randbytes(3000), "The file is damaged: a document in a ZIP archive"),
+        ("a.docx", docx("<w:p/>")[:-40], "The file is damaged: a document in a ZIP archive"),
+        ("a.docx", docx("<w:p><w:r>"), "The file is damaged: a Word document that cannot be read"),
+        ("a.pptx", zipped({"[Content_Types].xml": "", "ppt/x": ""}), "The file is damaged: a PowerPoint file"),
+        ("a.xlsx", zipped({"[Content_Types].xml": "", "xl/x": ""}), "The file is damaged: an Excel workbook"),
+        ("a.epub", zipped({"mimetype": "application/epub+zip"}), "The file is damaged: an EPUB book"),
+        ("a.pdf", pdf(), "The file is damaged: a PDF that cannot be read"),
+        ("a.txt", b"", "The file is empty (0 bytes)"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_bad_files_are_answered(name, data, said):
+    with pytest.raises(UnreadableFile) as refusal:
+        parse(name, data)
+    assert str(refusal.value).startswith(said)
+    assert not isinstance(refusal.value, PasswordNeeded)
+
+
+def test_too_big_is_told_before_reading():
+    with pytest.raises(UnreadableFile, match=r"The file has 11 bytes, more than the limit of 10: split it\."):
+        parse("a.pdf", b"%PDF-1.7 xx", max_bytes=10)
+
+
+def test_an_encrypted_open_document_is_told():
+    manifest = "<manifest><file-entry><encryption-data/></file-entry></manifest>"
+    data = zipped({"mimetype": "application/vnd.oasis.opendocument.text", "META-INF/manifest.xml": manifest})
+    with pytest.raises(UnreadableFile, match="an OpenDocument text with a password: save it without one"):
+        parse("a.odt", data)
+
+
+def test_zip_bomb_is_not_unpacked():
+    bomb = {"[Content_Types].xml": "", "word/document.xml": b"\0" * (100 * 2**20)}
+    with pytest.raises(UnreadableFile, match=r"would unpack from [\d.]+ kB to 100 MB \(a zip bomb\?\)"):
+        parse("a.docx", zipped(bomb))
+
+
+def test_zip_bomb_whose_directory_lies():
+    """The directory says 10 bytes; nothing that reads it may go on to what the stream really holds."""
+    data = bytearray(docx("<w:p><w:r><w:t>" + "a" * 5_000_000 + "</w:t></w:r></w:p>"))
+    at = data.index(b"PK\1\2", data.index(b"_rels/.rels", data.index(b"PK\1\2")))
+    data[at + 24 : at + 28] = struct.pack("<I", 10)
+    with pytest.raises(UnreadableFile, match="damaged"):
+        parse("a.docx", bytes(data))
+
+
+def test_archive_of_too_many_files():
+    with pytest.raises(UnreadableFile, match="more than 20,000 files"):
+        parse("a.docx", zipped({f"word/{n}": "" for n in range(20_001)}))
+
+
+def test_entity_bomb_is_stopped():
+    entities = '<!ENTITY a0 "ha">' + "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 12))
+    bomb = f'<!DOCTYPE p [{entities}]><p:sld xmlns:p="p" xmlns:a="a"><p:sp><a:p><a:r><a:t>&a11;</a:t></a:r></a:p></p:sp></p:sld>'
+    data = zipfile.ZipFile(io.BytesIO(pptx("")))
+    members = {name: data.read(name) for name in data.namelist()} | {"ppt/slides/slide0.xml": bomb}
+    with pytest.raises(UnreadableFile, match="damaged"):
+        parse("a.pptx", zipped(members))
+
+
+def deflated(unit: bytes, size: int) -> bytes:
+    packer = zlib.compressobj(9)
+    block = unit * (2**20 // len(unit))
+    return b"".join([*(packer.compress(block) for _ in range(size // len(block))), packer.flush()])
+
+
+def test_a_reader_that_takes_too_long_is_stopped(monkeypatch):
+    monkeypatch.setattr(child, "SECONDS", 2)
+    slow = pdf(deflated(b"BT /F 12 Tf 9 9 Td (hello) Tj ET\n", 200 * 2**20), filters=b"/Filter/FlateDecode")
+    with pytest.raises(UnreadableFile, match="Reading took longer than 3 seconds and was stopped"):
+        parse("a.pdf", slow)
+    assert parse("a.pdf", pdf(shown("after"))).text == "after"  # nothing is left that holds up the next
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of a process")
+def test_a_reader_that_swells_is_stopped():
+    twice = zlib.compress(deflated(b" ", 700 * 2**20), 9)
+    bomb = pdf(twice, filters=b"/Filter[/FlateDecode/FlateDecode]")
+    assert len(bomb) < 3000
+    code = (
+        "import sys; from ragviz import ingest; from ragviz.ingest import child; from ragviz.errors import UnreadableFile\n"
+        "child._limit_memory = None\n"
+        "try: ingest.parse('a.pdf', sys.stdin.buffer.read(), detect=lambda text: 'und')\n"
+        "except UnreadableFile as error: print(error)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(ingest.__file__).parents[2])}
+    limited = f'ulimit -v 1000000; exec {sys.executable} -c "$0"'
+    done = subprocess.run(["bash", "-c", limited, code], input=bomb, env=environment, capture_output=True, check=True)
+    assert b"crashed or needed more than 3 GB of memory" in done.stdout
+
+
+SUFFIXES = [".txt", ".md", ".csv", ".html", ".pdf", ".docx", ".xlsx", ".epub", ".doc", ".rtf", ".json", "", ".xyz"]
+STARTS = [b"", b"%PDF-1.4\n", b"PK\3\4", b"\xff\xfe", b"\xef\xbb\xbf", b"<html>", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.binary(max_size=300), st.sampled_from(STARTS), st.sampled_from(SUFFIXES))
+def test_any_bytes_are_read_or_answered(data, start, suffix):
+    try:
+        document = parse(f"file{suffix}", start + data)
+    except UnreadableFile as error:
+        assert str(error).endswith(".")  # noqa: PT017
+    else:
+        check(document, start + data)
+
+
+@pytest.mark.model
+@needs_data
+@pytest.mark.parametrize("name", ["formats/word_sample.docx", "nasty/multicolumn.pdf", "formats/simple.odt", "formats/powerpoint_sample.pptx"])  # fmt: skip
+def test_damaged_real_files_are_read_or_answered(name):
+    generator = random.Random(name)
+    for _ in range(10):
+        data = bytearray((DATA / name).read_bytes())
+        for _ in range(generator.choice((1, 5, 50))):
+            data[generator.randrange(len(data))] = generator.randrange(256)
+        try:
+            check(parse(Path(name).name, bytes(data)), bytes(data))
+        except UnreadableFile as error:
+            assert "Traceback" not in str(error)  # noqa: PT017
+
+
+@given(st.text(max_size=2000))
+def test_markup_of_any_page_is_text(page):
+    html.markdown(page).encode("utf-8", "surrogatepass")
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc", "Cn", "Co"]), min_size=1))
+def test_utf8_comes_back_as_it_was(text):
+    expected = text.removeprefix("\ufeff")
+    assert encoding.clean(encoding.decode(text.encode())[0])[0] == expected.removeprefix("\ufeff")
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("pages/x.md", "pages/x.md"),
+        ("Java开发手册(黄山版).pdf", "Java开发手册(黄山版).pdf"),
+        ("../../etc/passwd", "etc/passwd"),
+        ("/etc/passwd", "etc/passwd"),
+        (r"..\..\Windows\x.ini", "Windows/x.ini"),
+        (r"C:\docs\手册.pdf", "docs/手册.pdf"),
+        ("C:..\\x", "x"),
+        ("a/./b//c/...", "a/b/c"),
+        (" a / .. / b ", "a/b"),
+        ("a\0b\nc.txt", "abc.txt"),
+        ("invoice\u202efdp.exe", "invoicefdp.exe"),
+        ("\ud800x.md", "x.md"),
+        ("re\u0301sume\u0301.md", "résumé.md"),
+        ("👩‍👩‍👧.md", "👩‍👩‍👧.md"),
+        (".env", ".env"),
+        ("", "unnamed"),
+        ("..", "unnamed"),
+        ("\0", "unnamed"),
+    ],
+)
+def test_safe_names(name, safe):
+    assert ingest.safe_name(name) == safe
+
+
+def test_long_names_keep_their_extension():
+    name = ingest.safe_name("长" * 500 + ".pdf")
+    assert len(name) == ingest.LONGEST_PART
+    assert name.endswith("长.pdf")
+
+
+@given(st.text())
+def test_every_name_is_safe(name):
+    safe = ingest.safe_name(name)
+    assert safe == ingest.safe_name(safe)
+    assert not safe.startswith("/")
+    assert not {"", ".", ".."} & set(safe.split("/"))
+    assert not any(unicodedata.category(c) in ("Cc", "Cs") or c in "\\\u202e\u2066" for c in safe)
