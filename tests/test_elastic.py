@@ -373,7 +373,7 @@ def test_what_the_server_refuses_is_told(elasticsearch_url: str):
     index = ElasticIndex(f"dot {secrets.token_hex(4)}", elasticsearch_url, similarity="dot_product")
     writer = index.rebuild(8)
     writer.add(chunks(2), 3 * units(2))
-    with pytest.raises(SearchError, match="dot_product.*unit-length"):
+    with pytest.raises(SearchError, match=r"dot_product.*unit-length"):
         writer.publish(2)
     writer.abandon()
     assert index.concretes() == {}

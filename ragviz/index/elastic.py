@@ -21,7 +21,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-import numpy as np
 import psutil
 
 from ragviz.errors import SearchError, UsageError

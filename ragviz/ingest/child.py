@@ -32,7 +32,8 @@ def read_apart(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, Par
 
     """
     seconds = SECONDS + SECONDS_PER_MB * len(data) / 2**20
-    request = json.dumps({"kind": kind.key, "password": password}).encode() + b"\n"
+    memory = MEMORY + MEMORY_PER_BYTE * len(data)
+    request = json.dumps({"kind": kind.key, "password": password, "memory": memory}).encode() + b"\n"
     paths = os.pathsep.join(filter(None, [_PACKAGES, os.environ.get("PYTHONPATH", "")]))
     environment = {**os.environ, "PYTHONPATH": paths, "MALLOC_ARENA_MAX": "2"}
     command = [sys.executable, "-P", "-c", "from ragviz.ingest.child import main; main()"]
@@ -47,7 +48,7 @@ def read_apart(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, Par
         ) from None
     if done.returncode != 0:
         raise UnreadableFile(
-            f"Reading {kind.title} of {len(data):,} bytes crashed or needed more than {MEMORY / 2**30:.0f} GB "
+            f"Reading {kind.title} of {len(data):,} bytes crashed or needed more than {memory / 2**30:.1f} GB "
             "of memory: split the file, or save it anew."
         )
     reply = json.loads(done.stdout)
@@ -60,7 +61,7 @@ def main() -> None:
     """Read one request from standard input, and answer it on standard output."""
     header, _, data = sys.stdin.buffer.read().partition(b"\n")
     request = json.loads(header)
-    _limit_memory(MEMORY + MEMORY_PER_BYTE * len(data))
+    _limit_memory(request["memory"])
     answer = json.dumps(_answer(request["kind"], data, request["password"]))
     sys.stdout.buffer.write(answer.encode())
     sys.stdout.flush()

@@ -131,7 +131,9 @@ def _nearly_utf8(data: bytes) -> bool:
 def _guessed(data: bytes, among: Iterable[str]) -> tuple[str, list[str]]:
     """Decode by the likeliest encoding, judged by the bytes around the first that is not ASCII."""
     foreign = _FOREIGN.search(data)
-    start = max(0, (foreign.start() if foreign else 0) - 20) // 4 * 4  # a multiple of four, for UTF-16 and UTF-32
+    start = (
+        max(0, (foreign.start() if foreign else 0) - SAMPLE // 4) // 4 * 4
+    )  # a multiple of four, for UTF-16 and UTF-32
     sample = data[start : start + SAMPLE]
     scores = {codec: _likelihood(sample.decode(codec, "replace"), codec) for codec in among}
     best = max(scores, key=lambda codec: scores[codec])

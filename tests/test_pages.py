@@ -1,0 +1,600 @@
+"""Every page is run as Streamlit runs it, on a workspace with two indexes, two runs and no model."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from ragviz import corpora, indexing, jobs, pipeline, ui
+from ragviz.index import Vectors
+from ragviz.markup import plain
+from ragviz.records import IndexConfig, Question, RunConfig, Span
+from ragviz.workspace import Workspace, open_workspace
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [page for section in ui.NAVIGATION.values() for page in section]
+MARKED = "Notes *on* $pumps$ :smile:.md"  # a name full of markdown
+
+
+class Hashing:
+    """An embedder without a model: every word counts in a place of its own."""
+
+    name, max_tokens, embedded, identity, dims = "hashing", 256, 0, "hashing", 64
+
+    def embed(self, texts: Sequence[str], kind: str, progress: Callable[[int], None] | None = None) -> Vectors:
+        rows = np.full((len(texts), self.dims), 1e-3, dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in re.findall(r"\w+", text.lower()):
+                row[sum(map(ord, word)) % self.dims] += 1
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the corpus "notes", its indexes, questions and runs."""
+    home = tmp_path_factory.mktemp("pages") / "home"
+    with pytest.MonkeyPatch.context() as patch:
+        configure(patch, home)
+        seed(open_workspace())
+    return home
+
+
+def configure(patch: pytest.MonkeyPatch, home: Path) -> None:
+    for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAGVIZ_DATABASE_URL"):
+        patch.delenv(name, raising=False)
+    patch.setenv("RAGVIZ_HOME", str(home))
+    patch.setattr(Workspace, "embedder", lambda *_: Hashing())
+
+
+def seed(workspace: Workspace) -> None:
+    store = workspace.store
+    corpus = store.create_corpus("notes")
+    pumps = "\n\n".join(
+        f"# Pump {n}\n\nPump {n} moves {n * 10} litres a minute and was built in {1990 + n}." for n in range(12)
+    )
+    corpora.add_file(workspace, corpus, MARKED, pumps.encode())
+    corpora.add_file(
+        workspace, corpus, "阀门.txt", ("北阀门于2021年更换。检修周期为三十天。负责人是王芳。" * 3).encode()
+    )
+    corpora.add_file(workspace, corpus, "empty.txt", b"")
+    indexing.build_index(workspace, corpus, "small", IndexConfig(chunk_size=20, overlap=5))
+    indexing.build_index(workspace, corpus, "large", IndexConfig(chunker="recursive", chunk_size=60))
+    store.put_questions(store.create_question_set(corpus.id, "asked").id, questions(workspace, corpus.id))
+    for name, index, retriever in (("words", "small", "bm25"), ("vectors", "large", "knn")):
+        pipeline.run(workspace, name, RunConfig(index=index, questions="asked", retriever=retriever, depth=20))  # type: ignore[arg-type]
+
+
+def questions(workspace: Workspace, corpus_id: str) -> list[Question]:
+    info = workspace.store.document_named(corpus_id, MARKED)
+    assert info is not None
+    text = workspace.store.document(corpus_id, info.id).text
+
+    def span(words: str) -> Span:
+        start = text.index(words)
+        return Span(info.id, start, start + len(words), words)
+
+    one = [
+        Question(
+            f"q{n}", f"How much does pump {n} move?", f"{n * 10} litres", ((span(f"moves {n * 10} litres"),),), "hand"
+        )
+        for n in range(2, 10)
+    ]
+    two = Question(
+        "two", "Which of 3 and 4 is older?", "3", ((span("in 1993"),), (span("in 1994"),)), "hand", "accepted"
+    )
+    none = Question("none", "Who built the tower? <b>$x$</b>", "", (), "hand")
+    return [*one, two, none]
+
+
+@pytest.fixture
+def home(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the built home, for tests that may change it."""
+    folder = tmp_path / "home"
+    shutil.copytree(built, folder)
+    yield from opened(folder, monkeypatch)
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home with nothing in it."""
+    yield from opened(tmp_path / "home", monkeypatch)
+
+
+def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    configure(monkeypatch, folder)
+    monkeypatch.setattr(jobs.subprocess, "Popen", Waiting)
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    yield folder
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+
+class Waiting:
+    """A process that never gets to its job, which so stays queued."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        pass
+
+    def wait(self) -> int:
+        return 0
+
+
+def show(page: str, **params: str) -> AppTest:
+    """A session that looks at a page with this address, on which nothing goes wrong."""
+    return checked(visit(page, **params))
+
+
+def visit(page: str, **params: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.run()
+    app.switch_page(f"pages/{page}.py")
+    for name, value in params.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+def checked(app: AppTest) -> AppTest:
+    assert not app.exception
+    assert not [box.value for box in app.error]
+    return app
+
+
+def address(app: AppTest) -> dict[str, str]:
+    return {name: held if isinstance(held, str) else held[-1] for name, held in app.query_params.items()}
+
+
+def words(app: AppTest) -> str:
+    """All text of a page, HTML among it."""
+    html = [block.proto.body for block in app.get("html")]
+    return "\n".join(
+        [*(m.value for m in app.markdown), *(c.value for c in app.caption), *(t.value for t in app.title), *html]
+    )
+
+
+# Every page
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_of_a_bare_home_says_what_to_do(bare: Path, page: str) -> None:
+    app = show(page)
+    assert len(words(app)) > 40
+    assert not app.warning
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_drawn_without_loading_a_model(home: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a page asked for an embedder")
+
+    monkeypatch.setattr(Workspace, "embedder", refuse)
+    show(page)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "settings"])
+def test_an_address_keeps_the_corpus(home: Path, page: str) -> None:
+    open_workspace().store.create_corpus("another")
+    app = show(page, corpus="notes")
+    assert address(app)["corpus"] == "notes"
+    assert app.sidebar.selectbox[0].value == "notes"
+
+
+def test_a_run_in_the_address_brings_its_corpus(home: Path) -> None:
+    open_workspace().store.create_corpus("a first one")
+    assert address(show("results", run="words"))["corpus"] == "notes"
+
+
+def test_an_unknown_corpus_is_told(home: Path) -> None:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params["corpus"] = "gone"
+    app.run()
+    assert "gone" in app.warning[0].value
+    assert address(app)["corpus"] == "notes"
+
+
+# Home
+
+
+def test_the_first_visit_offers_the_sample_and_starts_it(bare: Path) -> None:
+    app = show("home")
+    next(b for b in app.button if b.label == "Load the sample").click()
+    checked(app.run())
+    assert [job.kind for job in open_workspace().store.jobs()] == ["sample"]
+    assert any(b.label == "Loading the sample…" and b.disabled for b in app.button)
+    assert any("Waiting to start" in bar.proto.text for bar in app.get("progress"))
+
+
+def test_home_has_one_primary_button_for_the_next_step(home: Path) -> None:
+    store = open_workspace().store
+    for run in store.runs():
+        store.delete_run(run.id)
+    app = show("home")
+    assert [b.label for b in app.button if b.proto.type == "primary"] == ["Run the questions"]
+    assert "local index" in words(app)
+
+
+# Documents
+
+
+def test_documents_are_listed_with_what_could_not_be_read(home: Path) -> None:
+    app = show("documents")
+    table = app.dataframe[0].value
+    assert list(table["Document"]) == sorted([MARKED, "empty.txt", "阀门.txt"])
+    assert table.loc[table["Document"] == "empty.txt", "Notes"].item().startswith("not read: ")
+    assert "1 not read" in words(app)
+
+
+def test_a_document_shows_its_text_and_the_cuts_of_an_index(home: Path) -> None:
+    app = show("documents", document=MARKED, index="small")
+    assert app.title[0].value == plain(MARKED)
+    shown = words(app)
+    assert "Pump 3 moves 30 litres" in re.sub(r"<[^>]+>", "", shown)
+    assert 'class="cut shared"' in shown, "the overlap is visible"
+
+
+def test_a_place_in_a_document_has_an_address(home: Path) -> None:
+    app = show("documents", document=MARKED, at="10-40")
+    assert "focus" in words(app)
+
+
+def test_an_unreadable_document_says_why(home: Path) -> None:
+    app = visit("documents", document="empty.txt")
+    assert not app.exception
+    assert "empty" in app.error[0].value
+
+
+def test_uploaded_files_become_a_job(home: Path) -> None:
+    app = show("documents")
+    app.get("file_uploader")[0].upload([("../up.md", b"# Up", "text/markdown"), ("b.txt", b"text", "text/plain")])
+    app.run()
+    next(b for b in app.button if b.label == "Add 2 files").click()
+    checked(app.run())
+    job = open_workspace().store.jobs()[0]
+    assert job.kind == "documents"
+    assert [name for name, _ in job.arguments["files"]] == ["../up.md", "b.txt"]
+
+
+def test_what_became_of_files_is_told_and_can_be_acted_on(home: Path) -> None:
+    workspace = open_workspace()
+    corpus = workspace.store.corpus("notes")
+    folder, staged = corpora.stage(
+        workspace, [(MARKED, b"# New"), ("new.md", b"# New"), ("bad.pdf", b"%PDF-1.4 nothing")]
+    )
+    arguments = {"corpus": "notes", "folder": str(folder), "files": staged, "replace": False}
+    jobs.perform(workspace, workspace.store.create_job("documents", "Read 3 files", corpus.id, arguments).id)
+    app = show("documents")
+    shown = words(app)
+    assert "1 of 3 files read" in shown
+    assert "bad" in shown
+    next(b for b in app.button if b.label == "Replace 1 document").click()
+    checked(app.run())
+    job = workspace.store.jobs()[0]
+    assert job.arguments["replace"] is True
+    assert Path(job.arguments["files"][0][1]).read_bytes() == b"# New"
+
+
+def test_deleting_asks_first_and_says_what_goes(home: Path) -> None:
+    app = show("documents")
+    next(b for b in app.button if b.label.startswith("Delete the whole corpus")).click()
+    app.run()
+    assert "2 indexes" in words(app)
+    assert open_workspace().store.corpora()
+    app.button(key="confirm-do").click()
+    app.run()
+    assert not app.exception
+    assert not open_workspace().store.corpora()
+
+
+# Index
+
+
+def test_a_new_index_is_previewed_estimated_and_built(home: Path) -> None:
+    app = show("index")
+    app.session_state["index-tab"] = "New index"
+    checked(app.run())
+    tiles = {m.label: m.value for m in app.metric}
+    assert int(tiles["Chunks"]) >= 1
+    assert "cut even" in words(app)
+    app.number_input(key="size").set_value(16)
+    app.number_input(key="overlap").set_value(4)
+    checked(app.run())
+    assert int({m.label: m.value for m in app.metric}["Chunks"]) > int(tiles["Chunks"])
+    assert "cut shared" in words(app)
+    next(b for b in app.button if b.label == "Build index").click()
+    checked(app.run())
+    job = open_workspace().store.jobs()[0]
+    assert job.kind == "index"
+    assert job.arguments["config"]["chunk_size"] == 16
+    assert job.arguments["name"] == "notes-tokens-16"
+
+
+def test_chunks_that_the_embedder_cannot_read_are_warned_of(home: Path) -> None:
+    app = show("index")
+    app.session_state["index-tab"] = "New index"
+    app.run()
+    app.number_input(key="size").set_value(400)
+    app.run()
+    assert "longer than the 254 tokens" in app.warning[0].value
+
+
+def test_an_index_that_is_behind_offers_its_update(home: Path) -> None:
+    workspace = open_workspace()
+    corpora.add_file(workspace, workspace.store.corpus("notes"), "more.md", b"# More\n\nA further pump.")
+    app = show("index")
+    assert sum(b.label == "Update: 1 new" for b in app.button) == 2
+
+
+def test_searching_shows_retrievers_side_by_side(home: Path) -> None:
+    app = show("index", index="small", query="litres of pump 7")
+    shown = words(app)
+    assert all(f"**{way}**" in shown for way in ("knn", "bm25", "hybrid"))
+    assert shown.count("rv-score") >= 12
+    assert "70" in shown
+
+
+# Questions
+
+
+def test_questions_are_accepted_one_after_the_other(home: Path) -> None:
+    app = show("questions", question="q2")
+    app.button(key="accept").click()
+    checked(app.run())
+    held = {q.id: q.status for q in open_workspace().store.questions(open_workspace().store.question_set("asked").id)}
+    assert held["q2"] == "accepted"
+    assert address(app)["question"] == "q3"
+    app.button(key="reject").click()
+    checked(app.run())
+    store = open_workspace().store
+    third = next(q for q in store.questions(store.question_set("asked").id) if q.id == "q3")
+    assert (third.status, third.reason) == ("rejected", "rejected by hand")
+
+
+def test_a_question_is_edited(home: Path) -> None:
+    app = show("questions", question="q2")
+    app.button(key="edit").click()
+    app.run()
+    app.text_area[0].set_value("What is it that pump 2 moves?")
+    next(b for b in app.button if b.label == "Save").click()
+    checked(app.run())
+    store = open_workspace().store
+    assert store.questions(store.question_set("asked").id)[0].text == "What is it that pump 2 moves?"
+
+
+def test_questions_are_filtered_by_the_address(home: Path) -> None:
+    app = show("questions", find="older")
+    assert list(app.dataframe[0].value["Id"]) == ["two"]
+    assert "1 of 10 questions · filter: older" in words(app).replace("\\", "")
+
+
+def test_the_text_of_a_question_is_never_markup(home: Path) -> None:
+    app = show("questions", question="none")
+    assert "<b>$x$" not in words(app)
+    assert r"\<b\>\$x\$" in words(app)
+
+
+def test_generation_is_a_job_with_its_choices(home: Path) -> None:
+    app = show("questions")
+    app.session_state["questions-tab"] = "Generate"
+    checked(app.run())
+    next(n for n in app.number_input if n.label == "How many").set_value(7)
+    next(b for b in app.button if b.label == "Generate").click()
+    checked(app.run())
+    job = open_workspace().store.jobs()[0]
+    assert (job.kind, job.arguments["limit"], job.arguments["generator"]) == ("questions", 7, "extractive")
+
+
+def test_an_import_tells_row_by_row_what_was_not_taken(home: Path) -> None:
+    app = show("questions")
+    app.session_state["questions-tab"] = "Import"
+    app.run()
+    rows = '{"question": "Good?", "answer": "Yes"}\n{"question": "Bad?", "document": "gone.md", "quote": "x"}\n'
+    app.get("file_uploader")[0].upload([("q.jsonl", rows.encode(), "application/json")])
+    next(t for t in app.text_input if t.key == "import-name").set_value("brought")
+    next(b for b in app.button if b.label == "Import").click()
+    checked(app.run())
+    assert "1 question imported into brought" in words(app)
+    assert list(next(d for d in app.dataframe if "Reason" in d.value and "Row" in d.value).value["Row"]) == [2]
+    assert open_workspace().store.question_set("brought").total == 1
+
+
+# Run
+
+
+def test_one_click_makes_a_run(home: Path) -> None:
+    app = show("run")
+    next(b for b in app.button if b.label == "Run").click()
+    checked(app.run())
+    job = open_workspace().store.jobs()[0]
+    assert job.kind == "run"
+    config = job.arguments["config"]
+    assert (config["retriever"], config["k"], config["depth"]) == ("knn", 3, 50)
+
+
+def test_a_taken_name_is_refused(home: Path) -> None:
+    app = show("run")
+    next(t for t in app.text_input if t.key and t.key.startswith("name-")).set_value("words")
+    next(b for b in app.button if b.label == "Run").click()
+    app.run()
+    assert "already a run" in app.error[0].value
+    assert not open_workspace().store.jobs()
+
+
+# Results
+
+
+def test_results_have_the_numbers_of_the_command_line(home: Path) -> None:
+    app = show("results", run="words")
+    summary = pipeline.summary_of(open_workspace(), open_workspace().store.run("words"))
+    tiles = {m.label: m.value for m in app.metric}
+    assert tiles["Recall@3 ↑"] == f"{summary.metrics['recall@3'].mean:.2f}"
+    assert tiles["MRR ↑"] == f"{summary.metrics['mrr'].mean:.2f}"
+    assert tiles["Misses ↓"] == str(summary.misses)
+    assert address(app)["k"] == "3"
+
+
+def test_another_k_is_read_off_the_same_run(home: Path) -> None:
+    app = show("results", run="words", k="1")
+    assert "Recall@1 ↑" in {m.label for m in app.metric}
+    app.number_input(key="k-shown").set_value(5)
+    checked(app.run())
+    assert "Recall@5 ↑" in {m.label for m in app.metric}
+    assert address(app)["k"] == "5"
+
+
+@pytest.mark.parametrize(
+    ("filters", "kept"),
+    [
+        ({"rank": "1"}, lambda row: row["Rank"] == 1),
+        ({"rank": "miss"}, lambda row: row["Outcome"] == "missed"),
+        ({"outcome": "found"}, lambda row: row["Outcome"] == "found"),
+        ({"find": "OLDER"}, lambda row: "older" in row["Question"]),
+        ({"document": MARKED}, lambda row: True),
+        ({"document": "阀门.txt"}, lambda row: False),
+        ({"rank": "nonsense"}, lambda row: True),
+    ],
+)
+def test_questions_are_filtered(home: Path, filters: dict[str, str], kept: Callable[[dict[str, object]], bool]) -> None:
+    everything = show("results", run="words").dataframe[-1].value
+    shown = show("results", run="words", **filters).dataframe[-1].value
+    expected = [row["Id"] for row in everything.to_dict("records") if kept(row)]
+    assert list(shown["Id"]) == expected
+
+
+def test_a_filter_is_a_chip_that_can_be_taken_off(home: Path) -> None:
+    app = show("results", run="words", find="older")
+    app.button(key="chip-find").click()
+    checked(app.run())
+    assert "find" not in address(app)
+    assert len(app.dataframe[-1].value) == 9
+
+
+def test_the_worst_questions_come_first(home: Path) -> None:
+    ranks = show("results", run="words").dataframe[-1].value["Rank"]
+    order = [
+        10**6 if rank is None or rank != rank else rank for rank in ranks.astype(object).where(ranks.notna(), None)
+    ]
+    assert order == sorted(order, reverse=True)
+
+
+def test_a_question_opens_with_its_chunks_target_and_gold(home: Path) -> None:
+    app = show("results", run="words", question="q7")
+    shown = words(app)
+    assert app.title[0].value == plain("How much does pump 7 move?")
+    assert "★ target" in shown
+    assert '<mark class="gold' in shown
+    assert "found at rank" in shown
+
+
+def test_questions_are_walked_through(home: Path) -> None:
+    ids = list(show("results", run="words").dataframe[-1].value["Id"])
+    app = show("results", run="words", question=ids[0])
+    next(b for b in app.button if b.label == "Next").click()
+    checked(app.run())
+    assert address(app)["question"] == ids[1]
+    next(b for b in app.button if b.label == "All questions").click()
+    checked(app.run())
+    assert "question" not in address(app)
+
+
+def test_an_unanswerable_question_is_said_to_be_so(home: Path) -> None:
+    assert "Unanswerable" in words(show("results", run="words", question="none"))
+
+
+def test_an_unknown_run_is_told(home: Path) -> None:
+    app = show("results", run="gone")
+    assert "gone" in app.warning[0].value
+
+
+def test_a_run_of_a_deleted_index_stays_readable(home: Path) -> None:
+    workspace = open_workspace()
+    indexing.delete_index(workspace, workspace.store.index("small"))
+    show("results", run="words", question="q7")
+
+
+# Compare
+
+
+def test_runs_are_compared_in_words_numbers_and_pictures(home: Path) -> None:
+    app = show("compare", runs="words,vectors")
+    shown = words(app)
+    comparison = pipeline.compare_runs(open_workspace(), [open_workspace().store.run(n) for n in ("words", "vectors")])
+    table = next(d for d in app.dataframe if "Measure" in d.value and "Difference" in d.value).value
+    row = table[table["Measure"] == "recall@3"].iloc[0]
+    assert row["Difference"] == pytest.approx(comparison.metrics["recall@3"].deltas[0].difference.mean)
+    assert "recall@3" in shown.replace("\\", "")
+    assert {"retriever", "index.chunker"} <= set(next(d for d in app.dataframe if "Choice" in d.value).value["Choice"])
+    assert len(app.get("plotly_chart")) == 7
+
+
+def test_a_comparison_opens_a_question_side_by_side(home: Path) -> None:
+    app = show("compare", runs="words,vectors", question="q7")
+    shown = words(app)
+    assert "**words**" in shown
+    assert "**vectors**" in shown
+    assert shown.count("rv-score") >= 6
+
+
+def test_the_newest_runs_on_the_same_questions_are_compared_first(home: Path) -> None:
+    assert address(show("compare"))["runs"] == "words,vectors"
+
+
+def test_unknown_runs_are_told_and_the_others_stay(home: Path) -> None:
+    app = show("compare", runs="words,gone,vectors")
+    assert "gone" in app.warning[0].value
+    assert address(app)["runs"] == "words,vectors"
+
+
+# Settings
+
+
+def test_settings_never_show_a_key(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-secret-9876")
+    st.cache_resource.clear()
+    app = show("settings")
+    table = app.dataframe[0].value
+    row = table[table["Variable"] == "OPENAI_API_KEY"].iloc[0]
+    assert (row["Value"], row["From"]) == ("••••9876", "environment")
+    assert "sk-secret" not in words(app) + table.to_csv()
+
+
+def test_the_store_is_tested_with_its_reply_time(home: Path) -> None:
+    app = show("settings")
+    app.button(key="test-store").click()
+    checked(app.run())
+    assert re.search(r"1 corpus, 2 runs · \d+\.\d\d s", words(app))
+
+
+# Jobs
+
+
+def test_a_failed_job_tells_why_and_can_be_resumed(home: Path) -> None:
+    workspace = open_workspace()
+    arguments = {"name": "r", "config": {"index": "gone", "questions": "asked"}}
+    job = workspace.store.create_job("run", "Run r", workspace.store.corpus("notes").id, arguments)
+    jobs.perform(workspace, job.id)
+    app = show("run")
+    assert "There is no index called" in words(app).replace("\\", "")
+    app.button(key=f"resume-{job.id}").click()
+    checked(app.run())
+    assert workspace.store.job(job.id).status == "queued"
+    app.button(key=f"cancel-{job.id}").click()
+    checked(app.run())
+    assert workspace.store.job(job.id).status == "cancelled"
+
+
+def test_a_defect_is_an_apology_and_not_a_traceback(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("secret inside")
+
+    monkeypatch.setattr(indexing, "stale", fail)
+    app = visit("index")
+    assert not app.exception
+    assert "defect in ragviz" in app.error[0].value
+    assert "secret inside" not in app.error[0].value
