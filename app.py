@@ -1,11 +1,6 @@
-"""The frame of the dashboard: its pages, the sidebar, and errors as sentences. `ragviz app` starts it."""
+"""The frame of the dashboard, around the pages. `ragviz app` starts it."""
 
 from ragviz import ui
 
-page = ui.frame()
-with ui.errors_shown():
-    try:
-        ui.sidebar(ui.workspace().store.corpora())
-        page.run()
-    finally:
-        ui.write_address()
+with ui.frame() as page:
+    page.run()

@@ -50,7 +50,7 @@ def main() -> None:
 
     from sentence_transformers import SentenceTransformer
 
-    bare = SentenceTransformer(str(embedding.packaged_folder()), device="cpu")
+    bare = SentenceTransformer(str(embedding.packaged()), device="cpu")
     bare.encode(["warm up"])
     embedding.open_embedder("all-MiniLM-L6-v2").embed(["warm up"], "passage")
     ratios, rates = [], []

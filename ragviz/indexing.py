@@ -11,7 +11,7 @@ from itertools import islice
 import numpy as np
 
 from ragviz import chunking, language
-from ragviz.embedding import Embedder, open_tokenizer
+from ragviz.embedding import Embedder, open_tokenizer, text_tokens_of
 from ragviz.errors import UsageError
 from ragviz.index import Index, Writer
 from ragviz.records import (
@@ -159,7 +159,7 @@ def _fill(
         added=sum(len(c) for c in new.values()),
         removed=sum(len(c) for c in gone.values()),
         embedded=embedder.embedded - embedded_before,
-        longer_than_read=over_limit(cuts.values(), embedder.max_tokens),
+        longer_than_read=over_limit(cuts.values(), text_tokens_of(info.config.embedder)),
     )
 
 

@@ -55,6 +55,7 @@ _CARRIED = {
 _REMEMBERED = "remembered"  # session state: the last value of every parameter
 _CORPUS = "corpus"  # session state: the corpus that is looked at
 _SETTLED = "settled"  # session state: parameters that the address does not hold yet
+_FRAMED = "framed"  # session state: this run goes through `app.py`
 _PUT_AWAY = "put-away"  # session state: ids of the jobs whose outcome was read, or dismissed
 _WATCHED = "watched"  # session state: ids of the jobs that were going on at the last look
 
@@ -116,6 +117,8 @@ def settle(name: str, value: str | None) -> None:
         remembered[name] = value
         if st.query_params.get(name) != value:
             st.session_state.setdefault(_SETTLED, {})[name] = value
+        if not st.session_state.get(_FRAMED):
+            write_address()
 
 
 def write_address() -> None:
@@ -199,11 +202,40 @@ def _query(page: str, params: Mapping[str, str | int | None]) -> dict[str, str]:
 # The frame
 
 
-def frame() -> Any:
-    """Draw what surrounds every page, register all of them, and return the one asked for."""
+@contextmanager
+def frame() -> Iterator[Any]:
+    """Give the page asked for, to be run; what goes wrong in it is told, and what it settled on put in the address."""
+    page = _register()
+    st.session_state[_FRAMED] = True
+    try:
+        with errors_shown():
+            yield page
+    finally:
+        st.session_state[_FRAMED] = False
+        write_address()
+
+
+def begin() -> Workspace:
+    """Start a page: draw the sidebar, and return the workspace.
+
+    Streamlit runs the files of a folder `pages` by themselves, not through `app.py`, until some session called
+    `st.navigation`: so on the first visit of a new server by a deep link, and in AppTest. Such a page registers itself.
+    """
+    if not st.session_state.get(_FRAMED):
+        _register()
+    st.html(STYLE + _FRAME_STYLE)
+    try:
+        sidebar(workspace().store.corpora())
+    except RagvizError as error:
+        st.error(plain(str(error)))
+        st.stop()
+    return workspace()
+
+
+def _register() -> Any:
+    """Register all pages, and return the one asked for."""
     st.set_page_config(page_title="ragviz", page_icon="assets/icon.svg", layout="wide")
     st.logo("assets/logo.svg", icon_image="assets/icon.svg", size="large")
-    st.html(STYLE + _FRAME_STYLE)
     pages = {
         section: [
             st.Page(f"pages/{name}.py", title=title, icon=f":material/{icon}:", url_path=name, default=name == "home")
@@ -212,18 +244,6 @@ def frame() -> Any:
         for section, entries in NAVIGATION.items()
     }
     return st.navigation(pages, position="hidden")  # the sidebar's own links keep corpus, run and k in the address
-
-
-def begin() -> Workspace:
-    """Return the workspace, to a page that begins.
-
-    Streamlit runs the files of a folder `pages` by themselves, without `app.py`, until `st.navigation` was called for
-    the first time: so does the first visit of a new server by a deep link. Such a page calls it, and starts again.
-    """
-    if _CORPUS not in st.session_state:
-        frame()
-        st.rerun()
-    return workspace()
 
 
 _FRAME_STYLE = """<style>

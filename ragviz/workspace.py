@@ -61,8 +61,9 @@ class Workspace:
 
     def embedder(self, name: str) -> embedding.Embedder:
         """Open an embedder whose vectors are cached in the store; "openai:MODEL" asks the model endpoint."""
-        remote = self.model.embed if name.startswith("openai:") else None
-        return embedding.open_embedder(name, cache=self.store.cache("embedding"), remote=remote)
+        remote = self.model.embed if name.startswith(embedding.REMOTE) else None
+        endpoint = self.settings.openai_base_url or ""
+        return embedding.open_embedder(name, cache=self.store.cache("embedding"), remote=remote, endpoint=endpoint)
 
     @cached_property
     def model(self) -> llm.ModelClient:
@@ -110,7 +111,7 @@ class Workspace:
 
     def _embedder_detail(self) -> str:
         name = self.settings.embedder
-        if name.startswith("openai:"):
+        if name.startswith(embedding.REMOTE):
             return f"{name} at the model endpoint"
         return f"{name}, reads {embedding.max_tokens_of(name) or 'any number of'} tokens"
 

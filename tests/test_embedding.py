@@ -55,7 +55,7 @@ class Endpoint:
 
 
 def packaged_folder():
-    return embedding._packaged()
+    return embedding.packaged()
 
 
 # Names

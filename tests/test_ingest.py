@@ -207,18 +207,18 @@ def test_pdf_passwords(name):
 
 
 @needs_data
-@pytest.mark.parametrize("name", ["word_sample.docx", "basic_tables_two_sheets.xlsx", "powerpoint_sample.pptx"])
-def test_office_passwords(name):
+def test_office_passwords():
     from msoffcrypto.format.ooxml import OOXMLFile
 
-    plain = (DATA / "formats" / name).read_bytes()
+    plain = (DATA / "formats" / "word_sample.docx").read_bytes()
     encrypted = io.BytesIO()
     OOXMLFile(io.BytesIO(plain)).encrypt("密码 1", encrypted)
     for wrong, said in ((None, "give its password"), ("x", "does not open the file")):
         with pytest.raises(PasswordNeeded, match=said):
-            parse(name, encrypted.getvalue(), password=wrong)
-    opened = parse(name, encrypted.getvalue(), password="密码 1")
-    assert (opened.text, opened.media_type, opened.warnings) == (parse(name, plain).text, opened.media_type, ())
+            parse("a.docx", encrypted.getvalue(), password=wrong)
+    opened = parse("a.docx", encrypted.getvalue(), password="密码 1")
+    assert (opened.text, opened.warnings) == (parse("a.docx", plain).text, ())
+    assert opened.media_type == f"{OFFICE}.wordprocessingml.document"
 
 
 @needs_data
@@ -605,26 +605,28 @@ def test_entity_bomb_is_stopped():
 
 
 def deflated(unit: bytes, size: int) -> bytes:
-    packer = zlib.compressobj(9)
+    packer = zlib.compressobj()
     block = unit * (2**20 // len(unit))
     return b"".join([*(packer.compress(block) for _ in range(size // len(block))), packer.flush()])
 
 
+@pytest.mark.model
 def test_a_reader_that_takes_too_long_is_stopped(monkeypatch):
     monkeypatch.setattr(child, "SECONDS", 2)
     slow = pdf(deflated(b"BT /F 12 Tf 9 9 Td (hello) Tj ET\n", 200 * 2**20), filters=b"/Filter/FlateDecode")
-    with pytest.raises(UnreadableFile, match="Reading took longer than 3 seconds and was stopped"):
+    with pytest.raises(UnreadableFile, match=r"Reading took longer than \d seconds and was stopped"):
         parse("a.pdf", slow)
     assert parse("a.pdf", pdf(shown("after"))).text == "after"  # nothing is left that holds up the next
 
 
+@pytest.mark.model
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the memory of a process")
 def test_a_reader_that_swells_is_stopped(monkeypatch):
-    monkeypatch.setattr(child, "MEMORY", 2**30)
-    twice = zlib.compress(deflated(b" ", 700 * 2**20), 9)
+    monkeypatch.setattr(child, "MEMORY", 2**29)
+    twice = zlib.compress(deflated(b" ", 400 * 2**20), 9)
     bomb = pdf(twice, filters=b"/Filter[/FlateDecode/FlateDecode]")
-    assert len(bomb) < 3000
-    with pytest.raises(UnreadableFile, match=r"bytes crashed or needed more than 1\.0 GB of memory"):
+    assert len(bomb) < 5000
+    with pytest.raises(UnreadableFile, match=r"bytes crashed or needed more than 0\.5 GB of memory"):
         parse("a.pdf", bomb)
 
 
@@ -632,7 +634,7 @@ SUFFIXES = [".txt", ".md", ".csv", ".html", ".pdf", ".docx", ".xlsx", ".epub", "
 STARTS = [b"", b"%PDF-1.4\n", b"PK\3\4", b"\xff\xfe", b"\xef\xbb\xbf", b"<html>", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.binary(max_size=300), st.sampled_from(STARTS), st.sampled_from(SUFFIXES))
 def test_any_bytes_are_read_or_answered(data, start, suffix):
     try:
