@@ -48,18 +48,14 @@ def split(
     check(config)
     tokens = _Tokens.of(document.text, tokenizer)
     ranges = CHUNKERS[config.chunker](document, config, tokens, sentences)
-    return [
-        Chunk(
-            id=Chunk.make_id(document.id, start, end),
-            document_id=document.id,
-            start=start,
-            end=end,
-            text=document.text[start:end],
-            tokens=tokens.between(start, end),
-            page=page_at(document, start),
-        )
-        for start, end in _trimmed(document.text, ranges)
-    ]
+    trimmed = _trimmed(document.text, ranges)
+    return [cut_out(document, start, end, tokens.between(start, end)) for start, end in trimmed]
+
+
+def cut_out(document: Document, start: int, end: int, tokens: int) -> Chunk:
+    """Make the chunk of `document` that lies between two characters and has so many tokens."""
+    identity, page = Chunk.make_id(document.id, start, end), page_at(document, start)
+    return Chunk(identity, document.id, start, end, document.text[start:end], tokens, page)
 
 
 def check(config: IndexConfig) -> None:

@@ -140,19 +140,8 @@ def _fill(
         if not info.build:
             store.update_index(replace(info, status="failed"))
         raise
-    store.update_index(
-        replace(
-            info,
-            status="ready",
-            build=build,
-            documents=tuple(documents),
-            chunks=chunks,
-            tokens=int(sum(c[:, 2].sum() for c in cuts.values())),
-            dims=embedder.dims,
-            embedder_identity=embedder.identity,
-            built=time.time(),
-        )
-    )
+    info = replace(info, build=build, documents=tuple(documents), chunks=chunks)
+    store.update_index(_ready(info, embedder, tokens=int(sum(c[:, 2].sum() for c in cuts.values()))))
     return Built(
         index=info.name,
         chunks=chunks,
@@ -161,6 +150,11 @@ def _fill(
         embedded=embedder.embedded - embedded_before,
         longer_than_read=over_limit(cuts.values(), text_tokens_of(info.config.embedder)),
     )
+
+
+def _ready(info: IndexInfo, embedder: Embedder, tokens: int) -> IndexInfo:
+    info = replace(info, dims=embedder.dims, embedder_identity=embedder.identity)
+    return replace(info, status="ready", tokens=tokens, built=time.time())
 
 
 def _cut(
@@ -206,18 +200,7 @@ def _embed(
 
 def chunks_of(document: Document, cuts: Cuts) -> list[Chunk]:
     """Turn the cuts of a document back into its chunks."""
-    return [
-        Chunk(
-            id=Chunk.make_id(document.id, start, end),
-            document_id=document.id,
-            start=start,
-            end=end,
-            text=document.text[start:end],
-            tokens=tokens,
-            page=chunking.page_at(document, start),
-        )
-        for start, end, tokens in cuts.tolist()
-    ]
+    return [chunking.cut_out(document, start, end, tokens) for start, end, tokens in cuts.tolist()]
 
 
 def chunk_ids(document_id: str, cuts: Cuts) -> list[str]:

@@ -219,10 +219,11 @@ def begin() -> Workspace:
     """Start a page: draw the sidebar, and return the workspace.
 
     Streamlit runs the files of a folder `pages` by themselves, not through `app.py`, until some session called
-    `st.navigation`: so on the first visit of a new server by a deep link, and in AppTest. Such a page registers itself.
+    `st.navigation`. A new server that is first visited by a deep link does, and is started again; AppTest always does.
     """
-    if not st.session_state.get(_FRAMED):
+    if _FRAMED not in st.session_state:
         _register()
+        st.rerun()
     st.html(STYLE + _FRAME_STYLE)
     try:
         sidebar(workspace().store.corpora())

@@ -361,8 +361,11 @@ def test_batches_are_small_on_a_cpu_and_longest_first(monkeypatch):
     embedding.open_embedder(NAME).embed(["w " * n for n in range(400, 430)] + [f"q {n}" for n in range(40)], "query")
     sizes = [size // 4 for batch in seen for size in batch]
     assert sizes == sorted(sizes, reverse=True)
-    assert max(len(batch) for batch in seen if batch[0] > 700) <= 8
-    assert len(seen[-1]) > 30
+    assert [len(batch) for batch in seen] == [8] * 8 + [6]
+    monkeypatch.setitem(embedding.BATCH, "cpu", (8, 512))
+    seen.clear()
+    embedding.open_embedder(NAME).embed(["w " * n for n in range(600, 604)], "query")
+    assert [len(batch) for batch in seen] == [2, 2]  # of 256 tokens each, however long the texts are
 
 
 @pytest.mark.model

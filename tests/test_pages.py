@@ -111,22 +111,12 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     configure(monkeypatch, folder)
-    monkeypatch.setattr(jobs.subprocess, "Popen", Waiting)
+    monkeypatch.setattr(jobs, "start", lambda workspace, job: workspace.store.job(job.id))  # it stays queued
     st.cache_resource.clear()
     st.cache_data.clear()
     yield folder
     st.cache_resource.clear()
     st.cache_data.clear()
-
-
-class Waiting:
-    """A process that never gets to its job, which so stays queued."""
-
-    def __init__(self, *_: object, **__: object) -> None:
-        pass
-
-    def wait(self) -> int:
-        return 0
 
 
 def show(page: str, **params: str) -> AppTest:
