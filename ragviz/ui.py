@@ -266,7 +266,9 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
     """Draw corpus picker, running jobs and navigation; `current_corpus` is the one picked."""
     with st.sidebar:
         names = [corpus.name for corpus in corpora]
-        name = choose("Corpus", names, "corpus", default=_corpus_of_address()) if names else None
+        if (implied := _corpus_of_address()) is not None:
+            settle("corpus", implied)
+        name = choose("Corpus", names, "corpus") if names else None
         jobs_panel()
         for section, pages in NAVIGATION.items():
             st.html(f'<p class="rv-section">{section}</p>')
