@@ -142,9 +142,10 @@ def table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
         ui.put(document=ui.selected(st.session_state["documents"], [d.name for d in documents]), part=None)
 
     columns = {
-        "Document": st.column_config.TextColumn(width="large"),
+        "Document": st.column_config.TextColumn(width=260),
         "Characters": st.column_config.NumberColumn(format="localized"),
-        "Notes": st.column_config.TextColumn(width="medium"),
+        "Notes": st.column_config.TextColumn(width="large"),
+        "Id": st.column_config.TextColumn(width="small"),
     }
     ui.table(rows, "documents", columns=columns, on_select=opened, height=430, alt=f"Documents of {corpus.name}")
 
@@ -164,7 +165,7 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
             ui.confirm(
                 f"This deletes the corpus “{corpus.name}” with {indexing.goes_with_corpus(workspace, corpus)}.",
                 "Delete all of it",
-                lambda: indexing.delete_corpus(workspace, corpus),
+                lambda: (indexing.delete_corpus(workspace, corpus), ui.put(corpus=None)),
             )
 
 
@@ -246,7 +247,10 @@ if wanted:
     else:
         opened_document(corpus, info)
         st.stop()
-with ui.header("Documents", f"What is in {corpus.name}, and what could be read."), st.popover("New corpus"):
+with (
+    ui.header("Documents", f"What is in {corpus.name}, and what could be read."),
+    st.popover("New corpus", key=f"new-{corpus.id}"),
+):
     create_corpus()
 upload(corpus)
 outcomes(corpus)

@@ -8,6 +8,7 @@ import streamlit as st
 from ragviz import embedding, indexing, jobs, markup, plots, ui
 from ragviz.chunking import CHUNKERS
 from ragviz.errors import RagvizError, UsageError
+from ragviz.index import SIMILARITIES
 from ragviz.index.elastic import OPTIONS
 from ragviz.markup import plain
 from ragviz.records import Chunk, Document, DocumentInfo, IndexConfig, IndexInfo
@@ -50,7 +51,11 @@ def choices() -> tuple[str, IndexConfig]:
         "weights are packaged.",
     )
     backend, options = backend_choices()
-    similarity = "cosine"
+    with st.expander("Similarity"):
+        similarity = st.selectbox(
+            "Similarity", SIMILARITIES, key="similarity", label_visibility="collapsed",
+            help="Vectors have unit length, so all three rank alike; the scores differ.",
+        )  # fmt: skip
     config = IndexConfig(chunker, int(size), int(overlap), embedder.strip(), backend, similarity, options)  # type: ignore[arg-type]
     with naming:
         return name_of(config), config
@@ -93,10 +98,15 @@ def backend_choices() -> tuple[Any, dict[str, Any]]:
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def sample_cuts(_store: str, corpus_id: str, ids: tuple[str, ...], config: IndexConfig) -> list[list[Chunk]]:
-    """Chunks of the sampled documents, each cut to its share of `SAMPLE`."""
-    share = max(SAMPLE // max(len(ids), 1), SHOWN)
-    return [indexing.split_document(shortened(d, share), config) for d in store.document_texts(corpus_id, ids)]
+def sample_cuts(_store: str, corpus_id: str, ids: tuple[str, ...], most: int, config: IndexConfig) -> list[list[Chunk]]:
+    """Chunks of the sampled documents, of each the first `most` characters."""
+    return [indexing.split_document(shortened(d, most), config) for d in store.document_texts(corpus_id, ids)]
+
+
+def share_of(chosen: Sequence[DocumentInfo]) -> int:
+    """Characters of each sampled document that are cut, so that all together come to about `SAMPLE`."""
+    small = sum(d.characters for d in chosen) <= SAMPLE
+    return SAMPLE if small else max(SAMPLE // len(chosen), SHOWN)
 
 
 def shortened(document: Document, most: int) -> Document:
@@ -109,15 +119,15 @@ def shortened(document: Document, most: int) -> Document:
 
 
 def sampled(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
-    """Up to twelve documents spread evenly over the corpus, the first among them."""
-    step = max(1, len(documents) // 12)
-    return list(documents)[::step][:12]
+    """All documents of a small corpus; of a large one twelve, spread evenly over it, the first among them."""
+    step = max(1, len(documents) // 12) if sum(d.characters for d in documents) > SAMPLE else 1
+    return list(documents)[::step][: 12 if step > 1 else None]
 
 
 def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
     """How the first documents would be cut, and what the whole corpus would come to."""
     chosen = sampled(documents)
-    cuts = sample_cuts(store.address, corpus.id, tuple(d.id for d in chosen), cut_only(config))
+    cuts = sample_cuts(store.address, corpus.id, tuple(d.id for d in chosen), share_of(chosen), cut_only(config))
     chunks = [chunk for document in cuts for chunk in document]
     if not chunks:
         st.caption("Nothing to cut: the documents have no text.")
@@ -159,8 +169,7 @@ def estimate(
     config: IndexConfig,
 ) -> None:
     """Chunks, tokens, time and disk of the whole corpus, scaled up from the sample by characters."""
-    share = max(SAMPLE // max(len(chosen), 1), SHOWN)
-    seen = sum(min(d.characters, share) for d in chosen)
+    seen = sum(min(d.characters, share_of(chosen)) for d in chosen)
     total = sum(d.characters for d in documents)
     scale = total / max(seen, 1)
     about = "" if seen == total else "~"
@@ -219,7 +228,7 @@ def card(info: IndexInfo) -> None:
             ui.confirm(
                 f"This deletes the index “{info.name}” with {ui.counted(info.chunks, 'chunk')}.{kept}",
                 "Delete",
-                lambda: indexing.delete_index(workspace, info),
+                lambda: (indexing.delete_index(workspace, info), ui.put(index=None)),
             )
 
 
@@ -245,7 +254,7 @@ def last_build() -> None:
     if job is None:
         return
     built = job.result
-    st.success(
+    st.info(
         f"Index {plain(built['index'])}: {ui.counted(built['chunks'], 'chunk')}, {built['added']:,} new, "
         f"{built['removed']:,} gone, {ui.counted(built['embedded'], 'text')} embedded."
     )
@@ -328,7 +337,7 @@ last_build()
 ready = [info for info in indexes if info.build]
 if indexes:
     cards(indexes)
-    searching, making = st.tabs(["Search", "New index"], key="index-tab", on_change="rerun")
+    searching, making = ui.choose_tab(["Search", "New index"], "index-tab")
     if searching.open:
         with searching, ui.errors_shown():
             if ready:

@@ -21,6 +21,8 @@ FORMAT = """One question a row, as CSV or JSONL: `question`, `answer`, and where
 
 A row without evidence is a question that the documents do not answer."""
 
+UNASKED = "(no question could be made of a chunk)"
+
 workspace = ui.begin()
 store = workspace.store
 
@@ -30,8 +32,9 @@ store = workspace.store
 
 def tiles(questions: Sequence[Question], names: dict[str, str]) -> None:
     by_status = Counter(q.status for q in questions)
-    by_kind = Counter(q.kind for q in questions)
-    covered = {s.document_id for q in questions for group in q.evidence for s in group}
+    kept = [q for q in questions if q.status != "rejected"]
+    by_kind = Counter(q.kind for q in kept)
+    covered = {s.document_id for q in kept for group in q.evidence for s in group}
     stale = sum(any(s.stale for group in q.evidence for s in group) for q in questions)
     generators = ", ".join(sorted({q.generator for q in questions}))
     note = f"{stale} with stale evidence" if stale else f"made by {generators}"
@@ -51,9 +54,9 @@ def rows_of(questions: Sequence[Question], names: dict[str, str]) -> pd.DataFram
 
     return pd.DataFrame(
         {
-            "Question": [q.text for q in questions],
+            "Question": [q.text or UNASKED for q in questions],
             "Status": [q.status for q in questions],
-            "Kind": [q.kind for q in questions],
+            "Kind": [q.kind if q.text else "" for q in questions],
             "Document": [documents(q) for q in questions],
             "Answer": [q.answer for q in questions],
             "Reason": [q.reason for q in questions],
@@ -90,7 +93,7 @@ def review(asked: QuestionSet, questions: Sequence[Question], names: dict[str, s
 
 
 def filtered(questions: Sequence[Question]) -> list[Question]:
-    """The questions that pass the filter of the address: status, and words in question or answer."""
+    """The questions that pass the filter of the address: status, and words in them; rejected ones last."""
     left, right = st.columns(2, vertical_alignment="bottom")
     with left:
         status = st.session_state["status-filter"] = ui.chosen("status", STATUSES, "all") or "all"
@@ -104,10 +107,8 @@ def filtered(questions: Sequence[Question]) -> list[Question]:
         on_change=lambda: ui.put(find=st.session_state["find-filter"] or None),
     )  # fmt: skip
     wanted = find.casefold()
-    return [
-        q for q in questions
-        if status in ("all", q.status) and (wanted in q.text.casefold() or wanted in q.answer.casefold())
-    ]  # fmt: skip
+    found = [q for q in questions if wanted in q.text.casefold() or wanted in q.answer.casefold()]
+    return sorted((q for q in found if status in ("all", q.status)), key=lambda q: q.status == "rejected")
 
 
 def pick(shown: Sequence[Question], rows: pd.DataFrame) -> None:
@@ -130,12 +131,14 @@ def detail(asked: QuestionSet, shown: Sequence[Question]) -> None:
         if st.session_state.get("editing") == question.id:
             edit(asked, question)
             return
-        st.markdown(f"**{plain(question.text)}**")
+        st.markdown(f"**{plain(question.text or UNASKED)}**")
         st.html(markup.highlighted(question.answer or "(no answer given)", language=question.language))
         if question.reason:
             st.caption(f"Rejected: {plain(question.reason)}")
         with st.container(horizontal=True, gap="small"):
-            if st.button("Accept", shortcut="a", key="accept", disabled=question.status == "accepted"):
+            if st.button(
+                "Accept", shortcut="a", key="accept", disabled=question.status == "accepted" or not question.text
+            ):
                 decide(asked, replace(question, status="accepted", reason=""), following)
             if st.button("Reject", shortcut="x", key="reject", disabled=question.status == "rejected"):
                 decide(asked, replace(question, status="rejected", reason="rejected by hand"), following)
@@ -150,7 +153,8 @@ def detail(asked: QuestionSet, shown: Sequence[Question]) -> None:
             with st.container(height=300, border=False):
                 ui.evidence_groups(asked.corpus_id, question)
         else:
-            st.caption("No evidence: the documents do not answer it.")
+            st.caption("No evidence: the documents do not answer it." if question.text else "The chunk it came from:")
+            ui.source_chunks(asked.corpus_id, question)
 
 
 def decide(asked: QuestionSet, question: Question, following: str) -> None:
@@ -297,7 +301,7 @@ def manage(asked: QuestionSet) -> None:
             f"This deletes the set “{asked.name}” with {ui.counted(asked.total, 'question')}. Runs keep the questions "
             "as they were asked.",
             "Delete",
-            lambda: store.delete_question_set(asked.id),
+            lambda: (store.delete_question_set(asked.id), ui.put(set=None, question=None)),
         )
 
 
@@ -316,13 +320,13 @@ suggested = ui.free_name(f"{ui.short_name(corpus.name)}-questions", {s.name for 
 if sets:
     questions = store.questions(asked.id)
     tiles(questions, names)
-    reviewing, making, importing = st.tabs(["Review", "Generate", "Import"], key="questions-tab", on_change="rerun")
+    reviewing, making, importing = ui.choose_tab(["Review", "Generate", "Import"], "questions-tab")
     if reviewing.open:
         with reviewing, ui.errors_shown():
             review(asked, questions, names)
 else:
     st.markdown("No questions yet. Generate some from an index, or import a file.")
-    making, importing = st.tabs(["Generate", "Import"], key="questions-tab", on_change="rerun")
+    making, importing = ui.choose_tab(["Generate", "Import"], "questions-tab")
 if making.open:
     with making, ui.errors_shown():
         generate(suggested)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz import evaluate, pipeline, plots, stats, ui
+from ragviz import pipeline, plots, stats, ui
 from ragviz.evaluate import Summary
 from ragviz.markup import highlighted, legend, plain
 from ragviz.metrics import METRICS
@@ -72,8 +72,8 @@ def curves_of(summary: Summary) -> list[plots.Curve]:
 # The evidence
 
 
-def documents_table(summary: Summary, documents: dict[str, list[str]], key: str) -> None:
-    groups = evaluate.by_document(summary, documents)
+def documents_table(run: Run, summary: Summary, key: str) -> None:
+    groups = ui.by_document(store.address, run.id, run.finished, summary.k)
     rows = pd.DataFrame(
         {
             "Document": [g.name for g in groups],
@@ -310,11 +310,7 @@ k = ui.chosen_number("k", 1, run.config.depth, run.config.k)
 st.session_state["k-shown"] = k
 summary = ui.summary(run, k)
 asked = ui.answered(store.address, run.id, run.finished)
-names = {d.id: d.name for d in store.documents(corpus.id, replaced=True)}
-documents = {
-    i: list(dict.fromkeys(names.get(s.document_id, "(deleted)") for group in q.evidence for s in group))
-    for i, (q, _) in asked.items()
-}
+documents = ui.documents_of(store.address, run.id, run.finished)
 rows = question_rows(summary, asked, documents) if summary.n else pd.DataFrame()
 shown = filtered(rows, documents) if summary.n else rows
 key = f"{run.id}-{st.session_state.get('cleared', 0)}"
@@ -342,7 +338,7 @@ pictures(summary, key)
 chips(len(shown))
 left, right = st.columns(2, gap="medium")
 with left, ui.errors_shown():
-    documents_table(summary, documents, key)
+    documents_table(run, summary, key)
 with right, ui.errors_shown():
     metrics_table(summary)
 questions_table(run, shown, len(rows), summary.unanswerable, key)

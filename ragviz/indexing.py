@@ -280,8 +280,10 @@ def holdings(workspace: Workspace, corpus: Corpus) -> dict[str, int]:
 
 
 def goes_with_corpus(workspace: Workspace, corpus: Corpus) -> str:
-    """Say what deleting a corpus deletes: "3 documents, 2 indexes, 0 question sets, 0 runs"."""
-    return ", ".join(f"{count} {kind}" for kind, count in holdings(workspace, corpus).items())
+    """Say what deleting a corpus deletes: "3 documents, 1 index, 0 question sets, 0 runs"."""
+    single = {"documents": "document", "indexes": "index", "question sets": "question set", "runs": "run"}
+    counts = holdings(workspace, corpus).items()
+    return ", ".join(f"{count} {single[kind] if count == 1 else kind}" for kind, count in counts)
 
 
 def delete_corpus(workspace: Workspace, corpus: Corpus) -> None:

@@ -19,12 +19,12 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from ragviz import indexing, jobs, pipeline, plots
+from ragviz import evaluate, indexing, jobs, pipeline, plots
 from ragviz.errors import RagvizError
-from ragviz.evaluate import Summary
+from ragviz.evaluate import Group, Summary
 from ragviz.indexing import Found
 from ragviz.markup import STYLE, around, highlighted, plain, score_bar, visible
-from ragviz.records import Chunk, Corpus, Estimate, Evidence, Job, Question, Retrieved, Run, Span
+from ragviz.records import Chunk, Corpus, Estimate, Evidence, Hit, Job, Question, Retrieved, Run, Span
 from ragviz.workspace import Workspace, open_workspace
 
 log = logging.getLogger("ragviz")
@@ -82,6 +82,24 @@ def summary(run: Run, k: int | None = None) -> Summary:
 @st.cache_data(show_spinner="Measuring", max_entries=64)
 def _summary(_store: str, run_id: str, _finished: float | None, k: int) -> Summary:
     return pipeline.summary_of(workspace(), workspace().store.run(run_id), k)
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def documents_of(_store: str, run_id: str, _finished: float | None) -> dict[str, list[str]]:
+    """Names of the documents in which the evidence of each question of a run stands, by question id."""
+    store = workspace().store
+    run = store.run(run_id)
+    names = {d.id: d.name for d in store.documents(run.corpus_id, replaced=True)}
+    return {
+        q.id: list(dict.fromkeys(names.get(s.document_id, "(deleted)") for group in q.evidence for s in group))
+        for q in store.asked(run_id)
+    }
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def by_document(_store: str, run_id: str, finished: float | None, k: int) -> list[Group]:
+    """Group the questions of a run by the documents of their evidence."""
+    return evaluate.by_document(summary(workspace().store.run(run_id), k), documents_of(_store, run_id, finished))
 
 
 @st.cache_data(show_spinner=False, max_entries=16)
@@ -161,6 +179,12 @@ def choose(label: str, options: Sequence[str], name: str, *, default: str | None
 
     selected: str | None = st.selectbox(label, options, key=key, on_change=write, **widget)
     return selected
+
+
+def choose_tab(names: Sequence[str], key: str) -> list[Any]:
+    """Tabs of which the address tells the open one, as `tab`; only the open one is to be drawn (`.open`)."""
+    st.session_state[key] = first_of((st.query_params.get("tab"),), names)
+    return list(st.tabs(names, key=key, on_change=lambda: put(tab=st.session_state[key])))
 
 
 def first_of(wanted: Sequence[str | None], options: Sequence[str]) -> str | None:
@@ -359,7 +383,7 @@ def errors_shown() -> Iterator[None]:
 
 
 @st.dialog("Are you sure?")
-def confirm(sentence: str, verb: str, action: Callable[[], None]) -> None:
+def confirm(sentence: str, verb: str, action: Callable[[], object]) -> None:
     """Ask once before something is destroyed; `sentence` says what goes with it."""
     st.markdown(plain(sentence))
     with st.container(horizontal=True, horizontal_alignment="right"):
@@ -572,6 +596,16 @@ def _chunk_card(each: Found, evidence: Evidence, target: bool, best: float, narr
     at = f"{each.chunk.start}-{each.chunk.end}"
     link("documents", f"{each.document_name}{page}", document=each.document_name, at=at)
     st.html(highlighted(each.chunk.text, gold_in(each.chunk, evidence), fold=110 if narrow else 200))
+
+
+def source_chunks(corpus_id: str, question: Question) -> None:
+    """Draw the chunks that a question was made of."""
+    hits = [Hit(chunk_id, rank, 0.0) for rank, chunk_id in enumerate(question.source_chunks, start=1)]
+    for each in indexing.found(workspace(), corpus_id, hits):
+        if each.chunk is not None:
+            at = f"{each.chunk.start}-{each.chunk.end}"
+            link("documents", each.document_name, document=each.document_name, at=at)
+            st.html(highlighted(each.chunk.text, language=question.language))
 
 
 def evidence_groups(
@@ -804,4 +838,8 @@ def free_name(base: str, taken: Collection[str]) -> str:
     return next(name for n in count(1) if (name := base if n == 1 else f"{base}-{n}") not in taken)
 
 
-LANGUAGES = {"en": "English", "zh": "Chinese", "de": "German", "fr": "French", "es": "Spanish", "und": "–"}
+LANGUAGES = {
+    "ar": "Arabic", "de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian",
+    "ja": "Japanese", "ko": "Korean", "nl": "Dutch", "pt": "Portuguese", "ru": "Russian", "zh": "Chinese", "und": "–",
+}  # fmt: skip
+"""What the codes of documents' languages are called; others are shown as they are."""

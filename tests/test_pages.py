@@ -60,7 +60,7 @@ def seed(workspace: Workspace) -> None:
     store = workspace.store
     corpus = store.create_corpus("notes")
     pumps = "\n\n".join(
-        f"# Pump {n}\n\nPump {n} moves {n * 10} litres a minute and was built in {1990 + n}." for n in range(12)
+        f"# Pump {n}\n\nPump {n} moves {n * 10} litres a minute and was built in {1990 + n}." for n in range(60)
     )
     corpora.add_file(workspace, corpus, MARKED, pumps.encode())
     corpora.add_file(
@@ -133,7 +133,7 @@ def show(page: str, **params: str) -> AppTest:
 
 def visit(page: str, **params: str) -> AppTest:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    app.run()
+    app.session_state["framed"] = False  # as in a session that has seen a page
     app.switch_page(f"pages/{page}.py")
     for name, value in params.items():
         app.query_params[name] = value
@@ -291,9 +291,7 @@ def test_deleting_asks_first_and_says_what_goes(home: Path) -> None:
 
 
 def test_a_new_index_is_previewed_estimated_and_built(home: Path) -> None:
-    app = show("index")
-    app.session_state["index-tab"] = "New index"
-    checked(app.run())
+    app = show("index", tab="New index")
     tiles = {m.label: m.value for m in app.metric}
     assert int(tiles["Chunks"]) >= 1
     assert "cut even" in words(app)
@@ -311,9 +309,7 @@ def test_a_new_index_is_previewed_estimated_and_built(home: Path) -> None:
 
 
 def test_chunks_that_the_embedder_cannot_read_are_warned_of(home: Path) -> None:
-    app = show("index")
-    app.session_state["index-tab"] = "New index"
-    app.run()
+    app = show("index", tab="New index")
     app.number_input(key="size").set_value(400)
     app.run()
     assert "longer than the 254 tokens" in app.warning[0].value
@@ -375,9 +371,7 @@ def test_the_text_of_a_question_is_never_markup(home: Path) -> None:
 
 
 def test_generation_is_a_job_with_its_choices(home: Path) -> None:
-    app = show("questions")
-    app.session_state["questions-tab"] = "Generate"
-    checked(app.run())
+    app = show("questions", tab="Generate")
     next(n for n in app.number_input if n.label == "How many").set_value(7)
     next(b for b in app.button if b.label == "Generate").click()
     checked(app.run())
@@ -386,9 +380,7 @@ def test_generation_is_a_job_with_its_choices(home: Path) -> None:
 
 
 def test_an_import_tells_row_by_row_what_was_not_taken(home: Path) -> None:
-    app = show("questions")
-    app.session_state["questions-tab"] = "Import"
-    app.run()
+    app = show("questions", tab="Import")
     rows = '{"question": "Good?", "answer": "Yes"}\n{"question": "Bad?", "document": "gone.md", "quote": "x"}\n'
     app.get("file_uploader")[0].upload("q.jsonl", rows.encode(), "application/json")
     next(t for t in app.text_input if t.key == "import-name").set_value("brought")

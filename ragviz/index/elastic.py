@@ -59,6 +59,8 @@ BATCH_SEARCHES = 100
 BATCH_CHUNKS = 500
 BATCH_BYTES = 4 * 2**20
 BULK_THREADS = 2
+SMALL = 20_000
+"""Chunks of an index that is built of small segments."""
 BULK_REPLY = ("items.*.status", "items.*.error")
 SEARCH_REPLY = ("responses.hits.hits.sort", "responses.error", "responses.status")
 RETRY_STATUS = frozenset({429, 502, 503, 504})
@@ -147,7 +149,7 @@ def index_body(concrete: str, meta: Body, vector: Body, shards: int) -> Body:
             "number_of_shards": shards,
             "number_of_replicas": 0,
             "refresh_interval": "-1",
-            "translog": {"durability": "async", "flush_threshold_size": "32mb"},
+            "translog": {"durability": "async", "flush_threshold_size": f"{flush_megabytes(vector['dims'])}mb"},
         },
         "mappings": {
             "dynamic": "strict",
@@ -165,6 +167,15 @@ def index_body(concrete: str, meta: Body, vector: Body, shards: int) -> Body:
             },
         },
     }
+
+
+def flush_megabytes(dims: int) -> int:
+    """How much a small index may take in before it writes a segment: about 2,500 chunks.
+
+    Small graphs are cheaper to build than one large one, by a third at 10,000 chunks. Each costs every search a
+    little, so an index that grows beyond `SMALL` goes over to large segments (`ElasticWriter`).
+    """
+    return 1 + 2500 * (12 * dims + 2000) // 2**20
 
 
 def clone_body(concrete: str) -> Body:
@@ -658,6 +669,7 @@ class ElasticWriter:
         self._dims = dims
         self._open = True
         self._pool = ThreadPoolExecutor(BULK_THREADS, thread_name_prefix="ragviz-bulk")
+        self._taken = 0
         self._under_way: deque[tuple[Future[None], frozenset[str]]] = deque()
 
     def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
@@ -670,6 +682,9 @@ class ElasticWriter:
         rows = checked(vectors, self._dims, self._index.similarity, f"Index {self._index.name!r}")
         for part in batches(chunks, self._dims):
             self._send([chunk.id for chunk in chunks[part]], add_operations(chunks[part], rows[part]))
+            if self._taken <= SMALL < self._taken + part.stop - part.start:
+                self._grow()
+            self._taken += part.stop - part.start
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
         """Take chunks out; unknown ids are passed over."""
@@ -707,6 +722,13 @@ class ElasticWriter:
             # A server that is down keeps it; the next build deletes it.
             with contextlib.suppress(SearchError):
                 self._index.delete([self._concrete])
+
+    def _grow(self) -> None:
+        """Go over to large segments, and have the small ones made into one meanwhile."""
+        ask, concrete = self._index.server.ask, self._concrete
+        large = {"index.translog.flush_threshold_size": None}
+        ask(lambda client: client.indices.put_settings(index=concrete, settings=large))
+        ask(lambda client: client.indices.forcemerge(index=concrete, max_num_segments=1, wait_for_completion=False))
 
     def _require_open(self) -> None:
         if not self._open:

@@ -166,6 +166,8 @@ def command(home: Path, port: int, data: Path, heap: str) -> list[str]:
         "path.logs": str(data / "logs"),
         "cluster.name": "ragviz",
         "node.name": "ragviz",
+        # As on a server with the usual, larger heap: fewer, larger segments, which are searched faster.
+        "indices.memory.index_buffer_size": "30%",
         # A nearly full disk makes a development machine's node read-only at the default marks.
         "cluster.routing.allocation.disk.threshold_enabled": "false",
     }

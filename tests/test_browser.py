@@ -1,0 +1,516 @@
+"""The whole story in a real browser: an empty home, the sample, from the histogram to one question, files, a search.
+
+The tests are chapters: they run in order, on one server and one home. Pictures go to `artifacts/screenshots`, or to the
+folder that RAGVIZ_ARTIFACTS names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import psutil
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+
+from ragviz import sample, ui
+from ragviz.store import open_store, sqlite_url
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
+
+ROOT = Path(__file__).resolve().parent.parent
+ARTIFACTS = Path(os.environ.get("RAGVIZ_ARTIFACTS") or ROOT / "artifacts" / "screenshots")
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+PATIENCE = 90_000  # milliseconds for what takes two seconds on a quiet machine
+LONG = 240_000  # for what loads the embedder
+TITLES = {page: title for section in ui.NAVIGATION.values() for page, (title, _) in section.items()}
+GRID_ROW = 35  # pixels of a table's row, its header too
+NOTES = {"阀门.txt": "北阀门于2021年更换。检修周期为三十天。负责人是王芳。".encode(), "empty.txt": b""}
+
+
+@dataclass(frozen=True)
+class Server:
+    """The app, started for this module."""
+
+    url: str
+    home: Path
+    log: Path
+    env: dict[str, str]
+
+    def address(self, page: str, **params: str) -> str:
+        """Link that opens a page, as it would be pasted."""
+        path = "" if page == "home" else page
+        return f"{self.url}/{path}" + (f"?{urlencode(params)}" if params else "")
+
+    def ragviz(self, *words: str) -> Any:
+        """What the command line says, as JSON, about the same home."""
+        command = [sys.executable, "-m", "ragviz", *words, "--json"]
+        done = subprocess.run(command, cwd=ROOT, env=self.env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+def chromium() -> str:
+    """Path of the system's browser. Without one the tests are skipped, but fail in CI."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+    wanted = os.environ.get("RAGVIZ_CHROMIUM")
+    found = shutil.which(wanted) if wanted else next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        reason = "no chromium: install it, or set RAGVIZ_CHROMIUM to its path"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = chromium()
+    expect.set_options(timeout=PATIENCE)
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def server(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """`streamlit run app.py` on an empty home, with nothing else configured; it and its jobs are ended afterwards."""
+    folder = tmp_path_factory.mktemp("browser")
+    home, log, port = folder / "home", folder / "server.log", free_port()
+    foreign = ("OPENAI_", "ELASTICSEARCH_", "RAGVIZ_", "STREAMLIT_")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    env["RAGVIZ_HOME"] = str(home)
+    env["RAGVIZ_DATABASE_URL"] = sqlite_url(home / "ragviz.db")  # whatever a developer's .env says
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*command, "--server.port", str(port)], cwd=ROOT, env=env, stdout=output, stderr=output
+        )
+    started = Server(f"http://127.0.0.1:{port}", home, log, env)
+    try:
+        wait_for_health(started, process)
+        yield started
+    finally:
+        end(process)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for_health(server: Server, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{server.url}/_stcore/health", timeout=5) as answer:
+                if answer.read() == b"ok":
+                    return
+        except OSError:
+            time.sleep(0.2)
+    raise AssertionError(f"the app did not start: {server.log.read_text(errors='replace')}")
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End the server and the jobs it started, which would outlive it."""
+    try:
+        jobs = psutil.Process(process.pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        jobs = []
+    process.terminate()
+    for job in jobs:
+        if job.is_running():
+            job.kill()
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A new session of a new visitor. How it ended is kept as a picture, and it may not have left this machine."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+    context.set_default_timeout(PATIENCE)
+    asked: list[str] = []
+    context.on("request", lambda sent: asked.append(sent.url))
+    opened = context.new_page()
+    yield opened
+    picture(opened, f"story-{request.node.name.removeprefix('test_')}")
+    context.close()
+    assert [url for url in asked if not url.startswith((server.url, "data:", "blob:"))] == []
+
+
+@pytest.fixture(scope="module")
+def measured(server: Server) -> dict[str, Any]:
+    """What the command line says about a run of the sample, which the story has loaded by then."""
+    return server.ragviz("results", "sample-knn")
+
+
+# What the tests do with a page
+
+
+def drawn(page: Page) -> None:
+    """Wait until the script behind the page is through, and the page has settled; nothing may have gone wrong."""
+    expect(page.get_by_test_id("stMain").locator("h1, p").first).to_be_visible()
+    page.wait_for_function(
+        """() => {
+            const app = document.querySelector("[data-testid=stApp]").dataset;
+            const waits = document.querySelector("[data-testid=stSpinner], [data-testid=stSkeleton]");
+            const quiet = app.testScriptState === "notRunning" && app.testConnectionState === "CONNECTED" && !waits;
+            if (!quiet) { window.quietSince = undefined; return false; }
+            window.quietSince ??= performance.now();
+            return performance.now() - window.quietSince > 400;
+        }""",
+        timeout=LONG,
+    )
+    sound(page)
+
+
+def sound(page: Page) -> None:
+    """No exception box, no apology for a defect, nothing wider than the window."""
+    expect(page.locator("[data-testid=stException]")).to_have_count(0)
+    expect(page.get_by_text("a defect in ragviz")).to_have_count(0)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    wide = page.evaluate(
+        """() => [document.documentElement, ...document.querySelectorAll("[data-testid=stMain]")]
+            .map((box) => box.scrollWidth - box.clientWidth)"""
+    )
+    assert max(wide) <= 0, f"{page.url} is wider than the window"
+
+
+def picture(page: Page, name: str) -> None:
+    ARTIFACTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=ARTIFACTS / f"{name}.png")
+
+
+def whole_picture(page: Page, name: str, width: int) -> None:
+    """The page to its end, which scrolls inside the window: a window as high as the page shows all of it."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_timeout(400)
+    main = page.locator("[data-testid=stMain]")
+    page.set_viewport_size({"width": width, "height": min(main.evaluate("box => box.scrollHeight"), 3000)})
+    page.wait_for_timeout(600)
+    sound(page)
+    picture(page, name)
+
+
+def param(page: Page, name: str) -> str | None:
+    """A parameter of the page's address."""
+    return next(iter(parse_qs(urlsplit(page.url).query).get(name, [])), None)
+
+
+def has_param(name: str, value: str) -> Callable[[str], bool]:
+    return lambda url: parse_qs(urlsplit(url).query).get(name) == [value]
+
+
+def lacks_param(name: str) -> Callable[[str], bool]:
+    return lambda url: name not in parse_qs(urlsplit(url).query)
+
+
+def tile(page: Page, label: str) -> Locator:
+    return page.locator("[data-testid=stMetric]").filter(has_text=label)
+
+
+def click_bar(page: Page, place: int) -> None:
+    """Click a bar of the rank histogram; plotly listens on a layer above its bars, so the mouse goes to the place."""
+    bars = page.locator(".barlayer .point path")
+    expect(bars.first).to_be_attached()
+    page.wait_for_timeout(500)  # plotly draws, then makes itself clickable
+    click_middle(page, bars.nth(place).bounding_box())
+
+
+def click_row(page: Page, table: Locator, row: int, across: int = 200) -> None:
+    """Click a row of a table, which is a picture: at its place, after the mouse has come to rest there."""
+    canvas = table.locator("[data-testid=data-grid-canvas]")
+    canvas.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)
+    box = canvas.bounding_box()
+    assert box is not None
+    top = {"x": box["x"] + across, "y": box["y"] + GRID_ROW * (row + 1), "width": 0, "height": GRID_ROW}
+    click_middle(page, top)
+
+
+def click_middle(page: Page, box: Any) -> None:
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x - 8, y)
+    page.mouse.move(x, y, steps=4)
+    page.wait_for_timeout(250)
+    page.mouse.down()
+    page.wait_for_timeout(60)
+    page.mouse.up()
+
+
+def cell(table: Locator, column: str, row: int) -> str:
+    """Text of a cell, from the accessible table behind the picture."""
+    names = table.get_by_role("columnheader", include_hidden=True).all_text_contents()
+    return table.get_by_test_id(f"glide-cell-{names.index(column)}-{row}").text_content() or ""
+
+
+# The story
+
+
+def test_a_pasted_link_is_framed_though_the_server_has_served_nothing_yet(server, page):
+    page.goto(server.address("results", run="sample-knn", k="5"))
+    drawn(page)
+    sidebar = page.get_by_test_id("stSidebar")
+    for title in TITLES.values():
+        expect(sidebar.get_by_role("link", name=title, exact=True)).to_be_visible()
+    expect(page.get_by_test_id("stSidebarNav")).to_have_count(0)
+    expect(page.get_by_text("There is no corpus yet")).to_be_visible()
+
+
+@pytest.mark.parametrize("name", TITLES)
+def test_every_page_says_what_an_empty_home_lacks(server, page, name):
+    page.goto(server.address(name))
+    drawn(page)
+    main = page.get_by_test_id("stMain")
+    if name == "home":
+        expect(main.get_by_role("button", name="Load the sample")).to_be_visible()
+    elif name == "documents":
+        expect(main.get_by_label("Name of the new corpus")).to_be_visible()
+    elif name == "settings":
+        expect(main.get_by_text("Embedder", exact=True)).to_be_visible()
+    else:
+        expect(main.get_by_text("There is no corpus yet")).to_be_visible()
+        expect(main.get_by_role("link", name="Load the sample")).to_be_visible()
+
+
+def test_the_sample_is_loaded_while_the_visitor_looks_elsewhere(server, page):
+    page.goto(server.address("home"))
+    drawn(page)
+    page.get_by_role("button", name="Load the sample").click()
+    sidebar = page.get_by_test_id("stSidebar")
+    bar = sidebar.get_by_test_id("stProgress")
+    expect(bar).to_be_visible()
+    expect(sidebar.get_by_role("button", name="Cancel")).to_be_visible()
+    sidebar.get_by_role("link", name="Settings", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Settings")
+    expect(bar).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Settings")
+    expect(bar).to_be_visible()
+    picture(page, "story-the_sample_is_being_loaded")
+    expect(bar).to_have_count(0, timeout=LONG)
+    assert [job["status"] for job in server.ragviz("jobs")] == ["done"]
+    sidebar.get_by_role("link", name="Home", exact=True).click()
+    expect(tile(page, "Runs")).to_contain_text("2")
+    expect(tile(page, "Indexes")).to_contain_text("2")
+    drawn(page)
+    recent = page.get_by_test_id("stDataFrame")
+    assert {cell(recent, "Run", row) for row in (0, 1)} == {"sample-knn", "sample-hybrid"}
+
+
+def test_from_the_histogram_to_a_missed_question(server, page, measured):
+    page.goto(server.address("results", run="sample-knn"))
+    drawn(page)
+    k = 3
+    assert param(page, "k") == str(k)
+    for label, name in ((f"Recall@{k}", f"recall@{k}"), ("MRR", "mrr")):
+        value = measured["metrics"][name]
+        expect(tile(page, label)).to_contain_text(f"{value['mean']:.2f}")
+        expect(tile(page, label)).to_contain_text(f"[{value['low']:.2f}, {value['high']:.2f}] · n = {value['n']}")
+    misses, total = measured["ranks"]["miss"], measured["n"]
+    expect(tile(page, "Misses").get_by_test_id("stMetricValue")).to_have_text(str(misses))
+    expect(page.get_by_text(f"{total} of {total} questions")).to_be_visible()
+
+    click_bar(page, -1)
+    page.wait_for_url(has_param("rank", "miss"))
+    expect(page.get_by_role("button", name="rank: miss")).to_be_visible()
+    expect(page.get_by_text(f"{misses} of {total} questions")).to_be_visible()
+    drawn(page)
+    picture(page, "story-the_misses")
+    page.reload()
+    expect(page.get_by_text(f"{misses} of {total} questions")).to_be_visible()
+    drawn(page)
+
+    table = page.get_by_test_id("stDataFrame").last
+    wanted, words = cell(table, "Id", 0), cell(table, "Question", 0)
+    assert cell(table, "Outcome", 0) == "missed"
+    click_row(page, table, 0)
+    page.wait_for_url(has_param("question", wanted))
+    title = page.get_by_role("heading", level=1)
+    expect(title).to_have_text(words)
+    drawn(page)
+    expect(title).to_be_in_viewport()
+    expect(tile(page, "Rank of the target")).to_contain_text("missed")
+    expect(page.get_by_text("not among the first 50").first).to_be_visible()
+    expect(page.locator("mark.gold").first).to_be_visible()
+    expect(page.get_by_text("★ target")).to_have_count(0)
+    page.get_by_role("button", name="All questions").click()
+    page.wait_for_url(lacks_param("question"))
+    page.get_by_role("button", name="rank: miss").click()
+    page.wait_for_url(lacks_param("rank"))
+    expect(page.get_by_text(f"{total} of {total} questions")).to_be_visible()
+
+
+def test_a_found_question_shows_its_target_and_its_gold(server, page, measured):
+    page.goto(server.address("results", run="sample-knn"))
+    drawn(page)
+    click_bar(page, 1)
+    page.wait_for_url(has_param("rank", "2"))
+    expect(page.get_by_text(f"{measured['ranks']['2']} of {measured['n']} questions")).to_be_visible()
+    drawn(page)
+    table = page.get_by_test_id("stDataFrame").last
+    wanted = cell(table, "Id", 0)
+    click_row(page, table, 0)
+    page.wait_for_url(has_param("question", wanted))
+    seen = the_case_at_rank_2(page)
+    picture(page, "story-a_question")
+    page.reload()
+    assert the_case_at_rank_2(page) == seen
+    assert param(page, "question") == wanted
+    link = page.url
+    page.go_back()
+    page.wait_for_url(lacks_param("question"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Results")
+    page.goto(link)
+    assert the_case_at_rank_2(page) == seen
+
+
+def the_case_at_rank_2(page: Page) -> tuple[str, list[str]]:
+    """Check the opened question, and return its words and the first documents of its ranking."""
+    title = page.get_by_role("heading", level=1)
+    expect(title).not_to_have_text("Results")
+    drawn(page)
+    expect(tile(page, "Rank of the target").get_by_test_id("stMetricValue")).to_have_text("2")
+    ranking = page.get_by_test_id("stColumn").filter(has_text="Ranking by knn")
+    targets = ranking.locator(".rv-score", has_text="★ target")
+    expect(targets.first).to_be_visible()
+    expect(targets.first.locator("b")).to_have_text("2")
+    expect(ranking.locator("mark.gold").first).to_be_visible()
+    assert [score.inner_text() for score in ranking.locator(".rv-score b").all()[:4]] == ["1", "2", "3", "4"]
+    return title.inner_text(), ranking.get_by_role("link").all_inner_texts()[:4]
+
+
+def test_two_runs_are_compared_in_a_sentence_and_question_by_question(server, page, measured):
+    page.goto(server.address("compare", runs="sample-knn,sample-hybrid"))
+    drawn(page)
+    said = server.ragviz("compare", "sample-knn", "sample-hybrid")["sentence"]
+    expect(page.get_by_text(said)).to_be_visible()
+    assert page.locator(".js-plotly-plot").count() >= 5
+    table = page.get_by_test_id("stDataFrame").last
+    wanted = cell(table, "Id", 0)
+    click_row(page, table, 0, across=100)
+    page.wait_for_url(has_param("question", wanted))
+    expect(page.get_by_text("· target").or_(page.get_by_text("target missed"))).to_have_count(2)
+    drawn(page)
+    expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
+    picture(page, "story-both_rankings")
+
+
+def test_files_are_uploaded_and_every_one_is_answered(server, page, measured):
+    page.goto(server.address("documents"))
+    drawn(page)
+    page.get_by_role("button", name="New corpus").click()
+    page.get_by_label("Name of the new corpus").fill("notes")
+    page.get_by_role("button", name="Create corpus").click()
+    page.wait_for_url(has_param("corpus", "notes"))
+    expect(page.get_by_text("What is in notes")).to_be_visible()
+    drawn(page)
+    files = [{"name": name, "mimeType": "text/plain", "buffer": data} for name, data in NOTES.items()]
+    page.locator("input[type=file]").first.set_input_files(files)
+    page.get_by_role("button", name="Add 2 files").click()
+    expect(page.get_by_text("1 of 2 files read")).to_be_visible()
+    drawn(page)
+    answer = page.get_by_test_id("stMarkdown").filter(has_text="empty.txt")
+    expect(answer).to_contain_text("The file is empty")
+    table = page.get_by_test_id("stDataFrame").last
+    assert [cell(table, "Document", row) for row in (0, 1)] == sorted(NOTES)
+    assert [cell(table, "Language", row) for row in (0, 1)] == ["–", "Chinese"]
+    assert "empty" in cell(table, "Notes", 0)
+    picture(page, "story-the_upload")
+    click_row(page, table, 1, across=60)
+    page.wait_for_url(has_param("document", "阀门.txt"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("阀门.txt")
+    expect(page.locator(".rv-text")).to_have_text(NOTES["阀门.txt"].decode())
+
+
+def test_three_retrievers_answer_side_by_side(server, page, measured):
+    page.goto(server.address("index", corpus=sample.NAME, index="sample-tokens-200"))
+    drawn(page)
+    page.get_by_label("Query").fill("How often is the mirror washed?")
+    page.get_by_role("button", name="Search", exact=True).click()
+    columns = page.get_by_test_id("stColumn")
+    for retriever in ("knn", "bm25", "hybrid"):
+        column = columns.filter(has=page.get_by_text(retriever, exact=True)).filter(has=page.locator(".rv-score"))
+        expect(column.locator(".rv-score").first).to_be_visible(timeout=LONG)
+        expect(column.locator(".rv-score")).to_have_count(10, timeout=LONG)
+        expect(column.get_by_role("link").first).to_be_visible()
+    assert param(page, "query") == "How often is the mirror washed?"
+    drawn(page)
+    columns.filter(has_text="mirror").get_by_role("link").first.click()
+    page.wait_for_url(lambda url: "/documents?" in url and "at=" in url)
+    expect(page.locator(".rv-text .focus").first).to_be_visible()
+
+
+# Every page as it looks
+
+
+def views(server: Server) -> list[tuple[str, str, str]]:
+    """Name and link of every page and of the cases that open within them, and a tab to open there."""
+    store = open_store(server.env["RAGVIZ_DATABASE_URL"])
+    several = next(q.id for q in store.asked(store.run("sample-knn").id) if q.kind == "multi")
+    here = {"corpus": sample.NAME}
+    run, runs = here | {"run": "sample-knn"}, here | {"runs": "sample-knn,sample-hybrid"}
+    return [
+        *((page, server.address(page, **here), "") for page in TITLES),
+        ("documents-one", server.address("documents", **here, document="visiting-observers-zh.docx"), ""),
+        ("index-search", server.address("index", **here, query="How often is the mirror washed?"), ""),
+        ("index-new", server.address("index", **here), "New index"),
+        ("questions-generate", server.address("questions", **here), "Generate"),
+        ("results-misses", server.address("results", **run, rank="miss"), ""),
+        ("results-question", server.address("results", **run, question=several), ""),
+        ("compare-question", server.address("compare", **runs, question=several), ""),
+    ]
+
+
+def test_every_page_fits_wide_and_narrow_light_and_dark(server, browser, measured):
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    context = browser.new_context()
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    for name, link, tab in views(server):
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.goto(link)
+        drawn(page)
+        if tab:
+            page.get_by_role("tab", name=tab).click()
+            drawn(page)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            expect(page.get_by_test_id("stApp")).to_have_css("background-color", rgb(config["theme"][scheme]))
+            for width in (1440, 1024):
+                whole_picture(page, f"{name}-{width}-{scheme}", width)
+    context.close()
+
+
+def rgb(theme: dict[str, Any]) -> str:
+    """Background of a theme as the browser names it."""
+    return f"rgb({', '.join(str(part) for part in bytes.fromhex(theme['backgroundColor'].removeprefix('#')))})"
+
+
+def test_the_server_told_of_no_defect(server, measured):
+    log = server.log.read_text(encoding="utf-8", errors="replace")
+    assert "Traceback" not in log, log
+    for job in (server.home / "logs").iterdir():
+        assert "Traceback" not in job.read_text(encoding="utf-8", errors="replace"), job.name
