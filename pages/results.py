@@ -120,7 +120,7 @@ def metrics_table(summary: Summary) -> None:
 
 
 def question_rows(
-    summary: Summary, asked: dict[str, tuple[Question, Retrieved]], documents: dict[str, list[str]]
+    summary: Summary, asked: dict[str, tuple[Question, Retrieved]], documents: dict[str, Sequence[str]]
 ) -> pd.DataFrame:
     """One row a ranked question, the worst first: missed, then by rank from the deepest."""
     rows = pd.DataFrame(
@@ -138,7 +138,7 @@ def question_rows(
     return rows.sort_values("Rank", ascending=False, na_position="first", kind="stable")
 
 
-def filtered(rows: pd.DataFrame, documents: dict[str, list[str]]) -> pd.DataFrame:
+def filtered(rows: pd.DataFrame, documents: dict[str, Sequence[str]]) -> pd.DataFrame:
     """The rows that pass every filter of the address."""
     query = st.query_params
     if pair := ui.rank_pair(query.get("rank")):

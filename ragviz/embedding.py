@@ -16,9 +16,10 @@ import json
 import os
 import re
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from importlib.util import find_spec
@@ -45,6 +46,8 @@ REMOTE = "openai:"
 """What the names of an endpoint's embedders begin with."""
 
 Kind = Literal["query", "passage"]
+Batch = tuple[list[int], Vectors]
+"""Places in a list of texts, and their vectors row by row."""
 Remote = Callable[[str, Sequence[str]], Vectors]
 """(model, texts) -> their vectors: `llm.ModelClient.embed`."""
 
@@ -109,14 +112,10 @@ def open_embedder(
     if name.startswith(REMOTE):
         if remote is None:
             raise UsageError(f"Embedder '{name}' needs a model endpoint: set OPENAI_API_KEY or OPENAI_BASE_URL.")
-        model = name.removeprefix(REMOTE)
-        ask = partial(_ask, remote, model)
-        return _Embedder(name, f"{name}@{endpoint}", None, {"query": "", "passage": ""}, None, ask, _by_count, cache)
+        compute = partial(_asked, remote, name.removeprefix(REMOTE))
+        return _Embedder(name, f"{name}@{endpoint}", None, {"query": "", "passage": ""}, None, compute, cache)
     card = _card(name)
-    compute = partial(_encode, card)
-    return _Embedder(
-        name, card.identity, card.max_tokens, card.prompts, card.dims, compute, partial(_by_length, card), cache
-    )
+    return _Embedder(name, card.identity, card.max_tokens, card.prompts, card.dims, partial(_encoded, card), cache)
 
 
 def max_tokens_of(name: str) -> int | None:
@@ -192,8 +191,12 @@ def _encodable(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text)
 
 
+Compute = Callable[[list[str], Kind], Generator[Batch]]
+"""Computes vectors of texts batch by batch, in any order, not yet of unit length."""
+
+
 class _Embedder:
-    """One embedder: what is not cached is computed by `compute(texts, kind)`, in the batches that `batches` makes."""
+    """One embedder: texts that are not cached are handed to `compute`, each once."""
 
     def __init__(
         self,
@@ -202,8 +205,7 @@ class _Embedder:
         max_tokens: int | None,
         prompts: Mapping[Kind, str],
         dims: int | None,
-        compute: Callable[[list[str], Kind], Vectors],
-        batches: Callable[[Sequence[str], list[int]], Iterator[list[int]]],
+        compute: Compute,
         cache: Cache | None,
     ) -> None:
         self.name = name
@@ -213,7 +215,6 @@ class _Embedder:
         self._prompts = prompts
         self._dims = dims
         self._compute = compute
-        self._batches = batches
         self._cache = cache
 
     @cached_property
@@ -224,7 +225,8 @@ class _Embedder:
         key = self._key("dims", "query")
         held = self._cache.get_many([key]) if self._cache is not None else {}
         if key not in held:
-            held = {key: self._compute(["dims"], "query").tobytes()}
+            ((_, vectors),) = self._compute(["dims"], "query")
+            held = {key: vectors.tobytes()}
             self._keep(held)
         return len(held[key]) // 4
 
@@ -237,12 +239,14 @@ class _Embedder:
         done = len(texts) - sum(times[keys[row]] for row in missing)
         report = progress or (lambda _: None)
         report(done)
-        for rows in self._batches(texts, missing):
-            vectors[rows] = _checked(self._compute([_encodable(texts[row]) for row in rows], kind), self, len(rows))
-            self._keep({keys[row]: vectors[row].tobytes() for row in rows})
-            self.embedded += len(rows)
-            done += sum(times[keys[row]] for row in rows)
-            report(done)
+        with closing(self._compute([_encodable(texts[row]) for row in missing], kind)) as batches:
+            for places, batch in batches:
+                rows = [missing[place] for place in places]
+                vectors[rows] = _checked(batch, self, len(rows))
+                self._keep({keys[row]: vectors[row].tobytes() for row in rows})
+                self.embedded += len(rows)
+                done += sum(times[keys[row]] for row in rows)
+                report(done)
         _copy_repeated(keys, vectors)
         return vectors
 
@@ -289,46 +293,86 @@ def _checked(vectors: Vectors, embedder: Embedder, count: int) -> Vectors:
     return np.asarray(vectors / lengths, dtype=np.float32)
 
 
-def _ask(remote: Remote, model: str, texts: list[str], _: Kind) -> Vectors:
-    return remote(model, texts)
-
-
-def _by_count(_: Sequence[str], rows: list[int]) -> Iterator[list[int]]:
-    """Batches for an endpoint: large, it divides them itself; what is done is cached and told after each."""
-    for start in range(0, len(rows), 512):
-        yield rows[start : start + 512]
+def _asked(remote: Remote, model: str, texts: list[str], _: Kind) -> Generator[Batch]:
+    """Ask an endpoint for many at once, it divides them itself; what is done is cached and told after each."""
+    for start in range(0, len(texts), 512):
+        places = list(range(start, min(start + 512, len(texts))))
+        yield places, remote(model, [texts[place] for place in places])
 
 
 BATCH = {"cpu": (8, 4096), "mps": (64, 16_384), "": (256, 32_768)}
 """The most texts, and the most tokens, in one batch by device; "" stands for GPUs with their own memory.
 
-A CPU's cache holds little: measured on all-MiniLM-L6-v2, 8 texts at once take a tenth to a sixth less time than 32,
-short ones (20 tokens) as well as chunks of 200 tokens. The tokens bound the memory of models that read thousands.
+A CPU's cache holds little: 8 texts at once take a tenth to a sixth less of its time than 32, short ones (20 tokens) as
+well as chunks of 200. The tokens bound the memory of models that read thousands.
+"""
+
+WORKERS = 8
+"""The most batches computed at once on a CPU, each by its share of the cores.
+
+Cores that share one batch wait for each other at every layer, and for a core that another program took; with a batch
+each they do not.
 """
 
 
-def _by_length(card: _Card, texts: Sequence[str], rows: list[int]) -> Iterator[list[int]]:
-    """Batches of texts about equally long, so that little is padding: the longest first, memory never grows."""
-    if not rows:
+def _encoded(card: _Card, texts: list[str], kind: Kind) -> Generator[Batch]:
+    """Compute batches of texts about equally long, so that little is padding: the longest first, memory never grows."""
+    if not texts:
         return
-    most, budget = BATCH.get(_model(card).device.type, BATCH[""])
-    # About four bytes are a token, in English (letters) as in Chinese (a character has three).
-    sizes = {row: len(texts[row].encode("utf-8", "replace")) // 4 + 2 for row in rows}
-    rows = sorted(rows, key=sizes.__getitem__, reverse=True)
-    start = 0
-    while start < len(rows):
-        longest = min(sizes[rows[start]], card.max_tokens or 512)
-        count = min(most, max(1, budget // longest))
-        yield rows[start : start + count]
-        start += count
-
-
-def _encode(card: _Card, texts: list[str], kind: Kind) -> Vectors:
     model = _model(card)
+    batches = _by_length(texts, card.max_tokens or 512, *BATCH.get(model.device.type, BATCH[""]))
     encode = model.encode_query if kind == "query" else model.encode_document
-    with _LOCK:  # a tokenizer is not to be used by two threads at once
-        vectors = encode(texts, prompt=card.prompts[kind], batch_size=len(texts), show_progress_bar=False)
-    return np.asarray(vectors, dtype=np.float32)
+
+    def compute(places: list[int]) -> Vectors:
+        batch = [texts[place] for place in places]
+        vectors = encode(batch, prompt=card.prompts[kind], batch_size=len(batch), show_progress_bar=False)
+        return np.asarray(vectors, dtype=np.float32)
+
+    if model.device.type == "cpu" and len(batches) > 1 and _cores() > 1:
+        yield from _side_by_side(compute, batches)
+    else:
+        yield from ((places, compute(places)) for places in batches)
+
+
+def _by_length(texts: list[str], max_tokens: int, most: int, budget: int) -> list[list[int]]:
+    """Places of texts, the longest first, in batches of at most `most` texts and about `budget` tokens."""
+    # About four bytes are a token, in English (letters) as in Chinese (a character has three).
+    sizes = [min(len(text.encode()) // 4 + 2, max_tokens) for text in texts]
+    places = sorted(range(len(texts)), key=sizes.__getitem__, reverse=True)
+    batches, start = [], 0
+    while start < len(places):
+        count = min(most, max(1, budget // sizes[places[start]]))
+        batches.append(places[start : start + count])
+        start += count
+    return batches
+
+
+def _side_by_side(compute: Callable[[list[int]], Vectors], batches: list[list[int]]) -> Generator[Batch]:
+    """Compute batches in as many threads as there are cores, and give them in their order."""
+    import torch
+
+    workers = min(_cores(), WORKERS)
+    pool = ThreadPoolExecutor(workers, "embed", torch.set_num_threads, (_cores() // workers,))
+    waiting: deque[tuple[list[int], Future[Vectors]]] = deque()
+    try:
+        for places in batches:
+            waiting.append((places, pool.submit(compute, places)))
+            if len(waiting) > workers:  # one more than can be computed, so that none waits for the caller
+                ready, vectors = waiting.popleft()
+                yield ready, vectors.result()
+        for ready, vectors in waiting:
+            yield ready, vectors.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(_cores())  # the number is in part the process's, not the thread's
+
+
+@lru_cache(maxsize=1)
+def _cores() -> int:
+    """Threads that torch takes when nobody tells it; asked before anybody does."""
+    import torch
+
+    return torch.get_num_threads()
 
 
 _LOCK = threading.RLock()
@@ -351,17 +395,20 @@ def _load(card: _Card) -> SentenceTransformer:
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    source = card.repository or str(card.folder)
+    _cores()
+    load = partial(SentenceTransformer, card.repository or str(card.folder), revision=card.revision)
     try:
         try:
-            return SentenceTransformer(source, revision=card.revision, local_files_only=True)
+            model = load(local_files_only=True)
         except OSError:
             if card.repository is None:
                 raise
-            return SentenceTransformer(source, revision=card.revision)  # the small files are here, the weights are not
+            model = load()  # the small files are here, the weights are not
+        model.encode(["warm"], show_progress_bar=False)  # sets up the tokenizer: afterwards threads only read it
     except Exception as error:
         reason = f"Embedder '{card.name}' cannot be loaded: {_first_line(error)}"
         raise ModelError(f"{reason}. Give a folder saved by sentence-transformers, or use '{PACKAGED}'.") from error
+    return model
 
 
 def _first_line(error: Exception) -> str:

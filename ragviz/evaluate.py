@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -100,7 +100,7 @@ class Group:
     misses: int
 
 
-def by_document(summary: Summary, documents: dict[str, Sequence[str]]) -> list[Group]:
+def by_document(summary: Summary, documents: Mapping[str, Sequence[str]]) -> list[Group]:
     """Group a run's questions by the documents their evidence stands in (`documents`: names by question id).
 
     A question with evidence in two documents counts in both. Worst recall first, then by name.

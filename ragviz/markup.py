@@ -44,7 +44,9 @@ STYLE = """<style>
 .rv-score .bar { flex: 1 1 3rem; max-width: 9rem; height: .5rem; border-radius: 2px;
   background: rgba(128, 136, 148, .2); }
 .rv-score .bar span { display: block; height: 100%; border-radius: 2px; background: #0072B2; }
-.rv-score .value { opacity: .75; } .rv-score .star { color: #E69F00; font-weight: 600; white-space: nowrap; }
+.rv-score .value { opacity: .75; }
+.rv-score .star { background: rgba(230, 159, 0, .36); border-radius: 2px; padding: 0 .35em; font-weight: 600;
+  white-space: nowrap; }
 .rv-score .note { opacity: .75; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
 </style>"""
 """What the classes below look like, on light and on dark."""

@@ -85,7 +85,7 @@ def _summary(_store: str, run_id: str, _finished: float | None, k: int) -> Summa
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def documents_of(_store: str, run_id: str, _finished: float | None) -> dict[str, list[str]]:
+def documents_of(_store: str, run_id: str, _finished: float | None) -> dict[str, Sequence[str]]:
     """Names of the documents in which the evidence of each question of a run stands, by question id."""
     store = workspace().store
     run = store.run(run_id)
@@ -207,7 +207,9 @@ def number_of(wanted: Sequence[str | None], low: int, high: int, default: int) -
 
 
 def go_to(page: str, **params: str | int | None) -> None:
-    """Leave for another page, at once."""
+    """Leave for another page, at once; a parameter that is None is forgotten."""
+    for name in [name for name, value in params.items() if value is None]:
+        st.session_state.get(_REMEMBERED, {}).pop(name, None)
     st.switch_page(f"pages/{page}.py", query_params=_query(page, params))
 
 
@@ -272,7 +274,6 @@ def _register() -> Any:
 
 
 _FRAME_STYLE = """<style>
-section[data-testid="stSidebar"] hr { margin: .4rem 0; }
 .rv-section { font-size: .72rem; letter-spacing: .06em; text-transform: uppercase; opacity: .62; margin: .5rem 0 0; }
 .rv-cut { border-top: 1px dashed rgba(128, 136, 148, .8); font-size: .8rem; opacity: .75; margin: .2rem 0 0; }
 .stMainBlockContainer { padding-left: 2.5rem; padding-right: 2.5rem; }
@@ -292,7 +293,10 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
         names = [corpus.name for corpus in corpora]
         if (implied := _corpus_of_address()) is not None:
             settle("corpus", implied)
-        name = choose("Corpus", names, "corpus") if names else None
+        name = chosen("corpus", names, noun="corpus")
+        if names:
+            st.session_state["choice-corpus"] = name
+            st.selectbox("Corpus", names, key="choice-corpus", on_change=_change_corpus)
         jobs_panel()
         for section, pages in NAVIGATION.items():
             st.html(f'<p class="rv-section">{section}</p>')
@@ -301,6 +305,12 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
                     path, material = f"pages/{page}.py", f":material/{icon}:"
                     st.page_link(path, label=title, icon=material, query_params=_query(page, {}), width="stretch")
     st.session_state[_CORPUS] = next((corpus for corpus in corpora if corpus.name == name), None)
+
+
+def _change_corpus() -> None:
+    """Look at another corpus: what the address tells of the old one's runs, indexes and documents goes."""
+    others = dict.fromkeys([*st.query_params, *st.session_state.get(_REMEMBERED, {})])
+    put(**others | {"corpus": st.session_state["choice-corpus"]})
 
 
 def current_corpus() -> Corpus | None:
@@ -686,16 +696,17 @@ def _draw_jobs() -> None:
     if {job.id for job in going} != st.session_state.get(_WATCHED, set()):
         st.rerun(scope="app")
     dismissed = st.session_state.setdefault(_PUT_AWAY, set())
-    troubled = [
-        job
-        for job in recent
-        if job.id not in dismissed
-        and (job.status == "interrupted" or (job.status == "failed" and time.time() - (job.finished or 0) < 3600))
-    ]
+    troubled = [job for job in recent if job.id not in dismissed and _is_trouble(job)]
     for job in going:
         _draw_going(job)
     for job in troubled:
         _draw_troubled(job)
+
+
+def _is_trouble(job: Job) -> bool:
+    """Whether a job ended in a way that is worth a word: interrupted, or lately failed or stopped."""
+    lately = time.time() - (job.finished or 0) < 3600
+    return job.status == "interrupted" or (job.status in ("failed", "cancelled") and lately)
 
 
 def _draw_going(job: Job) -> None:

@@ -348,24 +348,34 @@ def test_no_connection_is_made(monkeypatch):
     assert embedding.open_embedder(NAME).embed(["offline"], "query").shape == (1, 384)
 
 
+def test_batches_are_of_like_lengths_the_longest_first():
+    texts = [f"q {n}" for n in range(20)] + ["w " * n for n in range(400, 420)] + ["数据" * 300]
+    batches = embedding._by_length(texts, 256, 8, 4096)
+    assert sorted(place for batch in batches for place in batch) == list(range(41))
+    assert [len(batch) for batch in batches] == [8, 8, 8, 8, 8, 1]
+    assert batches[0][0] >= 20
+    assert batches[-1][0] < 20
+    assert [len(batch) for batch in embedding._by_length(texts[20:], 256, 8, 600)] == [2] * 10 + [1]
+    assert [len(batch) for batch in embedding._by_length(texts[20:], 256, 8, 10)] == [1] * 21
+    assert embedding._by_length([], 256, 8, 4096) == []
+
+
 @pytest.mark.model
-def test_batches_are_small_on_a_cpu_and_longest_first(monkeypatch):
-    seen = []
-    encode = embedding._encode
+def test_torch_has_its_threads_again(bare):
+    import torch
 
-    def watched(card, texts, kind):
-        seen.append([len(t) for t in texts])
-        return encode(card, texts, kind)
+    opened, before = embedding.open_embedder(NAME), torch.get_num_threads()
 
-    monkeypatch.setattr(embedding, "_encode", watched)
-    embedding.open_embedder(NAME).embed(["w " * n for n in range(400, 430)] + [f"q {n}" for n in range(40)], "query")
-    sizes = [size // 4 for batch in seen for size in batch]
-    assert sizes == sorted(sizes, reverse=True)
-    assert [len(batch) for batch in seen] == [8] * 8 + [6]
-    monkeypatch.setitem(embedding.BATCH, "cpu", (8, 512))
-    seen.clear()
-    embedding.open_embedder(NAME).embed(["w " * n for n in range(600, 604)], "query")
-    assert [len(batch) for batch in seen] == [2, 2]  # of 256 tokens each, however long the texts are
+    def stop(done):
+        if done:
+            raise Cancelled("stopped")
+
+    opened.embed(PROSE, "query")
+    with pytest.raises(Cancelled):
+        opened.embed(PROSE, "query", stop)
+    assert torch.get_num_threads() == before
+    assert opened.embedded == len(set(PROSE)) + 8
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("embed")]
 
 
 @pytest.mark.model

@@ -189,6 +189,15 @@ def test_a_run_in_the_address_brings_its_corpus(home: Path) -> None:
     assert address(show("results", run="words"))["corpus"] == "notes"
 
 
+def test_another_corpus_takes_the_old_ones_runs_out_of_the_address(home: Path) -> None:
+    open_workspace().store.create_corpus("another")
+    app = show("results", corpus="notes", run="words", question="q7")
+    app.sidebar.selectbox[0].set_value("another")
+    checked(app.run())
+    assert address(app) == {"corpus": "another"}
+    assert not app.warning
+
+
 def test_an_unknown_corpus_is_told(home: Path) -> None:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     app.query_params["corpus"] = "gone"
@@ -586,3 +595,17 @@ def test_a_defect_is_an_apology_and_not_a_traceback(home: Path, monkeypatch: pyt
     assert not app.exception
     assert "defect in ragviz" in app.error[0].value
     assert "secret inside" not in app.error[0].value
+
+
+# A server that is down
+
+
+@pytest.mark.parametrize("page", ["home", "index", "settings", "results"])
+def test_pages_work_while_elasticsearch_is_down(home: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ELASTICSEARCH_URL", "http://127.0.0.1:9")
+    st.cache_resource.clear()
+    app = show(page)
+    if page == "home":
+        assert "**Index** does not work" in words(app)
+    if page == "index":
+        assert "127.0.0.1:9" not in words(app)
