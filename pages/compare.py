@@ -243,10 +243,13 @@ def opened_question(question_id: str, found: Comparison, runs: Sequence[Run]) ->
     """The rankings of one question under every run, side by side."""
     question = ui.answered(store.address, runs[0].id, runs[0].finished)[question_id][0]
     crumbs = [("compare", "Compare " + ", ".join(found.runs), {"runs": st.query_params.get("runs", "")})]
-    with ui.header(question.text, crumbs=crumbs):
+    with st.container(horizontal=True, vertical_alignment="center"):
+        with st.container(width="stretch"):
+            ui.breadcrumb(crumbs)
         if st.button("All questions", shortcut="esc"):
             ui.put(question=None)
             st.rerun()
+    ui.header(question.text)
     st.html(highlighted(question.answer or "(no answer given)", language=question.language))
     st.html(legend([("gold", "evidence")]))
     for place, (column, run) in enumerate(zip(st.columns(len(runs), gap="medium"), runs, strict=True)):

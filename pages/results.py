@@ -213,8 +213,11 @@ def questions_table(run: Run, rows: pd.DataFrame, total: int, unanswerable: int,
 def opened_question(run: Run, question: Question, found: Retrieved, summary: Summary, shown: Sequence[str]) -> None:
     place = shown.index(question.id) if question.id in shown else None
     crumbs = [*run_crumbs(run), ("results", run.name, {"run": run.name, "k": str(summary.k)})]
-    with ui.header(question.text, crumbs=crumbs):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(width="stretch"):
+            ui.breadcrumb(crumbs)
         walk(shown, place)
+    ui.header(question.text)
     row = summary.question_ids.index(question.id) if question.id in summary.question_ids else None
     if row is not None:
         numbers(summary, row)
@@ -232,6 +235,7 @@ def opened_question(run: Run, question: Question, found: Retrieved, summary: Sum
         st.markdown(f"**Ranking** by {run.config.retriever}")
         st.html(legend([("gold", "evidence")]))
         ui.ranked_chunks(run.corpus_id, question, found, k=summary.k, first=max(summary.k + 2, 5), key=run.id)
+    ui.from_the_top(question.id)
 
 
 def walk(shown: Sequence[str], place: int | None) -> None:

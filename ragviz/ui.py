@@ -23,8 +23,8 @@ from ragviz import evaluate, indexing, jobs, pipeline, plots
 from ragviz.errors import RagvizError
 from ragviz.evaluate import Group, Summary
 from ragviz.indexing import Found
-from ragviz.markup import STYLE, around, highlighted, plain, score_bar, visible
-from ragviz.records import Chunk, Corpus, Estimate, Evidence, Hit, Job, Question, Retrieved, Run, Span
+from ragviz.markup import STYLE, around, highlighted, plain, score_bar, shortened, visible
+from ragviz.records import Chunk, Corpus, Estimate, Evidence, Hit, Job, Question, Retrieved, Run, Span, digest
 from ragviz.workspace import Workspace, open_workspace
 
 log = logging.getLogger("ragviz")
@@ -52,6 +52,9 @@ _CARRIED = {
     "results": ("corpus", "run", "k"),
     "compare": ("corpus", "runs", "k"),
 }
+Crumb = tuple[str, str, Mapping[str, str]]
+"""Page, label and parameters of a link that tells where one is."""
+
 _REMEMBERED = "remembered"  # session state: the last value of every parameter
 _CORPUS = "corpus"  # session state: the corpus that is looked at
 _SETTLED = "settled"  # session state: parameters that the address does not hold yet
@@ -337,17 +340,28 @@ def _corpus_of_address() -> str | None:
     return None
 
 
-def header(title: str, lead: str = "", *, crumbs: Sequence[tuple[str, str, Mapping[str, str]]] = ()) -> Any:
-    """Draw where one is (links: page, label, parameters), the page's subject, and its question in one line.
+def from_the_top(subject: str) -> None:
+    """Scroll up when another `subject` is shown than before: Streamlit keeps the place of what was looked at last."""
+    scroll = "document.querySelector('[data-testid=stMain]').scrollTo(0, 0)"
+    st.html(f"<script>{scroll} // {digest(subject)}</script>", unsafe_allow_javascript=True)
+
+
+def breadcrumb(crumbs: Sequence[Crumb]) -> None:
+    """Draw where one is, as links."""
+    with st.container(horizontal=True, gap="xxsmall", vertical_alignment="center"):
+        for place, (page, label, params) in enumerate(crumbs):
+            if place:
+                st.html('<span class="rv-crumb">›</span>', width="content")
+            link(page, label, **params)
+
+
+def header(title: str, lead: str = "", *, crumbs: Sequence[Crumb] = ()) -> Any:
+    """Draw where one is, the page's subject, and its question in one line.
 
     Returns the place beside the title, for what chooses the subject.
     """
     if crumbs:
-        with st.container(horizontal=True, gap="xxsmall", vertical_alignment="center"):
-            for place, (page, label, params) in enumerate(crumbs):
-                if place:
-                    st.html('<span class="rv-crumb">›</span>', width="content")
-                link(page, label, **params)
+        breadcrumb(crumbs)
     with st.container(horizontal=True, vertical_alignment="bottom", wrap=True):
         with st.container(width="stretch"):
             st.title(plain(title), anchor=False)
@@ -753,7 +767,7 @@ def job_words(job: Job, now: float, pace: float | None) -> tuple[float, str]:
     """
     if job.status == "queued":
         return 0.0, "Waiting to start"
-    what = f"{plain(job.message)} · " if job.message else ""
+    what = f"{plain(shortened(job.message, 60))} · " if job.message else ""
     if job.total is None:
         return 0.0, f"{what}{job.done:,} {job.unit}".strip() if job.unit else f"{what}starting"
     share = min(1.0, job.done / job.total) if job.total else 1.0

@@ -262,8 +262,9 @@ def click_middle(page: Page, box: Any) -> None:
 
 def cell(table: Locator, column: str, row: int) -> str:
     """Text of a cell, from the accessible table behind the picture."""
-    names = table.get_by_role("columnheader", include_hidden=True).all_text_contents()
-    return table.get_by_test_id(f"glide-cell-{names.index(column)}-{row}").text_content() or ""
+    head = table.get_by_role("columnheader", name=column, exact=True, include_hidden=True)
+    place = int(head.get_attribute("aria-colindex") or 0) - 1
+    return table.get_by_test_id(f"glide-cell-{place}-{row}").text_content() or ""
 
 
 # The story
