@@ -161,7 +161,10 @@ def measures_table(found: Comparison) -> None:
             mark = f" {delta.run}" if len(row.deltas) > 1 else ""
             d = delta.difference
             cells |= {f"Difference{mark}": d.mean, f"95 %{mark}": f"[{d.low:+.3f}, {d.high:+.3f}]"}
-            cells |= {f"p{mark}": delta.p_adjusted, f"Won · tied · lost{mark}": f"{d.wins} · {d.ties} · {d.losses}"}
+            cells |= {
+                f"p{mark}": "< 0.001" if delta.p_adjusted < 0.001 else f"{delta.p_adjusted:.3f}",
+                f"Won · tied · lost{mark}": f"{d.wins} · {d.ties} · {d.losses}",
+            }
         rows.append(cells)
     table = pd.DataFrame(rows)
     with st.container(horizontal=True, vertical_alignment="center"):

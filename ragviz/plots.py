@@ -152,6 +152,7 @@ def _rank_bars(
         text=[str(v) if v else "" for v in values] if texts else None,
         textposition="outside",
         textangle=0,
+        constraintext="none",
         cliponaxis=False,
         marker={
             "color": [*colours, miss],

@@ -202,15 +202,14 @@ def picture(page: Page, name: str) -> None:
     page.screenshot(path=ARTIFACTS / f"{name}.png")
 
 
-def whole_picture(page: Page, name: str, width: int) -> None:
-    """The page to its end, which scrolls inside the window: a window as high as the page shows all of it."""
+def show_all(page: Page, width: int) -> None:
+    """Make the window so wide, and so high that it shows the whole page, which scrolls inside it."""
     page.set_viewport_size({"width": width, "height": 900})
-    page.wait_for_timeout(400)
-    main = page.locator("[data-testid=stMain]")
+    page.wait_for_timeout(300)
+    main = page.get_by_test_id("stMain")
     page.set_viewport_size({"width": width, "height": min(main.evaluate("box => box.scrollHeight"), 3000)})
-    page.wait_for_timeout(600)
+    page.wait_for_timeout(300)
     sound(page)
-    picture(page, name)
 
 
 def param(page: Page, name: str) -> str | None:
@@ -498,11 +497,13 @@ def test_every_page_fits_wide_and_narrow_light_and_dark(server, browser, measure
         if tab:
             page.get_by_role("tab", name=tab).click()
             drawn(page)
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            expect(page.get_by_test_id("stApp")).to_have_css("background-color", rgb(config["theme"][scheme]))
-            for width in (1440, 1024):
-                whole_picture(page, f"{name}-{width}-{scheme}", width)
+        for width in (1440, 1024):
+            show_all(page, width)
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                expect(page.get_by_test_id("stApp")).to_have_css("background-color", rgb(config["theme"][scheme]))
+                page.wait_for_timeout(400)
+                picture(page, f"{name}-{width}-{scheme}")
     context.close()
 
 
@@ -514,5 +515,5 @@ def rgb(theme: dict[str, Any]) -> str:
 def test_the_server_told_of_no_defect(server, measured):
     log = server.log.read_text(encoding="utf-8", errors="replace")
     assert "Traceback" not in log, log
-    for job in (server.home / "logs").iterdir():
+    for job in (server.home / "logs").glob("*.log"):
         assert "Traceback" not in job.read_text(encoding="utf-8", errors="replace"), job.name
