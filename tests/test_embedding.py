@@ -497,17 +497,19 @@ print(e.identity, e.dims, e.max_tokens, embedding.open_tokenizer("acme/mini").of
     expected = f"acme/mini@{Hub.revision} 384 256 [(0, 3)]"
     assert in_process(about, tmp_path, port) == expected
     assert not any("safetensors" in path for _, path in hub.asked)
+    hub.asked.clear()
     work = f"""{about}
 packaged = embedding.open_embedder("all-MiniLM-L6-v2")
 print(e.embed(["cats"], "query")[0] @ packaged.embed(["cats"], "query")[0])
+embedding._load.cache_clear()
+print(e.embed(["dogs"], "query").shape)
 """
     lines = in_process(work, tmp_path, port).splitlines()
     assert lines[0] == expected
     assert float(lines[1]) > 0.999_99
-    assert sum(command == "GET" and path.endswith("safetensors") for command, path in hub.asked) == 1
-    hub.asked.clear()
-    assert in_process(work, tmp_path, port).splitlines()[0] == expected
-    assert hub.asked == []
+    assert lines[2] == "(1, 384)"
+    fetched = [path for command, path in hub.asked if command == "GET" and "/resolve/" in path]
+    assert [path.rpartition("/")[2] for path in fetched] == ["model.safetensors"]  # and that once
 
 
 @pytest.mark.model
