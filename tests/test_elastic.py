@@ -399,6 +399,23 @@ def test_the_deepest_search(index: ElasticIndex):
 
 
 @pytest.mark.elasticsearch
+def test_an_index_that_grows_goes_over_to_large_segments(index: ElasticIndex, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(elastic, "SMALL", 1000)
+    vectors = units(3000)
+    writer = index.rebuild(8)
+    thresholds = []
+    for begin in range(0, 3000, 300):
+        writer.add(chunks(3000)[begin : begin + 300], vectors[begin : begin + 300])
+        ((_, body),) = index.concretes().items()
+        thresholds.append(body["settings"]["index"]["translog"].get("flush_threshold_size"))
+    writer.publish(3000)
+    assert thresholds == ["5mb"] * 3 + [None] * 7
+    assert [ranking.ids[0] for ranking in index.knn(vectors[::100], 3)] == [
+        f"c{row:04d}" for row in range(0, 3000, 100)
+    ]
+
+
+@pytest.mark.elasticsearch
 def test_several_shards(elasticsearch_url: str):
     index = ElasticIndex(f"shards {secrets.token_hex(4)}", elasticsearch_url, options={"shards": 3})
     fill(index, 50)
