@@ -262,6 +262,7 @@ def opened_question(question_id: str, found: Comparison, runs: Sequence[Run]) ->
             st.markdown(f"**{plain(run.name)}** · {'target at rank ' + str(rank) if rank else 'target missed'}")
             answer = ui.answered(store.address, run.id, run.finished)[question_id][1]
             ui.ranked_chunks(run.corpus_id, question, answer, k=found.k, first=5, key=run.id, narrow=len(runs) > 1)
+    ui.from_the_top(question_id)
 
 
 corpus = ui.need_corpus()

@@ -181,7 +181,10 @@ def _end_of(error: BaseException) -> dict[str, str]:
 
 
 class _Beat:
-    """Takes the progress of a job as often as it comes, and writes it down once a second from a thread."""
+    """Takes the progress of a job as often as it comes, and writes it down once a second from a thread.
+
+    Whether to stop is looked up then too, and whenever the work comes to another step: nothing is published after that.
+    """
 
     def __init__(self, store: Store, job_id: str, watch: Progress | None) -> None:
         self._store, self._job_id, self._watch = store, job_id, watch
@@ -198,6 +201,8 @@ class _Beat:
         self._thread.join()
 
     def __call__(self, done: int, total: int | None, unit: str, message: str = "") -> None:
+        if message != self._latest[3] and self._store.job(self._job_id).cancel:
+            self._cancelled.set()
         self._latest = (done, total, unit, message)
         if self._cancelled.is_set():
             raise Cancelled("Stopped; what was finished is kept.")

@@ -341,9 +341,30 @@ def _corpus_of_address() -> str | None:
 
 
 def from_the_top(subject: str) -> None:
-    """Scroll up when another `subject` is shown than before: Streamlit keeps the place of what was looked at last."""
-    scroll = "document.querySelector('[data-testid=stMain]').scrollTo(0, 0)"
-    st.html(f"<script>{scroll} // {digest(subject)}</script>", unsafe_allow_javascript=True)
+    """Scroll up when another `subject` is shown than before: Streamlit keeps the place of what was looked at last.
+
+    Until the page is drawn, that is: what is drawn late can move it again. The person's own scrolling ends it.
+    """
+    st.html(f"<script>{_TO_THE_TOP} // {digest(subject)}</script>", unsafe_allow_javascript=True)
+
+
+_TO_THE_TOP = """
+(() => {
+  const main = document.querySelector('[data-testid=stMain]');
+  const app = document.querySelector('[data-testid=stApp]');
+  const ends = ['wheel', 'touchstart', 'pointerdown', 'keydown'];
+  let left = 5;
+  const leave = () => { left = 0; };
+  ends.forEach(name => window.addEventListener(name, leave, { once: true, passive: true }));
+  const step = () => {
+    if (left <= 0) return ends.forEach(name => window.removeEventListener(name, leave));
+    main.scrollTo(0, 0);
+    if (app.dataset.testScriptState !== 'running') left -= 1;
+    setTimeout(step, 100);
+  };
+  step();
+})();
+"""
 
 
 def breadcrumb(crumbs: Sequence[Crumb]) -> None:

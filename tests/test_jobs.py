@@ -90,7 +90,7 @@ def long_text(paragraphs: int) -> bytes:
 def building(workspace) -> Job:
     """A build that takes long enough to be stopped in the middle."""
     corpus = workspace.store.create_corpus("notes")
-    corpora.add_file(workspace, corpus, "long.txt", long_text(80))
+    corpora.add_file(workspace, corpus, "long.txt", long_text(300))
     config = {"chunk_size": 100}
     job = jobs.submit(workspace, "index", "Build i", corpus.id, {"corpus": corpus.id, "name": "i", "config": config})
     end = time.time() + 200
