@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from ragviz.index import Index, Vectors, open_index
+from ragviz.index.elastic import chunk_source
 from ragviz.index.local import MOST_QUERIES, SCORE_BYTES
 from ragviz.records import Chunk, Ranking
 
@@ -134,24 +135,15 @@ def search_one_by_one(client: Any, alias: str, queries: Vectors, depth: int) -> 
 
 
 def bulk_with_defaults(
-    client: Any, name: str, mappings: dict[str, Any], chunks: Sequence[Chunk], rows: Vectors
+    client: Any, name: str, mappings: dict[str, Any], sources: Sequence[dict[str, Any]], rows: Vectors
 ) -> None:
     """Fill a fresh index by `helpers.bulk` as its documentation shows it, until it can be searched."""
     from elasticsearch import helpers
 
     client.indices.create(index=name, mappings=mappings)
     actions = (
-        {
-            "_index": name,
-            "_id": chunk.id,
-            "chunk_id": chunk.id,
-            "document_id": chunk.document_id,
-            "start": chunk.start,
-            "end": chunk.end,
-            "text": chunk.text,
-            "vector": row.tolist(),
-        }
-        for chunk, row in zip(chunks, rows, strict=True)
+        {"_index": name, "_id": source["chunk_id"], **source, "vector": row.tolist()}
+        for source, row in zip(sources, rows, strict=True)
     )
     helpers.bulk(client, actions)
     client.indices.refresh(index=name)
@@ -180,16 +172,17 @@ def measure_search(
 def measure_indexing(
     opened: Callable[[], Index], client: Any, chunks: Sequence[Chunk], rows: Vectors, rounds: int
 ) -> dict[str, Any]:
-    """Filling an index against `helpers.bulk`, with the same fields."""
+    """Filling an index against `helpers.bulk`: the same mapping and documents, which `bulk` is given ready-made."""
     index: Any = opened()
     fill(index, chunks[:1], rows[:1])
     (body,) = client.indices.get_mapping(index=index.alias).values()
-    mappings = {"properties": body["mappings"]["properties"]}
+    mappings = {key: body["mappings"][key] for key in ("dynamic", "_source", "properties")}
+    sources = [chunk_source(chunk, row) for chunk, row in zip(chunks, rows, strict=True)]
     plain = f"plain-{secrets.token_hex(4)}"
 
     def bulk() -> None:
         client.indices.delete(index=plain, ignore_unavailable=True)
-        bulk_with_defaults(client, plain, mappings, chunks, rows)
+        bulk_with_defaults(client, plain, mappings, sources, rows)
 
     seconds, bare = medians(rounds, lambda: fill(index, chunks, rows), bulk)
     client.indices.delete(index=plain, ignore_unavailable=True)

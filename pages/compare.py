@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz import compare, pipeline, plots, stats, ui
+from ragviz import compare, plots, running, stats, ui
 from ragviz.compare import Comparison
 from ragviz.evaluate import CURVES
 from ragviz.markup import highlighted, legend, plain
@@ -56,7 +56,7 @@ def written(names: Sequence[str], by_name: dict[str, Run]) -> str:
 @st.cache_data(show_spinner="Comparing", max_entries=32)
 def compared(_store: str, ids: tuple[str, ...], _finished: tuple[float | None, ...], k: int) -> Comparison:
     workspace = ui.workspace()
-    return pipeline.compare_runs(workspace, [workspace.store.run(run_id) for run_id in ids], k)
+    return running.compare_runs(workspace, [workspace.store.run(run_id) for run_id in ids], k)
 
 
 @st.cache_data(show_spinner=False, max_entries=32)

@@ -6,14 +6,20 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz import pipeline, plots, stats, ui
-from ragviz.evaluate import Summary
+from ragviz import jobs, lost, plots, running, stats, ui
+from ragviz.evaluate import Scored, Summary
 from ragviz.markup import highlighted, legend, plain
 from ragviz.metrics import METRICS
+from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import Estimate, Question, Retrieved, Run
 
-FILTERS = ("rank", "document", "outcome", "find")
-OUTCOMES = ("all", "found", "below k", "missed")
+MAIN = (  # metrics of answers that get a tile, the first four that a run has
+    "answer_correctness", "faithfulness", "context_recall", "questeval_recall", "completeness", "conciseness",
+    "equivalence", "context_precision", "extractive_questeval_recall", "embedding_similarity",
+    "embedding_faithfulness", "token_f1", "rouge_l",
+)  # fmt: skip
+CONTEXTS = {"none": "nothing (closed book)", "oracle": "the gold chunks"}
+PAIRS = (("completeness", "conciseness"), ("completeness_direct", "conciseness_direct"))
 
 workspace = ui.begin()
 store = workspace.store
@@ -69,6 +75,147 @@ def curves_of(summary: Summary) -> list[plots.Curve]:
     return [plots.Curve(titles[name], k, *summary.curves[name], summary.n) for name in titles]
 
 
+# Answers
+
+
+def answer_tiles(found: running.Judgement) -> None:
+    names = [name for name in MAIN if name in found.metrics][:4]
+    with ui.tiles():
+        for name in names:
+            metric, scored = ANSWER_METRICS[name], found.metrics[name]
+            ui.tile(f"{metric.title} ↑", *scored_words(scored), explained=metric.explanation)
+
+
+def scored_words(scored: Scored) -> tuple[str, str]:
+    """Value and note of a tile; the questions without a score are told."""
+    value, note = ui.estimate_words(scored.estimate)
+    return value, note if scored.estimate.n == scored.total else f"{note} of {scored.total:,}"
+
+
+def answer_line(run: Run, found: running.Judgement) -> None:
+    """Coverage with the way to mend it, refusals, and what was paid."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(" · ".join(filter(None, [coverage(run, found), refusals(run, found)])), width="stretch")
+        if found.failed and st.button("Judge again", help="Asks again about what failed, and nothing else."):
+            title = f"Judge again what failed in {run.name}"
+            ui.watch(jobs.submit(workspace, "rejudge", title, corpus.id, {"run": run.name, "budget": None}))
+            st.rerun()
+    st.caption(paid(found))
+
+
+def coverage(run: Run, found: running.Judgement) -> str:
+    """How many questions have every score that they can have, and why the others have not."""
+    total, failed = len(asked), len(found.failed)
+    failures = [step for judged in found.judged.values() for step in judged.failures]
+    unanswered = sum("answer" in judged.failures for judged in found.judged.values())
+    words = [f"**{len(found.judged) - failed} of {total:,}** {'scored' if run.config.metrics else 'answered'}"]
+    if unanswered:
+        words.append(f":orange[▲] {ui.counted(unanswered, 'answer')} failed")
+    if errors := failed - unanswered:
+        words.append(f":orange[▲] {ui.counted(errors, 'judge error')}")
+    if missing := total - len(found.judged):
+        words.append(f"{ui.counted(missing, 'question')} not reached")
+    return ", ".join(words) if failures or missing else words[0]
+
+
+def refusals(run: Run, found: running.Judgement) -> str:
+    """Whether what was refused should have been."""
+    told = found.abstention
+    if not ui.answers(run) or not (told.refused or told.unanswerable):
+        return ""
+    precision = "" if told.precision is None else f" (precision {told.precision:.2f})"
+    recall = "" if told.recall is None else f" (recall {told.recall:.2f})"
+    return (
+        f"{told.refused:,} refused, {told.both} of them rightly{precision}; {told.both} of {told.unanswerable} "
+        f"unanswerable refused{recall}"
+    )
+
+
+def paid(found: running.Judgement) -> str:
+    usage = found.usage
+    if not usage.calls:
+        return "No model was asked: nothing was paid."
+    calls = [call for judged in found.judged.values() for call in running.calls_of(judged)]
+    unpriced = sum(call.cost is None for call in calls)
+    cost = f"\\${usage.cost:,.4f}" if unpriced < len(calls) else "no price known: enter it in Settings"
+    partly = f" ({ui.counted(unpriced, 'call')} without a price)" if 0 < unpriced < len(calls) else ""
+    return (
+        f"{ui.counted(usage.calls, 'model call')} · {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens asked "
+        f"and answered · {cost}{partly}"
+    )
+
+
+def lost_steps(run: Run, found: running.Judgement, ids: Sequence[str]) -> list[lost.Step]:
+    """The waterfall; of a run that does not answer only as far as it goes."""
+    steps = lost.waterfall([found.causes[i] for i in ids])
+    if ui.answers(run):
+        return [s for s in steps if s.count or s.cause != "judge_failed"]
+    return [s for s in steps if s.cause not in ("cut_by_budget", "not_answered", "wrong", "judge_failed")]
+
+
+def waterfall(run: Run, found: running.Judgement, ids: Sequence[str], key: str) -> None:
+    st.markdown("**Where it was lost**" + ("" if ui.answers(run) else ", up to the ranking"))
+    steps = lost_steps(run, found, ids)
+    names, bars = [step.cause for step in steps], f"lost-{key}"
+
+    def bar_clicked() -> None:
+        place = ui.clicked(st.session_state[bars])
+        ui.put(cause=names[place[0]] if place and names[place[0]] in lost.CAUSES else None)
+
+    wanted = st.query_params.get("cause")
+    selected = names.index(wanted) if wanted in names else None
+    drawn = plots.waterfall([(s.title, s.count, s.left) for s in steps], selected=selected)
+    ui.figure(drawn, bars, on_select=bar_clicked)
+    worst = max(steps[1:-1], key=lambda step: step.count)
+    name = wanted if wanted in lost.CAUSES else worst.cause if worst.count else "fine"
+    cause = lost.CAUSES[name]
+    lead = "" if wanted in lost.CAUSES or not worst.count else "Most: "
+    st.caption(f"{lead}**{cause.title}.** {cause.explanation} *Next:* {cause.next_step}")
+
+
+def distributions(run: Run, found: running.Judgement, key: str) -> None:
+    """How one metric is spread over the questions; completeness against conciseness."""
+    pair = next((pair for pair in PAIRS if all(name in found.scores for name in pair)), None)
+    left, right = st.columns(2, gap="medium") if pair else (st.container(), None)
+    with left, ui.errors_shown():
+        score_distribution(run, found)
+    if right is not None and pair is not None:
+        with right, ui.errors_shown():
+            both_told(found, pair, key)
+
+
+def score_distribution(run: Run, found: running.Judgement) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**How the scores are spread**", width="stretch")
+        st.session_state["metric-shown"] = name = ui.metric_of(run)
+        with st.container(width=270):
+            st.selectbox(
+                "Metric", list(found.scores), key="metric-shown", label_visibility="collapsed",
+                format_func=lambda name: ANSWER_METRICS[name].title,
+                on_change=lambda: ui.put(metric=st.session_state["metric-shown"]),
+            )  # fmt: skip
+    values = np.array([s.value for s in found.scores[name].values() if s.value is not None])
+    ui.figure(plots.score_histogram(values, title=ANSWER_METRICS[name].title), f"spread-{name}")
+    without = {status: n for status, n in found.metrics[name].statuses.items() if status != "ok" and n}
+    told = "".join(f" · {n} {ui.STATUSES[status]}" for status, n in without.items())
+    st.caption(f"{ANSWER_METRICS[name].explanation} {len(values)} of {found.metrics[name].total} scored{told}.")
+
+
+def both_told(found: running.Judgement, pair: tuple[str, str], key: str) -> None:
+    """Each answer by its completeness and conciseness; a click opens the question."""
+    st.markdown("**Completeness against conciseness**")
+    first, second = (found.scores[name] for name in pair)
+    ids = [i for i in first if i in second and first[i].value is not None and second[i].value is not None]
+    points = f"told-{key}"
+
+    def point_clicked() -> None:
+        if place := ui.clicked(st.session_state[points]):
+            st.session_state["open-question"] = ids[place[0]]
+
+    x, y = (np.array([scores[i].value for i in ids], dtype=float) for scores in (first, second))
+    ui.figure(plots.quarters(x, y, [asked[i][0].text for i in ids]), points, on_select=point_clicked)
+
+
 # The evidence
 
 
@@ -98,17 +245,23 @@ def documents_table(run: Run, summary: Summary, key: str) -> None:
     ui.table(rows, table, columns=columns, on_select=opened, height=320, alt="Recall by document")
 
 
-def metrics_table(summary: Summary) -> None:
+def metrics_table(summary: Summary, found: running.Judgement) -> None:
     st.markdown(f"**All measures at k = {summary.k}**")
+    known = {ANSWER_METRICS[name].title: scored.estimate for name, scored in found.metrics.items()} | summary.metrics
+    why = [unscored_words(scored) for scored in found.metrics.values()] + [""] * len(summary.metrics)
+    told = [ANSWER_METRICS[name].explanation for name in found.metrics]
     rows = pd.DataFrame(
         {
-            "Measure": list(summary.metrics),
-            "Mean": [e.mean for e in summary.metrics.values()],
-            "95 %": [ui.interval_words(e) for e in summary.metrics.values()],
-            "n": [e.n for e in summary.metrics.values()],
-            "What it is": [METRICS[name.split("@")[0]].explanation for name in summary.metrics],
+            "Measure": list(known),
+            "Mean": [e.mean for e in known.values()],
+            "95 %": [ui.interval_words(e) for e in known.values()],
+            "n": [e.n for e in known.values()],
+            "Without a score": why,
+            "What it is": told + [METRICS[name.split("@")[0]].explanation for name in summary.metrics],
         }
     )
+    if not found.metrics:
+        rows = rows.drop(columns="Without a score")
     columns = {
         "Mean": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.3f"),
         "What it is": st.column_config.TextColumn(width="large"),
@@ -116,56 +269,36 @@ def metrics_table(summary: Summary) -> None:
     ui.table(rows, "measures", columns=columns, height=320, alt="All measures")
 
 
+def unscored_words(scored: Scored) -> str:
+    """How many questions have no score of a metric, and why."""
+    return ", ".join(f"{n} {ui.STATUSES[s]}" for s, n in scored.statuses.items() if s != "ok" and n)
+
+
 # The questions
-
-
-def question_rows(
-    summary: Summary, asked: dict[str, tuple[Question, Retrieved]], documents: dict[str, Sequence[str]]
-) -> pd.DataFrame:
-    """One row a ranked question, the worst first: missed, then by rank from the deepest."""
-    rows = pd.DataFrame(
-        {
-            "Rank": [int(rank) or None for rank in summary.ranks],
-            "Outcome": [ui.outcome_of(int(rank), summary.k) for rank in summary.ranks],
-            "Question": [asked[i][0].text for i in summary.question_ids],
-            "Document": [", ".join(documents[i]) for i in summary.question_ids],
-            f"Recall@{summary.k}": summary.scores[f"recall@{summary.k}"],
-            "Kind": [asked[i][0].kind for i in summary.question_ids],
-            "Id": list(summary.question_ids),
-        }
-    )
-    rows["Rank"] = rows["Rank"].astype("Int64")
-    return rows.sort_values("Rank", ascending=False, na_position="first", kind="stable")
-
-
-def filtered(rows: pd.DataFrame, documents: dict[str, Sequence[str]]) -> pd.DataFrame:
-    """The rows that pass every filter of the address."""
-    query = st.query_params
-    if pair := ui.rank_pair(query.get("rank")):
-        rows = rows[rows["Rank"].isna() if pair == (0, 0) else rows["Rank"].between(*pair).fillna(False)]
-    if name := query.get("document"):
-        rows = rows[[name in documents[i] for i in rows["Id"]]]
-    if (outcome := query.get("outcome", "all")) in OUTCOMES[1:]:
-        rows = rows[rows["Outcome"] == outcome]
-    if words := query.get("find", "").casefold():
-        rows = rows[[words in text.casefold() for text in rows["Question"]]]
-    return rows
 
 
 def chips(count: int) -> None:
     """Every filter that is on, to be taken off with a click."""
-    on = {name: st.query_params[name] for name in FILTERS if st.query_params.get(name, "all") != "all"}
+    on = {name: value for name, value in ui.view().items() if name in ui.FILTERS}
     if not on:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.markdown(f"{ui.counted(count, 'question')} with", width="content")
         for name, value in on.items():
             if st.button(
-                f"{name}: {plain(value)}", icon=":material/close:", key=f"chip-{name}", help="Remove this filter"
+                f"{name}: {plain(chip_words(name, value))}",
+                icon=":material/close:",
+                key=f"chip-{name}",
+                help="Remove this filter",
             ):
                 clear(name)
         if len(on) > 1 and st.button("Clear all", type="tertiary", key="chip-all"):
             clear(*on)
+
+
+def chip_words(name: str, value: str) -> str:
+    """A filter's value as it is shown."""
+    return lost.CAUSES[value].title if name == "cause" and value in lost.CAUSES else value
 
 
 def clear(*names: str) -> None:
@@ -177,11 +310,11 @@ def clear(*names: str) -> None:
 
 def questions_table(run: Run, rows: pd.DataFrame, total: int, unanswerable: int, key: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        left_out = f" · {unanswerable} unanswerable are not ranked" if unanswerable else ""
+        left_out = f" · {unanswerable} unanswerable are not ranked" if unanswerable and not ui.answers(run) else ""
         st.markdown(f"**{len(rows)} of {ui.counted(total, 'question')}**, the worst first{left_out}", width="stretch")
-        st.session_state["outcome-filter"] = ui.first_of((st.query_params.get("outcome"),), OUTCOMES)
+        st.session_state["outcome-filter"] = ui.first_of((st.query_params.get("outcome"),), ui.OUTCOMES)
         st.segmented_control(
-            "Outcome", OUTCOMES, key="outcome-filter", required=True, label_visibility="collapsed",
+            "Outcome", ui.OUTCOMES, key="outcome-filter", required=True, label_visibility="collapsed",
             on_change=lambda: ui.put(outcome=st.session_state["outcome-filter"]),
         )  # fmt: skip
         st.session_state["find-filter"] = st.query_params.get("find", "")
@@ -191,12 +324,18 @@ def questions_table(run: Run, rows: pd.DataFrame, total: int, unanswerable: int,
                 on_change=lambda: ui.put(find=st.session_state["find-filter"] or None),
             )  # fmt: skip
         ui.csv_button(rows, f"{run.name}-questions.csv", "questions-csv")
-    table = f"asked-{key}"
+    table, has_answers = f"asked-{key}", ui.answers(run)
 
     def opened() -> None:
-        ui.put(question=ui.selected(st.session_state[table], list(rows["Id"])))
+        chosen = ui.selected(st.session_state[table], list(rows["Id"]))
+        if has_answers:
+            st.session_state["open-question"] = chosen
+        else:
+            ui.put(question=chosen)
 
     columns = {
+        "Answer": st.column_config.TextColumn(width=85),
+        "Cause": st.column_config.TextColumn(width=140),
         "Rank": st.column_config.NumberColumn(help="Of the first gold chunk; empty when missed.", width="small"),
         "Question": st.column_config.TextColumn(width="large"),
         "Document": st.column_config.TextColumn(width="medium"),
@@ -204,6 +343,9 @@ def questions_table(run: Run, rows: pd.DataFrame, total: int, unanswerable: int,
             min_value=0, max_value=1, format="%.2f"
         ),
     }
+    if has_answers and ui.metric_of(run):
+        title = ANSWER_METRICS[ui.metric_of(run)].title
+        columns[title] = st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.2f", width=130)
     ui.table(rows, table, columns=columns, on_select=opened, height=420, alt="Questions, the worst first", empty="–")
 
 
@@ -211,12 +353,15 @@ def questions_table(run: Run, rows: pd.DataFrame, total: int, unanswerable: int,
 
 
 def opened_question(run: Run, question: Question, found: Retrieved, summary: Summary, shown: Sequence[str]) -> None:
-    place = shown.index(question.id) if question.id in shown else None
     crumbs = [*run_crumbs(run), ("results", run.name, {"run": run.name, "k": str(summary.k)})]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width="stretch"):
             ui.breadcrumb(crumbs)
-        walk(shown, place)
+        if gone_to := ui.walk(shown, question.id):
+            ui.put(question=gone_to)
+            st.rerun()
+        if st.button("All questions", shortcut="esc"):
+            clear("question")
     ui.header(question.text)
     row = summary.question_ids.index(question.id) if question.id in summary.question_ids else None
     if row is not None:
@@ -230,28 +375,14 @@ def opened_question(run: Run, question: Question, found: Retrieved, summary: Sum
             ui.evidence_groups(run.corpus_id, question, found, k=summary.k)
         else:
             st.caption("Unanswerable: the documents hold no evidence, so nothing can be found.")
+        if ui.answers(run):
+            ui.link("inspect", "The answer, and how it was judged", run=run.name, question=question.id, **ui.view())
         st.caption(f"{question.kind} · made by {plain(question.generator)} · id {plain(question.id)}")
     with right:
         st.markdown(f"**Ranking** by {run.config.retriever}")
         st.html(legend([("gold", "evidence")]))
         ui.ranked_chunks(run.corpus_id, question, found, k=summary.k, first=max(summary.k + 2, 5), key=run.id)
     ui.from_the_top(question.id)
-
-
-def walk(shown: Sequence[str], place: int | None) -> None:
-    """Back to all of them, and through them, with the arrow keys too."""
-    before = shown[place - 1] if place else None
-    after = shown[place + 1] if place is not None and place + 1 < len(shown) else None
-    if place is not None:
-        st.caption(f"{place + 1} of {len(shown)}", width="content")
-    if st.button("Previous", icon=":material/arrow_back:", shortcut="left", disabled=before is None):
-        ui.put(question=before)
-        st.rerun()
-    if st.button("Next", icon=":material/arrow_forward:", shortcut="right", disabled=after is None):
-        ui.put(question=after)
-        st.rerun()
-    if st.button("All questions", shortcut="esc"):
-        clear("question")
 
 
 def numbers(summary: Summary, row: int) -> None:
@@ -277,7 +408,7 @@ def downloads(run: Run) -> None:
     with st.popover("Download"):
         for name in ("dataset.csv", "answers.csv", "evaluation.csv"):
             st.download_button(
-                name, lambda name=name: pipeline.export_run(workspace, run)[name], f"{run.name}-{name}", "text/csv",
+                name, lambda name=name: running.export_run(workspace, run)[name], f"{run.name}-{name}", "text/csv",
                 key=f"download-{name}", on_click="ignore",
             )  # fmt: skip
         st.download_button(
@@ -288,16 +419,18 @@ def downloads(run: Run) -> None:
 def zipped(run: Run) -> bytes:
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in pipeline.export_run(workspace, run).items():
+        for name, data in running.export_run(workspace, run).items():
             archive.writestr(name, data)
     return held.getvalue()
 
 
 def settings_line(run: Run) -> str:
     config, cut = run.config, run.provenance["index_config"]
+    by = f" · answers: {config.model or config.answerer}" if ui.answers(run) else ""
+    by += f" from {CONTEXTS[config.context]}" if by and config.context != "retrieved" else ""
     return (
         f"{config.retriever} over {cut['chunker']} {cut['chunk_size']}, overlap {cut['overlap']}, {cut['embedder']}, "
-        f"{cut['backend']} · questions {run.provenance['questions']} · depth {config.depth} · {ui.ago(run.created)}"
+        f"{cut['backend']} · questions {run.provenance['questions']} · depth {config.depth}{by} · {ui.ago(run.created)}"
     )
 
 
@@ -315,12 +448,15 @@ st.session_state["k-shown"] = k
 summary = ui.summary(run, k)
 asked = ui.answered(store.address, run.id, run.finished)
 documents = ui.documents_of(store.address, run.id, run.finished)
-rows = question_rows(summary, asked, documents) if summary.n else pd.DataFrame()
-shown = filtered(rows, documents) if summary.n else rows
+judgement = ui.judgement(run)
+rows = ui.question_rows(run, k) if summary.n or ui.answers(run) else pd.DataFrame()
+shown = ui.filtered(run, rows) if len(rows) else rows
 key = f"{run.id}-{st.session_state.get('cleared', 0)}"
+if opened := st.session_state.pop("open-question", None):
+    ui.go_to("inspect", run=run.name, question=opened, k=k, **ui.view())
 wanted = st.query_params.get("question")
 if wanted in asked:
-    opened_question(run, *asked[wanted], summary, list(shown["Id"]) if summary.n else [])
+    opened_question(run, *asked[wanted], summary, list(shown["Id"]) if len(shown) else [])
     st.stop()
 if wanted:
     st.warning(f"This run did not ask the question “{plain(wanted)}”.")
@@ -333,16 +469,26 @@ with ui.header("Results", settings_line(run), crumbs=run_crumbs(run)):
             on_change=lambda: ui.put(k=st.session_state["k-shown"]),
         )  # fmt: skip
     downloads(run)
-if not summary.n:
+if not len(rows):
     st.markdown("None of the questions of this run has evidence, so nothing can be ranked.")
     st.stop()
-with ui.errors_shown():
-    tiles(summary)
-pictures(summary, key)
-chips(len(shown))
+if summary.n:
+    with ui.errors_shown():
+        tiles(summary)
+if judgement.judged:
+    with ui.errors_shown():
+        answer_tiles(judgement)
+        answer_line(run, judgement)
+if summary.n:
+    pictures(summary, key)
 left, right = st.columns(2, gap="medium")
 with left, ui.errors_shown():
     documents_table(run, summary, key)
 with right, ui.errors_shown():
-    metrics_table(summary)
+    waterfall(run, judgement, list(rows["Id"]), key)
+if judgement.scores:
+    distributions(run, judgement, key)
+with ui.errors_shown():
+    metrics_table(summary, judgement)
+chips(len(shown))
 questions_table(run, shown, len(rows), summary.unanswerable, key)

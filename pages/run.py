@@ -1,10 +1,13 @@
+from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
 import streamlit as st
 
-from ragviz import jobs, pipeline, ui
-from ragviz.errors import UsageError
+from ragviz import forecast, jobs, running, ui
+from ragviz.errors import RagvizError, UsageError
 from ragviz.markup import plain
+from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import IndexInfo, QuestionSet, Run, RunConfig
 from ragviz.retrieve import RETRIEVERS
 
@@ -13,72 +16,284 @@ WAYS = {
     "bm25": "Chunks that share words with the question: exact on names and numbers, blind to paraphrase.",
     "hybrid": "Both, fused by reciprocal rank.",
 }
+ANSWERERS = {
+    "none": "No answers: only where the evidence ranks is measured.",
+    "extractive": "The sentences of the context that share most words with the question. No model, nothing to pay.",
+    "model": "A model answers from the context, with citations, and refuses when the context does not tell.",
+}
+CONTEXTS = {
+    "retrieved": ("Retrieved chunks", "What a reader gets: the first k chunks, as far as they fit."),
+    "none": ("Closed book", "Nothing is handed over: what the model knows by itself, the floor."),
+    "oracle": ("Oracle", "The gold chunks are handed over: the ceiling, as if retrieval never failed."),
+}
+CONNECT = "No model is connected. Enter the address or key of one on the settings page."
 
 workspace = ui.begin()
-store = workspace.store
+store, settings = workspace.store, workspace.settings
 
 
-def form(indexes: list[IndexInfo], sets: list[QuestionSet], earlier: Run | None) -> tuple[str, RunConfig]:
+# The form
+
+
+def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConfig) -> dict[str, Any]:
+    """Which chunks each question gets."""
+    st.markdown("**Retrieve**")
+    left, right = st.columns(2)
+    with left:
+        index_name = ui.choose("Index", [i.name for i in indexes], "index")
+    with right:
+        set_name = ui.choose("Question set", [s.name for s in sets], "set")
+    way = st.segmented_control(
+        "Retriever", list(RETRIEVERS), default=start.retriever, required=True, key=f"way-{start.hash()}"
+    )
+    st.caption(WAYS.get(way, ""))
+    one, two, three = st.columns(3)
+    k = one.number_input(
+        "k", 1, 1000, start.k, key=f"k-{start.hash()}",
+        help="Chunks kept of each ranking. Every other k can be looked at later without a new run.",
+    )  # fmt: skip
+    depth = two.number_input(
+        "Depth", 1, 1000, max(start.depth, 1), key=f"depth-{start.hash()}",
+        help="How deep rankings are kept: a target below it counts as missed.",
+    )  # fmt: skip
+    seed = three.number_input(
+        "Seed", 0, 2**31 - 1, start.seed, key=f"seed-{start.hash()}", help="Of the intervals' resampling."
+    )
+    index = next(i.id for i in indexes if i.name == index_name)
+    asked = next(s.id for s in sets if s.name == set_name)
+    return {
+        "index": index, "questions": asked, "retriever": way, "k": int(k), "depth": int(depth), "seed": int(seed),
+        "rrf_constant": start.rrf_constant,
+    }  # fmt: skip
+
+
+def answering(start: RunConfig) -> dict[str, Any]:
+    """Who answers, and from what."""
+    st.markdown("**Answer**")
+    there = [name for name in ANSWERERS if name != "model" or settings.model_configured]
+    first = start.answerer if start.answerer in there else "none"
+    answerer = st.segmented_control(
+        "Answerer", there, default=first, required=True, key=f"answerer-{start.hash()}", label_visibility="collapsed"
+    )
+    st.caption(ANSWERERS[answerer or "none"])
+    if not settings.model_configured:
+        connect()
+    if answerer == "none":
+        return {"answerer": "none"}
+    kinds = list(CONTEXTS) if answerer == "model" else ["retrieved", "oracle"]
+    context = st.segmented_control(
+        "Context", kinds, default=start.context if start.context in kinds else "retrieved", required=True,
+        key=f"context-{answerer}-{start.hash()}", format_func=lambda kind: CONTEXTS[kind][0],
+    )  # fmt: skip
+    st.caption(CONTEXTS[context or "retrieved"][1])
+    one, two, three = st.columns([2, 1, 1])
+    tokens = (three if answerer == "model" else one).number_input(
+        "Context budget", 1, 1_000_000, start.context_tokens, step=500, key=f"tokens-{start.hash()}",
+        help="Tokens of chunks that are handed over at most; what is cut off is recorded.",
+    )  # fmt: skip
+    chosen = {"answerer": answerer, "context": context, "context_tokens": int(tokens)}
+    if answerer == "extractive":
+        return chosen
+    model = one.text_input("Model", start.model or settings.model, max_chars=200, key=f"model-{start.hash()}")
+    temperature = two.number_input(
+        "Temperature", 0.0, 2.0, start.temperature, step=0.1, key=f"temperature-{start.hash()}"
+    )
+    return chosen | {"model": model.strip(), "temperature": float(temperature)}
+
+
+def connect() -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        st.caption(CONNECT, width="content")
+        ui.link("settings", "Settings")
+
+
+def judging(start: RunConfig, answerer: str) -> tuple[dict[str, Any], float | None]:
+    """What is measured of the answers, by which judge, and for how much at most."""
+    st.markdown("**Judge**")
+    ways = metric_ways(answerer)
+    how = st.segmented_control(
+        "Metrics", list(ways), default=way_of(start, answerer, ways), required=True,
+        key=f"metrics-{answerer}-{start.hash()}", format_func=lambda way: ways[way], label_visibility="collapsed",
+    )  # fmt: skip
+    names = picked(start, answerer) if how == "chosen" else metrics_of(how or "none", answerer)
+    st.caption(judged_words(answerer, how or "none"))
+    needs_judge = "all" in names or any(n in ANSWER_METRICS and ANSWER_METRICS[n].judged for n in names)
+    if not needs_judge and answerer != "model":
+        return {"metrics": names}, None
+    one, two = st.columns([2, 1])
+    judge = ""
+    if needs_judge:
+        named = start.judge or settings.judge or settings.model
+        judge = one.text_input("Judge", named, max_chars=200, key=f"judge-{start.hash()}")
+    budget = two.number_input(
+        "Budget in dollars", 0.0, None, None, step=1.0, format="%.2f", placeholder="no limit",
+        key=f"budget-{start.hash()}",
+        help="The run stops before a call that could cost more, and keeps what it has. Give more to go on.",
+    )  # fmt: skip
+    return {"metrics": names, "judge": judge.strip()}, None if budget is None else float(budget)
+
+
+def metrics_of(how: str, answerer: str) -> tuple[str, ...]:
+    free = tuple(name for name in metric_names(answerer) if not ANSWER_METRICS[name].judged)
+    return {"none": ("none",), "all": ("all",), "free": free}[how]
+
+
+def metric_ways(answerer: str) -> dict[str, str]:
+    """What may be chosen of metrics: those of the answers need answers, the judged ones a model."""
+    ways = {"none": "None"}
+    if answerer != "none":
+        ways["free"] = "Without a model"
+    if settings.model_configured:
+        ways["all"] = "All" if answerer != "none" else "Of the context"
+    return ways | ({"chosen": "Chosen"} if len(ways) > 1 else {})
+
+
+def way_of(start: RunConfig, answerer: str, ways: Mapping[str, str]) -> str:
+    """The way that the run started from chose; else what costs nothing, for a model's answers everything."""
+    default = "all" if answerer == "model" else "free" if answerer != "none" else "none"
+    if start.answerer != answerer or not start.metrics:
+        return default if default in ways else "none"
+    if set(start.metrics) == set(metric_names(answerer)) and "all" in ways:
+        return "all"
+    free = {name for name in metric_names(answerer) if not ANSWER_METRICS[name].judged}
+    return "free" if set(start.metrics) == free and "free" in ways else "chosen" if "chosen" in ways else "none"
+
+
+def metric_names(answerer: str) -> list[str]:
+    """The metrics that there can be."""
+    return [
+        name
+        for name, metric in ANSWER_METRICS.items()
+        if (settings.model_configured or not metric.judged) and (answerer != "none" or metric.of_context)
+    ]
+
+
+def picked(start: RunConfig, answerer: str) -> tuple[str, ...]:
+    there = metric_names(answerer)
+    names = st.multiselect(
+        "Metrics chosen", there, [name for name in start.metrics if name in there],
+        key=f"picked-{answerer}-{start.hash()}", format_func=lambda name: ANSWER_METRICS[name].title,
+        placeholder="Choose metrics", label_visibility="collapsed",
+    )  # fmt: skip
+    return tuple(names) or ("none",)
+
+
+def judged_words(answerer: str, how: str) -> str:
+    if how == "none":
+        return "Nothing is measured beside the ranking." if answerer == "none" else "The answers are not measured."
+    if how == "free":
+        return "Word overlap, embeddings and key phrases, each under its own name: no judge, nothing to pay."
+    if how == "all" and answerer == "none":
+        return "A judge tells which passages are useful and what of the reference they hold."
+    return "Every metric reads off the same few replies of the judge." if how == "all" else ""
+
+
+def form(indexes: list[IndexInfo], sets: list[QuestionSet], earlier: Run | None) -> tuple[RunConfig, float | None]:
     """All choices of a run; the defaults run with one click."""
     start = earlier.config if earlier else RunConfig("", "")
     with st.container(border=True):
-        st.markdown("**Retrieve**")
-        left, right = st.columns(2)
-        with left:
-            index_name = ui.choose("Index", [i.name for i in indexes], "index")
-        with right:
-            set_name = ui.choose("Question set", [s.name for s in sets], "set")
-        index = next(i for i in indexes if i.name == index_name)
-        asked = next(s for s in sets if s.name == set_name)
-        way = st.segmented_control(
-            "Retriever", list(RETRIEVERS), default=start.retriever, required=True, key=f"way-{start.hash()}"
-        )
-        st.caption(WAYS.get(way, ""))
-        one, two, three = st.columns(3)
-        k = one.number_input(
-            "k",
-            1,
-            1000,
-            start.k,
-            key=f"k-{start.hash()}",
-            help="Chunks kept of each ranking. Every other k can be looked at later without a new run.",
-        )
-        depth = two.number_input(
-            "Depth",
-            1,
-            1000,
-            max(start.depth, 1),
-            key=f"depth-{start.hash()}",
-            help="How deep rankings are kept: a target below it counts as missed.",
-        )
-        seed = three.number_input(
-            "Seed", 0, 2**31 - 1, start.seed, key=f"seed-{start.hash()}", help="Of the intervals' resampling."
-        )
+        chosen = retrieving(indexes, sets, start)
     with st.container(border=True):
-        st.markdown("**Name**")
-        suggested = ui.free_name(f"{index.name}-{way}", {run.name for run in store.runs()})
-        name = st.text_input("Name", suggested, max_chars=200, label_visibility="collapsed", key=f"name-{suggested}")
-    return name.strip(), RunConfig(index.id, asked.id, way, int(k), int(depth), int(seed), start.rrf_constant)
+        chosen |= answering(start)
+    with st.container(border=True):
+        told, budget = judging(start, chosen["answerer"])
+        chosen |= told
+    return RunConfig(**chosen), budget
+
+
+def naming(config: RunConfig) -> str:
+    """The run's name: free, and telling what is run, until another is given."""
+    answerer = "" if config.answerer == "none" else f"-{config.answerer}"
+    taken = {run.name for run in store.runs()}
+    suggested = ui.free_name(f"{store.index(config.index).name}-{config.retriever}{answerer}", taken)
+    name = st.text_input("Name", suggested, max_chars=200, key=f"name-{suggested}")
+    return name.strip()
+
+
+# What it takes
 
 
 def cost(config: RunConfig) -> None:
-    """What the run will take."""
-    asked = store.question_set(config.questions)
+    """What the run will take: what is known at once, and what a dry run tells when it is asked for."""
+    asked, index = store.question_set(config.questions), store.index(config.index)
     n = asked.total - asked.counts.get("rejected", 0)
-    index = store.index(config.index)
     st.markdown("**What it takes**")
-    one, two = st.columns(2)
-    with one:
+    resolved = running.resolved(workspace, config)
+    told = st.session_state.setdefault("forecasts", {}).get(resolved.hash())
+    with st.grid(2, min_column_width=140):
         ui.tile("Retrievals", f"{n:,}", f"over {ui.counted(index.chunks, 'chunk')}")
-    with two:
-        ui.tile("Model calls", "0", "nothing to pay")
+        if not (resolved.model or resolved.judge):
+            ui.tile("Model calls", "0", "nothing to pay")
+        elif told is None:
+            ui.tile("Model calls", "–", "not estimated yet")
+        else:
+            calls(told)
+    if told is not None:
+        st.caption(f"Calls: {', '.join(f'{count:,} {step}' for step, count in told.calls.items())}.")
+    if resolved.model or resolved.judge:
+        estimate(config, resolved.hash(), "Estimate calls and cost" if told is None else "Estimate again")
     wait = 12 if config.retriever != "bm25" else 3
     seconds = wait + n * 0.02
-    st.caption(f"About {ui.duration(seconds)}, most of it for loading the embedder." if wait > 3 else "A few seconds.")
+    words = f"About {ui.duration(seconds)}, most of it for loading the embedder." if wait > 3 else "A few seconds."
+    st.caption(f"Retrieving: {words[0].lower()}{words[1:]}")
     if rejected := asked.counts.get("rejected", 0):
         st.caption(f"{ui.counted(rejected, 'rejected question')} left out.")
     if proposed := asked.counts.get("proposed", 0):
         st.caption(f"{ui.counted(proposed, 'question')} proposed and not reviewed yet; they are asked too.")
+
+
+def calls(told: forecast.Forecast) -> None:
+    """Tiles of a dry run."""
+    left = told.total - told.cached
+    ui.tile("Model calls", f"{told.total:,}", f"{told.cached:,} of them paid already")
+    tokens = f"{told.prompt_tokens:,} asked + {told.completion_tokens:,} answered"
+    ui.tile("Tokens to pay", f"{told.prompt_tokens + told.completion_tokens:,}", f"{tokens}, estimated")
+    dollars = "–" if told.cost is None else f"\\${told.cost:,.2f}"
+    ui.tile("Cost", dollars, "no price known: enter it in Settings" if told.cost is None else "estimated")
+    time = ui.duration(told.seconds) if left else "–"
+    ui.tile("Time for the calls", time, f"estimated, {forecast.SECONDS:.0f} s a call" if left else "all are paid")
+
+
+def estimate(config: RunConfig, key: str, label: str) -> None:
+    """Make the dry run when it is asked for: it retrieves, and asks no model."""
+    if st.button(label, help="A dry run: retrieves, asks no model, and counts what is paid for already."):
+        with ui.errors_shown(), st.spinner("Counting calls"):
+            st.session_state["forecasts"][key] = running.foresee(workspace, config)
+            st.rerun()
+
+
+def unfinished(runs: list[Run]) -> None:
+    """Runs that stopped on the way: why, and how they go on."""
+    going = {job.arguments.get("name") for job in ui.active_jobs() if job.kind == "run"}
+    stopped = [run for run in runs if run.status != "done" and run.name not in going]
+    if not stopped:
+        return
+    why = {job.arguments.get("name"): job.error for job in reversed(jobs.jobs(workspace, 100)) if job.kind == "run"}
+    st.markdown("**Stopped on the way**")
+    for run in stopped[:5]:
+        with st.container(border=True, gap="xsmall"):
+            st.markdown(f"**{plain(run.name)}** · {ui.ago(run.created)}")
+            st.caption(plain(why.get(run.name) or "Its process is gone.") + " What it has is kept, and not paid again.")
+            go_on(run)
+
+
+def go_on(run: Run) -> None:
+    budget = None
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        if run.config.model or run.config.judge:
+            with st.container(width=180):
+                budget = st.number_input(
+                    "Budget in dollars", 0.0, None, None, step=1.0, format="%.2f", placeholder="no limit",
+                    key=f"more-{run.id}", help="For the whole run, what it paid before included.",
+                )  # fmt: skip
+        if st.button("Go on", key=f"go-on-{run.id}"):
+            begin_run(run.name, run.config, None if budget is None else float(budget))
+
+
+def begin_run(name: str, config: RunConfig, budget: float | None) -> None:
+    arguments = {"name": name, "config": asdict(config), "budget": budget}
+    ui.watch(jobs.submit(workspace, "run", f"Run {name}", corpus.id, arguments))
+    st.rerun()
 
 
 def earlier_runs(runs: list[Run]) -> None:
@@ -91,7 +306,8 @@ def earlier_runs(runs: list[Run]) -> None:
                 ui.link("results", run.name, run=run.name, k=run.config.k)
             else:
                 st.markdown(f"{plain(run.name)} ({run.status})")
-            st.caption(f"{run.config.retriever}, k = {run.config.k} · {ui.ago(run.created)}")
+            by = "" if run.config.answerer == "none" else f", {plain(run.config.model or run.config.answerer)} answers"
+            st.caption(f"{run.config.retriever}, k = {run.config.k}{by} · {ui.ago(run.created)}")
 
 
 def outcome() -> None:
@@ -99,7 +315,13 @@ def outcome() -> None:
     if job is None:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**Run {plain(job.result['run'])} is done.**", width="stretch")
+        failed = job.result.get("failed", 0)
+        told = (
+            f" :orange[▲] {ui.counted(failed, 'question')} failed in part: judge them again on the results page."
+            if failed
+            else ""
+        )
+        st.markdown(f"**Run {plain(job.result['run'])} is done.**{told}", width="stretch")
         if st.button("Open its results", type="primary"):
             ui.put_away(job)
             ui.go_to("results", run=job.result["run"], k=None)
@@ -109,7 +331,7 @@ def outcome() -> None:
 
 
 corpus = ui.need_corpus()
-ui.header("Run", f"Ask the questions about {corpus.name}, and keep where their evidence ranks.")
+ui.header("Run", f"Ask the questions about {corpus.name}: where their evidence ranks, and what is answered.")
 indexes = [i for i in store.indexes(corpus.id) if i.build]
 sets = [s for s in store.question_sets(corpus.id) if s.total]
 if not indexes or not sets:
@@ -123,15 +345,21 @@ left, right = st.columns([3, 2], gap="medium")
 with left:
     names = [run.name for run in runs]
     again = st.selectbox("Start from", ["The defaults", *names], key="start-from") if names else None
-    name, config = form(indexes, sets, next((run for run in runs if run.name == again), None))
-    if st.button("Run", type="primary", disabled=not name):
+    config, budget = form(indexes, sets, next((run for run in runs if run.name == again), None))
+with right:
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        with st.container(width="stretch"):
+            name = naming(config)
+        start_it = st.button("Run", type="primary", disabled=not name)
+    if start_it:
         with ui.errors_shown():
-            pipeline.check_run(config)
+            running.check_run(running.resolved(workspace, config))
             if name in {run.name for run in store.runs()}:
                 raise UsageError(f"There is already a run called “{name}”: choose another name.")
-            arguments = {"name": name, "config": asdict(config)}
-            ui.watch(jobs.submit(workspace, "run", f"Run {name}", corpus.id, arguments))
-            st.rerun()
-with right:
-    cost(config)
+            begin_run(name, config, budget)
+    try:
+        cost(config)
+    except RagvizError as error:
+        st.warning(plain(str(error)))
+    unfinished(runs)
     earlier_runs(runs)

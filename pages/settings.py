@@ -6,7 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from ragviz import config, ui
+from ragviz.errors import RagvizError, UsageError
 from ragviz.index import elastic
+from ragviz.llm import Support
 from ragviz.markup import plain
 
 SECRET = ("DATABASE_URL", "API_KEY")
@@ -15,8 +17,16 @@ workspace = ui.begin()
 settings = workspace.settings
 
 
+@st.cache_resource(show_spinner=False)
+def typed() -> dict[str, str | None]:
+    """What was in the environment before something was typed here, by variable; lives as long as this server."""
+    return {}
+
+
 def source_of(alias: str) -> str:
     """Where a value comes from."""
+    if alias in typed():
+        return "typed here"
     if os.environ.get(alias):
         return "environment"
     if alias in {line.split("=")[0].strip().removeprefix("export ") for line in env_lines()}:
@@ -49,16 +59,17 @@ def values() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["Variable", "Value", "From"])
 
 
-def part(title: str, address: str, test: Callable[[], str], key: str) -> None:
+def part(title: str, address: str, test: Callable[[], str], key: str, verb: str = "Test") -> None:
     """One part: where it is, and a test with the real reply time."""
     with st.container(border=True, height="stretch"):
         st.markdown(f"**{title}**")
         st.caption(plain(address))
-        if st.button("Test", key=f"test-{key}"):
+        if st.button(verb, key=f"test-{key}"):
             with ui.errors_shown(), st.spinner("Asking"):
                 started = time.perf_counter()
                 words = test()
-                st.markdown(f":blue[●] {plain(words)} · {time.perf_counter() - started:.2f} s")
+                took = "" if key == "model" else f" · {time.perf_counter() - started:.2f} s"  # a model tells its own
+                st.markdown(f":blue[●] {plain(words)}{took}")
 
 
 def test_store() -> str:
@@ -68,7 +79,9 @@ def test_store() -> str:
 
 def test_index() -> str:
     key = settings.elasticsearch_api_key
-    return elastic.health(str(settings.elasticsearch_url), key.get_secret_value() if key else None)
+    server = elastic.health(str(settings.elasticsearch_url), key.get_secret_value() if key else None)
+    states = {"green": "all copies are there", "yellow": "copies are missing", "red": "shards are missing"}
+    return f"Elasticsearch {server['version']} answers; {states.get(server['status'], server['status'])}"
 
 
 def test_embedder() -> str:
@@ -77,7 +90,157 @@ def test_embedder() -> str:
 
 
 def test_model() -> str:
-    return str(workspace.model.test())
+    """A real tiny call to each model that is configured."""
+    names = dict.fromkeys([settings.model, settings.judge or settings.model])
+    return ". ".join(support_words(workspace.client(name).test()) for name in names)
+
+
+MODES = {
+    "json_schema": "replies by JSON schema: what is asked for comes typed",
+    "json_object": "replies in JSON mode, without a schema: what does not fit is asked for again",
+    "text": "knows neither JSON schema nor JSON mode: JSON is asked for in words, and read out of the text",
+}
+
+
+def support_words(support: Support) -> str:
+    """What an endpoint can do."""
+    refused = f"; refuses {', '.join(support.refused)}, which is left out then" if support.refused else ""
+    return f"{support.model} answers in {support.seconds:.2f} s and {MODES[support.mode]}{refused}"
+
+
+# What is typed here
+
+
+FIELDS = {
+    "openai_base_url": "OPENAI_BASE_URL", "model": "RAGVIZ_MODEL", "judge": "RAGVIZ_JUDGE",
+    "openai_api_key": "OPENAI_API_KEY", "model_concurrency": "RAGVIZ_MODEL_CONCURRENCY",
+}  # fmt: skip
+
+
+def endpoint() -> None:
+    """The model's address, names and key, for this server process."""
+    turn = st.session_state.setdefault("endpoint-turn", 0)  # other keys: what was typed is gone from the page
+    with st.form(f"endpoint-{turn}"):
+        st.markdown("**Model endpoint**")
+        url = st.text_input(
+            "Base URL", settings.openai_base_url or "", placeholder="https://api.openai.com/v1", max_chars=500,
+            key=f"url-{turn}", help="Of any server that speaks OpenAI's protocol; empty for the OpenAI API itself.",
+        )  # fmt: skip
+        one, two = st.columns(2)
+        model = one.text_input("Model", settings.model, max_chars=200, key=f"typed-model-{turn}")
+        judge = two.text_input(
+            "Judge", settings.judge, placeholder="the same model", max_chars=200, key=f"typed-judge-{turn}"
+        )
+        one, two = st.columns(2)
+        key = one.text_input(
+            "API key", "", type="password", key=f"typed-key-{turn}", placeholder=key_shown(), max_chars=500,
+            autocomplete="off",
+        )  # fmt: skip
+        concurrency = two.number_input(
+            "Calls at once", 1, 256, settings.model_concurrency, key=f"typed-calls-{turn}",
+            help="At most; fewer while the server says that it is too busy.",
+        )  # fmt: skip
+        st.caption(
+            "Held by this server process until it ends, for everyone who uses it, and handed to the jobs it starts. "
+            "The key is never stored, logged or shown again beyond its last four characters."
+        )
+        if st.form_submit_button("Use these", type="primary"):
+            values = {
+                "openai_base_url": url,
+                "model": model,
+                "judge": judge,
+                "model_concurrency": str(int(concurrency)),
+            }
+            use({FIELDS[name]: value.strip() for name, value in values.items()}, key.strip())
+    if typed() and st.button("Forget what was typed", type="tertiary"):
+        put_back()
+        reopen()
+
+
+def key_shown() -> str:
+    return "none needed by some servers" if settings.openai_api_key is None else shown("key", settings.openai_api_key)
+
+
+def use(values: dict[str, str], key: str) -> None:
+    """Take the values that differ from what holds; a key only when one was typed."""
+    now = {alias: str(getattr(settings, name) or "") for name, alias in FIELDS.items() if name != "openai_api_key"}
+    changed = {alias: value for alias, value in values.items() if value != now[alias]}
+    if key:
+        changed["OPENAI_API_KEY"] = key
+    before = {alias: os.environ.get(alias) for alias in changed}
+    if (url := changed.get("OPENAI_BASE_URL")) and not url.startswith(("http://", "https://")):
+        st.error("The base URL must begin with http:// or https://.")
+        return
+    restore({alias: value or None for alias, value in changed.items()})
+    try:
+        config.settings()
+    except RagvizError as error:
+        restore(before)
+        st.error(plain(str(error)))
+        return
+    for alias, value in before.items():
+        typed().setdefault(alias, value)
+    reopen()
+
+
+def restore(before: dict[str, str | None]) -> None:
+    """Put values into the environment; None takes one out."""
+    for alias, value in before.items():
+        if value is None:
+            os.environ.pop(alias, None)
+        else:
+            os.environ[alias] = value
+
+
+def put_back() -> None:
+    restore(typed())
+    typed().clear()
+
+
+def reopen() -> None:
+    """Open the workspace anew with what holds now."""
+    ui.workspace.clear()
+    st.session_state["endpoint-turn"] += 1
+    st.rerun()
+
+
+# Prices
+
+PRICE_COLUMNS = ("Model", "$ per M asked", "$ per M answered")
+
+
+def prices() -> None:
+    """The price table, to be edited."""
+    st.markdown("**Prices**")
+    st.caption(
+        "Dollars per million tokens, asked and answered, by what a model's name begins with; the longest that fits "
+        "counts. Look them up: they change."
+    )
+    turn = st.session_state.setdefault("prices-turn", 0)
+    held = workspace.prices()
+    rows = pd.DataFrame([(name, *pair) for name, pair in sorted(held.items())], columns=list(PRICE_COLUMNS))
+    money = {c: st.column_config.NumberColumn(min_value=0, format="%.3f", required=True) for c in PRICE_COLUMNS[1:]}
+    edited = st.data_editor(
+        rows.astype(dict.fromkeys(PRICE_COLUMNS[1:], float)), num_rows="dynamic", key=f"prices-{turn}", hide_index=True,
+        column_config={"Model": st.column_config.TextColumn(required=True), **money}, width="stretch",
+    )  # fmt: skip
+    if st.button("Save prices"):
+        workspace.set_prices(priced(edited))
+        st.session_state["prices-turn"] += 1
+        st.toast("Prices saved")
+        st.rerun()
+
+
+def priced(rows: pd.DataFrame) -> dict[str, tuple[float, float]]:
+    """Read an edited table; UsageError for a row that is no price."""
+    table: dict[str, tuple[float, float]] = {}
+    for place, (name, asked, answered) in enumerate(rows.itertuples(index=False), start=1):
+        text = "" if pd.isna(name) else str(name).strip()
+        pair = tuple(float(n) if n is not None and not pd.isna(n) else -1.0 for n in (asked, answered))
+        if not text or text in table or not all(0 <= n < 1e6 for n in pair):
+            raise UsageError(f"Row {place} is no price: give a model's name once, and two numbers from 0 up.")
+        table[text] = (pair[0], pair[1])
+    return table
 
 
 ui.header("Settings", "What ragviz is connected to, and where each value comes from.")
@@ -96,15 +259,21 @@ with columns[0]:
     part("Embedder", settings.embedder, test_embedder, "embedder")
 with columns[1]:
     if settings.model_configured:
-        part("Model", f"{settings.model} at {settings.openai_base_url or 'the OpenAI API'}", test_model, "model")
+        where = settings.openai_base_url or "the OpenAI API"
+        judge = f", judge {settings.judge}" if settings.judge else ""
+        part("Model", f"{settings.model}{judge} at {where}", test_model, "model", "Test the connection")
     else:
         with st.container(border=True, height="stretch"):
             st.markdown("**Model**")
-            st.caption(
-                "None: questions are extractive. Set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own."
-            )
+            st.caption("None: questions and answers are extractive. Enter the address or the key of one below.")
+columns = st.columns(2)
+with columns[0], ui.errors_shown():
+    endpoint()
+with columns[1], ui.errors_shown():
+    prices()
 st.markdown("**Values**")
 ui.table(values(), "values", height="content", alt="Settings and where they come from")
 st.caption(
-    "Change a value in the environment or in a file `.env`, and start the app again. Keys are never stored or shown."
+    "Other values are changed in the environment or in a file `.env`; then start the app again. Keys are never stored "
+    "or shown."
 )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, cast, get_args
 
 import typer
 from rich.console import Console
@@ -22,10 +22,24 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from ragviz import compare as comparing
-from ragviz import corpora, evaluate, indexing, jobs, pipeline
+from ragviz import corpora, evaluate, foreign, indexing, jobs, lost, pipeline, running
 from ragviz.chunking import CHUNKERS
 from ragviz.errors import Cancelled, InputError, RagvizError, UsageError
-from ragviz.records import Corpus, Estimate, IndexConfig, Job, Progress, RunConfig
+from ragviz.forecast import SECONDS, Forecast
+from ragviz.records import (
+    AnswererName,
+    ContextKind,
+    Corpus,
+    Estimate,
+    IndexConfig,
+    Job,
+    Judged,
+    Matrix,
+    Progress,
+    Question,
+    RunConfig,
+    Score,
+)
 from ragviz.retrieve import RETRIEVERS
 from ragviz.synthesize import GENERATORS
 from ragviz.workspace import Workspace, open_workspace
@@ -364,17 +378,21 @@ def questions_generate(
     _show(made, as_json, lambda: _out.print(f"'{escape(set_name)}': " + line.format(**made)))
 
 
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InputError(f"The file {file} cannot be opened: {error.strerror}.") from None
+
+
 @questions_app.command("import")
 def questions_import(
     corpus: str, file: Path, set_name: Annotated[str, typer.Option("--name")], as_json: Json = False
 ) -> None:
     """Import questions with evidence from CSV or JSONL; rows that cannot be read are told, the others are kept."""
     workspace = open_workspace()
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise InputError(f"The file {file} cannot be opened: {error.strerror}.") from None
-    imported = pipeline.import_questions(workspace, workspace.store.corpus(corpus), data, file.name, set_name)
+    wanted = workspace.store.corpus(corpus)
+    imported = pipeline.import_questions(workspace, wanted, _read(file), file.name, set_name)
     result = {"questions": set_name, "imported": len(imported.questions), "problems": imported.problems}
     _show(
         result, as_json, lambda: _out.print(f"{len(imported.questions)} questions imported into '{escape(set_name)}'.")
@@ -399,6 +417,18 @@ def _write(file: Path, data: bytes) -> None:
         file.write_bytes(data)
     except OSError as error:
         raise InputError(f"{file} cannot be written: {error.strerror}.") from None
+
+
+@questions_app.command("banks")
+def questions_banks(set_name: str, file: Path, as_json: Json = False) -> None:
+    """Import RAGQuestEval banks, {question id: {key_info, question, answers}}, for the questions of a set."""
+    workspace = open_workspace()
+    asked = workspace.store.question_set(set_name)
+    done = pipeline.import_banks(workspace, asked, _read(file))
+    for problem in done.problems:
+        _err.print(escape(problem), highlight=False)
+    body = {"questions": asked.name, "banks": len(done.banks), "problems": list(done.problems)}
+    _show(body, as_json, lambda: _out.print(f"{len(done.banks)} banks"))
 
 
 @questions_app.command("list")
@@ -457,22 +487,87 @@ def questions_delete(set_name: str, yes: Annotated[bool, typer.Option("--yes")] 
 def run_questions(
     index_name: Annotated[str, typer.Option("--index")],
     questions: Annotated[str, typer.Option("--questions")],
-    run_name: Annotated[str, typer.Option("--name")],
+    run_name: Annotated[str, typer.Option("--name")] = "",
     retriever: Annotated[str, typer.Option(help=", ".join(RETRIEVERS))] = "knn",
     k: Annotated[int, typer.Option("-k")] = 3,
     depth: int = 50,
     seed: int = 0,
+    answerer: Annotated[str, typer.Option(help=", ".join(get_args(AnswererName)))] = "none",
+    model: Annotated[str, typer.Option(help="Model that answers; default: RAGVIZ_MODEL.")] = "",
+    temperature: float = 0.0,
+    context_tokens: Annotated[int, typer.Option(help="Most tokens of chunks that are handed over.")] = 3000,
+    context: Annotated[str, typer.Option(help="retrieved; none: closed book; oracle: the gold chunks.")] = "retrieved",
+    metrics: Annotated[str, typer.Option(help="Metrics of the answers: all, none, or names with commas.")] = "",
+    judge: Annotated[str, typer.Option(help="Model that judges; default: RAGVIZ_JUDGE, else RAGVIZ_MODEL.")] = "",
+    budget: Annotated[float | None, typer.Option(help="Most dollars that the run may cost.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what it would take, and ask no model.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Retrieve for every question of a set, and measure."""
+    """Retrieve for every question of a set, answer and judge where asked to, and measure."""
     workspace = open_workspace()
     info, asked = workspace.store.index(index_name), workspace.store.question_set(questions)
-    name_of = cast(Any, _one_of("retriever", retriever, RETRIEVERS))
-    config = RunConfig(index=info.id, questions=asked.id, retriever=name_of, k=k, depth=depth, seed=seed)
-    pipeline.check_run(config)
+    config = RunConfig(
+        index=info.id,
+        questions=asked.id,
+        retriever=cast(Any, _one_of("retriever", retriever, RETRIEVERS)),
+        k=k,
+        depth=depth,
+        seed=seed,
+        answerer=cast(Any, _one_of("answerer", answerer, get_args(AnswererName))),
+        model=model,
+        temperature=temperature,
+        context_tokens=context_tokens,
+        metrics=tuple(filter(None, (name.strip() for name in metrics.split(",")))),
+        judge=judge,
+        context=cast(Any, _one_of("context", context, get_args(ContextKind))),
+    )
+    running.check_run(config)
+    config = running.resolved(workspace, config)
+    if dry_run:
+        _show_forecast(running.foresee(workspace, config), as_json)
+        return
+    if not run_name:
+        raise UsageError("Give the run a name: --name NAME.")
     corpus = workspace.store.corpus(info.corpus_id)
-    _perform(workspace, "run", f"Run {run_name}", corpus, {"name": run_name, "config": asdict(config)})
+    arguments = {"name": run_name, "config": asdict(config), "budget": budget}
+    job = _perform(workspace, "run", f"Run {run_name}", corpus, arguments)
     results(run_name, as_json)
+    _end_with(job)
+
+
+def _end_with(job: Job) -> None:
+    """Exit 1 when questions of a run could not be answered or judged."""
+    if failed := job.result["failed"]:
+        again = f"ragviz rejudge {job.result['run']}"
+        _fail(f"{failed} questions could not be answered or judged whole: `{again}` asks again about those.", 1)
+
+
+def _show_forecast(told: Forecast, as_json: bool) -> None:
+    body = asdict(told) | {"total": told.total}
+
+    def draw() -> None:
+        _table(("step", "calls"), list(told.calls.items()), f"{told.questions} questions")
+        dollars = "no price known" if told.cost is None else f"${told.cost:.2f}"
+        tokens = f"{told.prompt_tokens:,} + {told.completion_tokens:,} tokens"
+        _out.print(f"{told.total:,} calls, {told.cached:,} of them paid for already; to be paid: {tokens}, {dollars}")
+        _out.print(f"about {told.seconds / 60:.1f} minutes, at {SECONDS:g} s a call")
+
+    _show(body, as_json, draw)
+
+
+@app.command("rejudge")
+def rejudge(
+    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    budget: Annotated[float | None, typer.Option(help="Most dollars, what the run has cost included.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Answer and judge again what failed in a run, and nothing else."""
+    workspace = open_workspace()
+    run = workspace.store.run(run_name)
+    corpus = workspace.store.corpus(run.corpus_id)
+    job = _perform(workspace, "rejudge", f"Judge {run.name} again", corpus, {"run": run.name, "budget": budget})
+    results(run.name, as_json)
+    _end_with(job)
 
 
 @app.command("results")
@@ -480,14 +575,104 @@ def results(run_name: Annotated[str, typer.Argument(metavar="RUN")], as_json: Js
     """Show what a run measured."""
     workspace = open_workspace()
     run = workspace.store.run(run_name)
-    summary = pipeline.summary_of(workspace, run)
+    summary, judgement = running.summary_of(workspace, run), running.judgement_of(workspace, run)
     body = {"run": run.name, "fingerprint": run.fingerprint} | evaluate.to_json(summary)
+    body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
+    steps = lost.waterfall(list(judgement.causes.values()))
+    if judgement.judged:
+        body |= {"lost": {step.cause: step.count for step in steps[1:]}, "usage": asdict(judgement.usage)}
+        body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
 
     def draw() -> None:
         _table(("metric", "mean [95 %]"), [(name, _interval(e)) for name, e in summary.metrics.items()], run.name)
         _out.print(f"misses to depth {run.config.depth}: {summary.misses} of {summary.n}")
+        if judgement.judged:
+            _draw_judgement(judgement, steps)
 
     _show(body, as_json, draw)
+
+
+def _draw_judgement(judgement: running.Judgement, steps: Sequence[lost.Step]) -> None:
+    rows = [
+        (name, _interval(scored.estimate), f"{scored.statuses.get('ok', 0)} of {scored.total}", _without(scored))
+        for name, scored in judgement.metrics.items()
+    ]
+    _table(("metric", "mean [95 %]", "scored", ""), rows, "answers")
+    titles = [(lost.CAUSES[step.cause].title, step.count) for step in steps[1:]]
+    _table(("where it was lost", "questions"), titles)
+    refused = judgement.abstention
+    _out.print(f"refused: {refused.refused}, rightly {refused.both} of {refused.unanswerable} unanswerable questions")
+    used = judgement.usage
+    _out.print(f"{used.calls:,} calls, {used.prompt_tokens:,} + {used.completion_tokens:,} tokens, ${used.cost:.2f}")
+
+
+def _without(scored: evaluate.Scored) -> str:
+    """Why questions have no score, in words."""
+    return ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in scored.statuses.items() if status != "ok")
+
+
+@app.command("inspect")
+def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id: str, as_json: Json = False) -> None:
+    """Show all there is about one question of a run: answer, chunks, claims and their verdicts, scores with reasons."""
+    workspace = open_workspace()
+    run = workspace.store.run(run_name)
+    question = next((q for q in workspace.store.asked(run.id) if q.id == question_id), None)
+    if question is None:
+        raise UsageError(f"Run '{run.name}' has no question '{question_id}': see `ragviz questions show`.")
+    judgement = running.judgement_of(workspace, run)
+    judged = judgement.judged.get(question.id)
+    scores = [by_question[question.id] for by_question in judgement.scores.values() if question.id in by_question]
+    retrieved = next(r for r in workspace.store.results(run.id) if r.question_id == question.id)
+    hits = indexing.found(workspace, run.corpus_id, retrieved.ranking.hits()[: run.config.k])
+    gold = {chunk_id for group in retrieved.gold for chunk_id in group}
+    body = {
+        "run": run.name,
+        "cause": judgement.causes[question.id],
+        "question": question,
+        "ranking": [
+            {"rank": f.hit.rank, "score": f.hit.score, "document": f.document_name, "gold": f.hit.chunk_id in gold}
+            | {"chunk_id": f.hit.chunk_id, "text": f.chunk.text if f.chunk else None}
+            for f in hits
+        ],
+        "judged": asdict(judged) | {"question": question.id} if judged else None,
+        "scores": scores,
+    }
+    _show(body, as_json, lambda: _draw_inspected(question, judged, hits, gold, scores, judgement.causes[question.id]))
+
+
+def _draw_inspected(
+    question: Question,
+    judged: Judged | None,
+    hits: Sequence[indexing.Found],
+    gold: Collection[str],
+    scores: Sequence[Score],
+    cause: str,
+) -> None:
+    _out.print(escape(f"{lost.CAUSES[cause].title}. {lost.CAUSES[cause].explanation}"))
+    told = [("question", question.text), ("reference", question.answer)]
+    _table(("", ""), [*told, ("answer", f"{judged.answer.text} ({judged.answer.status})")] if judged else told)
+    rows = [(f.hit.rank, "gold" if f.hit.chunk_id in gold else "", f.document_name, _first_line(f)) for f in hits]
+    _table(("rank", "", "document", "chunk"), rows)
+    if judged:
+        _table(("claim of", "claim", "passages", "other text"), [*_claim_rows(judged.matrix)])
+    drawn = [(s.metric, "" if s.value is None else f"{s.value:.3f}", s.status, s.reason, s.version) for s in scores]
+    _table(("metric", "value", "status", "reason", "version"), drawn)
+
+
+def _first_line(found: indexing.Found) -> str:
+    return " ".join(found.chunk.text.split())[:100] if found.chunk else "(its document was deleted)"
+
+
+def _claim_rows(matrix: Matrix) -> Iterator[tuple[str, str, str, str]]:
+    sides = (
+        ("answer", matrix.answer_claims, matrix.answer_by_chunk, matrix.answer_by_reference),
+        ("reference", matrix.reference_claims, matrix.reference_by_chunk, matrix.reference_by_answer),
+    )
+    for side, claims, by_chunk, by_text in sides:
+        for place, claim in enumerate(claims or ()):
+            row = by_chunk[place] if by_chunk else ()
+            ranks = [str(rank) for rank, bearing in enumerate(row, start=1) if bearing.verdict == "supported"]
+            yield side, claim.text, ", ".join(ranks) or "none", by_text[place].verdict if by_text else ""
 
 
 @app.command("compare")
@@ -498,7 +683,7 @@ def compare(
 ) -> None:
     """Compare runs on the questions they share, paired by question; the first is the baseline."""
     workspace = open_workspace()
-    comparison = pipeline.compare_runs(workspace, [workspace.store.run(name) for name in run_names], k)
+    comparison = running.compare_runs(workspace, [workspace.store.run(name) for name in run_names], k)
 
     def draw() -> None:
         _out.print(escape(comparing.sentence(comparison)))
@@ -524,7 +709,7 @@ def _deltas(comparison: comparing.Comparison) -> Iterator[tuple[str, ...]]:
 def export(run_name: Annotated[str, typer.Argument(metavar="RUN")], folder: Path, as_json: Json = False) -> None:
     """Write the classic three files of a run: dataset.csv, answers.csv, evaluation.csv."""
     workspace = open_workspace()
-    files = pipeline.export_run(workspace, workspace.store.run(run_name))
+    files = running.export_run(workspace, workspace.store.run(run_name))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -547,6 +732,25 @@ def runs_list(as_json: Json = False) -> None:
         (r.name, r.status, r.provenance["index"], r.provenance["questions"], r.config.retriever) for r in store.runs()
     ]
     _show(rows, as_json, lambda: _table(("run", "status", "index", "questions", "retriever"), drawn))
+
+
+@runs_app.command("import")
+def runs_import(
+    corpus: str,
+    file: Path,
+    run_name: Annotated[str, typer.Option("--name")],
+    file_format: Annotated[str, typer.Option("--format", help=", ".join(foreign.FORMATS))] = "ragchecker",
+    as_json: Json = False,
+) -> None:
+    """Import answers that another program judged, with its claims and verdicts; a new corpus is made when needed."""
+    workspace = open_workspace()
+    read = foreign.FORMATS[_one_of("format", file_format, foreign.FORMATS)]
+    found = read(_read(file), file.name)
+    there = {c.name: c for c in workspace.store.corpora()}
+    run = foreign.import_run(workspace, there.get(corpus) or workspace.store.create_corpus(corpus), run_name, found)
+    for problem in found.problems:
+        _err.print(escape(problem), highlight=False)
+    results(run.name, as_json)
 
 
 @runs_app.command("delete")

@@ -23,9 +23,11 @@ class Settings(BaseSettings):
     openai_api_key: SecretStr | None = Field(default=None, alias="OPENAI_API_KEY")
     openai_base_url: str | None = Field(default=None, alias="OPENAI_BASE_URL")
     model: str = Field(default="gpt-4o-mini", alias="RAGVIZ_MODEL")
+    judge: str = Field(default="", alias="RAGVIZ_JUDGE")
     embedder: str = Field(default="all-MiniLM-L6-v2", alias="RAGVIZ_EMBEDDER")
     model_concurrency: int = Field(default=8, ge=1, le=256, alias="RAGVIZ_MODEL_CONCURRENCY")
     model_timeout: float = Field(default=60.0, gt=0, alias="RAGVIZ_MODEL_TIMEOUT")
+    outage_minutes: float = Field(default=10.0, ge=0, alias="RAGVIZ_OUTAGE_MINUTES")
     max_file_mb: int = Field(default=200, ge=1, alias="RAGVIZ_MAX_FILE_MB")
 
     @property

@@ -7,6 +7,7 @@ RagvizError                 anything the person can act on; shown on the page or
 │   ├── UnreadableFile      a document that cannot be parsed
 │   │   └── PasswordNeeded  … until its password is given
 │   └── RowErrors           rows of an import that were refused, one message each
+├── BudgetReached           the next model call could cost more than is allowed (exit 1)
 ├── ServiceError            a server that is down, slow or refuses              (exit 1)
 │   ├── SearchError         the index backend
 │   └── ModelError          the model endpoint
@@ -51,6 +52,10 @@ class RowErrors(InputError):
         super().__init__(f"{len(messages)} rows were refused: {shown}")
 
 
+class BudgetReached(RagvizError):
+    """The next model call could cost more than is allowed; what was paid for is kept."""
+
+
 class ServiceError(RagvizError):
     """A server ragviz talks to is down, too slow or refuses."""
 
@@ -63,12 +68,12 @@ class ModelError(ServiceError):
     """The model endpoint failed, after the retries that could help.
 
     `outage` tells that the endpoint as a whole is down, too busy, or refuses the key or the model; otherwise it is
-    this one request that failed, and others may go on.
+    this one request that failed, and others may go on. A `passing` outage may end by itself: wait, and ask again.
     """
 
-    def __init__(self, message: str, *, outage: bool = False) -> None:
+    def __init__(self, message: str, *, outage: bool = False, passing: bool = False) -> None:
         """Keep whether asking on is useless until something is put right."""
-        self.outage = outage
+        self.outage, self.passing = outage, passing
         super().__init__(message)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from ragviz import stats
 from ragviz.metrics import label, ranking, scores
 from ragviz.metrics.characters import measure_characters
-from ragviz.records import Estimate, Question, Retrieved
+from ragviz.records import Estimate, Question, Retrieved, Score
 
 Floats = NDArray[np.float64]
 Band = tuple[Floats, Floats, Floats]
@@ -88,6 +89,41 @@ def to_json(summary: Summary) -> dict[str, Any]:
         "metrics": metrics,
         "ranks": summary.rank_counts,
         "curves": {"k": list(range(1, summary.depth + 1)), **curves},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A metric of answers over a run: its mean over the questions that have a value, and how many have none and why.
+
+    `statuses` counts the questions by `ScoreStatus`, those without any left out.
+    """
+
+    estimate: Estimate
+    statuses: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        """All questions, with a value and without."""
+        return sum(self.statuses.values())
+
+
+def summarise_scores(scores: Mapping[str, Mapping[str, Score]], *, seed: int = 0) -> dict[str, Scored]:
+    """Mean and interval of every metric (name → question id → score); what has no value is counted, never averaged."""
+    summary = {}
+    for name, by_question in scores.items():
+        values = [score.value for score in by_question.values() if score.value is not None]
+        statuses: dict[str, int] = Counter(score.status for score in by_question.values())
+        summary[name] = Scored(stats.bootstrap(values, seed=seed), statuses)
+    return summary
+
+
+def scored_to_json(scored: Mapping[str, Scored]) -> dict[str, Any]:
+    """Metrics of answers as the command line prints them, beside the ranking ones."""
+    return {
+        name: {"mean": e.mean, "low": e.low, "high": e.high, "n": e.n, "statuses": dict(scored[name].statuses)}
+        for name in scored
+        for e in [scored[name].estimate]
     }
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import psutil
 
-from ragviz import corpora, indexing, pipeline
+from ragviz import corpora, indexing, pipeline, running
 from ragviz.errors import Cancelled, RagvizError, UsageError
 from ragviz.records import IndexConfig, Job, Progress, RunConfig
 from ragviz.store import Store
@@ -57,8 +57,15 @@ def _generate(workspace: Workspace, arguments: Mapping[str, Any], progress: Prog
 
 def _run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     config = RunConfig(**arguments["config"])
-    run = pipeline.run(workspace, arguments["name"], config, progress=progress)
-    return {"run": run.name, "fingerprint": run.fingerprint}
+    run = running.run(workspace, arguments["name"], config, budget=arguments.get("budget"), progress=progress)
+    failed = sum(workspace.store.judged_ids(run.id).values())
+    return {"run": run.name, "fingerprint": run.fingerprint, "failed": failed}
+
+
+def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    run = workspace.store.run(arguments["run"])
+    asked = running.rejudge(workspace, run, budget=arguments.get("budget"), progress=progress)
+    return {"run": run.name, "asked": len(asked), "failed": sum(workspace.store.judged_ids(run.id).values())}
 
 
 def _sample(workspace: Workspace, _arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -70,6 +77,7 @@ KINDS: dict[str, Task] = {
     "index": _build_index,
     "questions": _generate,
     "run": _run,
+    "rejudge": _rejudge,
     "sample": _sample,
 }
 

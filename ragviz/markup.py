@@ -9,8 +9,15 @@ import html
 import itertools
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 Range = tuple[int, int]
+Lit = tuple[int, int, str]
+"""Start, end, and "for" or "against": a sentence that bears on the claim looked at."""
+
+SIGNS = {"supported": "✓", "contradicted": "✗", "absent": "○"}
+"""What stands for a verdict beside its colour."""
+UNANSWERABLE = "<Unanswerable>"
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
@@ -47,6 +54,37 @@ STYLE = """<style>
 .rv-score .value { opacity: .75; }
 .rv-score .star { background: rgba(230, 159, 0, .36); border-radius: 2px; padding: 0 .35em; font-weight: 600;
   white-space: nowrap; }
+.rv-text mark.for, .rv-legend .for { background: rgba(0, 114, 178, .30); border-bottom: 2px solid #0072B2; }
+.rv-text mark.against, .rv-legend .against { background: rgba(213, 94, 0, .24); border-bottom: 2px dashed #D55E00; }
+.rv-text mark.for.begins::before { content: "✓ "; font-weight: 700; }
+.rv-text mark.against.begins::before { content: "✗ "; font-weight: 700; }
+.rv-text mark.supported, .rv-legend .supported { border-bottom: 2px solid #0072B2; }
+.rv-text mark.contradicted, .rv-legend .contradicted { border-bottom: 3px double #D55E00; }
+.rv-text mark.absent, .rv-legend .absent { border-bottom: 2px dotted #D55E00; }
+.rv-text mark.own { background: rgba(128, 136, 148, .30); }
+.rv-text sup { font-size: .7rem; font-weight: 600; opacity: .85; margin-left: .1em; white-space: nowrap; }
+.rv-badges { display: flex; flex-wrap: wrap; gap: .2rem .4rem; font-size: .8rem; }
+.rv-badges span { border: 1px solid rgba(128, 136, 148, .55); border-radius: 2px; padding: 0 .35em; }
+.rv-badges span.for { border-color: #0072B2; background: rgba(0, 114, 178, .14); }
+.rv-badges span.against { border-color: #D55E00; background: rgba(213, 94, 0, .12); }
+.rv-measure { border-bottom: 1px solid rgba(128, 136, 148, .25); font-size: .88rem; }
+.rv-measure summary { display: grid; grid-template-columns: minmax(0, 1fr) 3.2rem 2.4rem; gap: .5rem;
+  align-items: center; cursor: pointer; padding: .28rem 0; list-style-position: inside; }
+.rv-measure summary::before { content: none; }
+.rv-measure summary .bar { height: .5rem; border-radius: 2px; background: rgba(128, 136, 148, .2); }
+.rv-measure summary .bar i { display: block; height: 100%; border-radius: 2px; background: #0072B2; }
+.rv-measure summary .none { grid-column: 2 / 4; text-align: right; opacity: .75; font-size: .8rem; }
+.rv-measure summary b { font-weight: 600; text-align: right; font-variant-numeric: tabular-nums; }
+.rv-measure .why { grid-column: 1 / 4; opacity: .75; font-size: .8rem; overflow-wrap: anywhere; line-height: 1.35; }
+.rv-measure p { margin: 0 0 .4rem; opacity: .85; font-size: .82rem; overflow-wrap: anywhere; }
+.rv-quest { border-collapse: collapse; width: 100%; max-width: 120ch; font-size: .9rem; }
+.rv-quest th { text-align: left; font-weight: 600; opacity: .75; font-size: .8rem; }
+.rv-quest th, .rv-quest td { padding: .3rem .6rem .3rem 0; border-bottom: 1px solid rgba(128, 136, 148, .25);
+  vertical-align: top; overflow-wrap: anywhere; }
+.rv-quest td:nth-child(4), .rv-quest th:nth-child(4) { text-align: right; font-variant-numeric: tabular-nums;
+  padding-right: 1.2rem; }
+.rv-quest tr.not, .rv-quest td.not { opacity: .55; font-style: italic; }
+.rv-quest tr.not td.not { opacity: 1; }
 .rv-score .note { opacity: .75; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
 </style>"""
 """What the classes below look like, on light and on dark."""
@@ -87,9 +125,15 @@ def shortened(text: str, most: int = 80) -> str:
 
 
 def highlighted(
-    text: str, gold: Sequence[Range] = (), hits: Sequence[Range] = (), *, fold: int | None = 280, language: str = ""
+    text: str,
+    gold: Sequence[Range] = (),
+    hits: Sequence[Range] = (),
+    *,
+    lit: Sequence[Lit] = (),
+    fold: int | None = 280,
+    language: str = "",
 ) -> str:
-    """Return `text` as HTML with `gold` and `hits` marked, both where they overlap; parts outside are cut off.
+    """Return `text` as HTML with `gold`, `hits` and `lit` marked, all where they overlap; parts outside are cut off.
 
     With `fold`, what lies further than that many characters from any mark is folded away behind its length, to be
     opened with a click; a text without marks keeps its beginning.
@@ -99,13 +143,111 @@ def highlighted(
     """
     marks = [(start, end, "gold") for start, end in _within(gold, len(text))]
     marks += [(start, end, "hit") for start, end in _within(hits, len(text))]
+    marks += [(start, end, name) for s, e, name in lit for start, end in _within([(s, e)], len(text))]
+    begins = {start for start, _, name in marks if name in ("for", "against")}
     pieces = [
-        (start, end, f'<mark class="{" ".join(sorted(classes))}">' if classes else "", "</mark>" if classes else "")
+        (start, end, _mark(classes | ({"begins"} if start in begins else set())), "</mark>" if classes else "")
         for start, end, classes in _pieces(marks, len(text))
     ]
     shown = [(0, len(text))] if fold is None else _shown([(s, e) for s, e, _ in marks], text, fold)
     lang = f' lang="{html.escape(language)}"' if language else ""
     return f'<div class="rv-text" dir="auto"{lang}>{_folded(visible(text), pieces, shown)}</div>'
+
+
+def _mark(classes: set[str]) -> str:
+    return f'<mark class="{" ".join(sorted(classes))}">' if classes else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence [start, end) that makes claims: the number of each with its verdict, None where there is none.
+
+    `own` tells that it makes the claim looked at; `lit` ("for", "against") that it bears on it.
+    """
+
+    start: int
+    end: int
+    claims: tuple[tuple[int, str | None], ...] = ()
+    own: bool = False
+    lit: str = ""
+
+
+def claimed(text: str, said: Sequence[Said], *, language: str = "") -> str:
+    """Return `text` as HTML, each sentence underlined by the worst verdict on its claims, with their numbers and signs.
+
+    Sentences must not overlap.
+
+    >>> claimed("A. B.", [Said(0, 2, ((1, "supported"),))])[32:]
+    '<mark class="supported">A.</mark><sup title="claim 1: supported">1✓</sup> B.</div>'
+    """
+    parts, at = [], 0
+    for each in sorted(said, key=lambda each: each.start):
+        verdicts = {verdict for _, verdict in each.claims if verdict}
+        worst = next((v for v in ("contradicted", "absent", "supported") if v in verdicts), "")
+        classes = {name for name in (worst, "own" if each.own else "", each.lit) if name}
+        parts.append(html.escape(visible(text[at : each.start])))
+        inside = html.escape(visible(text[each.start : each.end]))
+        begins = {"begins"} if each.lit else set()
+        parts.append(f"{_mark(classes | begins)}{inside}</mark>" if classes else inside)
+        parts += [_numbered_claim(number, verdict) for number, verdict in each.claims]
+        at = each.end
+    parts.append(html.escape(visible(text[at:])))
+    lang = f' lang="{html.escape(language)}"' if language else ""
+    return f'<div class="rv-text" dir="auto"{lang}>{"".join(parts)}</div>'
+
+
+def _numbered_claim(number: int, verdict: str | None) -> str:
+    return f'<sup title="claim {number}: {verdict or "not judged"}">{number}{SIGNS.get(verdict or "", "")}</sup>'
+
+
+def badges(entries: Sequence[tuple[str, str]]) -> str:
+    """Small framed words: (class, words) pairs, the class "for", "against" or ""."""
+    return (
+        '<div class="rv-badges">'
+        + "".join(f'<span class="{html.escape(n)}">{html.escape(visible(words))}</span>' for n, words in entries)
+        + "</div>"
+    )
+
+
+def measure(title: str, value: float | None, status: str, why: str, more: Sequence[str]) -> str:
+    """One metric of one question: its value from 0 to 1 as a bar, or `status` in words; `more` unfolds with a click.
+
+    >>> "width:50%" in measure("Faithfulness", 0.5, "", "1 of 2 claims", [])
+    True
+    """
+    value_html = (
+        f'<span class="none">{html.escape(status)}</span>'
+        if value is None
+        else f'<span class="bar"><i style="width:{max(0.0, min(1.0, value)):.0%}"></i></span><b>{value:.2f}</b>'
+    )
+    reason = f'<span class="why">{html.escape(visible(why))}</span>' if why else ""
+    told = "".join(f"<p>{html.escape(visible(words))}</p>" for words in more)
+    return (
+        f'<details class="rv-measure"><summary><span>{html.escape(title)}</span>{value_html}{reason}</summary>'
+        f"{told}</details>"
+    )
+
+
+def quest_table(rows: Sequence[tuple[str, str | None, str | None, float | None]]) -> str:
+    """The questions of a bank with both texts' answers (None: `UNANSWERABLE`, greyed) and their token F1."""
+    head = ("Question", "Answer from the reference", "Answer from the generated text", "F1", "Answerable by")
+    body = []
+    for question, reference, generated, f1 in rows:
+        by = [name for name, said in (("reference", reference), ("generated text", generated)) if said is not None]
+        cells = [html.escape(visible(question)), _told(reference), _told(generated)]
+        cells += ["–" if f1 is None else f"{f1:.2f}", "both" if len(by) == 2 else (by or ["neither"])[0]]
+        tags = ["<td>" if cell != _NOT_TOLD else '<td class="not">' for cell in cells]
+        row = "".join(f"{tag}{cell}</td>" for tag, cell in zip(tags, cells, strict=True))
+        body.append(f'<tr class="not">{row}</tr>' if reference is None else f"<tr>{row}</tr>")
+    heads = "".join(f'<th scope="col">{name}</th>' for name in head)
+    return f'<table class="rv-quest"><thead><tr>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+
+
+_NOT_TOLD = html.escape(UNANSWERABLE)
+
+
+def _told(answer: str | None) -> str:
+    return _NOT_TOLD if answer is None else html.escape(visible(answer))
 
 
 def cuts(

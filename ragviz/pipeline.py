@@ -1,19 +1,19 @@
-"""Questions, runs and the sample: each resumable, each telling its progress.
+"""Question sets and the sample: each resumable, each telling its progress.
 
-Whatever a person does on a page or the command line goes through here, `corpora` and `indexing`; nothing here prints.
+Whatever a person does on a page or the command line goes through here, `corpora`, `indexing` and `running`;
+nothing here prints.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from ragviz import __version__, corpora, evaluate, gold, indexing, interchange, sample, synthesize
-from ragviz import compare as comparing
+from ragviz import corpora, indexing, interchange, judging, running, sample, synthesize
 from ragviz.errors import UsageError
-from ragviz.metrics import METRICS
+from ragviz.metrics import questeval
 from ragviz.records import (
     Chunk,
     Corpus,
@@ -22,19 +22,12 @@ from ragviz.records import (
     Progress,
     Question,
     QuestionSet,
-    Retrieved,
     RetrieverName,
-    Run,
     RunConfig,
-    digest,
     silent,
 )
-from ragviz.retrieve import Retriever
-from ragviz.store import corpus_hash, questions_hash
 from ragviz.workspace import Workspace
 
-BATCH = 100
-"""Questions that are retrieved and written down together."""
 NEIGHBOURS = 20
 """How far to look for chunks that are related to one."""
 
@@ -157,6 +150,24 @@ def import_questions(
     return imported
 
 
+def import_banks(workspace: Workspace, asked: QuestionSet, data: bytes) -> questeval.ImportedBanks:
+    """Keep RAGQuestEval banks for the questions of a set: a judge asks those instead of making its own.
+
+    What cannot be read, and banks whose id is no question's, are told as problems.
+
+    Raises:
+        InputError: the data as a whole cannot be read.
+
+    """
+    found = questeval.read_banks(data)
+    ids = {question.id for question in workspace.store.questions(asked.id)}
+    kept = {question_id: bank for question_id, bank in found.banks.items() if question_id in ids}
+    items = {judging.bank_key("import", i): judging.bank_bytes(bank) for i, bank in kept.items()}
+    workspace.store.cache("bank").put_many(items)
+    strangers = tuple(f"No question of '{asked.name}' has the id '{i}'." for i in found.banks if i not in kept)
+    return questeval.ImportedBanks(kept, found.problems + strangers)
+
+
 def export_questions(workspace: Workspace, asked: QuestionSet, file_format: str) -> bytes:
     """Write a question set as "csv" or "jsonl", so that importing it gives the same questions."""
     names = {d.id: d.name for d in workspace.store.documents(asked.corpus_id, replaced=True)}
@@ -171,157 +182,6 @@ def question_set(workspace: Workspace, corpus: Corpus, name: str) -> QuestionSet
         if questions.name == name:
             return questions
     return workspace.store.create_question_set(corpus.id, name)
-
-
-def run(workspace: Workspace, name: str, config: RunConfig, *, progress: Progress = silent) -> Run:
-    """Retrieve for every question that is not rejected, to `config.depth`, and keep the rankings under `name`.
-
-    A run of this name that was stopped goes on when it would do the same; what it has is not asked again.
-
-    Raises:
-        UsageError: the name is taken by another run, index and questions are of different corpora, nothing to ask.
-
-    """
-    store = workspace.store
-    index, asked = store.index(config.index), store.question_set(config.questions)
-    config = replace(config, index=index.id, questions=asked.id)
-    check_run(config)
-    if index.corpus_id != asked.corpus_id:
-        raise UsageError(f"Index '{index.name}' and question set '{asked.name}' are of different corpora.")
-    questions = [q for q in store.questions(asked.id) if q.status != "rejected"]
-    if not questions:
-        raise UsageError(f"Question set '{asked.name}' has no question that is not rejected: generate or import some.")
-    search_all = indexing.retriever(workspace, index, config.retriever, config.rrf_constant)
-    current = _run_row(workspace, name, config, index, asked, questions)
-    _retrieve(workspace, current, index, questions, search_all, progress)
-    store.finish_run(current.id, "done")
-    return store.run(current.id)
-
-
-def check_run(config: RunConfig) -> None:
-    """Raise UsageError for a k or depth that cannot be used."""
-    if not 1 <= config.k <= config.depth:
-        raise UsageError(f"k must be from 1 to the depth, {config.depth}: {config.k} is not.")
-    if config.depth > 1000:
-        raise UsageError(f"Depth may be at most 1,000: {config.depth} is more.")
-
-
-def _run_row(
-    workspace: Workspace,
-    name: str,
-    config: RunConfig,
-    index: IndexInfo,
-    asked: QuestionSet,
-    questions: Sequence[Question],
-) -> Run:
-    """Return the run to go on with, or a new one."""
-    provenance = _provenance(workspace, config, index, asked, questions)
-    fingerprint = digest(*(f"{key}={value}" for key, value in sorted(provenance["identity"].items())))
-    for there in workspace.store.runs():
-        if there.name != name:
-            continue
-        if there.fingerprint != fingerprint or there.status == "done":
-            raise UsageError(f"There is already a run called '{name}': choose another name, or delete it first.")
-        workspace.store.finish_run(there.id, "running")
-        return there
-    return workspace.store.create_run(name, index.corpus_id, config, fingerprint, provenance)
-
-
-def _provenance(
-    workspace: Workspace,
-    config: RunConfig,
-    index: IndexInfo,
-    asked: QuestionSet,
-    questions: Sequence[Question],
-) -> dict[str, Any]:
-    """Names for people; and `identity`, which makes the fingerprint: equal where two runs must rank alike."""
-    documents = [d for d in workspace.store.documents(index.corpus_id, replaced=True) if d.id in set(index.documents)]
-    identity = {
-        "corpus": corpus_hash(documents),
-        "questions": questions_hash(questions),
-        "index": index.config.hash(),
-        "embedder": index.embedder_identity,
-        **{key: str(value) for key, value in asdict(config).items() if key not in ("index", "questions")},
-        "metrics": digest(*(f"{key}:{metric.version}" for key, metric in sorted(METRICS.items()))),
-    }
-    names = {"index": index.name, "questions": asked.name, "ragviz": __version__, "n": len(questions)}
-    return {"identity": identity, "index_config": asdict(index.config), **names}
-
-
-def _retrieve(
-    workspace: Workspace,
-    current: Run,
-    index: IndexInfo,
-    questions: Sequence[Question],
-    search_all: Retriever,
-    progress: Progress,
-) -> None:
-    store, depth = workspace.store, current.config.depth
-    answered = store.answered(current.id)
-    waiting = [(place, q) for place, q in enumerate(questions) if q.id not in answered]
-    progress(len(answered), len(questions), "questions", "Retrieving")
-    for start in range(0, len(waiting), BATCH):
-        batch = waiting[start : start + BATCH]
-        rankings = search_all([q.text for _, q in batch], depth)
-        golds = gold_of(workspace, index, [q for _, q in batch])
-        results = [
-            (place, question, Retrieved(question.id, ranking, golden))
-            for (place, question), ranking, golden in zip(batch, rankings, golds, strict=True)
-        ]
-        store.put_results(current.id, results)
-        progress(len(answered) + start + len(batch), len(questions), "questions", "Retrieving")
-
-
-def gold_of(workspace: Workspace, index: IndexInfo, questions: Sequence[Question]) -> list[tuple[tuple[str, ...], ...]]:
-    """Gold chunks of each group of evidence of each question, in this index."""
-    documents = {s.document_id for q in questions for group in q.evidence for s in group}
-    cuts = workspace.store.cuts(index.build, sorted(documents))
-    spans = {
-        d: [
-            (chunk_id, start, end)
-            for chunk_id, (start, end, _) in zip(indexing.chunk_ids(d, c), c.tolist(), strict=True)
-        ]
-        for d, c in cuts.items()
-    }
-    return [gold.gold_chunks(q.evidence, lambda d: spans.get(d, [])) for q in questions]
-
-
-def summary_of(workspace: Workspace, current: Run, k: int | None = None) -> evaluate.Summary:
-    """Measure a run at `k` (default: its own)."""
-    store, config = workspace.store, current.config
-    results, questions = store.results(current.id), store.asked(current.id)
-    return evaluate.summarise(results, questions, k or config.k, config.depth, seed=config.seed)
-
-
-def export_run(workspace: Workspace, current: Run) -> dict[str, bytes]:
-    """Write a run as the classic three CSV files, by file name."""
-    store = workspace.store
-    results, questions = store.results(current.id), store.asked(current.id)
-    shown = {hit.chunk_id: hit for r in results for hit in r.ranking.hits()[: current.config.k]}
-    hits = indexing.found(workspace, current.corpus_id, list(shown.values()))
-    names = {d.id: d.name for d in store.documents(current.corpus_id, replaced=True)}
-    chunks = {f.chunk.id: f.chunk for f in hits if f.chunk is not None}
-    return interchange.classic_csvs(summary_of(workspace, current), questions, results, chunks, names)
-
-
-def compare_runs(workspace: Workspace, runs: Sequence[Run], k: int | None = None) -> comparing.Comparison:
-    """Compare runs, paired by question, with the first of them.
-
-    Raises:
-        UsageError: fewer than two runs, runs of different corpora, or none of their questions in common.
-
-    """
-    store = workspace.store
-    sides = [_side(workspace, current) for current in runs]
-    evidence = {q.id: q.evidence for current in runs for q in store.asked(current.id)}
-    return comparing.compare(sides, k=k, evidence=evidence)
-
-
-def _side(workspace: Workspace, current: Run) -> comparing.RunSide:
-    choices = {key: value for key, value in asdict(current.config).items() if key not in ("index", "questions")}
-    index = {"index": {"name": current.provenance["index"], **current.provenance["index_config"]}}
-    parts = {key: current.provenance["identity"][key] for key in ("corpus", "questions", "metrics")}
-    return comparing.RunSide(current.name, choices | index, parts, workspace.store.results(current.id))
 
 
 # The sample
@@ -346,6 +206,6 @@ def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[st
     done = {current.name for current in store.runs(corpus.id) if current.status == "done"}
     for name, (index, retriever) in SAMPLE_RUNS.items():
         if name not in done:
-            run(workspace, name, RunConfig(index, SAMPLE_QUESTIONS, retriever), progress=progress)
+            running.run(workspace, name, RunConfig(index, SAMPLE_QUESTIONS, retriever), progress=progress)
     names = {"indexes": list(SAMPLE_INDEXES), "runs": list(SAMPLE_RUNS)}
     return {"corpus": corpus.name, "questions": SAMPLE_QUESTIONS, **names}

@@ -570,6 +570,155 @@ def _rank_or_miss(rank: int) -> str:
     return f"rank {rank}" if rank else "missed"
 
 
+# Answers
+
+
+def waterfall(steps: Sequence[tuple[str, int, int]], *, selected: int | None = None, height: int = 0) -> go.Figure:
+    """Where questions were lost: (title, count, left) for every step, the first all questions, the last those left.
+
+    A bar's `customdata` is the place of its step; `selected` is one, and fades the others.
+    """
+    last = len(steps) - 1
+    total = steps[0][1] if steps else 0
+    starts = [0 if place in (0, last) else left for place, (_, _, left) in enumerate(steps)]
+    colours = [CONTEXT if place == 0 else ACCENT if place == last else WORSE for place in range(len(steps))]
+    figure = go.Figure(
+        go.Bar(
+            orientation="h",
+            base=starts,
+            x=[count for _, count, _ in steps],
+            y=[title for title, _, _ in steps],
+            customdata=[[place] for place in range(len(steps))],
+            text=[str(count) for _, count, _ in steps],
+            textposition="outside",
+            cliponaxis=False,
+            constraintext="none",
+            hovertext=[
+                _lost_words(title, count, total, left, place) for place, (title, count, left) in enumerate(steps)
+            ],
+            hovertemplate="%{hovertext}<extra></extra>",
+            marker={
+                "color": colours,
+                "opacity": [1.0 if selected in (None, place) else 0.3 for place in range(len(steps))],
+                "line": {"width": [0 if c != WORSE else 1.2 for c in colours], "color": colours},
+                "pattern": {
+                    "shape": ["/" if c == WORSE else "" for c in colours],
+                    "fillmode": "replace",
+                    "size": 6,
+                    "solidity": 0.35,
+                },
+            },
+        )
+    )
+    figure.update_layout(**_layout("Questions", "", height or 74 + 27 * len(steps)), bargap=0.3)
+    figure.update_layout(margin={"t": 4})
+    figure.update_xaxes(range=[0, max(total * 1.1, 1)], dtick=_whole_step(total), tickformat="d", gridcolor=_GRID)
+    figure.update_yaxes(autorange="reversed", type="category", showgrid=False, ticksuffix="  ")
+    lost = ", ".join(f"{count} {title.lower()}" for title, count, _ in steps[1:-1] if count)
+    fine = steps[-1][1] if steps else 0
+    return _described(figure, f"Of {_counted_words(total, 'question')}: {lost + ', ' if lost else ''}{fine} fine.")
+
+
+def _lost_words(title: str, count: int, total: int, left: int, place: int) -> str:
+    share = f"{title}: {count} of {_counted_words(total, 'question')}"
+    return f"{_counted_words(count, 'question')} in all" if place == 0 else f"{share}, {left} left"
+
+
+def score_histogram(values: NDArray[np.float64], *, title: str, height: int = 300) -> go.Figure:
+    """Questions by their score from 0 to 1, in tenths; the last bar holds 1 too."""
+    counts, edges = np.histogram(values, bins=np.linspace(0, 1, 11))
+    words = [
+        f"{_counted_words(int(n), 'question')} of {len(values)} from {low:.1f} to {high:.1f}"
+        for n, low, high in zip(counts, edges[:-1], edges[1:], strict=True)
+    ]
+    figure = go.Figure(
+        go.Bar(
+            x=(edges[:-1] + edges[1:]) / 2,
+            y=counts,
+            width=0.092,
+            hovertext=words,
+            hovertemplate="%{hovertext}<extra></extra>",
+            text=[str(n) if n else "" for n in counts],
+            textposition="outside",
+            cliponaxis=False,
+            marker={"color": ACCENT},
+        )
+    )
+    highest = int(counts.max(initial=0))
+    figure.update_layout(**_layout(f"{_named(title)} (0 to 1)", "Questions", height))
+    figure.update_xaxes(range=[-0.02, 1.02], tickvals=[0, 0.25, 0.5, 0.75, 1], tickformat=".2~f", showgrid=False)
+    figure.update_yaxes(range=[0, max(highest * 1.18, 1)], dtick=_whole_step(highest), tickformat="d")
+    mean = f", mean {values.mean():.2f}" if len(values) else ""
+    return _described(figure, f"{title} of {_counted_words(len(values), 'question')}{mean}.")
+
+
+QUARTERS = {
+    "all": "complete and concise",
+    "much": "complete, not concise:<br>too much was retrieved or told",
+    "little": "concise, not complete:<br>passages are missing",
+    "off": "neither: the passage<br>was not retrieved",
+}
+"""What an answer looks like by its completeness and conciseness, each above or below one half."""
+
+
+def quarters(
+    complete: NDArray[np.float64], concise: NDArray[np.float64], names: Sequence[str], *, height: int = 340
+) -> go.Figure:
+    """Every question by its answer's completeness and conciseness, shape (n,) each; `customdata` is its place.
+
+    Questions of one place are spread around it, so that each can be clicked.
+    """
+    figure = go.Figure()
+    x, y = _spread(complete, concise)
+    hover = [
+        f"{_named(name, 70)}<br>completeness {a:.2f}, conciseness {b:.2f}"
+        for name, a, b in zip(names, complete, concise, strict=True)
+    ]
+    figure.add_trace(
+        go.Scatter(
+            x=x,
+            y=y,
+            mode="markers",
+            customdata=[[place] for place in range(len(names))],
+            hovertext=hover,
+            hovertemplate="%{hovertext}<extra></extra>",
+            marker={"size": 8, "color": ACCENT, "opacity": 0.6},
+        )
+    )
+    figure.update_layout(**_layout("Completeness (0 to 1)", "Conciseness (0 to 1)", height))
+    axis = {"range": [-0.13, 1.13], "tickvals": [0, 0.25, 0.5, 0.75, 1], "tickformat": ".2~f", "gridcolor": _GRID}
+    figure.update_xaxes(**axis)
+    figure.update_yaxes(**axis)
+    for line in (figure.add_vline, figure.add_hline):
+        line(0.5, line={"dash": "dash", "width": 1.2, "color": CONTEXT})
+    counts = _quarter_counts(complete, concise)
+    places = {"all": (0.75, 0.78), "much": (0.75, 0.24), "little": (0.25, 0.78), "off": (0.25, 0.24)}
+    for name, (across, up) in places.items():
+        text = f"<b>{counts[name]}</b> {QUARTERS[name]}"
+        figure.add_annotation(
+            x=across, y=up, text=text, showarrow=False, font={"size": 12}, opacity=0.85, xanchor="center"
+        )
+    told = "; ".join(f"{counts[name]} {words.replace('<br>', ' ')}" for name, words in QUARTERS.items())
+    return _described(figure, f"{_counted_words(len(names), 'answer')}: {told}.")
+
+
+def _quarter_counts(complete: NDArray[np.float64], concise: NDArray[np.float64]) -> dict[str, int]:
+    whole, short = complete >= 0.5, concise >= 0.5
+    kinds = {"all": whole & short, "much": whole & ~short, "little": ~whole & short, "off": ~whole & ~short}
+    return {name: int(chosen.sum()) for name, chosen in kinds.items()}
+
+
+def _spread(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[list[float], list[float]]:
+    """Places on a sunflower's spiral around each shared point, the first of them on the point itself."""
+    seen: dict[tuple[float, float], int] = {}
+    spread = []
+    for point in zip(x.tolist(), y.tolist(), strict=True):
+        turn = seen[point] = seen.get(point, -1) + 1
+        reach, angle = min(0.012 * math.sqrt(turn), 0.11), turn * 2.399963
+        spread.append((point[0] + reach * math.cos(angle), point[1] + reach * math.sin(angle)))
+    return [a for a, _ in spread], [b for _, b in spread]
+
+
 # What all figures share
 
 

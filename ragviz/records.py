@@ -10,9 +10,14 @@ from typing import Any, Literal, Protocol
 
 Chunker = Literal["tokens", "recursive", "sentences"]
 Backend = Literal["local", "elasticsearch"]
-RetrieverName = Literal["knn", "bm25", "hybrid"]
+RetrieverName = Literal["knn", "bm25", "hybrid", "imported"]
+"""How chunks are ranked; "imported" is another program's ranking, which cannot be run again."""
 QuestionStatus = Literal["proposed", "accepted", "rejected"]
 ScoreStatus = Literal["ok", "not_applicable", "no_answer", "judge_error", "skipped"]
+AnswererName = Literal["none", "extractive", "model"]
+ContextKind = Literal["retrieved", "none", "oracle"]
+AnswerStatus = Literal["answered", "refused", "failed"]
+Verdict = Literal["supported", "contradicted", "absent"]
 
 
 def digest(*parts: str | bytes, length: int = 16) -> str:
@@ -219,6 +224,144 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """What one model call took and said: `prompt` is the version of the words it was asked with, `raw` its reply.
+
+    `seconds` are in flight; `cost` is in dollars, None when the model has no price. A `cached` call cost nothing now.
+    """
+
+    step: str
+    model: str
+    prompt: str
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+    cost: float | None
+    cached: bool
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a run answered to one question.
+
+    `context` are the ids of the chunks that were handed over, in rank order; `cut` those among the first k that the
+    budget left out, the one of which only a part fitted (it is in `context` too) included. `citations` are the ranks
+    of hits that `text` cites and that were in its context, `wrong_citations` the numbers it cites beside those.
+    A refused answer says that the passages do not tell; of a `failed` one `reason` tells why there is none.
+    """
+
+    question_id: str
+    text: str
+    status: AnswerStatus
+    answerer: str
+    context: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+    citations: tuple[int, ...] = ()
+    wrong_citations: tuple[int, ...] = ()
+    reason: str = ""
+    version: str = "1"
+    call: Call | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One checkable statement; `sentence` is where it is said, as a 0-based sentence of its text, None when not told.
+
+    Sentences here are those of `language.sentences(text, language)`.
+    """
+
+    text: str
+    sentence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bearing:
+    """How one text bears on one claim, and in which of its sentences (0-based, None when not told)."""
+
+    verdict: Verdict
+    sentence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Claim × chunk × reference of one answered question: all claim-based metrics are read off it.
+
+    `answer_by_chunk[i][j]` is how chunk j of the context bears on claim i of the answer, `reference_by_chunk` the same
+    for the reference's claims; `answer_by_reference[i]` how the reference bears on claim i of the answer, and
+    `reference_by_answer[i]` how the answer bears on claim i of the reference. `useful[j]` tells whether chunk j helps
+    to answer the question. A part that was not judged is None.
+    """
+
+    chunks: tuple[str, ...] = ()
+    answer_claims: tuple[Claim, ...] | None = None
+    reference_claims: tuple[Claim, ...] | None = None
+    answer_by_chunk: tuple[tuple[Bearing, ...], ...] | None = None
+    reference_by_chunk: tuple[tuple[Bearing, ...], ...] | None = None
+    answer_by_reference: tuple[Bearing, ...] | None = None
+    reference_by_answer: tuple[Bearing, ...] | None = None
+    useful: tuple[bool, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BankItem:
+    """One question of a RAGQuestEval bank: the key information it asks for, and the reference's answer to it.
+
+    `answer` is None where the reference does not answer it (`<Unanswerable>`).
+    """
+
+    key: str
+    question: str
+    answer: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """The RAGQuestEval questions about one reference text, made once; `maker` is "extractive", a model or "import"."""
+
+    items: tuple[BankItem, ...]
+    language: str
+    maker: str
+    version: str = "1"
+    calls: tuple[Call, ...] = ()
+
+
+Equivalence = Literal["equivalent", "partial", "different"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """All that is known of one answered question: every metric of answers is read off it, without a model.
+
+    What no judge was asked is None. `asked_back` are questions that the answer would answer, `noncommittal` whether it
+    evades; `completeness` and `conciseness` are the judge's own 0 to 1. `bank_answers` are the generated text's answers
+    to the questions of `bank`, None for `<Unanswerable>`; the `extractive_` pair is the same made without a model.
+    `similarity` is the cosine of answer and reference, `asked_back_similarity` those of the question to `asked_back`;
+    `sentence_similarity` is, for each sentence of the answer, its best cosine with a sentence of the context.
+    `failures` tells why a step ("claims", "context", "comparison", "questeval") has no result.
+    """
+
+    question: Question
+    answer: Answer
+    matrix: Matrix = field(default_factory=Matrix)
+    asked_back: tuple[str, ...] | None = None
+    noncommittal: bool | None = None
+    equivalence: Equivalence | None = None
+    equivalence_reason: str = ""
+    completeness: float | None = None
+    conciseness: float | None = None
+    bank: Bank | None = None
+    bank_answers: tuple[str | None, ...] | None = None
+    extractive_bank: Bank | None = None
+    extractive_bank_answers: tuple[str | None, ...] | None = None
+    similarity: float | None = None
+    asked_back_similarity: tuple[float, ...] | None = None
+    sentence_similarity: tuple[float, ...] | None = None
+    failures: Mapping[str, str] = field(default_factory=dict)
+    calls: tuple[Call, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """A mean over questions with its 95 % interval; all None when `n` (questions that have the score) is 0."""
 
@@ -247,7 +390,12 @@ class IndexConfig:
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """Every choice that makes a run, and no secret. `index` and `questions` are ids of what is in the store."""
+    """Every choice that makes a run, and no secret. `index` and `questions` are ids of what is in the store.
+
+    `model` answers and `judge` judges, "" where no model does; `metrics` are those of the answers, the ranking ones are
+    always measured. `context_tokens` bounds the chunks handed over, in the index's embedder's tokens. `context` is
+    "retrieved", "none" (closed book: what the answerer knows by itself) or "oracle" (the gold chunks: the ceiling).
+    """
 
     index: str
     questions: str
@@ -256,6 +404,17 @@ class RunConfig:
     depth: int = 50
     seed: int = 0
     rrf_constant: int = 60
+    answerer: AnswererName = "none"
+    model: str = ""
+    temperature: float = 0.0
+    context_tokens: int = 3000
+    metrics: tuple[str, ...] = ()
+    judge: str = ""
+    context: ContextKind = "retrieved"
+
+    def __post_init__(self) -> None:
+        """Take the metrics from JSON too, where they are a list."""
+        object.__setattr__(self, "metrics", tuple(self.metrics))
 
     def hash(self) -> str:
         """16 hex characters; equal choices, equal hash."""

@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 from sqlalchemy.engine import Connection, Engine, Row
 
 from ragviz.errors import NotFoundError, ServiceError, UsageError
@@ -28,6 +30,7 @@ from ragviz.records import (
     IndexConfig,
     IndexInfo,
     Job,
+    Judged,
     Page,
     Question,
     QuestionSet,
@@ -35,6 +38,7 @@ from ragviz.records import (
     Retrieved,
     Run,
     RunConfig,
+    Score,
     Span,
     digest,
 )
@@ -138,6 +142,25 @@ _results = sa.Table(
     sa.Column("ranking", sa.Text, nullable=False),
     sa.Column("gold", sa.Text, nullable=False),
 )
+_judgements = sa.Table(
+    "judgements",
+    _meta,
+    sa.Column("run_id", _id, primary_key=True),
+    sa.Column("question_id", _id, primary_key=True),
+    sa.Column("failed", sa.Boolean, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+)
+_scores = sa.Table(
+    "scores",
+    _meta,
+    sa.Column("run_id", _id, primary_key=True),
+    sa.Column("question_id", _id, primary_key=True),
+    sa.Column("metric", sa.String(64), primary_key=True),
+    sa.Column("value", sa.Float),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("version", sa.String(64), nullable=False),
+)
 _jobs = sa.Table(
     "jobs",
     _meta,
@@ -170,8 +193,11 @@ _cache = sa.Table(
     sa.Column("value", sa.LargeBinary, nullable=False),
 )
 
+_FIRST = [table for table in _meta.sorted_tables if table not in (_judgements, _scores)]
+
 MIGRATIONS: list[Callable[[Connection], None]] = [
-    lambda connection: _meta.create_all(connection),
+    lambda connection: _meta.create_all(connection, tables=_FIRST),
+    lambda connection: _meta.create_all(connection, tables=[_judgements, _scores]),
 ]
 """Each brings the schema from version i to i + 1; a released one is never edited."""
 
@@ -544,7 +570,8 @@ class Store:
     def delete_run(self, run_id: str) -> None:
         """Delete a run with its results."""
         with self._write() as connection:
-            connection.execute(_results.delete().where(_results.c.run_id == run_id))
+            for table in (_results, _judgements, _scores):
+                connection.execute(table.delete().where(table.c.run_id == run_id))
             connection.execute(_runs.delete().where(_runs.c.id == run_id))
 
     def put_results(self, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
@@ -578,6 +605,51 @@ class Store:
         """Questions of a run as they were asked, in order."""
         query = sa.select(_results.c.question).where(_is_run(run_id)).order_by(_results.c.position)
         return [question_from_json(row.question) for row in self._rows(query)]
+
+    def put_judged(self, run_id: str, judged: Sequence[tuple[Judged, Sequence[Score]]]) -> None:
+        """Keep what is known of answered questions, and their scores; what was kept of them before goes."""
+        ids = [known.question.id for known, _ in judged]
+        bodies = [
+            {"run_id": run_id, "question_id": j.question.id, "failed": bool(j.failures), "body": judged_to_json(j)}
+            for j, _ in judged
+        ]
+        rows = [
+            {"run_id": run_id, "question_id": known.question.id} | asdict(score)
+            for known, scores in judged
+            for score in scores
+        ]
+        with self._write() as connection:
+            for table, fresh in ((_judgements, bodies), (_scores, rows)):
+                for batch in _batches(ids):
+                    mine = sa.and_(table.c.run_id == run_id, table.c.question_id.in_(batch))
+                    connection.execute(table.delete().where(mine))
+                for rows_batch in _batches(fresh):
+                    connection.execute(table.insert(), rows_batch)
+
+    def judged(self, run_id: str, question_ids: Sequence[str] | None = None) -> dict[str, Judged]:
+        """What is known of the answered questions of a run (or of some of them), by question id."""
+        columns = (_judgements.c.question_id, _judgements.c.body, _results.c.question)
+        same = sa.and_(_results.c.run_id == _judgements.c.run_id, _results.c.question_id == _judgements.c.question_id)
+        query = sa.select(*columns).join(_results, same).where(_judgements.c.run_id == run_id)
+        if question_ids is not None:
+            query = query.where(_judgements.c.question_id.in_(list(question_ids)))
+        return {
+            row.question_id: judged_from_json(row.body, question_from_json(row.question))
+            for row in self._rows(query.order_by(_results.c.position))
+        }
+
+    def judged_ids(self, run_id: str) -> dict[str, bool]:
+        """Which questions of a run were answered and judged, and whether a step of it failed."""
+        query = sa.select(_judgements.c.question_id, _judgements.c.failed).where(_judgements.c.run_id == run_id)
+        return {row.question_id: row.failed for row in self._rows(query)}
+
+    def scores(self, run_id: str) -> dict[str, dict[str, Score]]:
+        """Scores of the answers of a run: metric → question id → score."""
+        found: dict[str, dict[str, Score]] = {}
+        for row in self._rows(sa.select(_scores).where(_scores.c.run_id == run_id)):
+            score = Score(row.metric, row.value, row.status, row.reason, row.version)
+            found.setdefault(row.metric, {})[row.question_id] = score
+        return found
 
     # Jobs
 
@@ -673,6 +745,21 @@ def question_from_json(body: str) -> Question:
     values = json.loads(body)
     values["evidence"] = tuple(tuple(Span(*span) for span in group) for group in values["evidence"])
     return Question(**values | {"source_chunks": tuple(values["source_chunks"])})
+
+
+@cache
+def _judged_type() -> TypeAdapter[Judged]:
+    return TypeAdapter(Judged)
+
+
+def judged_to_json(judged: Judged) -> str:
+    """All of `judged` but its question; `judged_from_json` reads it back."""
+    return _judged_type().dump_json(judged, exclude={"question"}).decode()
+
+
+def judged_from_json(body: str, question: Question) -> Judged:
+    """Read what `judged_to_json` wrote about `question`."""
+    return _judged_type().validate_python(json.loads(body) | {"question": question})
 
 
 def _evidence_rows(evidence: Evidence) -> list[list[list[Any]]]:

@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal
 
@@ -19,12 +20,28 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from ragviz import evaluate, indexing, jobs, pipeline, plots
+from ragviz import evaluate, indexing, jobs, lost, plots, running
 from ragviz.errors import RagvizError
 from ragviz.evaluate import Group, Summary
 from ragviz.indexing import Found
-from ragviz.markup import STYLE, around, highlighted, plain, score_bar, shortened, visible
-from ragviz.records import Chunk, Corpus, Estimate, Evidence, Hit, Job, Question, Retrieved, Run, Span, digest
+from ragviz.markup import STYLE, Lit, around, badges, highlighted, plain, score_bar, shortened, visible
+from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.metrics.judge import sentences_of
+from ragviz.records import (
+    Bearing,
+    Chunk,
+    Corpus,
+    Estimate,
+    Evidence,
+    Hit,
+    Job,
+    Question,
+    Retrieved,
+    Run,
+    Score,
+    Span,
+    digest,
+)
 from ragviz.workspace import Workspace, open_workspace
 
 log = logging.getLogger("ragviz")
@@ -38,6 +55,7 @@ NAVIGATION: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Evaluate": {
         "run": ("Run", "play_circle"),
         "results": ("Results", "bar_chart"),
+        "inspect": ("Inspect", "manage_search"),
         "compare": ("Compare", "balance"),
     },
     "System": {"home": ("Home", "home"), "settings": ("Settings", "settings")},
@@ -50,6 +68,7 @@ _CARRIED = {
     "questions": ("corpus", "set"),
     "run": ("corpus", "index", "set"),
     "results": ("corpus", "run", "k"),
+    "inspect": ("corpus", "run"),
     "compare": ("corpus", "runs", "k"),
 }
 Crumb = tuple[str, str, Mapping[str, str]]
@@ -84,7 +103,7 @@ def summary(run: Run, k: int | None = None) -> Summary:
 
 @st.cache_data(show_spinner="Measuring", max_entries=64)
 def _summary(_store: str, run_id: str, _finished: float | None, k: int) -> Summary:
-    return pipeline.summary_of(workspace(), workspace().store.run(run_id), k)
+    return running.summary_of(workspace(), workspace().store.run(run_id), k)
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
@@ -111,6 +130,18 @@ def answered(_store: str, run_id: str, _finished: float | None) -> dict[str, tup
     store = workspace().store
     pairs = zip(store.asked(run_id), store.results(run_id), strict=True)
     return {question.id: (question, found) for question, found in pairs}
+
+
+def judgement(run: Run) -> running.Judgement:
+    """What became of a run's answers, summed up once; shared by all sessions, and not to be changed."""
+    there = workspace().store.judged_ids(run.id)
+    state = digest(*(f"{question_id}={failed}" for question_id, failed in sorted(there.items())))
+    return _judgement(workspace().store.address, run.id, run.finished, state)
+
+
+@st.cache_resource(show_spinner="Reading what was judged", max_entries=8)
+def _judgement(_store: str, run_id: str, _finished: float | None, _state: str) -> running.Judgement:
+    return running.judgement_of(workspace(), workspace().store.run(run_id))
 
 
 # The address
@@ -284,6 +315,9 @@ _FRAME_STYLE = """<style>
 .stMain [data-testid="stPageLink"] a, .stMain [data-testid="stPageLink"] a:hover { background: none; }
 .stMain [data-testid="stPageLink"] a:hover { text-decoration: underline; }
 .rv-crumb { opacity: .5; }
+[class*="st-key-claims-"] button, [class*="st-key-claims-"] button > div { justify-content: flex-start; }
+[class*="st-key-claims-"] button p { text-align: left; font-size: .88rem; line-height: 1.4; }
+.st-key-inspected [data-testid="stColumn"] { min-width: 290px; }
 div[data-testid="stMetricDelta"], div[data-testid="stMetricDelta"] * { font-variant-numeric: tabular-nums;
   white-space: normal; overflow: visible; }
 div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
@@ -589,7 +623,140 @@ def csv_button(rows: pd.DataFrame, file_name: str, key: str, label: str = "CSV")
     )
 
 
+# The questions of a run
+
+FILTERS = ("rank", "document", "outcome", "cause", "find")
+"""What the address may filter the questions of a run by."""
+ORDERS = (
+    "answer_correctness", "factual_f1", "completeness", "equivalence", "questeval_recall", "faithfulness",
+    "context_recall", "extractive_questeval_recall", "token_f1", "rouge_l", "embedding_similarity",
+)  # fmt: skip
+"""Metrics by which the worst questions come first, the first that a run has; without any it is the rank."""
+STATUSES = {
+    "ok": "scored", "not_applicable": "does not apply", "no_answer": "no answer", "judge_error": "judge error",
+    "skipped": "skipped",
+}  # fmt: skip
+"""What the statuses of scores are called."""
+
+
+def answers(run: Run) -> bool:
+    """Whether a run answers its questions."""
+    return run.config.answerer != "none"
+
+
+def metric_of(run: Run) -> str:
+    """Return the metric by which a run's questions are ordered: the address's, else the first of `ORDERS`, or ""."""
+    there = judgement(run).scores
+    wanted = st.query_params.get("metric", "")
+    return wanted if wanted in there else next((name for name in ORDERS if name in there), next(iter(there), ""))
+
+
+def question_rows(run: Run, k: int) -> pd.DataFrame:
+    """One row a question, the worst first: by score where answers were judged (those without one last), else by rank.
+
+    A run that does not answer has only its ranked questions here.
+    """
+    measured, found = summary(run, k), judgement(run)
+    asked = answered(workspace().store.address, run.id, run.finished)
+    documents = documents_of(workspace().store.address, run.id, run.finished)
+    ids = list(asked) if answers(run) else list(measured.question_ids)
+    places = {question_id: place for place, question_id in enumerate(measured.question_ids)}
+    ranks = [int(measured.ranks[places[i]]) if i in places else None for i in ids]
+    recall = measured.scores.get(f"recall@{k}")
+    outcomes = ["unanswerable" if rank is None else outcome_of(rank, k) for rank in ranks]
+    rows = pd.DataFrame({"Rank": pd.array([rank or None for rank in ranks], dtype="Int64"), "Outcome": outcomes})
+    rows["Cause"] = [lost.CAUSES[found.causes[i]].title for i in ids]
+    rows["Question"] = [asked[i][0].text for i in ids]
+    rows["Document"] = [", ".join(documents[i]) for i in ids]
+    rows[f"Recall@{k}"] = [float(recall[places[i]]) if recall is not None and i in places else None for i in ids]
+    rows["Kind"] = [asked[i][0].kind for i in ids]
+    rows["Id"] = ids
+    return _worst_first(rows, run, found)
+
+
+def _worst_first(rows: pd.DataFrame, run: Run, found: running.Judgement) -> pd.DataFrame:
+    rows = rows.sort_values("Rank", ascending=False, na_position="first", kind="stable")
+    if not (name := metric_of(run)):
+        return rows
+    title = ANSWER_METRICS[name].title
+    scores = [found.scores[name].get(question_id) for question_id in rows["Id"]]
+    rows.insert(0, title, [None if score is None else score.value for score in scores])
+    rows[title] = rows[title].astype(float)
+    rows.insert(1, "Answer", [_answer_words(found, i, score) for i, score in zip(rows["Id"], scores, strict=True)])
+    return rows.sort_values(title, na_position="last", kind="stable")
+
+
+def _answer_words(found: running.Judgement, question_id: str, score: Score | None) -> str:
+    """What became of an answer, and of the score when it has none."""
+    judged = found.judged.get(question_id)
+    status = judged.answer.status if judged is not None else "not yet answered"
+    failed = score is not None and score.status == "judge_error"
+    return f"{status}, judge error" if failed else status
+
+
+def filtered(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
+    """Keep the rows that pass every filter of the address."""
+    query = st.query_params
+    if pair := rank_pair(query.get("rank")):
+        missed = rows["Outcome"] == "missed"
+        rows = rows[missed if pair == (0, 0) else rows["Rank"].between(*pair).fillna(False)]
+    if name := query.get("document"):
+        documents = documents_of(workspace().store.address, run.id, run.finished)
+        rows = rows[[name in documents[i] for i in rows["Id"]]]
+    if (outcome := query.get("outcome", "all")) in set(OUTCOMES[1:]):
+        rows = rows[rows["Outcome"] == outcome]
+    if (cause := query.get("cause")) in lost.CAUSES:
+        rows = rows[[judgement(run).causes[i] == cause for i in rows["Id"]]]
+    if words := query.get("find", "").casefold():
+        rows = rows[[words in text.casefold() for text in rows["Question"]]]
+    return rows
+
+
+OUTCOMES = ("all", "found", "below k", "missed")
+"""What a person may choose of the outcomes."""
+
+
+def view() -> dict[str, str]:
+    """Parameters of the address that choose and order the questions: a link with them shows the same list."""
+    kept = {name: st.query_params[name] for name in (*FILTERS, "metric") if st.query_params.get(name)}
+    return {name: value for name, value in kept.items() if value != "all"}
+
+
+def walk(shown: Sequence[str], question_id: str) -> str | None:
+    """Draw the way through a list of questions, with the arrow keys too; return the question gone to."""
+    place = shown.index(question_id) if question_id in shown else None
+    before = shown[place - 1] if place else None
+    after = shown[place + 1] if place is not None and place + 1 < len(shown) else None
+    if place is not None:
+        st.caption(f"{place + 1} of {len(shown)}", width="content")
+    back = st.button("Previous", icon=":material/arrow_back:", shortcut="left", disabled=before is None)
+    on = st.button("Next", icon=":material/arrow_forward:", shortcut="right", disabled=after is None)
+    return before if back else after if on else None
+
+
 # Rankings
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What else is told of a chunk: (class, words) pairs of `badges`, and how it bears on the claim looked at."""
+
+    badges: tuple[tuple[str, str], ...] = ()
+    bearing: Bearing | None = None
+
+
+def lit_in(text: str, bearing: Bearing | None) -> list[Lit]:
+    """Where the sentence stands that bears on a claim, for or against it; nowhere when none does, or none is told.
+
+    >>> lit_in("One. Two.", Bearing("contradicted", 1)), lit_in("One.", Bearing("absent", 0))
+    ([(5, 9, 'against')], [])
+    """
+    if bearing is None or bearing.sentence is None or bearing.verdict == "absent":
+        return []
+    sentences = sentences_of(text)
+    if bearing.sentence >= len(sentences):
+        return []
+    return [(*sentences[bearing.sentence], "for" if bearing.verdict == "supported" else "against")]
 
 
 def gold_in(chunk: Chunk, evidence: Evidence) -> list[tuple[int, int]]:
@@ -605,11 +772,20 @@ def gold_in(chunk: Chunk, evidence: Evidence) -> list[tuple[int, int]]:
 
 
 def ranked_chunks(
-    corpus_id: str, question: Question, found: Retrieved, *, k: int, first: int, key: str, narrow: bool = False
+    corpus_id: str,
+    question: Question,
+    found: Retrieved,
+    *,
+    k: int,
+    first: int,
+    key: str,
+    narrow: bool = False,
+    notes: Mapping[str, Note] | None = None,
 ) -> None:
     """Draw a ranking as cards: the first chunks and the targets wherever they stand, the rest when asked for.
 
-    Targets are marked, gold text is highlighted, and a line tells where the ranking is cut at `k`.
+    Targets are marked, gold text is highlighted, and a line tells where the ranking is cut at `k`. `notes` are by the
+    chunk's id.
     """
     gold = {chunk_id for group in found.gold for chunk_id in group}
     hits = found.ranking.hits()
@@ -624,7 +800,8 @@ def ranked_chunks(
             st.caption(f"{counted(each.hit.rank - last - 1, 'chunk')} between")
         last = each.hit.rank
         with st.container(border=True, gap="xsmall"):
-            _chunk_card(each, question.evidence, each.hit.chunk_id in gold, best, narrow)
+            note = (notes or {}).get(each.hit.chunk_id, Note())
+            _chunk_card(each, question.evidence, each.hit.chunk_id in gold, best, narrow, note)
     if len(shown) < len(hits) and st.button(f"Show all {len(hits)}", key=f"{more}-button", type="tertiary"):
         st.session_state[more] = True
         st.rerun()
@@ -632,15 +809,32 @@ def ranked_chunks(
         st.caption("The retriever found nothing.")
 
 
-def _chunk_card(each: Found, evidence: Evidence, target: bool, best: float, narrow: bool) -> None:
+def given_chunks(corpus_id: str, question: Question, ids: Sequence[str], notes: Mapping[str, Note]) -> None:
+    """Draw chunks that were handed over without a ranking, as cards."""
+    hits = [Hit(chunk_id, rank, 0.0) for rank, chunk_id in enumerate(ids, start=1)]
+    for each in indexing.found(workspace(), corpus_id, hits):
+        with st.container(border=True, gap="xsmall"):
+            note = notes.get(each.hit.chunk_id, Note())
+            first = Note((("", f"passage {each.hit.rank}"), *note.badges), note.bearing)
+            _chunk_text(each, question.evidence, narrow=True, note=first)
+
+
+def _chunk_card(each: Found, evidence: Evidence, target: bool, best: float, narrow: bool, note: Note) -> None:
     st.html(score_bar(each.hit.rank, each.hit.score, best, marked=target))
+    _chunk_text(each, evidence, narrow, note)
+
+
+def _chunk_text(each: Found, evidence: Evidence, narrow: bool, note: Note) -> None:
+    if note.badges:
+        st.html(badges(note.badges))
     if each.chunk is None:
         st.caption("The text of this chunk is gone: its document was deleted.")
         return
     page = f", page {each.chunk.page}" if each.chunk.page else ""
     at = f"{each.chunk.start}-{each.chunk.end}"
     link("documents", f"{each.document_name}{page}", document=each.document_name, at=at)
-    st.html(highlighted(each.chunk.text, gold_in(each.chunk, evidence), fold=110 if narrow else 200))
+    lit = lit_in(each.chunk.text, note.bearing)
+    st.html(highlighted(each.chunk.text, gold_in(each.chunk, evidence), lit=lit, fold=110 if narrow else 200))
 
 
 def source_chunks(corpus_id: str, question: Question) -> None:
@@ -750,7 +944,8 @@ def _draw_going(job: Job) -> None:
         share, words = job_words(job, time.time(), _pace(job))
         st.progress(share, text=words)
         stopping = job.cancel
-        if st.button("Stopping…" if stopping else "Cancel", key=f"cancel-{job.id}", disabled=stopping, type="tertiary"):
+        verb = "Pause" if job.kind in ("run", "rejudge") else "Cancel"
+        if st.button("Stopping…" if stopping else verb, key=f"cancel-{job.id}", disabled=stopping, type="tertiary"):
             jobs.cancel(workspace(), job)
             st.rerun(scope="app")
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from ragviz import embedding, llm
 from ragviz.config import Settings, settings
@@ -30,6 +32,7 @@ class Workspace:
     def __init__(self, settings: Settings) -> None:
         """Open nothing yet."""
         self.settings = settings
+        self._clients: dict[str, llm.ModelClient] = {}
 
     @cached_property
     def store(self) -> Store:
@@ -65,26 +68,52 @@ class Workspace:
         endpoint = self.settings.openai_base_url or ""
         return embedding.open_embedder(name, cache=self.store.cache("embedding"), remote=remote, endpoint=endpoint)
 
-    @cached_property
+    @property
     def model(self) -> llm.ModelClient:
-        """The model endpoint.
+        """The model that is configured; UsageError when none is."""
+        return self.client(self.settings.model)
+
+    def client(self, model: str) -> llm.ModelClient:
+        """Return the client of one model of the endpoint, the same each time.
 
         Raises:
-            UsageError: none is configured.
+            UsageError: no endpoint is configured.
 
         """
         settings = self.settings
         if not settings.model_configured:
             raise UsageError("No model is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own.")
-        key = settings.openai_api_key
-        return llm.ModelClient(
-            base_url=settings.openai_base_url,
-            api_key=key,
-            model=settings.model,
-            cache=self.store.cache("model"),
-            concurrency=settings.model_concurrency,
-            timeout=settings.model_timeout,
-        )
+        if model not in self._clients:
+            self._clients[model] = llm.ModelClient(
+                base_url=settings.openai_base_url,
+                api_key=settings.openai_api_key,
+                model=model,
+                cache=self.store.cache("model"),
+                prices=self.prices(),
+                concurrency=settings.model_concurrency,
+                timeout=settings.model_timeout,
+            )
+        return self._clients[model]
+
+    def prices(self) -> dict[str, tuple[float, float]]:
+        """Dollars per million prompt and completion tokens, by what a model's name begins with."""
+        try:
+            kept = json.loads(self._price_file.read_text(encoding="utf-8"))
+            return {str(name): (float(asked), float(answered)) for name, (asked, answered) in kept.items()}
+        except FileNotFoundError:
+            return dict(llm.PRICES)
+        except (ValueError, TypeError, AttributeError):
+            raise UsageError(f"{self._price_file} is no table of prices: delete it, and enter them again.") from None
+
+    def set_prices(self, prices: llm.Prices) -> None:
+        """Keep a price table in RAGVIZ_HOME, for every process."""
+        self._price_file.parent.mkdir(parents=True, exist_ok=True)
+        self._price_file.write_text(json.dumps(prices, indent=1, ensure_ascii=False), encoding="utf-8")
+        self._clients.clear()
+
+    @property
+    def _price_file(self) -> Path:
+        return self.settings.home / "prices.json"
 
     def checks(self) -> list[Check]:
         """What works and what doesn't, without loading a model; takes at most a few seconds."""

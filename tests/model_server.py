@@ -23,6 +23,7 @@ import re
 import threading
 import time
 from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -223,8 +224,9 @@ def complete(body: dict[str, Any]) -> str:
         schema = json.loads(told[1]) if told else None
     if schema is None:
         return _prose(body)
-    if {"question", "answer", "evidence"} <= set(schema.get("properties", {})):
-        return json.dumps(_question(prompt), ensure_ascii=False)
+    for wanted, made in REPLIES:
+        if wanted <= set(schema.get("properties", {})):
+            return json.dumps(made(prompt), ensure_ascii=False)
     return json.dumps(_value(schema, schema, prompt), ensure_ascii=False)
 
 
@@ -253,6 +255,125 @@ def _fact(passage: str) -> tuple[str, str, str]:
     sentence = longest[int(_hash(passage), 16) % len(longest)].strip()
     cut = max(sentence.rfind(" ", 0, -len(sentence) // 3), len(sentence) * 2 // 3 if " " not in sentence else 0)
     return sentence[:cut], sentence[cut:].strip(), sentence
+
+
+def _key_questions(prompt: str) -> dict[str, Any]:
+    """A question for each of the first twelve sentences, about the words that end it."""
+    sentences = [s.strip() for passage in passages(prompt) for s in re.findall(_SENTENCE, passage) if s.strip()]
+    ends = [max(len(s) * 2 // 3 if " " not in s else 0, s.rfind(" ", 0, -1) + 1) for s in sentences]
+    pairs = [(s[:at].strip() or "It", s[at:]) for s, at in zip(sentences, ends, strict=True)]
+    return {
+        "key_questions": [{"key": key, "question": f"Which words complete “{said} …”?"} for said, key in pairs][:12]
+    }
+
+
+def _answers(prompt: str) -> dict[str, Any]:
+    """An answer to each numbered question: what the sentence that shares most words with it says beside them."""
+    text = " ".join(passages(prompt))
+    asked = [(int(n), json.loads(said)) for n, said in re.findall(r'^(\d+)\. (".*")$', prompt, re.MULTILINE)]
+    return {"answers": [{"number": number, **_read_off(text, question)} for number, question in asked]}
+
+
+def _read_off(text: str, question: str) -> dict[str, Any]:
+    wanted = _content_words("".join(re.findall(r"“(.*)”", question)) or question)
+    sentences = [s.strip() for s in re.findall(_SENTENCE, text)]
+    best = max(sentences, key=lambda s: len(wanted & _content_words(s)), default="")
+    if not wanted & _content_words(best):
+        return {"answerable": False, "answer": ""}
+    if " " not in best:  # Chinese: what is left when the longest shared beginning is taken off
+        shared = max((n for n in range(len(best)) if best[:n] in question), default=0)
+        return {"answerable": True, "answer": best[shared:]}
+    rest = [word for word in best.split() if word.lower() not in question.lower()]
+    return {"answerable": True, "answer": " ".join(rest[:6]) or best}
+
+
+def _content_words(text: str) -> set[str]:
+    """Words of four and more letters, numbers, and pairs of ideographs."""
+    chinese = re.findall(r"(?=([\u4e00-\u9fff]{2}))", text)
+    return set(re.findall(r"[a-z]{4,}|\d+", text.lower())) | set(chinese)
+
+
+def _answer(prompt: str) -> dict[str, Any]:
+    """The sentence that shares most words with the question, the last string of all, cited; refused when none does."""
+    *texts, question = passages(prompt)
+    wanted = _content_words(question)
+    said = [(rank, s.strip()) for rank, text in enumerate(texts, start=1) for s in re.findall(_SENTENCE, text)]
+    rank, best = max(said, key=lambda each: len(wanted & _content_words(each[1])), default=(0, ""))
+    told = bool(wanted & _content_words(best))
+    return {"answerable": told, "answer": f"{best} [{rank}]." if told else ""}
+
+
+_SENTENCE = r"(?:[^.。!！?？\n]|\.(?=\d))+"
+
+
+def _texts(prompt: str) -> dict[str, Any]:
+    """The JSON object that the judge's prompts hand over, on a line of its own."""
+    return next(json.loads(line) for line in prompt.splitlines() if line[:1] == "{" and line[-1:] == "}")
+
+
+def _shares(claim: str, sentences: dict[str, str]) -> int:
+    """Number of the first sentence that holds most of the claim's words, 0 when none does."""
+    wanted = _content_words(claim)
+    best = max(sentences, key=lambda n: len(wanted & _content_words(sentences[n])), default="0")
+    return int(best) if wanted and 2 * len(wanted & _content_words(sentences.get(best, ""))) >= len(wanted) else 0
+
+
+def _claims(prompt: str) -> dict[str, Any]:
+    """A claim for every sentence of the text."""
+    data = _texts(prompt)
+    claims = [{"text": text, "sentence": int(number)} for number, text in data["text"].items()]
+    asked = [f"{data['question']} ({n})" for n in range(3)]
+    return {"claims": claims, "questions": asked, "noncommittal": False}
+
+
+def _context(prompt: str) -> dict[str, Any]:
+    """A claim is supported by the passages with a sentence that holds half of its words."""
+    data = _texts(prompt)
+    rows = [
+        {
+            "claim": int(number),
+            "supported_by": [
+                {"passage": int(p), "sentence": place}
+                for p, sentences in data["passages"].items()
+                if (place := _shares(claim, sentences))
+            ],
+            "contradicted_by": [],
+        }
+        for number, claim in data.get("claims", {}).items()
+    ]
+    useful = {source["passage"] for row in rows for source in row["supported_by"]}
+    passages = [{"passage": int(p), "useful": int(p) in useful} for p in data["passages"]]
+    return {"claims": rows, "passages": passages}
+
+
+def _comparison(prompt: str) -> dict[str, Any]:
+    """Claims are supported by the other text when it holds half of their words; the numbers follow from those."""
+    data = _texts(prompt)
+    rows = {}
+    for mine, other in (("answer_claims", "reference"), ("reference_claims", "answer")):
+        places = {number: _shares(claim, data[other]) for number, claim in data[mine].items()}
+        rows[mine] = [
+            {"claim": int(n), "verdict": "supported" if place else "absent", "sentence": place}
+            for n, place in places.items()
+        ]
+    held = [[row["verdict"] == "supported" for row in rows[name]] or [False] for name in rows]
+    concise, complete = (sum(row) / len(row) for row in held)
+    verdict = "equivalent" if complete == concise == 1 else "partial" if complete else "different"
+    told = {"equivalence": verdict, "completeness": complete, "conciseness": concise}
+    return {**rows, "reason": "Compared word by word.", **told}
+
+
+REPLIES: list[tuple[set[str], Callable[[str], dict[str, Any]]]] = [
+    ({"question", "answer", "evidence"}, _question),
+    ({"answerable", "answer"}, _answer),
+    ({"key_questions"}, _key_questions),
+    ({"answers"}, _answers),
+    ({"claims", "passages"}, _context),
+    ({"answer_claims", "reference_claims"}, _comparison),
+    ({"claims", "questions"}, _claims),
+    ({"claims"}, lambda prompt: {"claims": _claims(prompt)["claims"]}),
+]
+"""Properties of a schema → what makes the reply to a prompt that asks for them."""
 
 
 def _value(schema: dict[str, Any], root: dict[str, Any], prompt: str) -> Any:

@@ -409,7 +409,7 @@ def test_an_index_that_grows_goes_over_to_large_segments(index: ElasticIndex, mo
         ((_, body),) = index.concretes().items()
         thresholds.append(body["settings"]["index"]["translog"].get("flush_threshold_size"))
     writer.publish(3000)
-    assert thresholds == ["5mb"] * 3 + [None] * 7
+    assert thresholds == ["2mb"] * 3 + [None] * 7
     assert [ranking.ids[0] for ranking in index.knn(vectors[::100], 3)] == [
         f"c{row:04d}" for row in range(0, 3000, 100)
     ]

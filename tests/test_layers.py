@@ -13,10 +13,10 @@ ROOT = Path(__file__).resolve().parent.parent / "ragviz"
 LAYERS = {
     0: "__init__ errors records sample",
     1: "config",
-    2: "ingest language prose phrasing chunking embedding llm index store stats markup",
-    3: "gold retrieve synthesize workspace metrics",
-    4: "evaluate compare",
-    5: "corpora indexing pipeline plots interchange",
+    2: "crew ingest language prose phrasing chunking embedding llm index store stats markup",
+    3: "gold retrieve synthesize answer workspace metrics",
+    4: "evaluate compare judging forecast lost",
+    5: "corpora indexing running foreign pipeline plots interchange",
     6: "jobs",
     7: "cli ui __main__",
 }
@@ -24,6 +24,9 @@ LAYER_OF = {room: layer for layer, rooms in LAYERS.items() for room in rooms.spl
 BESIDE = {  # the few arrows inside a layer
     ("embedding", "index"),  # the type of vectors
     ("pipeline", "corpora"), ("pipeline", "indexing"), ("pipeline", "interchange"),  # the sample: all of it
+    ("pipeline", "running"),
+    ("running", "indexing"), ("running", "interchange"),  # an index's chunks; the classic files
+    ("forecast", "judging"),  # the same steps, without a model
     ("__main__", "cli"),
 }  # fmt: skip
 

@@ -13,7 +13,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from ragviz import corpora, indexing, jobs, pipeline, ui
+from ragviz import corpora, indexing, jobs, running, ui
 from ragviz.errors import NotFoundError
 from ragviz.index import Vectors
 from ragviz.markup import plain
@@ -71,7 +71,7 @@ def seed(workspace: Workspace) -> None:
     indexing.build_index(workspace, corpus, "large", IndexConfig(chunker="recursive", chunk_size=60))
     store.put_questions(store.create_question_set(corpus.id, "asked").id, questions(workspace, corpus.id))
     for name, index, retriever in (("words", "small", "bm25"), ("vectors", "large", "knn")):
-        pipeline.run(workspace, name, RunConfig(index=index, questions="asked", retriever=retriever, depth=20))  # type: ignore[arg-type]
+        running.run(workspace, name, RunConfig(index=index, questions="asked", retriever=retriever, depth=20))  # type: ignore[arg-type]
 
 
 def questions(workspace: Workspace, corpus_id: str) -> list[Question]:
@@ -427,7 +427,7 @@ def test_a_taken_name_is_refused(home: Path) -> None:
 
 def test_results_have_the_numbers_of_the_command_line(home: Path) -> None:
     app = show("results", run="words")
-    summary = pipeline.summary_of(open_workspace(), open_workspace().store.run("words"))
+    summary = running.summary_of(open_workspace(), open_workspace().store.run("words"))
     tiles = {m.label: m.value for m in app.metric}
     assert tiles["Recall@3 ↑"] == f"{summary.metrics['recall@3'].mean:.2f}"
     assert tiles["MRR ↑"] == f"{summary.metrics['mrr'].mean:.2f}"
@@ -520,7 +520,7 @@ def test_a_run_of_a_deleted_index_stays_readable(home: Path) -> None:
 def test_runs_are_compared_in_words_numbers_and_pictures(home: Path) -> None:
     app = show("compare", runs="words,vectors")
     shown = words(app)
-    comparison = pipeline.compare_runs(open_workspace(), [open_workspace().store.run(n) for n in ("words", "vectors")])
+    comparison = running.compare_runs(open_workspace(), [open_workspace().store.run(n) for n in ("words", "vectors")])
     table = next(d for d in app.dataframe if "Measure" in d.value and "Difference" in d.value).value
     row = table[table["Measure"] == "recall@3"].iloc[0]
     assert row["Difference"] == pytest.approx(comparison.metrics["recall@3"].deltas[0].difference.mean)
@@ -554,7 +554,7 @@ def test_settings_never_show_a_key(home: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-secret-9876")
     st.cache_resource.clear()
     app = show("settings")
-    table = app.dataframe[0].value
+    table = next(d.value for d in app.dataframe if "Variable" in d.value)
     row = table[table["Variable"] == "OPENAI_API_KEY"].iloc[0]
     assert (row["Value"], row["From"]) == ("••••9876", "environment")
     assert "sk-secret" not in words(app) + table.to_csv()

@@ -2,15 +2,21 @@
 
 kreuzberg's own time limit returns, yet its thread goes on and holds the lock of its PDF library, so that every PDF
 after it fails too; and a PDF of 2 kB can ask for 2 GB.
+
+To start a process costs more than to read a small file, so one that read a file well waits a little for the next.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from ragviz.errors import PasswordNeeded, UnreadableFile
 from ragviz.ingest.kinds import KINDS, Kind, damaged
@@ -20,6 +26,9 @@ SECONDS = 60
 SECONDS_PER_MB = 3
 MEMORY = 3 * 2**30
 MEMORY_PER_BYTE = 8
+LARGE = 512 * 2**20
+"""A process that ever held so much memory reads no further file."""
+IDLE_SECONDS = 5.0
 
 _PACKAGES = str(Path(__file__).resolve().parents[2])
 
@@ -33,38 +42,126 @@ def read_apart(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, Par
     """
     seconds = SECONDS + SECONDS_PER_MB * len(data) / 2**20
     memory = MEMORY + MEMORY_PER_BYTE * len(data)
-    request = json.dumps({"kind": kind.key, "password": password, "memory": memory}).encode() + b"\n"
-    paths = os.pathsep.join(filter(None, [_PACKAGES, os.environ.get("PYTHONPATH", "")]))
-    environment = {**os.environ, "PYTHONPATH": paths, "MALLOC_ARENA_MAX": "2"}
-    command = [sys.executable, "-P", "-c", "from ragviz.ingest.child import main; main()"]
-    out, log = subprocess.PIPE, subprocess.DEVNULL
-    try:
-        done = subprocess.run(  # noqa: S603
-            command, input=request + data, stdout=out, stderr=log, env=environment, timeout=seconds, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise UnreadableFile(
-            f"Reading took longer than {seconds:.0f} seconds and was stopped: split the file, or save it anew as text."
-        ) from None
-    if done.returncode != 0:
+    request = {"kind": kind.key, "password": password, "memory": memory, "size": len(data)}
+    reply = _ask(json.dumps(request).encode() + b"\n" + data, seconds)
+    if reply is None:
         raise UnreadableFile(
             f"Reading {kind.title} of {len(data):,} bytes crashed or needed more than {memory / 2**30:.1f} GB "
             "of memory: split the file, or save it anew."
         )
-    reply = json.loads(done.stdout)
     if "error" in reply:
         raise (PasswordNeeded if reply["password"] else UnreadableFile)(reply["error"])
     return KINDS[reply["kind"]], reply["parts"]
 
 
+_waiting: list[_Child] = []
+"""Processes that wait for another file; none of them in use."""
+
+
+def _ask(request: bytes, seconds: float) -> dict[str, Any] | None:
+    """Have a child process read a file; None when it ended without an answer.
+
+    Raises:
+        UnreadableFile: it took too long.
+
+    """
+    with suppress(IndexError):  # none waits
+        used = _waiting.pop()
+        # Should it end, then perhaps for what it read before, or because its time was over: a fresh one decides.
+        if (reply := used.ask(request, seconds)) is not None:
+            return reply
+    return _Child().ask(request, seconds)
+
+
+class _Child:
+    """A process that reads files, one after the other; it ends with its standard input, so never after us."""
+
+    def __init__(self) -> None:
+        paths = os.pathsep.join(filter(None, [_PACKAGES, os.environ.get("PYTHONPATH", "")]))
+        environment = {**os.environ, "PYTHONPATH": paths, "MALLOC_ARENA_MAX": "2"}
+        command = [sys.executable, "-P", "-c", "from ragviz.ingest.child import main; main()"]
+        pipe, log = subprocess.PIPE, subprocess.DEVNULL
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, env=environment)  # noqa: S603
+
+    def ask(self, request: bytes, seconds: float) -> dict[str, Any] | None:
+        """Have a file read; None when the process ended without an answer. Afterwards it waits for another, or ends."""
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            self._process.kill()
+
+        clock = threading.Timer(seconds, stop)
+        clock.daemon = True
+        clock.start()
+        reply = None
+        try:
+            reply = self._exchange(request)
+        finally:
+            clock.cancel()
+            if reply is None or not reply["again"] or late.is_set():
+                self._end()
+            else:
+                self._wait()
+        if reply is None and late.is_set():
+            raise UnreadableFile(
+                f"Reading took longer than {seconds:.0f} seconds and was stopped: split the file, or save it anew as "
+                "text."
+            )
+        return reply
+
+    def _exchange(self, request: bytes) -> dict[str, Any] | None:
+        to, back = self._process.stdin, self._process.stdout
+        assert to is not None
+        assert back is not None
+        try:
+            to.write(request)
+            to.flush()
+        except OSError:  # it has ended
+            return None
+        line = back.readline()
+        return dict(json.loads(line)) if line.endswith(b"\n") else None
+
+    def _wait(self) -> None:
+        """Be there for another file, for some seconds."""
+        _waiting.append(self)
+        clock = threading.Timer(IDLE_SECONDS, self._leave)
+        clock.daemon = True
+        clock.start()
+
+    def _leave(self) -> None:
+        """End, unless a file is being read: then the clock that starts after it does."""
+        with suppress(ValueError):
+            _waiting.remove(self)
+            self._end()
+
+    def _end(self) -> None:
+        """End for good; may be called again."""
+        self._process.kill()
+        with suppress(OSError):  # what was not written yet
+            self._process.communicate()
+
+
+@atexit.register
+def _leave_none() -> None:
+    """Keep no process waiting when this one ends."""
+    while _waiting:
+        _waiting.pop()._end()
+
+
 def main() -> None:
-    """Read one request from standard input, and answer it on standard output."""
-    header, _, data = sys.stdin.buffer.read().partition(b"\n")
-    request = json.loads(header)
-    _limit_memory(request["memory"])
-    answer = json.dumps(_answer(request["kind"], data, request["password"]))
-    sys.stdout.buffer.write(answer.encode())
-    sys.stdout.flush()
+    """Read requests from standard input, and answer each with a line on standard output."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever a library prints
+    again = True
+    while again and (header := sys.stdin.buffer.readline()):
+        request = json.loads(header)
+        data = sys.stdin.buffer.read(request["size"])
+        _limit_memory(request["memory"])
+        answer = _answer(request["kind"], data, request["password"])
+        again = "error" not in answer and not _swollen()
+        answers.write(json.dumps({**answer, "again": again}).encode() + b"\n")
+        answers.flush()
     os._exit(0)  # whatever threads a library has left
 
 
@@ -88,3 +185,13 @@ def _limit_memory(limit: int) -> None:
         return
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
+
+
+def _swollen() -> bool:
+    """Whether this process ever held so much memory that the next file should have another."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return True
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit > LARGE

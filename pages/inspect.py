@@ -1,0 +1,404 @@
+import re
+from collections.abc import Sequence
+
+import streamlit as st
+
+from ragviz import lost, running, ui
+from ragviz.markup import SIGNS, Said, claimed, legend, measure, plain, quest_table, visible
+from ragviz.metrics import questeval
+from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.metrics.judge import sentences_of
+from ragviz.records import Bank, Bearing, Call, Claim, Judged, Matrix, Question, Retrieved, Run, Score
+
+STEPS = {  # of a judge, and what they are called
+    "answer": "The answer",
+    "reference": "Claims of the reference",
+    "claims": "Claims of the answer",
+    "context": "Claims and passages",
+    "comparison": "Answer against reference",
+    "bank": "Questions about the reference",
+    "questeval": "Those questions, put to the answer",
+}
+WORDS = {"supported": "supported", "contradicted": "contradicted", "absent": "not there"}
+SIDES = {"a": "answer", "r": "reference"}
+
+workspace = ui.begin()
+store = workspace.store
+
+
+# Why it was lost
+
+
+def cause_line(run: Run, found: running.Judgement, question: Question) -> None:
+    """The one cause of this question, what it means, and the next step."""
+    cause = lost.CAUSES[found.causes[question.id]]
+    fine = found.causes[question.id] == "fine"
+    with st.container(border=True, gap="xxsmall"):
+        mark = ":blue[●]" if fine else ":orange[▲]"
+        st.markdown(f"{mark} **{cause.title}.** {cause.explanation}{'' if fine else f' *Next:* {cause.next_step}'}")
+        st.caption(" · ".join(filter(None, [ruling_words(found, question), plain(context_words(run))])))
+
+
+def ruling_words(found: running.Judgement, question: Question) -> str:
+    ruling = found.rulings.get(question.id, lost.Ruling(None))
+    by = ANSWER_METRICS[ruling.by].title if ruling.by in ANSWER_METRICS else BY.get(ruling.by, "")
+    verdict = {True: "Right", False: "Not right", None: "Not known to be right"}[ruling.right]
+    return f"{verdict}, by {by[0].lower() + by[1:] if by in BY.values() else by}" if by else ""
+
+
+BY = {
+    "reference_in_answer": "The reference's words in the answer",
+    "refusal": "Whether it was refused and should have been",
+    "failed": "The answer that failed",
+    "judge_failed": "A judge that failed",
+}
+
+
+def context_words(run: Run) -> str:
+    config = run.config
+    kinds = {"retrieved": f"the first {config.k} chunks", "none": "nothing (closed book)", "oracle": "the gold chunks"}
+    by = f"answered by {config.model or config.answerer} from {kinds[config.context]}" if ui.answers(run) else ""
+    return " · ".join(filter(None, [by, f"judged by {config.judge}" if config.judge else ""]))
+
+
+# Claims
+
+
+def chosen_claim(matrix: Matrix) -> tuple[str, int] | None:
+    """Side ("a", "r") and place of the claim that the address names, None when there is no such claim."""
+    told = re.fullmatch(r"([ar])([0-9]{1,3})", st.query_params.get("claim", ""))
+    if told is None or int(told[2]) >= len(claims_of(matrix, told[1])):
+        return None
+    return told[1], int(told[2])
+
+
+def claims_of(matrix: Matrix, side: str) -> Sequence[Claim]:
+    return (matrix.answer_claims if side == "a" else matrix.reference_claims) or ()
+
+
+def by_passages(matrix: Matrix, side: str, place: int) -> str | None:
+    """Verdict of all passages together on a claim: one that supports it is enough."""
+    rows = matrix.answer_by_chunk if side == "a" else matrix.reference_by_chunk
+    if rows is None:
+        return None
+    verdicts = {bearing.verdict for bearing in rows[place]}
+    return next((v for v in ("supported", "contradicted") if v in verdicts), "absent")
+
+
+def by_other(matrix: Matrix, side: str, place: int) -> Bearing | None:
+    """How the reference bears on a claim of the answer, and the other way round."""
+    row = matrix.answer_by_reference if side == "a" else matrix.reference_by_answer
+    return None if row is None else row[place]
+
+
+def verdict_of(matrix: Matrix, side: str, place: int) -> str | None:
+    """What a claim is underlined by: the answer's by the passages, the reference's by the answer."""
+    other = by_other(matrix, side, place)
+    verdicts = (by_passages(matrix, side, place), other.verdict if other else None)
+    return next((v for v in (verdicts if side == "a" else verdicts[::-1]) if v), None)
+
+
+def said_in(text: str, matrix: Matrix, side: str, claim: tuple[str, int] | None) -> list[Said]:
+    """The sentences of the answer or the reference with their claims; what concerns the chosen one is lit."""
+    claims, marks = claims_of(matrix, side), []
+    bearing = by_other(matrix, *claim) if claim and claim[0] != side else None
+    for place, (start, end) in enumerate(sentences_of(text)):
+        mine = [n for n, each in enumerate(claims) if each.sentence == place]
+        own = bool(claim) and claim is not None and claim[0] == side and claim[1] in mine
+        lit = next((name for s, _, name in ui.lit_in(text, bearing) if s == start), "")
+        marks.append(Said(start, end, tuple((n + 1, verdict_of(matrix, side, n)) for n in mine), own, lit))
+    return marks
+
+
+def claim_buttons(matrix: Matrix, side: str, claim: tuple[str, int] | None) -> None:
+    """Every claim with its verdicts; a click lights up what it rests on, another takes that back."""
+    with st.container(key=f"claims-{side}", gap="xxsmall"):
+        for place, each in enumerate(claims_of(matrix, side)):
+            is_chosen = claim == (side, place)
+            sign = SIGNS.get(verdict_of(matrix, side, place) or "", "")
+            if st.button(
+                f"{place + 1} {sign} {plain(each.text)}", key=f"claim-{side}{place}", width="stretch",
+                type="primary" if is_chosen else "tertiary", help=claim_words(matrix, side, place), wrap=True,
+            ):  # fmt: skip
+                ui.put(claim=None if is_chosen else f"{side}{place}")
+                st.rerun()
+            if is_chosen:
+                st.caption(claim_words(matrix, side, place))
+
+
+def claim_words(matrix: Matrix, side: str, place: int) -> str:
+    """Where a claim is supported, in words."""
+    passages, other = by_passages(matrix, side, place), by_other(matrix, side, place)
+    parts = [f"Passages: {WORDS[passages]}" if passages else "", where_words(matrix, side, place)]
+    parts.append(f"{'reference' if side == 'a' else 'answer'}: {WORDS[other.verdict]}" if other else "")
+    return " · ".join(filter(None, parts)) or "Not judged"
+
+
+def where_words(matrix: Matrix, side: str, place: int) -> str:
+    rows = matrix.answer_by_chunk if side == "a" else matrix.reference_by_chunk
+    numbers = [str(n) for n, b in enumerate(rows[place] if rows else (), start=1) if b.verdict != "absent"]
+    return f"by passage {', '.join(numbers)}" if numbers else ""
+
+
+# The three columns
+
+
+def texts(run: Run, question: Question, judged: Judged | None, claim: tuple[str, int] | None) -> None:
+    matrix = judged.matrix if judged else Matrix()
+    if any(claims_of(matrix, side) for side in SIDES):
+        st.html(legend([("supported", "✓ supported"), ("contradicted", "✗ contradicted"), ("absent", "○ not there")]))
+    st.markdown("**Reference answer**")
+    if question.answer:
+        st.html(claimed(question.answer, said_in(question.answer, matrix, "r", claim), language=question.language))
+        claim_buttons(matrix, "r", claim)
+    else:
+        st.caption("None: the documents do not answer this question." if question.kind == "unanswerable" else "None.")
+    if not ui.answers(run):
+        st.caption("This run does not answer its questions: make one with an answerer to have answers judged.")
+        return
+    answer_text(judged, claim)
+
+
+def answer_text(judged: Judged | None, claim: tuple[str, int] | None) -> None:
+    answer = judged.answer if judged else None
+    st.markdown(f"**Generated answer**{f' · {answer.status}' if answer else ''}")
+    if judged is None or answer is None:
+        st.caption("Not answered yet: the run stopped before this question.")
+        return
+    if answer.text:
+        st.html(claimed(answer.text, said_in(answer.text, judged.matrix, "a", claim)))
+    if answer.reason:
+        st.caption(plain(f"Why: {answer.reason}"))
+    claim_buttons(judged.matrix, "a", claim)
+    cited = [f"cites {', '.join(map(str, answer.citations))}"] if answer.citations else []
+    if answer.wrong_citations:
+        cited.append(f":orange[▲] cites {', '.join(map(str, answer.wrong_citations))}, which it was not given")
+    if cited:
+        st.caption(" · ".join(cited))
+    if judged.matrix.answer_claims is None and answer.status == "answered":
+        st.caption("No claims: nothing was judged by a model. The counterparts without one are on the right.")
+
+
+def passages(
+    run: Run, question: Question, found: Retrieved, judged: Judged | None, claim: tuple[str, int] | None
+) -> None:
+    answer, config = (judged.answer if judged and ui.answers(run) else None), run.config
+    st.markdown({"retrieved": f"**Ranking** by {config.retriever}", "none": "**Ranking**, not handed over: closed book",
+                 "oracle": "**Gold chunks**, handed over"}[config.context])  # fmt: skip
+    entries = [("gold", "evidence")]
+    st.html(legend([*entries, ("for", "supports the claim"), ("against", "contradicts it")] if claim else entries))
+    given = answer.context if answer else ()
+    cut = answer.cut if answer else ()
+    notes = {chunk_id: ui.Note(cut_badge(chunk_id, given)) for chunk_id in cut}
+    for place, chunk_id in enumerate(judged.matrix.chunks if judged else ()):
+        old = notes.get(chunk_id, ui.Note()).badges
+        notes[chunk_id] = passage_note(judged.matrix, place, claim, old) if judged else ui.Note()
+    if config.context == "oracle":
+        ui.given_chunks(run.corpus_id, question, given, notes)
+    else:
+        key = f"inspect-{run.id}"
+        ui.ranked_chunks(
+            run.corpus_id, question, found, k=config.k, first=max(config.k, 3), key=key, narrow=True, notes=notes
+        )
+    ui.link("results", "The whole ranking and the evidence", run=run.name, k=config.k, question=question.id)
+
+
+def cut_badge(chunk_id: str, given: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return (("against", "only its beginning fitted the budget" if chunk_id in given else "cut by the budget"),)
+
+
+def passage_note(
+    matrix: Matrix, place: int, claim: tuple[str, int] | None, badges: tuple[tuple[str, str], ...]
+) -> ui.Note:
+    """What the judge said of a passage: useful or not, and how it bears on the chosen claim."""
+    if matrix.useful is not None:
+        badges = (("for", "✓ useful") if matrix.useful[place] else ("", "○ not useful"), *badges)
+    if claim is None:
+        return ui.Note(badges)
+    rows = matrix.answer_by_chunk if claim[0] == "a" else matrix.reference_by_chunk
+    bearing = rows[claim[1]][place] if rows else None
+    if bearing and bearing.verdict != "absent":
+        verb = "supports" if bearing.verdict == "supported" else "contradicts"
+        where = "" if bearing.sentence is None else f", sentence {bearing.sentence + 1}"
+        name = "for" if bearing.verdict == "supported" else "against"
+        badges = (*badges, (name, f"{SIGNS[bearing.verdict]} {verb} claim {claim[1] + 1}{where}"))
+    return ui.Note(badges, bearing)
+
+
+def scores(question_id: str, found: running.Judgement, judged: Judged | None) -> None:
+    mine = {name: by[question_id] for name, by in found.scores.items() if question_id in by}
+    for title, chosen in (
+        ("Scores, judged", [name for name in mine if ANSWER_METRICS[name].judged]),
+        ("Counterparts without a model", [name for name in mine if not ANSWER_METRICS[name].judged]),
+    ):
+        if chosen:
+            st.markdown(f"**{title}**")
+            st.html("".join(score_row(mine[name], judged) for name in chosen))
+    if not mine:
+        st.markdown("**Scores**")
+        st.caption("No metric of answers was measured for this question.")
+
+
+def score_row(score: Score, judged: Judged | None) -> str:
+    metric = ANSWER_METRICS[score.metric]
+    more = [metric.explanation]
+    if metric.steps:
+        more.append("Read off: " + ", ".join(STEPS[step].lower() for step in metric.steps) + " (replies below).")
+    more.append(f"Version {score.version}.")
+    why = score.reason or (reason(score.metric, judged) if judged and score.value is not None else "")
+    return measure(metric.title, score.value, ui.STATUSES[score.status], why, more)
+
+
+def reason(name: str, judged: Judged) -> str:
+    """What a score rests on, counted out."""
+    matrix = judged.matrix
+    if name == "equivalence":
+        return f"{judged.equivalence}: {judged.equivalence_reason}" if judged.equivalence_reason else ""
+    if name in ("faithfulness", "context_recall"):
+        side = "a" if name == "faithfulness" else "r"
+        verdicts = [by_passages(matrix, side, place) for place in range(len(claims_of(matrix, side)))]
+        return f"{verdicts.count('supported')} of {ui.counted(len(verdicts), 'claim')} supported by a passage"
+    if name in ("completeness", "conciseness", "factual_precision"):
+        row = (matrix.reference_by_answer if name == "completeness" else matrix.answer_by_reference) or ()
+        whose, other = ("reference's", "answer") if name == "completeness" else ("answer's", "reference")
+        held = sum(bearing.verdict == "supported" for bearing in row)
+        return f"{held} of the {whose} {ui.counted(len(row), 'claim')} in the {other}"
+    if name.startswith("context_precision") and matrix.useful:
+        ranks = ", ".join(str(n) for n, useful in enumerate(matrix.useful, start=1) if useful)
+        return f"useful at rank {ranks}" if ranks else "none of them useful"
+    if name == "answer_relevancy":
+        return "the answer evades" if judged.noncommittal else "; ".join(judged.asked_back or ())
+    return ""
+
+
+# Below
+
+
+def bank_table(title: str, bank: Bank, answers: Sequence[str | None]) -> None:
+    """Question by question what both texts answer, and what is counted."""
+    told = questeval.measure(bank, answers)
+    maker = {"extractive": "found without a model", "import": "imported"}.get(bank.maker, f"asked by {bank.maker}")
+    tongue = f", {ui.LANGUAGES[bank.language]}" if bank.language in ("en", "zh") else ""
+    st.markdown(f"**{title}** · questions {plain(maker)}{tongue}")
+    if not bank.items:
+        st.caption("No questions: the reference holds no key information.")
+        return
+    st.caption(bank_words(told))
+    rows = zip(bank.items, answers, told.f1, strict=True)
+    st.html(quest_table([(item.question, item.answer, said, f1) for item, said, f1 in rows]))
+
+
+def bank_words(told: questeval.QuestEval) -> str:
+    """Recall and precision with both denominators, and the bank's own quality."""
+    mean = f" = mean F1 of these {told.answered}" if told.answered else ": no question that both answer"
+    return (
+        f"Recall {number(told.recall)} = {told.answered} answered by the generated text ÷ {told.answerable} that the "
+        f"reference answers · precision {number(told.precision)}{mean} · over all {told.questions} asked: recall "
+        f"{number(told.recall_over_questions)}, precision {number(told.precision_over_questions)} · bank quality "
+        f"{number(told.quality)} (share that the reference does not answer, 0 is best)"
+    )
+
+
+def number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def banks(judged: Judged) -> None:
+    if judged.bank is not None and judged.bank_answers is not None:
+        bank_table("RAGQuestEval", judged.bank, judged.bank_answers)
+    if judged.extractive_bank is not None and judged.extractive_bank_answers is not None:
+        bank_table("RAGQuestEval, extractive", judged.extractive_bank, judged.extractive_bank_answers)
+
+
+def replies(judged: Judged) -> None:
+    """Everything a model said about this question, raw."""
+    for step, why in judged.failures.items():
+        st.warning(f"{STEPS.get(step, plain(step))}: {plain(why)}")
+    calls = running.calls_of(judged)
+    made_before = [call for call in (judged.bank.calls if judged.bank else ()) if call not in calls]
+    if not [*calls, *made_before]:
+        st.caption("No model was asked about this question.")
+        return
+    st.markdown(f"**Everything a judge said** · {ui.counted(len(calls) + len(made_before), 'call')}")
+    with st.container(gap="xsmall"):
+        for call in (*made_before, *calls):
+            with st.expander(call_words(call)):
+                st.code(visible(call.raw), language="json", wrap_lines=True)
+
+
+def call_words(call: Call) -> str:
+    cost = "no price known" if call.cost is None else f"${call.cost:.4f}"
+    return " · ".join(
+        [
+            f"**{STEPS.get(call.step, plain(call.step))}**",
+            plain(call.model),
+            f"prompt version {plain(call.prompt)}",
+            f"{call.prompt_tokens:,} + {call.completion_tokens:,} tokens",
+            f"{call.seconds:.1f} s",
+            f"{plain(cost)}{', cached: not paid again' if call.cached else ''}",
+        ]
+    )
+
+
+# The page
+
+
+def crumbs(run: Run, k: int) -> list[tuple[str, str, dict[str, str]]]:
+    index = run.provenance["index"]
+    return [
+        ("documents", corpus.name, {"corpus": corpus.name}),
+        ("index", index, {"index": index}),
+        ("results", run.name, {"run": run.name, "k": str(k), **ui.view()}),
+    ]
+
+
+corpus = ui.need_corpus()
+runs = [run for run in store.runs(corpus.id) if run.status == "done"]
+if not runs:
+    ui.header("Inspect", "One question of one run, down to the sentence.")
+    with ui.nothing(f"No run of {plain(corpus.name)} is done yet."):
+        ui.link("run", "Make a run")
+    st.stop()
+name = ui.chosen("run", [run.name for run in runs], noun="run")
+run = next(run for run in runs if run.name == name)
+k = ui.number_of((st.query_params.get("k"),), 1, run.config.depth, run.config.k)
+asked = ui.answered(store.address, run.id, run.finished)
+found = ui.judgement(run)
+shown = list(ui.filtered(run, ui.question_rows(run, k))["Id"])
+wanted = st.query_params.get("question")
+if wanted is not None and wanted not in asked:
+    st.warning(f"This run did not ask the question “{plain(wanted)}”.")
+question_id = wanted if wanted in asked else next(iter(shown or asked))
+ui.settle("question", question_id)
+with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(width="stretch"):
+        ui.breadcrumb(crumbs(run, k))
+    gone_to = ui.walk(shown, question_id)
+    if st.button("All questions", shortcut="esc"):
+        ui.go_to("results", run=run.name, k=k, question=None, **ui.view())
+if gone_to:
+    ui.put(question=gone_to, claim=None)
+    st.rerun()
+if on := {name: value for name, value in ui.view().items() if name != "metric"}:
+    words = [lost.CAUSES[v].title if n == "cause" and v in lost.CAUSES else f"{n} {v}" for n, v in on.items()]
+    st.caption(f"Within: {plain(', '.join(words))}")
+question, retrieved = asked[question_id]
+judged = found.judged.get(question_id)
+claim = chosen_claim(judged.matrix) if judged else None
+ui.header(question.text)
+with ui.errors_shown():
+    cause_line(run, found, question)
+with st.container(key="inspected"):
+    left, middle, right = st.columns([3, 4, 3], gap="medium")
+    with left, ui.errors_shown():
+        texts(run, question, judged, claim)
+    with middle, ui.errors_shown():
+        passages(run, question, retrieved, judged, claim)
+    with right, ui.errors_shown():
+        scores(question_id, found, judged)
+if judged:
+    with ui.errors_shown():
+        banks(judged)
+    with ui.errors_shown():
+        replies(judged)
+ui.from_the_top(question_id)

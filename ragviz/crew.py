@@ -1,0 +1,104 @@
+"""Threads that do the steps of many things, each step when what it needs is done, the earliest thing's first."""
+
+from __future__ import annotations
+
+import heapq
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import TracebackType
+
+
+class Crew:
+    """Does `steps` (name → names of the steps it needs) for each of `count` things, by `do(place, step)`.
+
+    Used as a context manager: leaving it begins no more steps and waits for those in flight. An exception of `do`
+    comes out of `finished`. `stopping` is set while the crew is being left, for a `do` that waits.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        steps: Mapping[str, Sequence[str]],
+        do: Callable[[int, str], None],
+        *,
+        workers: int,
+        stopping: threading.Event | None = None,
+    ) -> None:
+        """Prepare everything; the threads start on entering."""
+        self._do, self._stopping = do, stopping or threading.Event()
+        self._order = {step: number for number, step in enumerate(steps)}
+        self._waiting = [{step: set(needs) for step, needs in steps.items()} for _ in range(count)]
+        self._left = dict.fromkeys(range(count), len(steps))
+        self._ready: list[tuple[int, int, str]] = []
+        self._changed = threading.Condition()
+        self._done: queue.SimpleQueue[int | BaseException] = queue.SimpleQueue()
+        self._count, self._workers = count, workers
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Crew:
+        """Start."""
+        for place in range(self._count):
+            self._advance(place, None)
+        self._threads = [
+            threading.Thread(target=self._work, name=f"crew-{number}", daemon=True) for number in range(self._workers)
+        ]
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
+    ) -> None:
+        """Begin no more steps, and wait for those in flight."""
+        self._stopping.set()
+        with self._changed:
+            self._left.clear()
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+
+    def finished(self, seconds: float) -> Iterator[int | None]:
+        """Give the place of each thing when all its steps are done; None whenever there is none for `seconds`."""
+        left = self._count
+        while left:
+            try:
+                ended = self._done.get(timeout=seconds)
+            except queue.Empty:
+                yield None
+                continue
+            if isinstance(ended, BaseException):
+                raise ended
+            left -= 1
+            yield ended
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                while not self._ready and self._left:
+                    self._changed.wait()
+                if not self._left:
+                    return
+                place, _, step = heapq.heappop(self._ready)
+            try:
+                self._do(place, step)
+            except BaseException as error:  # `finished` raises it, where the caller is
+                self._done.put(error)
+                return
+            with self._changed:
+                if self._left:
+                    self._advance(place, step)
+                    self._changed.notify_all()
+
+    def _advance(self, place: int, finished: str | None) -> None:
+        """Note that a step is done; what it held up is ready now."""
+        waiting = self._waiting[place]
+        for step, needs in list(waiting.items()):
+            needs.discard(finished or "")
+            if not needs:
+                del waiting[step]
+                heapq.heappush(self._ready, (place, self._order[step], step))
+        self._left[place] -= finished is not None
+        if not self._left[place]:
+            del self._left[place]
+            self._done.put(place)

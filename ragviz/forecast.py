@@ -1,0 +1,168 @@
+"""A dry run: the calls, tokens, dollars and minutes a run will take, and what of it is paid for already.
+
+Every step is done as it will be, but what is not in the cache is not asked: a reply about as long as a real one is made
+up instead, so that the steps behind it can be counted too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic import BaseModel
+
+from ragviz import answer, judging
+from ragviz.llm import Completion, ModelClient, Request
+from ragviz.metrics import judge, questeval
+from ragviz.records import Cache, Question
+
+SECONDS = 2.0
+"""What a call is taken to last; a guess that is told as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a run takes: `calls` by step, of which `cached` are paid for; the rest counts only what is not.
+
+    Tokens are estimated from characters. `cost` is in dollars, None when a model that is asked has no price.
+    """
+
+    questions: int
+    calls: Mapping[str, int] = field(default_factory=dict)
+    cached: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = 0.0
+    seconds: float = 0.0
+
+    @property
+    def total(self) -> int:
+        """All calls, those that are paid for too."""
+        return sum(self.calls.values())
+
+
+def foresee(items: Sequence[judging.Item], plan: judging.Plan) -> Forecast:
+    """Count what `judging.work` would ask about `items`; asks nothing that is not cached."""
+    dry, plan = _Dry(), replace(plan, banks=_Kept(plan.banks))
+    for item in items:
+        state = judging.State(item, 0)
+        for step in judging.NEEDS:
+            if step in plan.steps:
+                dry.step, dry.item = step, item
+                judging.STEPS[step](state, plan, dry)
+    paid = sum(dry.calls.values()) - dry.cached
+    return Forecast(
+        questions=len(items),
+        calls=dict(dry.calls),
+        cached=dry.cached,
+        prompt_tokens=dry.prompt_tokens,
+        completion_tokens=dry.completion_tokens,
+        cost=dry.cost,
+        seconds=paid * SECONDS / plan.concurrency,
+    )
+
+
+class _Kept:
+    """A cache to which nothing is added: what a dry run makes up is no bank."""
+
+    def __init__(self, kept: Cache) -> None:
+        self.get_many = kept.get_many
+
+    def put_many(self, items: Mapping[str, bytes]) -> None:
+        """Keep nothing."""
+
+
+class _Dry:
+    """Asks the cache, and makes up what is not there; nothing is asked twice, as in a real run."""
+
+    def __init__(self) -> None:
+        self.step, self.item = "", judging.Item(Question("", "", "", (), ""), ())
+        self.calls, self.cached, self.prompt_tokens, self.completion_tokens = Counter[str](), 0, 0, 0
+        self.cost: float | None = 0.0
+        self._made_up: dict[str, Completion[Any]] = {}
+
+    def __call__(self, client: ModelClient, request: Request[Any]) -> Completion[Any]:
+        key = repr((client.model, request))
+        if key in self._made_up:
+            return self._made_up[key]
+        self.calls[self.step] += 1
+        if client.cached([request])[0]:
+            self.cached += 1
+            return client.ask(request)
+        assert request.reply is not None
+        reply = PRETENDED[request.reply](self.item, request)
+        text = reply.model_dump_json()
+        asked = sum(answer.estimate(message["content"]) for message in request.messages)
+        counts = (asked, answer.estimate(text))
+        self.prompt_tokens += counts[0]
+        self.completion_tokens += counts[1]
+        price = client.price(*counts)
+        self.cost = None if price is None or self.cost is None else self.cost + price
+        self._made_up[key] = Completion(text, reply, *counts, 0.0, False, client.model, price)
+        return self._made_up[key]
+
+
+def _reference(item: judging.Item, _: Request[Any]) -> BaseModel:
+    return judge.ReferenceReply(claims=_sentences(item))
+
+
+def _claims(item: judging.Item, _: Request[Any]) -> BaseModel:
+    """A claim for every sentence of the reference: an answer is taken to be as long."""
+    questions = [item.question.text] * judge.ASKED_BACK
+    return judge.ClaimsReply(claims=_sentences(item), questions=questions, noncommittal=False)
+
+
+def _sentences(item: judging.Item) -> list[judge.ClaimReply]:
+    texts = judge.numbered(item.question.answer)
+    return [judge.ClaimReply(text=text, sentence=int(number)) for number, text in texts.items()]
+
+
+def _context(item: judging.Item, _: Request[Any]) -> BaseModel:
+    source = [judge.Source(passage=1, sentence=1)]
+    rows = [judge.ClaimSources(claim=n, supported_by=source, contradicted_by=[]) for n in range(1, _many(item))]
+    passages = [judge.PassageReply(passage=n, useful=True) for n in range(1, len(item.chunks) + 1)]
+    return judge.ContextReply(claims=rows, passages=passages)
+
+
+def _comparison(item: judging.Item, _: Request[Any]) -> BaseModel:
+    rows = [judge.ClaimVerdict(claim=n, verdict="supported", sentence=1) for n in range(1, _many(item))]
+    return judge.ComparisonReply(
+        answer_claims=rows,
+        reference_claims=rows,
+        reason=item.question.answer[:120],
+        equivalence="partial",
+        completeness=0.5,
+        conciseness=0.5,
+    )
+
+
+def _many(item: judging.Item) -> int:
+    """More numbers than there can be claims: those of claims that are not there are passed over."""
+    return 2 * judge.MOST_CLAIMS + 1 if not item.question.answer else 2 * len(judge.numbered(item.question.answer)) + 1
+
+
+def _bank(item: judging.Item, _: Request[Any]) -> BaseModel:
+    """A question for every six words or so of the reference."""
+    words = item.question.answer.split() or [item.question.answer]
+    keys = [" ".join(words[start : start + 2]) for start in range(0, len(words), 6)][: questeval.MOST]
+    questions = [questeval.KeyQuestion(key=key, question=f"{item.question.text} {key}") for key in keys]
+    return questeval.BankReply(key_questions=questions)
+
+
+def _answers(item: judging.Item, _: Request[Any]) -> BaseModel:
+    said = [questeval.ReadAnswer(number=n, answerable=True, answer="some words") for n in range(1, questeval.MOST + 1)]
+    return questeval.AnswersReply(answers=said)
+
+
+PRETENDED: dict[type[BaseModel], Callable[[judging.Item, Request[Any]], BaseModel]] = {
+    answer.AnswerReply: lambda item, _: answer.pretended(item.question, item.chunks),
+    judge.ReferenceReply: _reference,
+    judge.ClaimsReply: _claims,
+    judge.ContextReply: _context,
+    judge.ComparisonReply: _comparison,
+    questeval.BankReply: _bank,
+    questeval.AnswersReply: _answers,
+}
+"""What a reply of each type looks like, when none can be had."""

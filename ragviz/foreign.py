@@ -1,0 +1,235 @@
+"""Runs that another program answered and judged: its claims and verdicts fill the matrix, and no model is asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from pydantic import BaseModel, ValidationError, model_validator
+
+from ragviz import __version__, chunking, judging, language
+from ragviz.errors import InputError, UsageError
+from ragviz.metrics import answers as answer_metrics
+from ragviz.records import (
+    Answer,
+    AnswerStatus,
+    Bearing,
+    Claim,
+    Corpus,
+    Document,
+    Judged,
+    Matrix,
+    Question,
+    Ranking,
+    Retrieved,
+    Run,
+    RunConfig,
+    Span,
+    Verdict,
+    digest,
+)
+from ragviz.workspace import Workspace
+
+# Reading
+
+
+class _Passage(BaseModel):
+    doc_id: str | int = ""
+    text: str
+
+
+class _Checked(BaseModel):
+    """One result of RAGChecker: claims as triples or sentences, and its verdicts on them."""
+
+    query_id: str | int
+    query: str
+    gt_answer: str
+    response: str
+    retrieved_context: list[_Passage] = []
+    response_claims: list[list[str] | str]
+    gt_answer_claims: list[list[str] | str]
+    answer2response: list[str]
+    response2answer: list[str]
+    retrieved2response: list[list[str]]
+    retrieved2answer: list[list[str]]
+
+    @model_validator(mode="after")
+    def _as_many_verdicts_as_claims(self) -> Self:
+        claims = {"response": len(self.response_claims), "gt_answer": len(self.gt_answer_claims)}
+        lists: list[tuple[str, Sequence[object], str]] = [
+            ("answer2response", self.answer2response, "response"),
+            ("response2answer", self.response2answer, "gt_answer"),
+            ("retrieved2response", self.retrieved2response, "response"),
+            ("retrieved2answer", self.retrieved2answer, "gt_answer"),
+        ]
+        for name, verdicts, of in lists:
+            if len(verdicts) != claims[of]:
+                raise ValueError(f"{name} has {len(verdicts)} verdicts for {claims[of]} claims")
+        for name, rows in (
+            ("retrieved2response", self.retrieved2response),
+            ("retrieved2answer", self.retrieved2answer),
+        ):
+            if any(len(row) != len(self.retrieved_context) for row in rows):
+                raise ValueError(f"{name} must have a verdict for each of {len(self.retrieved_context)} passages")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignAnswer:
+    """A question that another program answered and judged: its passages as (name, text), best first.
+
+    The matrix names its chunks by their place: "0", "1" …
+    """
+
+    id: str
+    question: str
+    reference: str
+    answer: str
+    passages: tuple[tuple[str, str], ...]
+    matrix: Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignRun:
+    """What could be read of another program's results, and what could not, one sentence each."""
+
+    answers: tuple[ForeignAnswer, ...]
+    problems: tuple[str, ...]
+
+
+def read_ragchecker(data: bytes, name: str) -> ForeignRun:
+    """Read RAGChecker's output (a JSON object with "results", claims and verdicts among them), without any model.
+
+    Raises:
+        InputError: the file as a whole cannot be read, or holds no result that can be.
+
+    """
+    try:
+        results = json.loads(data.decode("utf-8-sig"))["results"]
+        rows = list(results)
+    except (ValueError, KeyError, TypeError):
+        raise InputError(
+            f"{name} is no output of RAGChecker: a JSON object with a list of 'results' is needed."
+        ) from None
+    answers, problems = [], []
+    for number, row in enumerate(rows, start=1):
+        try:
+            answers.append(_checked(_Checked.model_validate(row)))
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            problems.append(f"Result {number}: {place + ': ' if place else ''}{first['msg']}.")
+    if not answers:
+        raise InputError(f"{name} holds no result that can be read. {' '.join(problems[:3])}")
+    return ForeignRun(tuple(answers), tuple(problems))
+
+
+_VERDICTS: Mapping[str, Verdict] = {"entailment": "supported", "contradiction": "contradicted"}
+
+
+def _checked(row: _Checked) -> ForeignAnswer:
+    by_chunk = [tuple(map(_bearing, verdicts)) for verdicts in row.retrieved2answer]
+    useful = tuple(
+        any(bearings[place].verdict == "supported" for bearings in by_chunk)
+        for place in range(len(row.retrieved_context))
+    )
+    matrix = Matrix(
+        chunks=tuple(map(str, range(len(row.retrieved_context)))),
+        answer_claims=tuple(map(_claim, row.response_claims)),
+        reference_claims=tuple(map(_claim, row.gt_answer_claims)),
+        answer_by_chunk=tuple(tuple(map(_bearing, verdicts)) for verdicts in row.retrieved2response),
+        reference_by_chunk=tuple(by_chunk),
+        answer_by_reference=tuple(map(_bearing, row.answer2response)),
+        reference_by_answer=tuple(map(_bearing, row.response2answer)),
+        useful=useful,
+    )
+    passages = tuple((str(passage.doc_id), passage.text) for passage in row.retrieved_context)
+    return ForeignAnswer(str(row.query_id), row.query, row.gt_answer, row.response, passages, matrix)
+
+
+def _claim(claim: list[str] | str) -> Claim:
+    return Claim(claim if isinstance(claim, str) else " ".join(claim))
+
+
+def _bearing(verdict: str) -> Bearing:
+    return Bearing(_VERDICTS.get(verdict.strip().lower(), "absent"))
+
+
+FORMATS: Mapping[str, Callable[[bytes, str], ForeignRun]] = {"ragchecker": read_ragchecker}
+"""Format → what reads a file of it, given its name for the errors."""
+
+
+# Keeping
+
+FOREIGN = (
+    *("faithfulness", "context_precision", "context_precision_plain", "context_recall"),
+    *("factual_precision", "factual_recall", "factual_f1", "completeness", "conciseness"),
+    *("extractive_questeval_recall", "extractive_questeval_precision", "rouge_l", "token_f1", "exact_match"),
+)
+"""Metrics that can be read off another program's verdicts and the words alone."""
+
+
+def import_run(workspace: Workspace, corpus: Corpus, name: str, found: ForeignRun) -> Run:
+    """Keep what another program answered and judged as a run of `corpus`, its passages as documents; asks no model.
+
+    A passage that supports a claim of the reference counts as evidence.
+
+    Raises:
+        UsageError: the name is blank or taken.
+
+    """
+    store = workspace.store
+    asked = store.create_question_set(corpus.id, name)
+    provenance: dict[str, Any] = {
+        "identity": {"answers": digest(*(repr(each) for each in found.answers)), "corpus": "", "questions": ""},
+        "index_config": {},
+        "index": "imported",
+        "questions": asked.name,
+        "ragviz": __version__,
+        "n": len(found.answers),
+    }
+    provenance["identity"]["metrics"] = ""
+    depth = max([len(each.passages) for each in found.answers] + [1])
+    config = RunConfig("", asked.id, "imported", depth, depth, answerer="model", metrics=FOREIGN)
+    try:
+        run = store.create_run(name, corpus.id, config, digest(provenance["identity"]["answers"]), provenance)
+    except UsageError:
+        store.delete_question_set(asked.id)
+        raise
+    plan = judging.Plan(config, FOREIGN, store.cache("bank"))
+    for place, each in enumerate(found.answers):
+        question, retrieved, judged = _foreign(workspace, corpus, each)
+        store.put_questions(asked.id, [question])
+        store.put_results(run.id, [(place, question, retrieved)])
+        [known] = judging.with_similarities([judged], [], plan)
+        store.put_judged(run.id, [(known, answer_metrics.scores(known, FOREIGN))])
+    store.finish_run(run.id, "done")
+    return store.run(run.id)
+
+
+def _foreign(workspace: Workspace, corpus: Corpus, each: ForeignAnswer) -> tuple[Question, Retrieved, Judged]:
+    """Keep the passages of one answer as documents; what it was asked, what was found, what is known of it."""
+    chunks = []
+    for place, (name, text) in enumerate(each.passages):
+        document = _document(f"{each.id}-{name or place}.txt", text)
+        workspace.store.add_document(corpus.id, document)
+        chunks.append(chunking.cut_out(document, 0, len(text), 0))
+    gold = [chunk for chunk, useful in zip(chunks, each.matrix.useful or (), strict=True) if useful]
+    spans = [Span(chunk.document_id, 0, chunk.end, chunk.text) for chunk in gold]
+    evidence = (tuple(spans) or (Span("", 0, 0, each.reference, stale=True),),)
+    tongue = language.detect(each.reference)
+    question = Question(each.id, each.question, each.reference, evidence, "import", "accepted", language=tongue)
+    ids = tuple(chunk.id for chunk in chunks)
+    ranking = Ranking(ids, tuple(1 / rank for rank in range(1, len(ids) + 1)))
+    retrieved = Retrieved(each.id, ranking, (tuple(chunk.id for chunk in gold),))
+    status: AnswerStatus = "answered" if each.answer.strip() else "refused"
+    given = Answer(each.id, each.answer, status, "imported", ids)
+    return question, retrieved, Judged(question, given, replace(each.matrix, chunks=ids))
+
+
+def _document(name: str, text: str) -> Document:
+    data = text.encode("utf-8", "surrogatepass")
+    made = Document.make_id(name, text)
+    return Document(made, name, text, (), language.detect(text), "text/plain", digest(data), len(data))

@@ -1,0 +1,569 @@
+"""Answers a run's questions and has the answers judged: many questions at once, each model call paid once.
+
+A question's steps depend on each other ("claims" needs the answer, "context" needs the claims); whatever is ready is
+asked, the earliest question first, so that questions get finished one after another and a stopped run has whole ones.
+A call that fails is asked again after all others; a whole endpoint that fails is waited for.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from ragviz import answer as answering
+from ragviz import language
+from ragviz.crew import Crew
+from ragviz.embedding import Embedder
+from ragviz.errors import BudgetReached, ModelError, RagvizError
+from ragviz.llm import Completion, ModelClient, Request
+from ragviz.metrics import answers as metrics
+from ragviz.metrics import judge, questeval
+from ragviz.records import (
+    Answer,
+    Bank,
+    BankItem,
+    Cache,
+    Call,
+    Chunk,
+    Claim,
+    Judged,
+    Matrix,
+    Progress,
+    Question,
+    RunConfig,
+    Score,
+    digest,
+    silent,
+)
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    "answer": (),
+    "bank": (),
+    "reference": (),
+    "claims": ("answer",),
+    "context": ("claims", "reference"),
+    "comparison": ("claims", "reference"),
+    "questeval": ("answer", "bank"),
+}
+"""The steps of a question, and what each of them needs done before."""
+
+WORKING = "Answering and judging"
+ROUNDS = 3
+"""How often a step that failed is asked, in all."""
+WINDOW = 16
+"""Questions that are embedded and written down together, at most."""
+TOGETHER = 0.25
+"""Seconds to wait for more of them."""
+PATIENCE = 600.0
+"""Seconds that an endpoint may be down before the run stops (to be resumed) instead of waiting."""
+PAUSES = (2.0, 5.0, 10.0, 30.0)
+"""Seconds between two looks at an endpoint that is down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A question of a run with its context: the first k chunks, best first.
+
+    `seed` goes with what is asked again because a reply lacked something: another one gets another reply. `paid` are
+    the calls that an earlier try at it paid.
+    """
+
+    question: Question
+    chunks: tuple[Chunk, ...]
+    seed: int = 0
+    paid: tuple[Call, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done with every question, and with what.
+
+    `answerer` and `judge` are clients, None where no model is asked; `names` are metrics of answers. `budget` is in
+    dollars, of which `spent` are gone; both models need a price then. `patience` is in seconds.
+    """
+
+    config: RunConfig
+    names: tuple[str, ...]
+    banks: Cache
+    answerer: ModelClient | None = None
+    judge: ModelClient | None = None
+    embedder: Embedder | None = None
+    budget: float | None = None
+    spent: float = 0.0
+    patience: float = PATIENCE
+
+    @property
+    def steps(self) -> frozenset[str]:
+        """The steps that each question needs."""
+        asked = set(metrics.steps_of(self.names))
+        if self.config.answerer != "none":
+            asked.add("answer")
+        if "questeval" in asked:
+            asked.add("bank")
+        if asked & {"context", "comparison"}:
+            asked |= {"reference", "claims"}
+        return frozenset(asked)
+
+    @property
+    def concurrency(self) -> int:
+        """How many steps are done at once."""
+        return max([client.concurrency for client in (self.answerer, self.judge) if client] or [2])
+
+
+Keep = Callable[[Sequence[tuple[Judged, Sequence[Score]]]], None]
+"""Told of questions that are through, with their scores; a question that failed comes again."""
+
+
+def work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress = silent) -> None:
+    """Answer and judge `items`; everything that is finished has been given to `keep` when this returns or raises.
+
+    Raises:
+        ModelError: an endpoint refuses, or is down for longer than the plan's patience.
+        BudgetReached: the budget is used up.
+        Cancelled: `progress` raised it.
+
+    """
+    asker = _Asker(plan)
+    states = [State(item, place) for place, item in enumerate(items)]
+    done = 0
+    progress(0, len(items), "questions", WORKING)
+    for number in range(ROUNDS):
+        failed: list[State] = []
+        for batch in _finished(states, plan, asker):
+            if batch:
+                known = with_similarities([_known(state, plan) for state in batch], batch, plan)
+                keep([(judged, metrics.scores(judged, plan.names)) for judged in known])
+            failed += [state for state in batch if state.failures]
+            done += sum(not state.failures or number == ROUNDS - 1 for state in batch)
+            progress(done, len(items), "questions", asker.trouble or WORKING)
+        states = [state.once_more() for state in sorted(failed, key=lambda state: state.place)]
+        if not states:
+            return
+
+
+class Asks(Protocol):
+    """Asks a model for a step: the real one, or the one of a dry run, which makes replies up."""
+
+    def __call__(self, client: ModelClient, request: Request[Any]) -> Completion[Any]:
+        """Return the completion, or raise ModelError."""
+        ...
+
+
+@dataclass(slots=True)
+class State:
+    """What is known of one question so far; a step is done by one thread, and writes only what it makes."""
+
+    item: Item
+    place: int
+    answer: Answer | None = None
+    reference_claims: tuple[Claim, ...] = ()
+    told: judge.ClaimsReply | None = None
+    read: judge.ContextRead | None = None
+    compared: judge.Compared | None = None
+    bank: Bank | None = None
+    bank_answers: tuple[str | None, ...] | None = None
+    done: set[str] = field(default_factory=set)
+    failures: dict[str, str] = field(default_factory=dict)
+    calls: list[Call] = field(default_factory=list)
+
+    def once_more(self) -> State:
+        """Forget what failed, to try that again."""
+        self.failures.clear()
+        self.item = replace(self.item, seed=self.item.seed + 2)
+        return self
+
+    @property
+    def answer_text(self) -> str:
+        """What is judged as the answer: "" when there is none, or it was refused."""
+        return self.answer.text if self.answer and self.answer.status == "answered" else ""
+
+    @property
+    def reference(self) -> str:
+        """The reference answer, "" when there is none."""
+        return self.item.question.answer
+
+    @property
+    def context(self) -> tuple[Chunk, ...]:
+        """The chunks that are judged: those the answerer was given, without an answerer the first k."""
+        if self.answer is None or self.answer.status == "failed":
+            return self.item.chunks
+        given = {chunk.id: chunk for chunk in self.item.chunks}
+        return tuple(given[chunk_id] for chunk_id in self.answer.context)
+
+
+# Steps: each raises ModelError when its call fails
+
+
+def _answer(state: State, plan: Plan, ask: Asks) -> None:
+    question, config = state.item.question, plan.config
+    if config.answerer == "extractive":
+        state.answer = answering.extractive(question, state.item.chunks, config.context_tokens)
+        return
+    assert plan.answerer is not None
+    fitted = answering.fitted(state.item.chunks, config.context_tokens)
+    for number in range(2):  # an empty answer is asked again, with another seed, or it came back
+        seed = state.item.seed + number if number else config.seed
+        request = answering.answer_request(question, fitted, config.temperature, config.context, seed)
+        answer = answering.read_answer(question, fitted, ask(plan.answerer, request), config.context)
+        if answer.status != "failed":
+            break
+    if answer.status == "failed":
+        raise ModelError(answer.reason)
+    state.answer = answer
+
+
+def _reference(state: State, plan: Plan, ask: Asks) -> None:
+    if not state.reference.strip():
+        return
+    request = judge.reference_request(state.item.question.text, state.reference)
+    reply = _judged(state, plan, ask, "reference", request)
+    state.reference_claims = judge.read_claims(reply.claims, state.reference)
+
+
+def _claims(state: State, plan: Plan, ask: Asks) -> None:
+    if not state.answer_text:
+        state.told = judge.ClaimsReply(claims=[], questions=[], noncommittal=False)
+        return
+    state.told = _judged(state, plan, ask, "claims", judge.claims_request(state.item.question.text, state.answer_text))
+
+
+def _context(state: State, plan: Plan, ask: Asks) -> None:
+    answer, reference = _answer_claims(state), state.reference_claims
+    claims, passages = judge.by_number((*answer, *reference)), [chunk.text for chunk in state.context]
+    read = judge.ContextRead()
+    if not passages:
+        state.read = judge.ContextRead(dict.fromkeys(claims, ()), {})
+        return
+    for number in range(2):
+        missing, unread = read.missed(len(claims), len(passages))
+        if not missing and not unread:
+            break
+        asked = {number: claims[number] for number in missing}
+        request = judge.context_request(state.item.question.text, state.reference, asked, passages)
+        reply = _judged(state, plan, ask, "context", request, number)
+        read = judge.read_context(reply, len(claims), passages, read)
+    _complete(read.missed(len(claims), len(passages)), "the judge left out {} of the claims and passages")
+    state.read = read
+
+
+def _comparison(state: State, plan: Plan, ask: Asks) -> None:
+    if not state.answer_text or not state.reference.strip():
+        return
+    texts = (state.answer_text, state.reference)
+    answer, reference = _answer_claims(state), state.reference_claims
+    counts = (len(answer), len(reference))
+    read = judge.Compared()
+    for number in range(2):
+        missing = read.missed(*counts)
+        if read.equivalence is not None and not any(missing):
+            break
+        asked = (judge.by_number(answer, missing[0]), judge.by_number(reference, missing[1]))
+        request = judge.comparison_request(state.item.question.text, texts, *asked)
+        reply = _judged(state, plan, ask, "comparison", request, number)
+        read = judge.read_comparison(reply, texts, counts, read)
+    _complete(read.missed(*counts), "the judge left out {} of the claims")
+    state.compared = read
+
+
+def _bank(state: State, plan: Plan, ask: Asks) -> None:
+    reference = state.reference
+    if not reference.strip() or state.item.question.kind == "unanswerable":
+        return
+    assert plan.judge is not None
+    tongue = judge.spoken(reference)
+    imported, own = bank_key("import", state.item.question.id), bank_key(plan.judge.model, reference)
+    kept = plan.banks.get_many([imported, own])
+    if body := kept.get(imported) or kept.get(own):
+        state.bank = read_bank(body)
+        return
+    before = len(state.calls)
+    reply = _judged(state, plan, ask, "bank", questeval.bank_request(reference, tongue))
+    asked = questeval.bank_questions(reply)
+    answers = _answers(state, plan, ask, "bank", reference, dict(enumerate(question for _, question in asked)))
+    items = tuple(BankItem(key, question, answers[number]) for number, (key, question) in enumerate(asked))
+    state.bank = Bank(items, tongue, plan.judge.model, metrics.PROMPTS["bank"], tuple(state.calls[before:]))
+    plan.banks.put_many({own: bank_bytes(state.bank)})
+
+
+def _questeval(state: State, plan: Plan, ask: Asks) -> None:
+    if state.bank is None or not state.answer_text:
+        return
+    asked = {number: item.question for number, item in enumerate(state.bank.items)}
+    answers = _answers(state, plan, ask, "questeval", state.answer_text, asked)
+    state.bank_answers = tuple(answers[number] for number in asked)
+
+
+def _answers(
+    state: State, plan: Plan, ask: Asks, step: str, text: str, asked: Mapping[int, str]
+) -> dict[int, str | None]:
+    """Answers to the questions of a bank from one text; those that a reply misses are asked again."""
+    answers: dict[int, str | None] = {}
+    for number in range(2):
+        missing = {number: question for number, question in asked.items() if number not in answers}
+        if not missing:
+            break
+        request = questeval.answers_request(text, missing, judge.spoken(text))
+        reply = _judged(state, plan, ask, step, request, number)
+        answers |= questeval.read_answers(reply, missing)[0]
+    _complete(([n for n in asked if n not in answers], []), "the judge left out {} of the questions")
+    return answers
+
+
+STEPS: dict[str, Callable[[State, Plan, Asks], None]] = {
+    "answer": _answer,
+    "bank": _bank,
+    "reference": _reference,
+    "claims": _claims,
+    "context": _context,
+    "comparison": _comparison,
+    "questeval": _questeval,
+}
+
+
+def _answer_claims(state: State) -> tuple[Claim, ...]:
+    return judge.read_claims(state.told.claims, state.answer_text) if state.told else ()
+
+
+def _complete(missing: tuple[Sequence[int], Sequence[int]], sentence: str) -> None:
+    if left_out := sum(map(len, missing)):
+        raise ModelError(f"{sentence.format(left_out)}, asked twice. Judge again, or choose another judge.")
+
+
+def _judged(state: State, plan: Plan, ask: Asks, step: str, request: Request[Any], again: int = 0) -> Any:
+    """Ask the judge; what is asked `again` is asked with another seed, or the reply that lacked something came back."""
+    assert plan.judge is not None
+    completion = ask(plan.judge, replace(request, seed=state.item.seed + again) if again else request)
+    state.calls.append(call_of(step, metrics.PROMPTS[step], completion))
+    return completion.parsed
+
+
+def call_of(step: str, version: str, completion: Completion[Any]) -> Call:
+    """What is kept of a completion."""
+    counts = (completion.prompt_tokens, completion.completion_tokens, completion.seconds)
+    return Call(step, completion.model, version, *counts, completion.cost, completion.cached, completion.text)
+
+
+# Banks
+
+
+def bank_key(maker: str, reference: str) -> str:
+    """Key of the bank that `maker` made of a reference; an imported one stands under the id of its question."""
+    return digest("bank", maker, "" if maker == "import" else metrics.PROMPTS["bank"], reference, length=32)
+
+
+def bank_bytes(bank: Bank) -> bytes:
+    """A bank as it is kept."""
+    items = [[item.key, item.question, item.answer] for item in bank.items]
+    calls = [[getattr(call, name) for name in Call.__slots__] for call in bank.calls]
+    return json.dumps([items, bank.language, bank.maker, bank.version, calls], ensure_ascii=False).encode()
+
+
+def read_bank(body: bytes) -> Bank:
+    """Read what `bank_bytes` wrote."""
+    items, tongue, maker, version, calls = json.loads(body)
+    return Bank(tuple(BankItem(*item) for item in items), tongue, maker, version, tuple(Call(*call) for call in calls))
+
+
+def extractive_banks(references: Sequence[str], banks: Cache) -> dict[str, Bank]:
+    """The extractive bank of each reference, made once."""
+    keys = {reference: bank_key("extractive", reference) for reference in references if reference.strip()}
+    kept = banks.get_many(list(keys.values()))
+    found = {reference: read_bank(kept[key]) for reference, key in keys.items() if key in kept}
+    new = {r: questeval.extractive_bank(r, language.detect(r)) for r in keys if r not in found}
+    if new:
+        banks.put_many({keys[reference]: bank_bytes(bank) for reference, bank in new.items()})
+    return found | new
+
+
+# What is known of a question when its steps are done
+
+
+def _known(state: State, plan: Plan) -> Judged:
+    question = state.item.question
+    answer = state.answer or Answer(question.id, "", "failed" if "answer" in state.failures else "answered", "none")
+    if "answer" in state.failures:
+        answer = replace(answer, reason=state.failures["answer"], answerer=plan.config.answerer)
+    calls = {(call.step, call.raw): call for call in reversed([*state.item.paid, *state.calls])}
+    judged = Judged(question, answer, failures=dict(state.failures), calls=tuple(reversed(calls.values())))
+    if state.told is not None:
+        chunks = tuple(chunk.id for chunk in state.context)
+        matrix = Matrix(chunks, _answer_claims(state), state.reference_claims)
+        matrix = judge.with_context(matrix, state.read) if state.read else matrix
+        matrix = judge.with_comparison(matrix, state.compared) if state.compared else matrix
+        asked_back = tuple(q.strip() for q in state.told.questions if q.strip())[: judge.ASKED_BACK]
+        judged = replace(judged, matrix=matrix, asked_back=asked_back, noncommittal=state.told.noncommittal)
+    if (told := state.compared) is not None:
+        judged = replace(
+            judged,
+            equivalence=told.equivalence,
+            equivalence_reason=told.reason,
+            completeness=told.completeness,
+            conciseness=told.conciseness,
+        )
+    return replace(judged, bank=state.bank, bank_answers=state.bank_answers)
+
+
+def with_similarities(known: Sequence[Judged], states: Sequence[State], plan: Plan) -> list[Judged]:
+    """Add what needs no model: the extractive bank, and what the embedder tells, all texts embedded together."""
+    wanted = {name for name in plan.names if not metrics.ANSWER_METRICS[name].judged}
+    result = list(known)
+    if wanted & {"extractive_questeval_recall", "extractive_questeval_precision"}:
+        banks = extractive_banks([j.question.answer for j in known if j.question.kind != "unanswerable"], plan.banks)
+        result = [_with_extractive(judged, banks.get(judged.question.answer)) for judged in result]
+    if plan.embedder is None or not any(metrics.ANSWER_METRICS[name].vectors for name in plan.names):
+        return result
+    sentences = "embedding_faithfulness" in plan.names
+    contexts = [[chunk.text for chunk in state.context] if sentences else [] for state in states]
+    texts = dict.fromkeys(
+        text for judged, context in zip(result, contexts, strict=True) for text in _embedded(judged, context)
+    )
+    vectors = dict(zip(texts, plan.embedder.embed(list(texts), "passage"), strict=True)) if texts else {}
+    return [_compared(judged, context, vectors) for judged, context in zip(result, contexts, strict=True)]
+
+
+def _with_extractive(judged: Judged, bank: Bank | None) -> Judged:
+    if bank is None or judged.answer.status != "answered":
+        return judged
+    answers = questeval.extractive_answers(bank, judged.answer.text)
+    return replace(judged, extractive_bank=bank, extractive_bank_answers=answers)
+
+
+def _embedded(judged: Judged, context: Sequence[str]) -> Iterator[str]:
+    """The texts whose vectors one question needs."""
+    if judged.answer.status != "answered" or not judged.answer.text.strip():
+        return
+    yield from (text for text in (judged.question.text, judged.answer.text, judged.question.answer) if text.strip())
+    yield from judged.asked_back or ()
+    if context:
+        yield from _sentences(judged.answer.text)
+        for text in context:
+            yield from _sentences(text)
+
+
+def _compared(judged: Judged, context: Sequence[str], vectors: Mapping[str, Any]) -> Judged:
+    answer = judged.answer.text
+    if answer not in vectors or judged.answer.status != "answered":
+        return judged
+    reference, question = vectors.get(judged.question.answer), vectors.get(judged.question.text)
+    back = [float(vectors[text] @ question) for text in judged.asked_back or () if question is not None]
+    said = [vectors[text] for text in _sentences(answer)] if context else []
+    given = [vectors[text] for chunk in context for text in _sentences(chunk)]
+    best = (np.array(said) @ np.array(given).T).max(axis=1).tolist() if said and given else None
+    return replace(
+        judged,
+        similarity=float(vectors[answer] @ reference) if reference is not None else None,
+        asked_back_similarity=tuple(back) if judged.asked_back is not None else None,
+        sentence_similarity=tuple(map(float, best)) if best is not None else None,
+    )
+
+
+def _sentences(text: str) -> list[str]:
+    """Sentences of a text that say something, without the citations."""
+    plain = answering.without_citations(text)
+    sentences = (plain[start:end] for start, end in judge.sentences_of(plain))
+    return [sentence for sentence in sentences if any(character.isalnum() for character in sentence)]
+
+
+# Who asks
+
+
+class _Asker:
+    """Asks the model within the budget, and waits while its endpoint is down."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan, self._lock = plan, threading.Lock()
+        self._spent, self._paid, self._flying = plan.spent, Counter[str](), 0
+        self._down_since: float | None = None
+        self.trouble, self.stopping = "", threading.Event()
+
+    def __call__(self, client: ModelClient, request: Request[Any]) -> Completion[Any]:
+        pauses = 0
+        while True:
+            self._reserve(client, request)
+            try:
+                completion = client.ask(request)
+            except ModelError as error:
+                self._wait(error, pauses)
+                pauses += 1
+            else:
+                self._down_since, self.trouble = None, ""
+                self._pay(completion)
+                return completion
+            finally:
+                with self._lock:
+                    self._flying -= 1
+
+    def _reserve(self, client: ModelClient, request: Request[Any]) -> None:
+        """Take part in the budget, which must hold for the calls in flight too, at what a call cost so far."""
+        with self._lock:
+            self._flying += 1
+            budget, calls = self._plan.budget, self._paid["calls"]
+            if budget is None:
+                return
+            mean = (self._spent - self._plan.spent) / calls if calls else 0.0
+            if self._spent + mean * self._flying < budget and self._spent < budget:
+                return
+        if not client.cached([request])[0]:
+            raise BudgetReached(
+                f"The budget of ${budget:.2f} is used up, ${self._spent:.2f} were paid: give a greater one, and resume."
+            )
+
+    def _pay(self, completion: Completion[Any]) -> None:
+        if not completion.cached:
+            with self._lock:
+                self._spent += completion.cost or 0.0
+                self._paid["calls"] += 1
+
+    def _wait(self, error: ModelError, pauses: int) -> None:
+        """Wait before asking an endpoint again that is down; raise what no waiting mends."""
+        if not error.passing:
+            raise error
+        now = time.monotonic()
+        self._down_since = self._down_since or now
+        if now - self._down_since > self._plan.patience:
+            raise error
+        self.trouble = f"Paused, and going on by itself: {error}"
+        if self.stopping.wait(PAUSES[min(pauses, len(PAUSES) - 1)]):
+            raise error
+
+
+def _finished(states: Sequence[State], plan: Plan, asker: _Asker) -> Iterator[list[State]]:
+    """Do the steps of `states`, and give those that are through, some at a time; an empty list while there are none."""
+
+    def do(place: int, step: str) -> None:
+        state = states[place]
+        if step in state.done:
+            return
+        broken = next((need for need in NEEDS[step] if need in state.failures), None)
+        if broken is not None:
+            state.failures[step] = state.failures[broken]
+            return
+        try:
+            STEPS[step](state, plan, asker)
+            state.done.add(step)
+        except ModelError as error:
+            if error.outage:
+                raise
+            state.failures[step] = str(error)
+
+    needs = {step: [need for need in NEEDS[step] if need in plan.steps] for step in NEEDS if step in plan.steps}
+    asker.stopping.clear()
+    with Crew(len(states), needs, do, workers=plan.concurrency, stopping=asker.stopping) as crew:
+        batch: list[State] = []
+        try:
+            for place in crew.finished(TOGETHER):
+                batch += [states[place]] if place is not None else []
+                if place is None or len(batch) >= WINDOW:
+                    yield batch
+                    batch = []
+        except RagvizError:
+            yield batch  # they are paid for
+            raise
+        yield batch

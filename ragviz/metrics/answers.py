@@ -1,0 +1,368 @@
+"""Metrics of answers: each reads what is known of one answered question, and gives a number or the reason for none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ragviz import language
+from ragviz.errors import UsageError
+from ragviz.metrics import grounding, questeval, text
+from ragviz.metrics.judge import VERSIONS
+from ragviz.records import Bank, Judged, Score, ScoreStatus
+
+SUPPORTED = 0.6
+"""Cosine from which a sentence of the context counts as saying what a sentence of the answer says."""
+
+T = TypeVar("T")
+
+PROMPTS = VERSIONS | questeval.VERSIONS
+"""Versions of the prompts by step, the bank's too."""
+
+
+class NoScore(Exception):
+    """Why a metric has no value here."""
+
+    def __init__(self, status: ScoreStatus, reason: str) -> None:
+        """Keep the status and the reason."""
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerMetric:
+    """One metric of answers, and what a person must know to read it.
+
+    `steps` are what a judge has to be asked for it, none for a metric without a model; `vectors` tells whether it
+    needs the embedder. `of_context` metrics judge what was retrieved: they are there without an answer too.
+    """
+
+    title: str
+    explanation: str
+    function: Callable[[Judged], float]
+    steps: tuple[str, ...] = ()
+    vectors: bool = False
+    of_context: bool = False
+    needs_reference: bool = True
+    range: tuple[float, float] = (0.0, 1.0)
+    higher_is_better: bool = True
+    formula: str = "1"
+
+    @property
+    def judged(self) -> bool:
+        """Whether a model has to judge."""
+        return bool(self.steps)
+
+    @property
+    def version(self) -> str:
+        """Version of the formula, and of the prompts that its verdicts come from."""
+        return "+".join([self.formula, *(f"{step}{PROMPTS[step]}" for step in self.steps)])
+
+
+def score(name: str, judged: Judged) -> Score:
+    """Read the metric `name` off what is known."""
+    metric = ANSWER_METRICS[name]
+    try:
+        _check(metric, judged)
+        return Score(name, float(metric.function(judged)), version=metric.version)
+    except NoScore as none:
+        return Score(name, None, none.status, none.reason, metric.version)
+
+
+def scores(judged: Judged, names: Collection[str]) -> list[Score]:
+    """Read the metrics called `names` off what is known, in the order of `ANSWER_METRICS`."""
+    return [score(name, judged) for name in ANSWER_METRICS if name in names]
+
+
+def chosen(names: Sequence[str], *, judge: bool, answers: bool = True) -> tuple[str, ...]:
+    """Which metrics are meant: names, or "all" for all that there can be with and without a judge.
+
+    Without answers only those of the context can be.
+
+    Raises:
+        UsageError: there is no such metric, or it needs a judge or an answer and there is none.
+
+    """
+    possible = {n: m for n, m in ANSWER_METRICS.items() if (judge or not m.judged) and (answers or m.of_context)}
+    for name in names:
+        if name == "all" or name in possible:
+            continue
+        if name not in ANSWER_METRICS:
+            raise UsageError(f"There is no metric '{name}' of answers; there are {', '.join(ANSWER_METRICS)}, or all.")
+        needed = "a model that judges" if ANSWER_METRICS[name].judged and not judge else "an answerer"
+        raise UsageError(f"The metric '{name}' needs {needed}: choose one, or leave the metric out.")
+    return tuple(name for name in possible if name in names or "all" in names)
+
+
+def steps_of(names: Collection[str]) -> frozenset[str]:
+    """What a judge has to be asked for these metrics."""
+    return frozenset(step for name in names for step in ANSWER_METRICS[name].steps)
+
+
+def _check(metric: AnswerMetric, judged: Judged) -> None:
+    """Raise NoScore for what keeps a metric from having a value, the person's part before the judge's."""
+    answer = judged.answer
+    if not metric.of_context:
+        if answer.status == "failed":
+            raise NoScore("skipped", f"there is no answer to judge: {answer.reason}")
+        if answer.status == "refused" or not answer.text.strip():
+            raise NoScore("no_answer", "the answer says that the passages do not tell")
+    if metric.needs_reference and not judged.question.answer.strip():
+        raise NoScore("not_applicable", "the question has no reference answer")
+    for step in metric.steps:
+        if step in judged.failures:
+            raise NoScore("judge_error", judged.failures[step])
+
+
+def _known(value: T | None, what: str) -> T:
+    """Return `value`, or tell that it was not judged, or that there is nothing to count."""
+    if value is None:
+        raise NoScore("not_applicable", what)
+    return value
+
+
+def _faithfulness(judged: Judged) -> float:
+    if not judged.answer.context:
+        raise NoScore("not_applicable", "the answer was given without passages")
+    rows = _known(judged.matrix.answer_by_chunk, "the answer was not checked against its passages")
+    return _known(grounding.supported_by_any(rows), "the answer makes no claim")
+
+
+def _context_recall(judged: Judged) -> float:
+    rows = _known(judged.matrix.reference_by_chunk, "the reference was not checked against the passages")
+    if not judged.matrix.chunks and judged.matrix.reference_claims:
+        return 0.0
+    return _known(grounding.supported_by_any(rows), "the reference makes no claim")
+
+
+def _context_precision(judged: Judged) -> float:
+    useful = _known(judged.matrix.useful, "the passages were not judged")
+    return _known(grounding.context_precision(useful), "there are no passages")
+
+
+def _context_precision_plain(judged: Judged) -> float:
+    useful = _known(judged.matrix.useful, "the passages were not judged")
+    return _known(grounding.useful_share(useful), "there are no passages")
+
+
+def _relevancy(judged: Judged) -> float:
+    asked = _known(judged.asked_back_similarity, "no questions were made of the answer")
+    value = grounding.answer_relevancy(asked, noncommittal=bool(judged.noncommittal))
+    return _known(value, "no questions were made of the answer")
+
+
+def _factual(judged: Judged) -> tuple[float | None, float | None, float]:
+    matrix = judged.matrix
+    by_reference = _known(matrix.answer_by_reference, "answer and reference were not compared")
+    by_answer = _known(matrix.reference_by_answer, "answer and reference were not compared")
+    if not by_reference and not by_answer:
+        raise NoScore("not_applicable", "neither text makes a claim")
+    return grounding.factual(by_reference, by_answer)
+
+
+def _correctness(judged: Judged) -> float:
+    similarity = _known(judged.similarity, "answer and reference were not embedded")
+    return grounding.answer_correctness(_factual(judged)[2], similarity)
+
+
+def _completeness(judged: Judged) -> float:
+    row = _known(judged.matrix.reference_by_answer, "answer and reference were not compared")
+    return _known(grounding.supported(row), "the reference makes no claim")
+
+
+def _conciseness(judged: Judged) -> float:
+    row = _known(judged.matrix.answer_by_reference, "answer and reference were not compared")
+    return _known(grounding.supported(row), "the answer makes no claim")
+
+
+EQUIVALENCE = {"equivalent": 1.0, "partial": 0.5, "different": 0.0}
+
+
+def _equivalence(judged: Judged) -> float:
+    return EQUIVALENCE[_known(judged.equivalence, "answer and reference were not compared")]
+
+
+def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> questeval.QuestEval:
+    bank = _known(bank, "there are no questions about the reference")
+    measured = questeval.measure(bank, _known(answers, "the questions about the reference were not asked"))
+    if not measured.answerable:
+        raise NoScore("not_applicable", "no question about the reference can be answered from it")
+    return measured
+
+
+def _quest_recall(measured: questeval.QuestEval) -> float:
+    return _known(measured.recall, "no question about the reference can be answered from it")
+
+
+def _quest_precision(measured: questeval.QuestEval) -> float:
+    return _known(measured.precision, "the answer answers no question about the reference")
+
+
+def _embedding_faithfulness(judged: Judged) -> float:
+    best = _known(judged.sentence_similarity, "the answer was given without passages")
+    return _known(grounding.share([value >= SUPPORTED for value in best]), "the answer has no sentence")
+
+
+def _lexical(function: Callable[[str, str, str], float]) -> Callable[[Judged], float]:
+    def measured(judged: Judged) -> float:
+        reference = judged.question.answer
+        return function(judged.answer.text, reference, language.detect(reference))
+
+    return measured
+
+
+ANSWER_METRICS: dict[str, AnswerMetric] = {
+    "faithfulness": AnswerMetric(
+        "Faithfulness",
+        "Share of the answer's claims that a passage it was given supports. 0 to 1. Low: the answer says what the "
+        "passages do not.",
+        _faithfulness,
+        ("claims", "context"),
+        needs_reference=False,
+    ),
+    "context_precision": AnswerMetric(
+        "Context precision",
+        "Precision at the rank of each useful passage, averaged over the useful ones. 0 to 1. Low: passages that do "
+        "not help rank above those that do.",
+        _context_precision,
+        ("reference", "context"),
+        of_context=True,
+    ),
+    "context_precision_plain": AnswerMetric(
+        "Useful passages",
+        "Useful passages ÷ passages given, wherever they rank. 0 to 1. Low: k is larger than the question needs, or "
+        "retrieval brings what does not help.",
+        _context_precision_plain,
+        ("reference", "context"),
+        of_context=True,
+    ),
+    "context_recall": AnswerMetric(
+        "Context recall",
+        "Share of the reference's claims that a passage supports. 0 to 1. Low: what is needed was not retrieved.",
+        _context_recall,
+        ("reference", "context"),
+        of_context=True,
+    ),
+    "answer_relevancy": AnswerMetric(
+        "Answer relevancy",
+        "Mean cosine of the question to questions that the answer would answer; 0 when it evades. Low: the answer is "
+        "about something else.",
+        _relevancy,
+        ("claims",),
+        vectors=True,
+        needs_reference=False,
+    ),
+    "answer_correctness": AnswerMetric(
+        "Answer correctness",
+        "0.75 · factual F1 + 0.25 · cosine of answer and reference. 0 to 1. Low: facts are wrong, added or missing.",
+        _correctness,
+        ("reference", "claims", "comparison"),
+        vectors=True,
+    ),
+    "factual_precision": AnswerMetric(
+        "Factual precision",
+        "Claims of the answer that the reference supports ÷ claims of the answer. 0 to 1. Low: wrong or added facts.",
+        lambda judged: _known(_factual(judged)[0], "the answer makes no claim"),
+        ("reference", "claims", "comparison"),
+    ),
+    "factual_recall": AnswerMetric(
+        "Factual recall",
+        "Right claims of the answer ÷ (those + the reference's claims that it lacks). 0 to 1. Low: facts are missing.",
+        lambda judged: _known(_factual(judged)[1], "the reference makes no claim"),
+        ("reference", "claims", "comparison"),
+    ),
+    "factual_f1": AnswerMetric(
+        "Factual F1",
+        "Right claims ÷ (right + half of the wrong, added and missing ones). 0 to 1. Low: precision or recall is.",
+        lambda judged: _factual(judged)[2],
+        ("reference", "claims", "comparison"),
+    ),
+    "completeness": AnswerMetric(
+        "Completeness",
+        "Share of the reference's claims that the answer holds. 0 to 1. Low: the answer leaves out what was needed, "
+        "often because its passage was not retrieved.",
+        _completeness,
+        ("reference", "claims", "comparison"),
+    ),
+    "conciseness": AnswerMetric(
+        "Conciseness",
+        "Share of the answer's claims that the reference holds. 0 to 1. Low: the answer says more than was needed, or "
+        "something else.",
+        _conciseness,
+        ("reference", "claims", "comparison"),
+    ),
+    "completeness_direct": AnswerMetric(
+        "Completeness, direct",
+        "The judge's own number for how much of the reference the answer tells, without counting claims. 0 to 1.",
+        lambda judged: _known(judged.completeness, "answer and reference were not compared"),
+        ("reference", "claims", "comparison"),
+    ),
+    "conciseness_direct": AnswerMetric(
+        "Conciseness, direct",
+        "The judge's own number for how much of the answer was needed, without counting claims. 0 to 1.",
+        lambda judged: _known(judged.conciseness, "answer and reference were not compared"),
+        ("reference", "claims", "comparison"),
+    ),
+    "equivalence": AnswerMetric(
+        "Equivalence",
+        "The judge's verdict: equivalent 1, partly right 0.5, different 0.",
+        _equivalence,
+        ("reference", "claims", "comparison"),
+    ),
+    "questeval_recall": AnswerMetric(
+        "RAGQuestEval recall",
+        "Questions about the reference that the answer answers ÷ those that the reference answers. 0 to 1. Low: key "
+        "information is missing.",
+        lambda judged: _quest_recall(_questeval(judged.bank, judged.bank_answers)),
+        ("questeval",),
+    ),
+    "questeval_precision": AnswerMetric(
+        "RAGQuestEval precision",
+        "Token F1 between the answers read from the reference and from the answer, averaged over the questions both "
+        "answer. 0 to 1. Low: key information is told otherwise.",
+        lambda judged: _quest_precision(_questeval(judged.bank, judged.bank_answers)),
+        ("questeval",),
+    ),
+    "embedding_similarity": AnswerMetric(
+        "Embedding similarity",
+        "Cosine of answer and reference, negative ones as 0. Near texts need not say the same: a counterpart without "
+        "a model, no judgement.",
+        lambda judged: max(0.0, _known(judged.similarity, "answer and reference were not embedded")),
+        vectors=True,
+    ),
+    "embedding_faithfulness": AnswerMetric(
+        "Embedding faithfulness",
+        f"Share of the answer's sentences whose nearest sentence of the passages has a cosine of {SUPPORTED} or more. "
+        "0 to 1. A counterpart without a model, no judgement.",
+        _embedding_faithfulness,
+        vectors=True,
+        needs_reference=False,
+    ),
+    "extractive_questeval_recall": AnswerMetric(
+        "RAGQuestEval recall, extractive",
+        "Share of the reference's key phrases that stand in the answer. 0 to 1. A counterpart without a model.",
+        lambda judged: _quest_recall(_questeval(judged.extractive_bank, judged.extractive_bank_answers)),
+    ),
+    "extractive_questeval_precision": AnswerMetric(
+        "RAGQuestEval precision, extractive",
+        "Token F1 of the key phrases that stand in both texts: 1 wherever there is any. A counterpart without a model.",
+        lambda judged: _quest_precision(_questeval(judged.extractive_bank, judged.extractive_bank_answers)),
+    ),
+    "rouge_l": AnswerMetric(
+        "ROUGE-L",
+        "F-measure of the longest common subsequence of words of answer and reference. 0 to 1.",
+        _lexical(text.rouge_l),
+    ),
+    "token_f1": AnswerMetric(
+        "Token F1",
+        "F1 of the words that answer and reference share, as SQuAD counts them (Chinese by jieba's words). 0 to 1.",
+        _lexical(text.token_f1),
+    ),
+    "exact_match": AnswerMetric(
+        "Exact match",
+        "Whether answer and reference are the same words after SQuAD's normalisation. 0 or 1.",
+        _lexical(text.exact_match),
+    ),
+}
+"""Every metric of answers by name, judged ones first; the counterparts without a model carry their own names."""

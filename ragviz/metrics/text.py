@@ -1,0 +1,74 @@
+"""Metrics of two texts by their words alone: token F1, exact match, ROUGE-L. Words are `language.tokens`."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from ragviz import language as languages
+
+
+def token_f1(prediction: str, reference: str, language: str) -> float:
+    """F1 of the words that both texts hold, each as often as the rarer side has it; 0 to 1.
+
+    As SQuAD's evaluation: two texts without words are 1, one without words is 0.
+
+    >>> round(token_f1("in the year 1931", "1931", "en"), 2), token_f1("", "The", "en")
+    (0.5, 1.0)
+    """
+    return overlap_f1(languages.tokens(prediction, language), languages.tokens(reference, language))
+
+
+def overlap_f1(predicted: Sequence[str], wanted: Sequence[str]) -> float:
+    """F1 of two lists of tokens as multisets; 1 when both are empty, 0 when one is."""
+    if not predicted or not wanted:
+        return float(not predicted and not wanted)
+    return _f_measure(sum((Counter(predicted) & Counter(wanted)).values()), len(predicted), len(wanted))
+
+
+def exact_match(prediction: str, reference: str, language: str) -> float:
+    """1 when both texts have the same words in the same order, else 0.
+
+    >>> exact_match("The Tower.", "tower", "en"), exact_match("东京塔。", "东京", "zh")
+    (1.0, 0.0)
+    """
+    return float(languages.tokens(prediction, language) == languages.tokens(reference, language))
+
+
+def rouge_l(prediction: str, reference: str, language: str) -> float:
+    """F-measure of the longest common subsequence of words; 0 to 1, and 0 when either text has no words.
+
+    Lin (2004), for a whole text as one sequence, precision and recall weighing the same.
+
+    >>> rouge_l("police kill the gunman", "police killed the gunman", "en")  # "police … gunman" of 3 and 3
+    0.6666666666666666
+    """
+    predicted, wanted = languages.tokens(prediction, language), languages.tokens(reference, language)
+    if not predicted or not wanted:
+        return 0.0
+    return _f_measure(longest_common(predicted, wanted), len(predicted), len(wanted))
+
+
+def longest_common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Length of the longest common subsequence: 2,000 tokens against as many in a few milliseconds.
+
+    Hyyrö (2004): a row of the table is one long integer, in which a zero bit is a place where the length grows.
+
+    >>> longest_common("ABCBDAB", "BDCABA")
+    4
+    """
+    places: defaultdict[str, int] = defaultdict(int)
+    for place, token in enumerate(one):
+        places[token] |= 1 << place
+    whole = row = (1 << len(one)) - 1
+    for token in other:
+        matched = row & places.get(token, 0)
+        row = ((row + matched) | (row - matched)) & whole
+    return len(one) - row.bit_count()
+
+
+def _f_measure(common: int, predicted: int, wanted: int) -> float:
+    if not common:
+        return 0.0
+    precision, recall = common / predicted, common / wanted
+    return 2 * precision * recall / (precision + recall)

@@ -1,0 +1,98 @@
+"""Another program's claims and verdicts: read against the figures that program computed itself."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragviz import foreign, running
+from ragviz.config import Settings
+from ragviz.errors import InputError, UsageError
+from ragviz.workspace import Workspace
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "imports" / "ragchecker" / "checking_outputs.json"
+
+
+@pytest.fixture
+def workspace(tmp_path) -> Workspace:
+    return Workspace(Settings(_env_file=None, home=tmp_path / "home"))
+
+
+def result(**changes):
+    """One question with two passages, two claims of the answer and three of the reference."""
+    return {
+        "query_id": "7",
+        "query": "When was the pump replaced?",
+        "gt_answer": "In 1998, by Harlow, for 40 euros.",
+        "response": "In 1998 by Miller.",
+        "retrieved_context": [{"doc_id": "a", "text": "Dogs stay outside."}, {"doc_id": "b", "text": "1998: Harlow."}],
+        "response_claims": [["pump", "replaced", "1998"], "Miller did it"],
+        "gt_answer_claims": ["1998", "Harlow", "40 euros"],
+        "answer2response": ["Entailment", "Contradiction"],
+        "response2answer": ["Entailment", "Contradiction", "Neutral"],
+        "retrieved2response": [["Neutral", "Entailment"], ["Neutral", "Neutral"]],
+        "retrieved2answer": [["Neutral", "Entailment"], ["Neutral", "Entailment"], ["Neutral", "Neutral"]],
+    } | changes
+
+
+def written(*results) -> bytes:
+    return json.dumps({"results": results}).encode()
+
+
+def test_verdicts_become_the_matrix_and_the_scores(workspace):
+    found = foreign.read_ragchecker(written(result()), "out.json")
+    run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "r", found)
+    judgement = running.judgement_of(workspace, run)
+    values = {name: scores["7"].value for name, scores in judgement.scores.items()}
+    assert values["faithfulness"] == 0.5
+    assert values["context_recall"] == pytest.approx(2 / 3)
+    assert (values["context_precision"], values["context_precision_plain"]) == (0.5, 0.5)
+    assert (values["factual_precision"], values["completeness"]) == (0.5, pytest.approx(1 / 3))
+    assert judgement.judged["7"].matrix.answer_claims[0].text == "pump replaced 1998"
+    assert judgement.judged["7"].matrix.reference_by_answer[1].verdict == "contradicted"
+    assert judgement.causes["7"] == "wrong"
+    assert running.summary_of(workspace, run).ranks.tolist() == [2]
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_goes_on(workspace):
+    short = result(query_id="8", answer2response=["Entailment"])
+    found = foreign.read_ragchecker(written(result(), short, {"query": "?"}), "out.json")
+    assert [each.id for each in found.answers] == ["7"]
+    assert "Result 2: Value error, answer2response has 1 verdicts for 2 claims." in found.problems
+    assert found.problems[1].startswith("Result 3: query_id")
+    for data in (b"[]", b"nothing", b'{"results": 3}', b"\xff\xfe"):
+        with pytest.raises(InputError, match=r"out\.json is no output of RAGChecker"):
+            foreign.read_ragchecker(data, "out.json")
+    with pytest.raises(InputError, match="no result that can be read"):
+        foreign.read_ragchecker(written(short), "out.json")
+
+
+def test_a_taken_name_leaves_nothing_behind(workspace):
+    corpus = workspace.store.create_corpus("c")
+    found = foreign.read_ragchecker(written(result()), "out.json")
+    foreign.import_run(workspace, corpus, "r", found)
+    with pytest.raises(UsageError, match="already a question set called 'r'"):
+        foreign.import_run(workspace, corpus, "r", found)
+    assert len(workspace.store.runs()) == len(workspace.store.question_sets()) == 1
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the shared data is not here")
+def test_real_verdicts_give_the_figures_that_were_computed_from_them(workspace):
+    data = SHARED.read_bytes()
+    run = foreign.import_run(
+        workspace, workspace.store.create_corpus("c"), "real", foreign.read_ragchecker(data, SHARED.name)
+    )
+    scores = running.judgement_of(workspace, run).scores
+    theirs = {
+        "factual_precision": "precision",
+        "completeness": "recall",
+        "context_recall": "claim_recall",
+        "context_precision_plain": "context_precision",
+        "faithfulness": "faithfulness",
+    }
+    for each in json.loads(data)["results"]:
+        for ours, name in theirs.items():
+            assert scores[ours][each["query_id"]].value == pytest.approx(each["metrics"][name]), (
+                ours,
+                each["query_id"],
+            )

@@ -1,0 +1,152 @@
+"""Claim-based metrics against hand-worked cases, and what a metric says when it has no value."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragviz.errors import UsageError
+from ragviz.metrics import grounding
+from ragviz.metrics.answers import ANSWER_METRICS, chosen, score, scores
+from ragviz.records import Answer, Bearing, Claim, Judged, Matrix, Question, Span
+
+YES, NO, CONTRA = Bearing("supported", 0), Bearing("absent"), Bearing("contradicted", 1)
+QUESTION = Question("q", "When?", "It was replaced in 1998 by Harlow.", ((Span("d", 0, 5, "It wa"),),), "hand")
+ANSWER = Answer("q", "It was replaced in 1998. Harlow is a town. Dogs may enter.", "answered", "m", ("a", "b", "c"))
+MATRIX = Matrix(
+    chunks=("a", "b", "c"),
+    answer_claims=(Claim("replaced in 1998"), Claim("Harlow is a town"), Claim("dogs may enter")),
+    reference_claims=(Claim("replaced in 1998"), Claim("by Harlow")),
+    answer_by_chunk=((NO, YES, YES), (NO, NO, NO), (CONTRA, NO, NO)),
+    reference_by_chunk=((NO, YES, NO), (NO, NO, YES)),
+    answer_by_reference=(YES, CONTRA, NO),
+    reference_by_answer=(YES, NO),
+    useful=(False, True, True),
+)
+JUDGED = Judged(
+    QUESTION,
+    ANSWER,
+    MATRIX,
+    asked_back=("When was it?", "Who?"),
+    noncommittal=False,
+    equivalence="partial",
+    completeness=0.4,
+    conciseness=0.3,
+    similarity=0.8,
+    asked_back_similarity=(0.9, 0.5),
+    sentence_similarity=(0.7, 0.59, 0.6),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("faithfulness", 1 / 3),
+        ("context_precision", (1 / 2 + 2 / 3) / 2),
+        ("context_precision_plain", 2 / 3),
+        ("context_recall", 1.0),
+        ("answer_relevancy", 0.7),
+        ("factual_precision", 1 / 3),  # TP 1, FP 2, FN 1
+        ("factual_recall", 1 / 2),
+        ("factual_f1", 1 / (1 + 1.5)),
+        ("answer_correctness", 0.75 * 0.4 + 0.25 * 0.8),
+        ("completeness", 1 / 2),
+        ("conciseness", 1 / 3),
+        ("completeness_direct", 0.4),
+        ("conciseness_direct", 0.3),
+        ("equivalence", 0.5),
+        ("embedding_similarity", 0.8),
+        ("embedding_faithfulness", 2 / 3),
+        ("exact_match", 0.0),
+    ],
+)
+def test_values_worked_by_hand(name, value):
+    measured = score(name, JUDGED)
+    assert (measured.status, measured.value) == ("ok", pytest.approx(value))
+
+
+def test_an_answer_that_evades_is_not_relevant():
+    assert score("answer_relevancy", replace(JUDGED, noncommittal=True)).value == 0
+
+
+def test_a_refusal_has_no_score_of_the_answer_but_of_its_context():
+    refused = replace(JUDGED, answer=replace(ANSWER, status="refused"))
+    by_name = {s.metric: s for s in scores(refused, ANSWER_METRICS)}
+    assert {name for name, s in by_name.items() if s.status == "ok"} == {
+        "context_precision",
+        "context_precision_plain",
+        "context_recall",
+    }
+    assert by_name["faithfulness"].status == "no_answer"
+    assert by_name["token_f1"].value is None
+    assert score("faithfulness", replace(JUDGED, answer=replace(ANSWER, text="  "))).status == "no_answer"
+
+
+def test_a_failed_answer_is_skipped_with_its_reason():
+    failed = replace(JUDGED, answer=replace(ANSWER, status="failed", text="", reason="HTTP 500"))
+    assert score("completeness", failed).status == "skipped"
+    assert "HTTP 500" in score("completeness", failed).reason
+
+
+def test_without_a_reference_only_what_needs_none_is_measured():
+    bare = replace(JUDGED, question=replace(QUESTION, answer=""))
+    measured = {s.metric for s in scores(bare, ANSWER_METRICS) if s.status == "ok"}
+    assert measured == {"faithfulness", "answer_relevancy", "embedding_faithfulness"}
+    assert score("rouge_l", bare).status == "not_applicable"
+
+
+def test_a_failed_step_is_a_judge_error_of_what_rests_on_it_only():
+    failed = replace(JUDGED, failures={"comparison": "the judge left out 2 of the claims"})
+    wrong = {s.metric for s in scores(failed, ANSWER_METRICS) if s.status == "judge_error"}
+    assert wrong == {n for n, m in ANSWER_METRICS.items() if "comparison" in m.steps}
+    assert score("completeness", failed).reason == "the judge left out 2 of the claims"
+    assert score("faithfulness", failed).status == "ok"
+
+
+def test_no_claims_is_not_applicable_and_never_1():
+    none = replace(MATRIX, answer_claims=(), answer_by_chunk=(), answer_by_reference=())
+    assert score("faithfulness", replace(JUDGED, matrix=none)).status == "not_applicable"
+    assert score("conciseness", replace(JUDGED, matrix=none)).status == "not_applicable"
+    assert score("completeness", replace(JUDGED, matrix=none)).value == 0.5
+
+
+def test_versions_name_the_prompts_behind_a_score():
+    assert score("faithfulness", JUDGED).version == "1+claims1+context1"
+    assert score("token_f1", JUDGED).version == "1"
+
+
+def test_metrics_are_chosen_by_name():
+    assert chosen(("all",), judge=True) == tuple(ANSWER_METRICS)
+    assert set(chosen(("all",), judge=False)) == {n for n, m in ANSWER_METRICS.items() if not m.judged}
+    assert chosen(("rouge_l", "faithfulness"), judge=True) == ("faithfulness", "rouge_l")
+    assert chosen(("all",), judge=True, answers=False) == (
+        "context_precision",
+        "context_precision_plain",
+        "context_recall",
+    )
+    with pytest.raises(UsageError, match="no metric 'faith' of answers"):
+        chosen(("faith",), judge=True)
+    with pytest.raises(UsageError, match="needs a model that judges"):
+        chosen(("faithfulness",), judge=False)
+    with pytest.raises(UsageError, match="needs an answerer"):
+        chosen(("rouge_l",), judge=True, answers=False)
+
+
+@given(st.lists(st.booleans(), max_size=12))
+def test_context_precision_is_the_mean_of_precision_at_each_useful_rank(useful):
+    expected = None
+    if useful:
+        ranks = [k for k in range(1, len(useful) + 1) if useful[k - 1]]
+        expected = sum(sum(useful[:k]) / k for k in ranks) / len(ranks) if ranks else 0.0
+    assert grounding.context_precision(useful) == (pytest.approx(expected) if useful else None)
+
+
+@given(st.lists(st.booleans()), st.lists(st.booleans()))
+def test_f1_of_facts_is_the_harmonic_mean_of_precision_and_recall(held, known):
+    rows = [[YES if value else NO for value in values] for values in (held, known)]
+    precision, recall, f1 = grounding.factual(*rows)
+    if precision and recall:
+        assert f1 == pytest.approx(2 * precision * recall / (precision + recall))
+    else:
+        assert f1 == 0

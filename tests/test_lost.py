@@ -1,0 +1,373 @@
+"""Where questions are lost: one hand-made case per cause, which cause comes first, what counts as right."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragviz.errors import UsageError
+from ragviz.gold import gold_chunks
+from ragviz.lost import CAUSES, Ruling, cause, is_right, waterfall, where_lost
+from ragviz.records import Answer, Chunk, Question, Ranking, Retrieved, Span
+
+A, B = "a" * 16, "b" * 16
+K = 2
+
+
+def cut(document, start, end):
+    return Chunk.make_id(document, start, end)
+
+
+# Both documents are cut every hundred characters.
+A0, A1, A2, A3 = (cut(A, start, start + 100) for start in (0, 100, 200, 300))
+B0, B1, B2 = (cut(B, start, start + 100) for start in (0, 100, 200))
+CUTS = {
+    A: [(A0, 0, 100), (A1, 100, 200), (A2, 200, 300), (A3, 300, 400)],
+    B: [(B0, 0, 100), (B1, 100, 200), (B2, 200, 300)],
+}
+
+
+def span(document, start, end, text=""):
+    return Span(document, start, end, text)
+
+
+def question(*groups, answer="May 1974", language="en"):
+    return Question("q", "When was it opened?", answer, groups, "hand", "accepted", language=language)
+
+
+def retrieved(asked, *ids):
+    gold = gold_chunks(asked.evidence, lambda document: CUTS.get(document, []))
+    return Retrieved("q", Ranking(ids, tuple(1.0 - i / 10 for i in range(len(ids)))), gold)
+
+
+def answered(*context, text="In May 1974 [1].", status="answered", cut=()):
+    return Answer("q", text, status, "extractive", context, cut)
+
+
+INSIDE = (span(A, 120, 180),)
+ACROSS = (span(A, 160, 240),)
+ELSEWHERE = (span(B, 10, 50),)
+OUTSIDE = (span("c" * 16, 0, 40),)
+
+
+def find(asked, ids, answer=None, right=None, **more):
+    return cause(asked, retrieved(asked, *ids), K, answer, right, **more)
+
+
+# One case per cause
+
+
+def test_evidence_that_no_chunk_holds_was_not_parsed():
+    assert find(question(OUTSIDE), [A1, A2], answered(A1, A2), False) == "not_parsed"
+    assert find(question((replace(INSIDE[0], stale=True),)), [A1, A2]) == "not_parsed"
+
+
+def test_evidence_across_a_border_of_which_half_came_is_split():
+    assert retrieved(question(ACROSS)).gold == ((A1, A2),)
+    assert find(question(ACROSS), [A2, B0, A1], answered(A2, B0), False) == "split"
+    assert find(question(ACROSS), [A2, B0, A1]) == "split"
+
+
+def test_evidence_that_is_nowhere_in_the_ranking_was_not_retrieved():
+    assert find(question(INSIDE), [A0, A2, B0], answered(A0, A2), False) == "not_retrieved"
+    assert find(question(INSIDE), []) == "not_retrieved"
+
+
+def test_evidence_behind_the_first_k_is_below_k():
+    assert find(question(INSIDE), [A0, A2, A1], answered(A0, A2), False) == "below_k"
+    assert find(question(INSIDE), [A0, A1, A2], answered(A0, A1), False) == "wrong"
+
+
+def test_evidence_without_room_was_cut_by_the_budget():
+    assert find(question(INSIDE), [A0, A1], answered(A0, cut=(A1,)), False) == "cut_by_budget"
+    assert find(question(INSIDE), [A0, A1]) == "fine"
+
+
+def test_evidence_that_was_handed_over_and_met_silence_was_not_answered():
+    for silent in (
+        answered(A1, text="The passages do not tell.", status="refused"),
+        answered(A1, text=" "),
+        answered(A1, text="", status="failed"),
+    ):
+        assert find(question(INSIDE), [A1], silent, None) == "not_answered"
+        assert find(question(INSIDE), [A1], silent, False) == "not_answered"
+
+
+def test_a_wrong_answer_from_its_evidence_is_wrong():
+    assert find(question(INSIDE), [A1], answered(A1), False) == "wrong"
+
+
+def test_without_a_verdict_the_judge_failed_or_nobody_judged():
+    assert find(question(INSIDE), [A1], answered(A1), None, judge_failed=True) == "judge_failed"
+    assert find(question(INSIDE), [A1], answered(A1), None) == "fine"
+
+
+def test_a_right_answer_is_fine_whatever_was_missed():
+    assert find(question(INSIDE), [A1], answered(A1), True) == "fine"
+    for evidence in (OUTSIDE, ACROSS, ELSEWHERE):
+        assert find(question(INSIDE, evidence), [A1, A0], answered(A1, A0), True) == "fine"
+
+
+def test_an_unanswerable_question_is_to_be_refused():
+    asked = question(answer="")
+    assert find(asked, [A1], answered(A1, text="…", status="refused"), True) == "fine"
+    assert find(asked, [A1], answered(A1), False) == "wrong"
+    assert find(asked, [A1], answered(A1), True) == "wrong"
+    assert find(asked, [A1], answered(A1, text="", status="failed"), None) == "not_answered"
+    assert find(asked, [A1]) == "fine"
+
+
+# Which comes first
+
+
+def test_the_earliest_stage_of_any_group_is_the_cause():
+    lost = {
+        "not_parsed": OUTSIDE,
+        "split": ACROSS,
+        "not_retrieved": (span(B, 110, 150),),
+        "below_k": (span(B, 210, 250),),
+        "cut_by_budget": ELSEWHERE,
+    }
+    ids, answer = [A2, B0, B2], answered(A2, cut=(B0,))
+    names = list(lost)
+    for first, name in enumerate(names):
+        groups = [lost[other] for other in reversed(names[first:])]
+        assert find(question((span(A, 210, 220),), *groups), ids, answer, False) == name
+        assert find(question(*groups), ids, answer, None, judge_failed=True) == name
+
+
+def test_a_cause_of_the_evidence_comes_before_a_refusal():
+    refused = answered(A0, A2, text="The passages do not tell.", status="refused")
+    assert find(question(INSIDE), [A0, A2, A1], refused, False) == "below_k"
+
+
+def test_any_member_of_a_group_is_enough():
+    assert find(question((*OUTSIDE, *INSIDE)), [A1], answered(A1), False) == "wrong"
+    assert find(question((*ACROSS, *ELSEWHERE)), [A1, B0], answered(A1, B0), False) == "wrong"
+    assert find(question((*ACROSS, *ELSEWHERE)), [A1, A0, B0], answered(A1, A0), False) == "split"
+    assert find(question((*ACROSS, span(B, 110, 150))), [A1, A0], answered(A1, A0), False) == "split"
+    stale = replace(INSIDE[0], stale=True)
+    assert find(question((*ACROSS, stale)), [A1, A0], answered(A1, A0), False) == "split"
+
+
+# What split means
+
+
+def test_both_halves_among_the_first_k_are_not_split():
+    assert find(question(ACROSS), [A2, A1], answered(A2, A1), False) == "wrong"
+
+
+def test_a_chunk_within_another_takes_nothing_away():
+    small = cut(A, 150, 160)
+    result = Retrieved("q", Ranking((A1, small, A2), (1.0, 0.5, 0.1)), ((A1, A2),))
+    assert cause(question(ACROSS), result, 3, answered(A1, small, A2), False) == "wrong"
+
+
+def test_halves_that_an_overlap_joins_are_not_split_when_a_whole_one_exists():
+    whole = cut(A, 150, 250)
+    result = Retrieved("q", Ranking((A1, A0), (1.0, 0.5)), ((A1, whole, A2),))
+    assert cause(question(ACROSS), result, K, answered(A1, A0), False) == "wrong"
+    assert cause(question(ACROSS), replace(result, gold=((A1, A2),)), K, answered(A1, A0), False) == "split"
+
+
+def test_one_character_more_than_the_chunk_is_split():
+    assert find(question((span(A, 120, 200),)), [A1], answered(A1), False) == "wrong"
+    assert find(question((span(A, 120, 201),)), [A1], answered(A1), False) == "split"
+    assert find(question((span(A, 99, 180),)), [A1], answered(A1), False) == "split"
+
+
+def test_blanks_between_trimmed_chunks_are_not_missed():
+    left, right = cut(A, 100, 198), cut(A, 201, 300)
+    spoken = "x" * 38 + " \n\n" + "y" * 39
+    for text, expected in ((spoken, "wrong"), (spoken.replace("\n", "z"), "split"), ("", "split")):
+        asked = question((span(A, 160, 240, text),))
+        result = Retrieved("q", Ranking((right, left), (1.0, 0.5)), ((left, right),))
+        assert cause(asked, result, K, answered(left, right), False) == expected
+
+
+def test_the_same_place_of_another_document_holds_nothing():
+    other = cut(B, 150, 250)
+    result = Retrieved("q", Ranking((A1, other), (1.0, 0.5)), ((A1, A2),))
+    assert cause(question(ACROSS), result, K, answered(A1, other), False) == "split"
+
+
+def test_a_long_passage_is_never_called_split():
+    assert find(question((span(A, 100, 301),)), [A1], answered(A1), False) == "wrong"
+    assert find(question((span(A, 100, 300),)), [A1], answered(A1), False) == "split"
+
+
+def test_ids_of_others_do_not_tell_where_chunks_stand():
+    result = Retrieved("q", Ranking(("doc-1", "doc-2"), (1.0, 0.5)), (("doc-1",),))
+    assert cause(question(ACROSS), result, K, answered("doc-1", "doc-2"), False) == "wrong"
+
+
+# What was handed over
+
+
+def test_of_a_chunk_that_fitted_in_part_its_text_tells_whether_the_evidence_came():
+    partly = answered(A0, A1, cut=(A1,))
+    assert find(question(INSIDE), [A0, A1], partly, False) == "cut_by_budget"
+    assert find(question(INSIDE), [A0, A1], partly, False, texts={A1: "x" * 79}) == "cut_by_budget"
+    assert find(question(INSIDE), [A0, A1], partly, False, texts={A1: "x" * 80}) == "wrong"
+
+
+def test_another_gold_chunk_in_the_context_is_enough():
+    asked = question((span(A, 120, 180), span(B, 10, 50)))
+    assert find(asked, [B0, A1], answered(B0, cut=(A1,)), False) == "wrong"
+
+
+def test_with_the_gold_chunks_given_only_the_budget_stands_between():
+    for evidence in (INSIDE, ACROSS):
+        asked = question(evidence)
+        gold = retrieved(asked).gold[0]
+        assert find(asked, [B0], answered(*gold), False, kind="oracle") == "wrong"
+        assert find(asked, [B0], answered(cut=gold), False, kind="oracle") == "cut_by_budget"
+    assert find(question(OUTSIDE), [B0], answered(), False, kind="oracle") == "not_parsed"
+    many = question(INSIDE, ELSEWHERE, (span(B, 210, 250),))
+    assert find(many, [], answered(A1, B0, B2), False, kind="oracle") == "wrong"
+
+
+def test_a_closed_book_only_answers():
+    assert find(question(OUTSIDE), [], answered(), False, kind="none") == "wrong"
+    assert find(question(INSIDE), [], answered(status="refused"), False, kind="none") == "not_answered"
+    assert find(question(INSIDE), [], answered(), True, kind="none") == "fine"
+
+
+# Right or wrong
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ({"equivalence": 1.0, "factual_recall": 0.0, "token_f1": 0.0}, Ruling(True, "equivalence")),
+        ({"equivalence": 0.5, "factual_recall": 1.0, "token_f1": 1.0}, Ruling(False, "equivalence")),
+        ({"equivalence": 0.0}, Ruling(False, "equivalence")),
+        ({"factual_recall": 0.5, "completeness": 0.0}, Ruling(True, "factual_recall")),
+        ({"factual_recall": 0.49, "token_f1": 1.0}, Ruling(False, "factual_recall")),
+        ({"completeness": 0.6}, Ruling(True, "completeness")),
+        ({"completeness_direct": 0.4, "token_f1": 1.0}, Ruling(False, "completeness_direct")),
+        ({"extractive_questeval_recall": 0.5, "token_f1": 0.1}, Ruling(True, "extractive_questeval_recall")),
+        ({"extractive_questeval_recall": 0.4, "token_f1": 0.5}, Ruling(True, "token_f1")),
+        ({"token_f1": 0.1}, Ruling(True, "reference_in_answer")),
+        ({"rouge_l": 0.9}, Ruling(True, "reference_in_answer")),
+    ],
+)
+def test_the_best_score_tells_what_is_right(scores, expected):
+    assert is_right(question(INSIDE), answered(A1), scores) == expected
+
+
+def test_a_short_reference_must_stand_in_the_answer():
+    assert is_right(question(INSIDE), answered(A1, text="In June 1974 [1]."), {}) == Ruling(
+        False, "reference_in_answer"
+    )
+    assert is_right(question(INSIDE, answer="2"), answered(A1, text="Nobody knows [2]."), {}).right is False
+    chinese = question(INSIDE, answer="1974年5月", language="zh")
+    assert is_right(chinese, answered(A1, text="新圆顶于1974年5月启用[1]。"), {}) == Ruling(True, "reference_in_answer")
+    assert is_right(chinese, answered(A1, text="新圆顶于1974年启用[1]。"), {}) == Ruling(False, "reference_in_answer")
+
+
+def test_a_long_reference_is_left_to_scores():
+    long = question(INSIDE, answer="one two three four five six seven eight nine")
+    assert is_right(long, answered(A1, text=long.answer), {}) == Ruling(None)
+    assert is_right(long, answered(A1), {"token_f1": 0.2}) == Ruling(False, "token_f1")
+    assert is_right(question(INSIDE, answer=""), answered(A1), {}) == Ruling(None)
+
+
+def test_a_judge_that_failed_is_not_stood_in_for_by_words():
+    failed = {"equivalence", "factual_recall"}
+    assert is_right(question(INSIDE), answered(A1), {"token_f1": 1.0}, failed) == Ruling(None, "judge_failed")
+    assert is_right(question(INSIDE), answered(A1), {"completeness": 1.0}, failed) == Ruling(True, "completeness")
+    assert is_right(question(INSIDE), answered(A1), {"token_f1": 1.0}, {"faithfulness"}).right is True
+
+
+def test_refusals_need_no_judge():
+    refused = answered(A1, text="The passages do not tell.", status="refused")
+    failed = answered(text="", status="failed")
+    assert is_right(question(answer=""), refused, {}) == Ruling(True, "refusal")
+    assert is_right(question(answer=""), answered(A1), {"equivalence": 1.0}) == Ruling(False, "refusal")
+    assert is_right(question(answer=""), failed, {}) == Ruling(None, "failed")
+    assert is_right(question(INSIDE), refused, {"equivalence": 1.0}) == Ruling(False, "refusal")
+    assert is_right(question(INSIDE), failed, {}) == Ruling(False, "failed")
+    assert is_right(question(INSIDE), answered(A1, text=" "), {}) == Ruling(False, "failed")
+
+
+# A whole run
+
+
+def test_where_a_run_lost_its_questions():
+    asked = {
+        "right": question(INSIDE),
+        "wrong": question(INSIDE),
+        "unjudged": question(INSIDE),
+        "missed": question(ELSEWHERE),
+        "cut": question(INSIDE),
+        "part": question(INSIDE),
+        "unanswered": question(INSIDE),
+        "中文": question(ACROSS, language="zh"),
+    }
+    questions = [replace(q, id=name) for name, q in asked.items()]
+    rankings = {"missed": [A0, A1], "中文": [A1, A0]}
+    results = [replace(retrieved(q, *rankings.get(q.id, [A1])), question_id=q.id) for q in questions]
+    answers = {q.id: replace(answered(A1), question_id=q.id) for q in questions if q.id != "unanswered"}
+    for name in ("cut", "part"):
+        answers[name] = replace(answers[name], cut=(A1,))
+    rulings = {name: Ruling(False, "equivalence") for name in asked} | {
+        "right": Ruling(True, "equivalence"),
+        "unjudged": Ruling(None, "judge_failed"),
+    }
+    gone = Retrieved("gone", Ranking((), ()), ())
+    causes = where_lost(questions, [*results, gone], K, answers, rulings, texts={"part": {A1: "x" * 80}})
+    assert list(causes.items()) == [
+        ("right", "fine"),
+        ("wrong", "wrong"),
+        ("unjudged", "judge_failed"),
+        ("missed", "not_retrieved"),
+        ("cut", "cut_by_budget"),
+        ("part", "wrong"),
+        ("unanswered", "fine"),
+        ("中文", "split"),
+    ]
+    assert where_lost(questions, results, K) == {
+        name: {"missed": "not_retrieved", "中文": "split"}.get(name, "fine") for name in asked
+    }
+    closed = where_lost(questions, results, K, answers, rulings, kind="none")
+    assert closed["missed"] == "wrong"
+
+
+def test_waterfall_by_hand():
+    steps = waterfall(["fine"] * 5 + ["wrong", "not_retrieved", "wrong", "split"])
+    assert [(s.cause, s.count, s.left) for s in steps] == [
+        ("questions", 9, 9),
+        ("not_parsed", 0, 9),
+        ("split", 1, 8),
+        ("not_retrieved", 1, 7),
+        ("below_k", 0, 7),
+        ("cut_by_budget", 0, 7),
+        ("not_answered", 0, 7),
+        ("wrong", 2, 5),
+        ("judge_failed", 0, 5),
+        ("fine", 5, 5),
+    ]
+    assert {s.left for s in waterfall([])} == {0}
+
+
+@given(st.lists(st.sampled_from(list(CAUSES))))
+def test_waterfall_keeps_every_question(causes):
+    first, *steps = waterfall(causes)
+    assert first.left == sum(step.count for step in steps) == len(causes)
+    assert [step.left for step in (first, *steps)] == sorted((s.left for s in (first, *steps)), reverse=True)
+    assert steps[-1].left == steps[-1].count == causes.count("fine")
+
+
+def test_waterfall_names_a_cause_it_does_not_know():
+    with pytest.raises(UsageError, match="'lost'; there are not_parsed, split"):
+        waterfall(["fine", "lost"])
+
+
+def test_every_cause_is_told_to_a_person():
+    assert all(
+        text and text[0].isupper()
+        for about in CAUSES.values()
+        for text in (about.title, about.explanation, about.next_step)
+    )

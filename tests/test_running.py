@@ -1,0 +1,233 @@
+"""Runs that answer and judge: kept, killed and resumed, judged again, foreseen, on the command line and in jobs."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ragviz import corpora, indexing, jobs, judging, pipeline, running
+from ragviz.config import Settings
+from ragviz.errors import UsageError
+from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.records import IndexConfig, RunConfig
+from ragviz.workspace import Workspace
+from tests.model_server import ModelServer
+
+ROOT = Path(__file__).resolve().parent.parent
+PLACES = ["north", "south", "east", "west", "upper", "lower", "inner", "outer"]
+DOCUMENT = "\n\n".join(
+    f"The {place} pump was replaced in {1990 + number} by Harlow and costs {40 + number} euros a year."
+    for number, place in enumerate(PLACES)
+)
+ROWS = [
+    {
+        "id": f"q-{place}",
+        "question": f"When was the {place} pump replaced by Harlow?",
+        "answer": f"The {place} pump was replaced in {1990 + number}.",
+        "document": "pumps.txt",
+        "quote": f"The {place} pump was replaced in {1990 + number} by Harlow",
+    }
+    for number, place in enumerate(PLACES)
+] + [{"id": "q-none", "question": "Who painted the chapel?", "answer": ""}]
+
+
+@pytest.fixture
+def server():
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+def environment(server, tmp_path) -> dict[str, str]:
+    return {
+        "RAGVIZ_HOME": str(tmp_path / "home"),
+        "OPENAI_BASE_URL": server.url,
+        "RAGVIZ_MODEL": "loopback",
+        "RAGVIZ_EMBEDDER": "openai:bags",
+        "RAGVIZ_MODEL_CONCURRENCY": "4",
+    }
+
+
+@pytest.fixture
+def workspace(environment, monkeypatch) -> Workspace:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    workspace = Workspace(Settings(_env_file=None))
+    corpus = workspace.store.create_corpus("pumps")
+    corpora.add_file(workspace, corpus, "pumps.txt", DOCUMENT.encode())
+    indexing.build_index(
+        workspace, corpus, "i", IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
+    )
+    data = "\n".join(json.dumps(row) for row in ROWS).encode()
+    assert not pipeline.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
+    return workspace
+
+
+def config(**more) -> RunConfig:
+    return RunConfig("i", "q", "bm25", **{"answerer": "model", "metrics": ("all",), **more})
+
+
+def test_a_run_answers_judges_and_tells_where_it_lost(workspace, server):
+    told = running.foresee(workspace, config())
+    run = running.run(workspace, "r", config())
+    asked = sum("messages" in body for body in server.bodies)
+    assert asked <= told.total <= asked + 2  # a refusal has no claims; that cannot be foreseen
+    assert (run.status, run.config.model, run.config.judge) == ("done", "loopback", "loopback")
+    judgement = running.judgement_of(workspace, run)
+    assert set(judgement.metrics) == set(ANSWER_METRICS)
+    assert all(scored.total == len(ROWS) for scored in judgement.metrics.values())
+    assert judgement.metrics["completeness"].statuses == {"ok": len(PLACES), "no_answer": 1}
+    assert judgement.metrics["completeness"].estimate.mean == 1
+    assert judgement.failed == []
+    assert judgement.usage.calls == asked
+    assert judgement.abstention.unanswerable == 1
+    assert set(judgement.causes) == {row["id"] for row in ROWS}
+    before = server.counts.calls
+    again = running.run(workspace, "again", config())
+    assert server.counts.calls == before
+    assert workspace.store.scores(again.id).keys() == workspace.store.scores(run.id).keys()
+
+
+def test_what_cannot_be_had_is_said_before_anything_is_made(workspace):
+    with pytest.raises(UsageError, match="no metric 'charm'"):
+        running.run(workspace, "r", config(metrics=("charm",)))
+    with pytest.raises(UsageError, match="price of 'loopback'"):
+        running.run(workspace, "r", config(), budget=1.0)
+    bare = Workspace(workspace.settings.model_copy(update={"openai_base_url": None}))
+    with pytest.raises(UsageError, match="No model is configured"):
+        running.run(bare, "r", config(metrics=()))
+    assert not [run for run in workspace.store.runs() if run.status == "done"]
+
+
+def test_without_a_model_the_counterparts_are_measured(workspace, server):
+    bare = Workspace(workspace.settings.model_copy(update={"embedder": "openai:bags"}))
+    before = server.counts.calls
+    run = running.run(bare, "r", config(answerer="extractive", metrics=()))
+    assert run.config.metrics == tuple(name for name, metric in ANSWER_METRICS.items() if not metric.judged)
+    judgement = running.judgement_of(bare, run)
+    assert judgement.metrics["extractive_questeval_recall"].estimate.n == len(PLACES)
+    assert not [body for body in server.bodies[before:] if "messages" in body]
+
+
+def test_closed_book_and_oracle_contexts(workspace):
+    closed = running.run(workspace, "closed", config(context="none"))
+    oracle = running.run(workspace, "oracle", config(context="oracle"))
+    known = running.judgement_of(workspace, closed)
+    assert all(judged.answer.context == () for judged in known.judged.values())
+    assert {judged.answer.status for judged in known.judged.values()} == {"refused"}  # the loopback knows nothing
+    for question_id, judged in running.judgement_of(workspace, oracle).judged.items():
+        gold = {r.question_id: r.gold for r in workspace.store.results(oracle.id)}[question_id]
+        assert judged.answer.context == tuple(group[0] for group in gold)
+
+
+def test_only_what_failed_is_judged_again(workspace, server, monkeypatch):
+    real = judging.STEPS["comparison"]
+
+    def broken(state, plan, ask):
+        if state.item.question.id == "q-east":
+            raise judging.ModelError("the judge left out 2 of the claims")
+        real(state, plan, ask)
+
+    monkeypatch.setitem(judging.STEPS, "comparison", broken)
+    run = running.run(workspace, "r", config())
+    judgement = running.judgement_of(workspace, run)
+    assert judgement.failed == ["q-east"]
+    assert judgement.metrics["completeness"].statuses["judge_error"] == 1
+    assert judgement.rulings["q-east"].right is None
+    monkeypatch.setitem(judging.STEPS, "comparison", real)
+    before = server.counts.calls
+    assert running.rejudge(workspace, run) == ["q-east"]
+    assert server.counts.calls - before <= 1  # the rest is paid for
+    after = running.judgement_of(workspace, run)
+    assert after.failed == []
+    assert after.metrics["completeness"].statuses["ok"] == len(PLACES)
+    assert running.rejudge(workspace, run) == []
+    with pytest.raises(UsageError, match="neither answers nor judges"):
+        running.rejudge(workspace, running.run(workspace, "bare", RunConfig("i", "q", "bm25")))
+
+
+def test_a_killed_run_is_resumed_and_pays_only_the_calls_in_flight_again(workspace, server):
+    server.latency = 0.15
+    corpus = workspace.store.corpus("pumps")
+    wanted = {"index": "i", "questions": "q", "retriever": "bm25", "answerer": "model", "metrics": ["all"]}
+    job = jobs.submit(workspace, "run", "Run r", corpus.id, {"name": "r", "config": wanted})
+    end = time.time() + 120
+    while sum("messages" in body for body in server.bodies) < 20:
+        assert time.time() < end, workspace.store.job(job.id)
+        time.sleep(0.02)
+    os.kill(workspace.store.job(job.id).pid, signal.SIGKILL)
+    while jobs.looked_after(workspace.store.job(job.id)).status == "running":
+        time.sleep(0.05)
+    server.latency = 0.0
+    jobs.perform(workspace, job.id)
+    run = workspace.store.run("r")
+    assert run.status == "done"
+    asked = sum("messages" in body for body in server.bodies)
+    scores = workspace.store.scores(run.id)
+    assert set(scores) == set(ANSWER_METRICS)
+    assert all(len(by_question) == len(ROWS) for by_question in scores.values())
+    whole = running.foresee(
+        Workspace(workspace.settings.model_copy(update={"home": workspace.settings.home})), config()
+    )
+    assert whole.cached == whole.total
+    fresh = sum(whole.calls.values()) + 2 * len(PLACES)  # the banks are kept, and not foreseen again
+    assert asked <= fresh + 4
+
+
+def ragviz(environment, *words, code=0):
+    done = subprocess.run(
+        [sys.executable, "-m", "ragviz", *words],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def test_the_command_line_foresees_runs_and_opens_a_question(workspace, environment, server):
+    asked = (
+        "run",
+        "--index",
+        "i",
+        "--questions",
+        "q",
+        "--retriever",
+        "bm25",
+        "--answerer",
+        "model",
+        "--metrics",
+        "all",
+    )
+    told = json.loads(ragviz(environment, *asked, "--dry-run", "--json").stdout)
+    assert told["total"] > told["cached"] == 0
+    body = json.loads(ragviz(environment, *asked, "--name", "r", "--json").stdout)
+    names = {
+        "faithfulness",
+        "equivalence",
+        "questeval_recall",
+        "extractive_questeval_precision",
+        "rouge_l",
+        "exact_match",
+    }
+    assert names < set(body["metrics"])
+    assert body["metrics"]["faithfulness"].keys() == {"mean", "low", "high", "n", "statuses"}
+    assert body["metrics"]["recall@3"]["n"] == len(PLACES)
+    assert sum(body["lost"].values()) == len(ROWS)
+    seen = json.loads(ragviz(environment, "inspect", "r", "q-west", "--json").stdout)
+    assert seen["judged"]["matrix"]["answer_claims"]
+    assert {score["metric"] for score in seen["scores"]} == set(ANSWER_METRICS)
+    assert "sk-" not in json.dumps(seen)
+    drawn = ragviz(environment, "inspect", "r", "q-west").stdout
+    assert "The west pump was replaced in 1993" in drawn
+    assert "no question 'x'" in ragviz(environment, "inspect", "r", "x", code=2).stderr
+    assert ragviz(environment, "rejudge", "r").returncode == 0
+    assert "no metric 'charm'" in ragviz(environment, *asked[:-1], "charm", "--name", "n", code=2).stderr
