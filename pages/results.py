@@ -361,7 +361,7 @@ def opened_question(run: Run, question: Question, found: Retrieved, summary: Sum
             ui.put(question=gone_to)
             st.rerun()
         if st.button("All questions", shortcut="esc"):
-            clear("question")
+            clear("question", "view")
     ui.header(question.text)
     row = summary.question_ids.index(question.id) if question.id in summary.question_ids else None
     if row is not None:
@@ -455,10 +455,11 @@ key = f"{run.id}-{st.session_state.get('cleared', 0)}"
 if opened := st.session_state.pop("open-question", None):
     ui.go_to("inspect", run=run.name, question=opened, k=k, **ui.view())
 wanted = st.query_params.get("question")
-if wanted in asked:
+ranking_only = not ui.answers(run) or st.query_params.get("view") == "ranking"  # else the inspector shows it
+if wanted in asked and ranking_only:
     opened_question(run, *asked[wanted], summary, list(shown["Id"]) if len(shown) else [])
     st.stop()
-if wanted:
+if wanted and wanted not in asked:
     st.warning(f"This run did not ask the question “{plain(wanted)}”.")
 with ui.header("Results", settings_line(run), crumbs=run_crumbs(run)):
     with st.container(width=240):

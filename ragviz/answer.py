@@ -15,12 +15,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
+from typing import Any
 
 from pydantic import BaseModel
 
 from ragviz import language, prose
 from ragviz.errors import ModelError, UsageError
-from ragviz.llm import Completion, ModelClient, Request
+from ragviz.llm import Completion, Request
 from ragviz.records import Answer, AnswerStatus, Call, Chunk, ContextKind, Question, digest
 
 VERSIONS = {"extractive": "1", "model": "1"}
@@ -168,17 +169,13 @@ def _checked(numbers: Iterable[int], passages: Sequence[Passage]) -> tuple[tuple
 # Without a model
 
 
-def extractive(question: Question, chunks: Sequence[Chunk], budget: int) -> Answer:
+def extractive(question: Question, given: Fitted, *_: object) -> Answer:
     """The one or two sentences of the context that share most with the question, word for word, each cited.
 
     A word weighs more the fewer sentences of the context hold it. Headings and questions answer nothing and are passed
     over; a table's row stands for a sentence. Refused when no sentence shares `SHARED` words with the question, which
     is a weak test: what the documents do not tell is often asked in their own words.
     """
-    return _extractive(question, fitted(chunks, budget))
-
-
-def _extractive(question: Question, given: Fitted, *_: object) -> Answer:
     tongue = _tongue(question)
     wanted = _words(question.text, tongue)
     said: dict[str, frozenset[str]] = {}
@@ -424,51 +421,51 @@ def pretended(question: Question, chunks: Sequence[Chunk]) -> AnswerReply:
 
 
 def _by_model(
-    question: Question, given: Fitted, client: ModelClient | None, temperature: float, kind: ContextKind, seed: int
+    question: Question, given: Fitted, ask: Ask | None, temperature: float, kind: ContextKind, seed: int
 ) -> Answer:
-    if client is None:
+    if ask is None:
         raise UsageError(
             "The answerer 'model' needs a model: set OPENAI_API_KEY or OPENAI_BASE_URL, or use 'extractive'."
         )
     completion: Completion[AnswerReply] | ModelError
     try:
-        completion = client.ask(answer_request(question, given, temperature, kind, seed))
+        completion = ask(answer_request(question, given, temperature, kind, seed))
     except ModelError as error:
         completion = error
-    return read_answer(question, given, completion, kind, client.model)
+    return read_answer(question, given, completion, kind, "model")
 
 
 # All of them
 
-Answerer = Callable[[Question, Fitted, ModelClient | None, float, ContextKind, int], Answer]
+Ask = Callable[[Request[Any]], Completion[Any]]
+"""Has a model answer: `ModelClient.ask`, or something that counts, waits or pretends."""
+Answerer = Callable[[Question, Fitted, Ask | None, float, ContextKind, int], Answer]
 
-ANSWERERS: dict[str, Answerer] = {"extractive": _extractive, "model": _by_model}
-"""Each of (question, fitted chunks, client, temperature, kind of context, seed); only "model" needs a client."""
+ANSWERERS: dict[str, Answerer] = {"extractive": extractive, "model": _by_model}
+"""Each of (question, fitted chunks, ask, temperature, kind of context, seed); only "model" needs to ask."""
 
 
 def answer(
     question: Question,
-    chunks: Sequence[Chunk],
+    given: Fitted,
     answerer: str,
     *,
-    budget: int = 3000,
-    client: ModelClient | None = None,
+    ask: Ask | None = None,
     temperature: float = 0.0,
     kind: ContextKind = "retrieved",
     seed: int = 0,
 ) -> Answer:
-    """Answer from `chunks`, best first, as many as fit in `budget` tokens; with `kind` "none" from none of them.
+    """Answer from what was fitted into the context; with `kind` "none" from nothing.
 
     Raises:
-        UsageError: no such answerer, or "model" without a client.
+        UsageError: no such answerer, or "model" without `ask`.
         ModelError: the model endpoint is down, too busy or refuses the key; a single call that fails is an answer
             of status "failed".
 
     """
     if answerer not in ANSWERERS:
         raise UsageError(f"There is no answerer '{answerer}'; there are {', '.join(ANSWERERS)}.")
-    given = fitted([] if kind == "none" else chunks, budget)
-    return ANSWERERS[answerer](question, given, client, temperature, kind, seed)
+    return ANSWERERS[answerer](question, Fitted() if kind == "none" else given, ask, temperature, kind, seed)
 
 
 # Refusals

@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -163,6 +164,7 @@ class State:
     item: Item
     place: int
     answer: Answer | None = None
+    given: answering.Fitted | None = None
     reference_claims: tuple[Claim, ...] = ()
     told: judge.ClaimsReply | None = None
     read: judge.ContextRead | None = None
@@ -190,12 +192,11 @@ class State:
         return self.item.question.answer
 
     @property
-    def context(self) -> tuple[Chunk, ...]:
-        """The chunks that are judged: those the answerer was given, without an answerer the first k."""
-        if self.answer is None or self.answer.status == "failed":
-            return self.item.chunks
-        given = {chunk.id: chunk for chunk in self.item.chunks}
-        return tuple(given[chunk_id] for chunk_id in self.answer.context)
+    def context(self) -> dict[str, str]:
+        """Texts of the passages that are judged, by chunk: as the answerer got them, without one the first k."""
+        if self.given is None:
+            return {chunk.id: chunk.text for chunk in self.item.chunks}
+        return {passage.chunk_id: passage.text for passage in self.given.passages}
 
 
 # Steps: each raises ModelError when its call fails
@@ -203,20 +204,23 @@ class State:
 
 def _answer(state: State, plan: Plan, ask: Asks) -> None:
     question, config = state.item.question, plan.config
-    if config.answerer == "extractive":
-        state.answer = answering.extractive(question, state.item.chunks, config.context_tokens)
-        return
-    assert plan.answerer is not None
-    fitted = answering.fitted(state.item.chunks, config.context_tokens)
+    state.given = answering.fitted(state.item.chunks, config.context_tokens)
+    asking = partial(ask, plan.answerer) if plan.answerer else None
     for number in range(2):  # an empty answer is asked again, with another seed, or it came back
         seed = state.item.seed + number if number else config.seed
-        request = answering.answer_request(question, fitted, config.temperature, config.context, seed)
-        answer = answering.read_answer(question, fitted, ask(plan.answerer, request), config.context)
+        answer = answering.answer(
+            question,
+            state.given,
+            config.answerer,
+            ask=asking,
+            temperature=config.temperature,
+            kind=config.context,
+            seed=seed,
+        )
         if answer.status != "failed":
-            break
-    if answer.status == "failed":
-        raise ModelError(answer.reason)
-    state.answer = answer
+            state.answer = answer
+            return
+    raise ModelError(answer.reason)
 
 
 def _reference(state: State, plan: Plan, ask: Asks) -> None:
@@ -236,7 +240,7 @@ def _claims(state: State, plan: Plan, ask: Asks) -> None:
 
 def _context(state: State, plan: Plan, ask: Asks) -> None:
     answer, reference = _answer_claims(state), state.reference_claims
-    claims, passages = judge.by_number((*answer, *reference)), [chunk.text for chunk in state.context]
+    claims, passages = judge.by_number((*answer, *reference)), list(state.context.values())
     read = judge.ContextRead()
     if not passages:
         state.read = judge.ContextRead(dict.fromkeys(claims, ()), {})
@@ -393,7 +397,7 @@ def _known(state: State, plan: Plan) -> Judged:
     calls = {(call.step, call.raw): call for call in reversed([*state.item.paid, *state.calls])}
     judged = Judged(question, answer, failures=dict(state.failures), calls=tuple(reversed(calls.values())))
     if state.told is not None:
-        chunks = tuple(chunk.id for chunk in state.context)
+        chunks = tuple(state.context)
         matrix = Matrix(chunks, _answer_claims(state), state.reference_claims)
         matrix = judge.with_context(matrix, state.read) if state.read else matrix
         matrix = judge.with_comparison(matrix, state.compared) if state.compared else matrix
@@ -420,7 +424,7 @@ def with_similarities(known: Sequence[Judged], states: Sequence[State], plan: Pl
     if plan.embedder is None or not any(metrics.ANSWER_METRICS[name].vectors for name in plan.names):
         return result
     sentences = "embedding_faithfulness" in plan.names
-    contexts = [[chunk.text for chunk in state.context] if sentences else [] for state in states]
+    contexts = [list(state.context.values()) if sentences else [] for state in states]
     texts = dict.fromkeys(
         text for judged, context in zip(result, contexts, strict=True) for text in _embedded(judged, context)
     )

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragviz import answer as answering
 from ragviz import chunking, embedding, gold, ingest, interchange, language, sample
 from ragviz.answer import (
     ANSWERERS,
@@ -21,11 +22,9 @@ from ragviz.answer import (
     Fitted,
     Passage,
     abstention,
-    answer,
     answer_request,
     cited,
     estimate,
-    extractive,
     fitted,
     pretended,
     read_answer,
@@ -47,6 +46,14 @@ def chunk(text, tokens=None, start=0, document="d" * 16):
 
 def chunks(*texts):
     return [chunk(text, start=1000 * number) for number, text in enumerate(texts)]
+
+
+def answer(question, chunks, answerer, *, client=None, budget=3000, **more):
+    return answering.answer(question, fitted(chunks, budget), answerer, ask=client and client.ask, **more)
+
+
+def extractive(question, chunks, budget):
+    return answering.extractive(question, fitted(chunks, budget))
 
 
 def ask(text, *, name="q", evidence=((SPAN,),), reference="", tongue="en"):
@@ -84,7 +91,7 @@ def test_the_last_chunk_ends_with_a_sentence():
 
 def test_without_a_sentence_it_ends_with_a_word_and_else_with_a_letter():
     assert fitted([chunk("alpha beta gamma delta epsilon", 10)], 6).passages[0].text == "alpha beta gamma"
-    assert fitted([chunk("Go. alpha beta gamma delta epsilon", 10)], 6).passages[0].text == "Go. alpha beta gamma"
+    assert fitted([chunk("Go. Alpha beta gamma delta epsilon", 10)], 6).passages[0].text == "Go. Alpha beta gamma"
     assert fitted([chunk("a" * 40, 10)], 6).passages[0].text == "a" * 24
 
 
@@ -429,7 +436,7 @@ def test_a_refusal_is_what_the_model_marks_and_not_what_it_sounds_like():
 def test_a_call_that_fails_is_a_failed_answer_and_an_outage_is_raised(server, client):
     server.script.extend(["500", "500"])
     found = answer(ask("What do maps cost?"), HANDBOOK, "model", client=client, budget=HANDBOOK[0].tokens)
-    assert (found.status, found.text, found.answerer, found.call) == ("failed", "", "loopback", None)
+    assert (found.status, found.text, found.answerer, found.call) == ("failed", "", "model", None)
     assert "HTTP 500" in found.reason
     assert (found.context, found.cut) == ((HANDBOOK[0].id,), (HANDBOOK[1].id,))
     server.script.extend(["503", "503"])

@@ -14,7 +14,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from ragviz import forecast, jobs, running
+from ragviz import forecast, running
 from ragviz.markup import plain
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
@@ -118,12 +118,10 @@ def told(run: Run, workspace: Workspace) -> list[Judged]:
         conciseness=0.5, bank=bank, bank_answers=("70 litres", None, None), calls=(call,),
     )  # fmt: skip
     said = Answer("zh", "负责人是王芳。阀门是红色的。", "answered", "model", zh.answer.context[:1])
-    row = ((Bearing("supported", 2),), (Bearing("contradicted", 0),))
-    mandarin = replace(
-        zh, answer=said,
-        matrix=Matrix(said.context, (Claim("负责人是王芳", 0), Claim("阀门是红色的", 1)), (Claim("负责人是王芳", 0),), row,
-                      ((Bearing("supported", 2),),), (YES, NO), (YES,), (True,)),
-    )  # fmt: skip
+    row = ((Bearing("supported", 1),), (Bearing("contradicted", 2),))
+    claims = (Claim("负责人是王芳", 0), Claim("阀门是红色的", 1))
+    both = Matrix(said.context, claims, claims[:1], row, row[:1], (YES, NO), (YES,), (True,))
+    mandarin = replace(zh, answer=said, matrix=both)
     return [english, mandarin, replace(q2, failures={"context": "the judge gave nothing that could be read"})]
 
 
@@ -152,12 +150,12 @@ def test_claims_are_underlined_by_verdict_and_listed_with_their_signs(home: Path
 
 def test_a_claim_lights_up_its_sentence_in_chunk_and_reference_and_has_an_address(home: Path) -> None:
     app = show("inspect", run="told", question="q7")
-    assert 'class="for' not in words(app).replace('<i class="for', "")
+    assert not re.search(r'<mark class="[^"]*\bfor\b', words(app))
     claim(app, "a0")
     assert address(app)["claim"] == "a0"
     lit = re.findall(r'<mark class="[^"]*\bfor\b[^"]*">(.*?)</mark>', words(app))
     assert "70 litres" in lit, "the reference's sentence"
-    assert any("Pump 7 moves" in part for part in lit), "the chunk's sentence"
+    assert '<mark class="begins for">Pump 7 </mark><mark class="for gold">moves 70 litres</mark>' in words(app)
     assert "✓ supports claim 1, sentence 2" in text_of(app)
     again = show("inspect", run="told", question="q7", claim="a0")
     assert words(again) == words(app), "the link reopens exactly this"
@@ -176,11 +174,12 @@ def test_an_address_with_another_claim_shows_none(home: Path, name: str) -> None
 
 
 def test_chinese_claims_are_lit_too(home: Path) -> None:
-    app = show("inspect", run="told", question="zh", claim="a0")
-    assert re.search(r'<mark class="begins for[^"]*">.*?负责人是王芳。', words(app))
-    app = show("inspect", run="told", question="zh", claim="a1")
-    assert "✗ contradicts claim 2, sentence 1" in text_of(app)
-    assert re.search(r'<mark class="[^"]*against[^"]*">北阀门于2021年更换。', words(app))
+    """The chunk begins in the midst of a sentence; gold is the second, without its full stop."""
+    shown = words(show("inspect", run="told", question="zh", claim="a0"))
+    assert '<mark class="begins for gold">负责人是王芳</mark><mark class="for">。</mark>北阀门' in shown
+    shown = words(show("inspect", run="told", question="zh", claim="a1"))
+    assert "✗ contradicts claim 2, sentence 3" in shown
+    assert '<mark class="against begins">北阀门于2021年更换。</mark>' in shown
 
 
 def test_chunks_tell_target_use_and_what_the_budget_cut(home: Path) -> None:
@@ -270,8 +269,7 @@ def test_an_unknown_question_is_told(home: Path) -> None:
 
 def test_results_tell_coverage_and_judge_again(home: Path) -> None:
     app = show("results", run="told")
-    assert "11 of 12** scored" in words(app).replace("**11", "11")
-    assert "1 judge error" in words(app)
+    assert "**10 of 11** scored, :orange[▲] 1 judge error" in words(app)
     next(b for b in app.button if b.label == "Judge again").click()
     checked(app.run())
     job = open_workspace().store.jobs()[0]
@@ -293,7 +291,7 @@ def test_a_cause_filters_the_questions_and_is_a_chip(home: Path) -> None:
     assert set(app.dataframe[-1].value["Id"]) == {i for i in causes if causes[i] == cause}
     app.button(key="chip-cause").click()
     checked(app.run())
-    assert len(app.dataframe[-1].value) == 12
+    assert len(app.dataframe[-1].value) == 11
 
 
 def test_the_worst_score_comes_first_and_the_metric_can_be_chosen(home: Path) -> None:
@@ -345,7 +343,7 @@ def test_an_earlier_run_sets_the_new_fields_too(home: Path) -> None:
     checked(app.run())
     config = RunConfig(**open_workspace().store.jobs()[0].arguments["config"])
     kept = open_workspace().store.run("told").config
-    assert replace(config, index=kept.index) == kept
+    assert replace(config, index=kept.index, questions=kept.questions) == kept
 
 
 @pytest.fixture

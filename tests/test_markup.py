@@ -111,3 +111,47 @@ def test_parts_hold_the_whole_text(text: str, size: int) -> None:
     parts = markup.parts(text, size)
     assert "".join(text[start:end] for start, end in parts) == text
     assert all(end - start <= size for start, end in parts)
+
+
+@given(texts)
+def test_claimed_text_reads_as_it_is_written(text: str) -> None:
+    middle = len(text) // 2
+    said = [
+        markup.Said(0, middle, ((1, "supported"), (2, "absent")), lit="for"),
+        markup.Said(middle, len(text), own=True),
+    ]
+    made = markup.claimed(text, said)
+    assert shown(re.sub(r"<sup.*?</sup>", "", made)) == markup.visible(text)
+
+
+def test_the_worst_verdict_underlines_a_sentence_and_every_claim_has_its_sign() -> None:
+    said = [markup.Said(0, 2, ((1, "supported"), (2, "contradicted"), (3, None)), own=True)]
+    made = markup.claimed("A. B.", said)
+    assert '<mark class="contradicted own">A.</mark>' in made
+    assert re.findall(r"<sup[^>]*>(.*?)</sup>", made) == ["1✓", "2✗", "3"]
+
+
+def test_lit_sentences_are_marked_at_their_beginning_only() -> None:
+    made = markup.highlighted("one two three", gold=[(4, 7)], lit=[(0, 13, "for")])
+    assert made.count("begins") == 1
+    assert '<mark class="for gold">two</mark>' in made
+    assert shown(made) == "one two three"
+
+
+@pytest.mark.parametrize("hostile", [HOSTILE, "</details><script>", '"><b>'])
+def test_judges_and_documents_cannot_make_markup_of_scores_and_banks(hostile: str) -> None:
+    made = markup.measure("Faithfulness", None, hostile, hostile, [hostile])
+    made += markup.quest_table([(hostile, hostile, hostile, 0.5)]) + markup.badges([("for", hostile)])
+    made += markup.claimed(hostile, [markup.Said(0, 3, ((1, "absent"),))])
+    assert not re.search(r"<(script|img|b>)", made.replace("<b>0.50", ""))
+    assert html.escape(hostile) in made
+
+
+def test_a_bank_tells_what_each_text_answers() -> None:
+    rows = [("q1", "a", "a", 1.0), ("q2", "a", None, None), ("q3", None, "b", None), ("q4", None, None, None)]
+    made = markup.quest_table(rows)
+    assert re.findall(r"<td>(both|reference|generated text|neither)</td>", made) == [
+        "both", "reference", "generated text", "neither",
+    ]  # fmt: skip
+    assert made.count('<tr class="not">') == 2, "what the reference does not answer is greyed"
+    assert made.count("&lt;Unanswerable&gt;") == 4

@@ -244,3 +244,58 @@ def test_figures_are_clear_and_take_the_pages_text_colour() -> None:
     assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)"
     assert figure.layout.font.color is None
     assert plots.CONFIG["modeBarButtons"] == [["toImage"]]
+
+
+# Answers
+
+STEPS = [
+    ("Questions", 10, 10),
+    ("Not retrieved", 3, 7),
+    ("Ranked below k", 0, 7),
+    ("Answered, but wrong", 2, 5),
+    ("Fine", 5, 5),
+]
+
+
+def test_waterfall_bars_hang_where_the_last_one_ended() -> None:
+    bar = plots.waterfall(STEPS).data[0]
+    assert list(bar.x) == [10, 3, 0, 2, 5]
+    assert list(bar.base) == [0, 7, 7, 5, 0]
+    ends = [base + length for base, length in zip(bar.base, bar.x, strict=True)]
+    assert ends == [10, 10, 7, 7, 5]
+    assert bar.hovertext[1] == "Not retrieved: 3 of 10 questions, 7 left"
+    assert [list(place) for place in bar.customdata] == [[0], [1], [2], [3], [4]]
+
+
+def test_waterfall_hatches_what_is_lost_and_fades_what_is_not_chosen() -> None:
+    bar = plots.waterfall(STEPS, selected=3).data[0]
+    assert list(bar.marker.pattern.shape) == ["", "/", "/", "/", ""]
+    assert list(bar.marker.opacity) == [0.3, 0.3, 0.3, 1.0, 0.3]
+    alt = plots.waterfall(STEPS).layout.meta["alt"]
+    assert alt == "Of 10 questions: 3 not retrieved, 2 answered, but wrong, 5 fine."
+
+
+def test_scores_are_counted_in_tenths_with_one_in_the_last() -> None:
+    figure = plots.score_histogram(np.array([0.0, 0.05, 0.1, 0.55, 1.0]), title="Faithfulness")
+    assert list(figure.data[0].y) == [2, 1, 0, 0, 0, 1, 0, 0, 0, 1]
+    assert figure.data[0].hovertext[0] == "2 questions of 5 from 0.0 to 0.1"
+    assert plots.score_histogram(np.array([]), title="None").layout.meta["alt"] == "None of 0 questions."
+
+
+def test_quarters_are_counted_and_named() -> None:
+    complete, concise = np.array([1, 0.5, 0.2, 0.0, 1.0]), np.array([1, 0.2, 0.9, 0.0, 0.4])
+    figure = plots.quarters(complete, concise, [f"q{n}" for n in range(5)])
+    texts = [a.text for a in figure.layout.annotations]
+    assert [re.match(r"<b>(\d)</b> (\w+)", text).groups() for text in texts] == [  # type: ignore[union-attr]
+        ("1", "complete"), ("2", "complete"), ("1", "concise"), ("1", "neither"),
+    ]  # fmt: skip
+
+
+def test_answers_of_one_place_are_spread_so_that_each_can_be_clicked() -> None:
+    figure = plots.quarters(np.ones(60), np.zeros(60), ["<b>x</b>"] * 60)
+    points = set(zip(figure.data[0].x, figure.data[0].y, strict=True))
+    assert len(points) == 60
+    assert all(abs(x - 1) <= 0.11 and abs(y) <= 0.11 for x, y in points)
+    assert (figure.data[0].x[0], figure.data[0].y[0]) == (1.0, 0.0)
+    assert "completeness 1.00, conciseness 0.00" in figure.data[0].hovertext[59]
+    assert "&lt;b&gt;" in figure.data[0].hovertext[0]

@@ -3,14 +3,12 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
-from ragviz import corpora, indexing, jobs, judging, pipeline, running
+from ragviz import cli, corpora, indexing, jobs, judging, pipeline, running
 from ragviz.config import Settings
 from ragviz.errors import UsageError
 from ragviz.metrics.answers import ANSWER_METRICS
@@ -18,7 +16,6 @@ from ragviz.records import IndexConfig, RunConfig
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
-ROOT = Path(__file__).resolve().parent.parent
 PLACES = ["north", "south", "east", "west", "upper", "lower", "inner", "outer"]
 DOCUMENT = "\n\n".join(
     f"The {place} pump was replaced in {1990 + number} by Harlow and costs {40 + number} euros a year."
@@ -179,21 +176,22 @@ def test_a_killed_run_is_resumed_and_pays_only_the_calls_in_flight_again(workspa
     assert asked <= fresh + 4
 
 
-def ragviz(environment, *words, code=0):
-    done = subprocess.run(
-        [sys.executable, "-m", "ragviz", *words],
-        cwd=ROOT,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=180,
-    )
-    assert done.returncode == code, done.stderr
-    return done
+@pytest.fixture
+def ragviz(workspace, monkeypatch, capsys):
+    """Call the command line in this process: what it printed, when it ends with `code`."""
+
+    def call(*words, code=0):
+        monkeypatch.setattr(sys, "argv", ["ragviz", *words])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        out, err = capsys.readouterr()
+        assert (end.value.code or 0) == code, err
+        return err if code else out
+
+    return call
 
 
-def test_the_command_line_foresees_runs_and_opens_a_question(workspace, environment, server):
+def test_the_command_line_foresees_runs_and_opens_a_question(ragviz):
     asked = (
         "run",
         "--index",
@@ -207,9 +205,9 @@ def test_the_command_line_foresees_runs_and_opens_a_question(workspace, environm
         "--metrics",
         "all",
     )
-    told = json.loads(ragviz(environment, *asked, "--dry-run", "--json").stdout)
+    told = json.loads(ragviz(*asked, "--dry-run", "--json"))
     assert told["total"] > told["cached"] == 0
-    body = json.loads(ragviz(environment, *asked, "--name", "r", "--json").stdout)
+    body = json.loads(ragviz(*asked, "--name", "r", "--json"))
     names = {
         "faithfulness",
         "equivalence",
@@ -222,12 +220,12 @@ def test_the_command_line_foresees_runs_and_opens_a_question(workspace, environm
     assert body["metrics"]["faithfulness"].keys() == {"mean", "low", "high", "n", "statuses"}
     assert body["metrics"]["recall@3"]["n"] == len(PLACES)
     assert sum(body["lost"].values()) == len(ROWS)
-    seen = json.loads(ragviz(environment, "inspect", "r", "q-west", "--json").stdout)
+    seen = json.loads(ragviz("inspect", "r", "q-west", "--json"))
     assert seen["judged"]["matrix"]["answer_claims"]
     assert {score["metric"] for score in seen["scores"]} == set(ANSWER_METRICS)
     assert "sk-" not in json.dumps(seen)
-    drawn = ragviz(environment, "inspect", "r", "q-west").stdout
+    drawn = ragviz("inspect", "r", "q-west")
     assert "The west pump was replaced in 1993" in drawn
-    assert "no question 'x'" in ragviz(environment, "inspect", "r", "x", code=2).stderr
-    assert ragviz(environment, "rejudge", "r").returncode == 0
-    assert "no metric 'charm'" in ragviz(environment, *asked[:-1], "charm", "--name", "n", code=2).stderr
+    assert "no question 'x'" in ragviz("inspect", "r", "x", code=2)
+    ragviz("rejudge", "r")
+    assert "no metric 'charm'" in ragviz(*asked[:-1], "charm", "--name", "n", code=2)
