@@ -9,6 +9,7 @@ from ragviz.compare import Comparison
 from ragviz.evaluate import CURVES
 from ragviz.markup import highlighted, legend, plain
 from ragviz.metrics import METRICS, label, ranking
+from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import Run
 
 MOST = 7  # runs that keep colours of their own
@@ -124,10 +125,17 @@ def settings_table(found: Comparison) -> None:
         st.caption("Nothing: the runs made the same choices.")
         return
     rows = pd.DataFrame(
-        [[setting.key, *("–" if v is None else str(v) for v in setting.values)] for setting in found.settings],
+        [[setting.key, *(setting_words(v) for v in setting.values)] for setting in found.settings],
         columns=["Choice", *found.runs],
     )
     ui.table(rows, "settings", height="content", alt="What differs in the configuration")
+
+
+def setting_words(value: object) -> str:
+    """A choice as it is shown; what was left empty is a dash."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "–"
+    return "–" if value is None or value == "" else str(value)
 
 
 def differences(found: Comparison) -> None:
@@ -177,6 +185,41 @@ def measures_table(found: Comparison) -> None:
         if table[name].dtype == float
     }
     ui.table(table, "every-measure", columns=columns, height="content", alt="Every measure of the runs compared")
+
+
+@st.cache_data(show_spinner="Comparing answers", max_entries=32)
+def answer_rows(_store: str, ids: tuple[str, ...], _finished: tuple[float | None, ...]) -> pd.DataFrame:
+    """A row for each metric of answers that all runs have: over the questions that all of them have a score for."""
+    runs = [ui.workspace().store.run(run_id) for run_id in ids]
+    sides = [ui.judgement(run).scores for run in runs]
+    rows = []
+    for name in [name for name in ANSWER_METRICS if all(name in side for side in sides)]:
+        known = [{i: s.value for i, s in side[name].items() if s.value is not None} for side in sides]
+        shared = [i for i in known[0] if all(i in values for values in known)]
+        if not shared:
+            continue
+        columns = [np.array([values[i] for i in shared], dtype=float) for values in known]
+        cells: dict[str, object] = {"Measure": ANSWER_METRICS[name].title, "n": len(shared)}
+        cells |= {run.name: column.mean() for run, column in zip(runs, columns, strict=True)}
+        for run, column in zip(runs[1:], columns[1:], strict=True):
+            mark = f" {run.name}" if len(runs) > 2 else ""
+            d = stats.paired_difference(columns[0], column)
+            cells |= {f"Difference{mark}": d.mean, f"95 %{mark}": f"[{d.low:+.3f}, {d.high:+.3f}]"}
+            cells |= {f"Won · tied · lost{mark}": f"{d.wins} · {d.ties} · {d.losses}"}
+        rows.append(cells)
+    return pd.DataFrame(rows)
+
+
+def answers_table(ids: tuple[str, ...], finished: tuple[float | None, ...]) -> None:
+    rows = answer_rows(store.address, ids, finished)
+    if not len(rows):
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**The answers**, over the questions that every run has a score for", width="stretch")
+        ui.csv_button(rows, "answers.csv", "answers-csv")
+    columns = {name: st.column_config.NumberColumn(format="%.3f") for name in rows.columns if rows[name].dtype == float}
+    ui.table(rows, "answer-measures", columns=columns, height="content", alt="Metrics of the answers compared")
+    st.caption("Differences are paired by question, with bootstrap 95 % intervals; not corrected for their number.")
 
 
 def pictures(found: Comparison, ids: tuple[str, ...], finished: tuple[float | None, ...]) -> None:
@@ -307,5 +350,8 @@ with ui.errors_shown():
         differences(found)
     with right:
         measures_table(found)
+    if all(ui.answers(run) or run.config.metrics for run in runs):
+        with ui.errors_shown():
+            answers_table(ids, finished)
     pictures(found, ids, finished)
     cases(found, runs)

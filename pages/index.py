@@ -32,28 +32,30 @@ def choices() -> tuple[str, IndexConfig]:
     """The form. Not a Streamlit form: the preview follows every change."""
     naming = st.container()
     chunker = st.segmented_control(
-        "Strategy", list(CHUNKERS), default="tokens", required=True, key="chunker", persist_state="session"
+        "Strategy", list(CHUNKERS), default="tokens", required=True, key="chunker", bind="query-params"
     )
     st.caption(STRATEGIES[chunker])
     left, right = st.columns(2)
     size = left.number_input(
-        "Chunk size (tokens)", 8, 8192, 200, 10, key="size", persist_state="session", help="Tokens of the embedder."
+        "Chunk size (tokens)", 8, 8192, 200, 10, key="size", bind="query-params", help="Tokens of the embedder."
     )
     most = max(0, int(size) - 1)
     overlap = right.number_input(
-        "Overlap (tokens)", 0, most, 0, 10, key="overlap", help="Tokens that a chunk shares with the one before."
-    )
+        "Overlap (tokens)", 0, most, 0, 10, key="overlap", bind="query-params",
+        help="Tokens that a chunk shares with the one before.",
+    )  # fmt: skip
     embedder = st.text_input(
         "Embedder",
         value=workspace.settings.embedder,
         key="embedder",
+        bind="query-params",
         help="A sentence-transformers model, a folder, or openai:MODEL at the configured endpoint. The default's "
         "weights are packaged.",
     )
     backend, options = backend_choices()
     with st.expander("Similarity"):
         similarity = st.selectbox(
-            "Similarity", SIMILARITIES, key="similarity", label_visibility="collapsed",
+            "Similarity", SIMILARITIES, key="similarity", bind="query-params", label_visibility="collapsed",
             help="Vectors have unit length, so all three rank alike; the scores differ.",
         )  # fmt: skip
     config = IndexConfig(chunker, int(size), int(overlap), embedder.strip(), backend, similarity, options)  # type: ignore[arg-type]
@@ -78,18 +80,26 @@ def backend_choices() -> tuple[Any, dict[str, Any]]:
         st.caption("Backend: local, exact search. Set ELASTICSEARCH_URL to build on Elasticsearch.")
         return "local", {}
     names = ["elasticsearch", "local"]
-    backend = st.segmented_control("Backend", names, default=workspace.default_backend, required=True, key="backend")
+    backend = st.segmented_control(
+        "Backend", names, default=workspace.default_backend, required=True, key="backend", bind="query-params"
+    )
     if backend == "local":
         return backend, {}
     with st.expander("Elasticsearch options"):
         kind = st.selectbox(
-            "Vector index", ["hnsw", "int8_hnsw", "flat"], key="es-type",
+            "Vector index", ["hnsw", "int8_hnsw", "flat"], key="es-type", bind="query-params",
             help="hnsw: approximate, on floats. int8_hnsw: a quarter of the memory, misses more. flat: exact, slower.",
         )  # fmt: skip
         left, right = st.columns(2)
-        m = left.number_input("m", 2, 128, OPTIONS["m"], key="es-m", disabled=kind == "flat")
+        m = left.number_input("m", 2, 128, OPTIONS["m"], key="es-m", bind="query-params", disabled=kind == "flat")
         ef = right.number_input(
-            "ef_construction", 8, 1000, OPTIONS["ef_construction"], key="es-ef", disabled=kind == "flat"
+            "ef_construction",
+            8,
+            1000,
+            OPTIONS["ef_construction"],
+            key="es-ef",
+            bind="query-params",
+            disabled=kind == "flat",
         )
     return backend, {"type": kind, "m": int(m), "ef_construction": int(ef)}
 

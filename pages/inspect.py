@@ -200,7 +200,9 @@ def passages(
         ui.ranked_chunks(
             run.corpus_id, question, found, k=config.k, first=max(config.k, 3), key=key, narrow=True, notes=notes
         )
-    ui.link("results", "The whole ranking and the evidence", run=run.name, k=config.k, question=question.id, view="ranking")
+    ui.link(
+        "results", "The whole ranking and the evidence", run=run.name, k=config.k, question=question.id, view="ranking"
+    )
 
 
 def cut_badge(chunk_id: str, given: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -77,7 +77,7 @@ def review(asked: QuestionSet, questions: Sequence[Question], names: dict[str, s
         filters = [part for part in filters if part not in ("", "all")]
         words = f"{len(shown)} of {ui.counted(len(questions), 'question')}"
         st.markdown(plain(words + (f" · filter: {', '.join(filters)}" if filters else "")), width="stretch")
-        in_table = st.toggle("Edit in the table", key="in-table")
+        in_table = st.toggle("Edit in the table", key="in-table", bind="query-params")
         ui.csv_button(rows, f"{asked.name}.csv", "questions-shown", "CSV of these")
     if in_table:
         edit_table(asked, shown, rows)

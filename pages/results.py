@@ -196,9 +196,9 @@ def score_distribution(run: Run, found: running.Judgement) -> None:
             )  # fmt: skip
     values = np.array([s.value for s in found.scores[name].values() if s.value is not None])
     ui.figure(plots.score_histogram(values, title=ANSWER_METRICS[name].title), f"spread-{name}")
-    without = {status: n for status, n in found.metrics[name].statuses.items() if status != "ok" and n}
-    told = "".join(f" · {n} {ui.STATUSES[status]}" for status, n in without.items())
-    st.caption(f"{ANSWER_METRICS[name].explanation} {len(values)} of {found.metrics[name].total} scored{told}.")
+    without = ui.without_words(found.metrics[name].statuses)
+    told = f"{len(values)} of {found.metrics[name].total} scored{f', {without}' if without else ''}"
+    st.caption(f"{ANSWER_METRICS[name].explanation} {told}.")
 
 
 def both_told(found: running.Judgement, pair: tuple[str, str], key: str) -> None:
@@ -214,6 +214,10 @@ def both_told(found: running.Judgement, pair: tuple[str, str], key: str) -> None
 
     x, y = (np.array([scores[i].value for i in ids], dtype=float) for scores in (first, second))
     ui.figure(plots.quarters(x, y, [asked[i][0].text for i in ids]), points, on_select=point_clicked)
+    st.caption(
+        "Not complete: the passage was not retrieved, or was passed over. Complete but not concise: too much was "
+        "retrieved or told. Neither: the answer is about something else. A click opens the question."
+    )
 
 
 # The evidence
@@ -248,7 +252,7 @@ def documents_table(run: Run, summary: Summary, key: str) -> None:
 def metrics_table(summary: Summary, found: running.Judgement) -> None:
     st.markdown(f"**All measures at k = {summary.k}**")
     known = {ANSWER_METRICS[name].title: scored.estimate for name, scored in found.metrics.items()} | summary.metrics
-    why = [unscored_words(scored) for scored in found.metrics.values()] + [""] * len(summary.metrics)
+    why = [ui.without_words(scored.statuses) for scored in found.metrics.values()] + [""] * len(summary.metrics)
     told = [ANSWER_METRICS[name].explanation for name in found.metrics]
     rows = pd.DataFrame(
         {
@@ -267,11 +271,6 @@ def metrics_table(summary: Summary, found: running.Judgement) -> None:
         "What it is": st.column_config.TextColumn(width="large"),
     }
     ui.table(rows, "measures", columns=columns, height=320, alt="All measures")
-
-
-def unscored_words(scored: Scored) -> str:
-    """How many questions have no score of a metric, and why."""
-    return ", ".join(f"{n} {ui.STATUSES[s]}" for s, n in scored.statuses.items() if s != "ok" and n)
 
 
 # The questions

@@ -158,7 +158,7 @@ def endpoint() -> None:
 
 
 def key_shown() -> str:
-    return "none needed by some servers" if settings.openai_api_key is None else shown("key", settings.openai_api_key)
+    return "not set" if settings.openai_api_key is None else shown("key", settings.openai_api_key)
 
 
 def use(values: dict[str, str], key: str) -> None:
@@ -206,7 +206,7 @@ def reopen() -> None:
 
 # Prices
 
-PRICE_COLUMNS = ("Model", "$ per M asked", "$ per M answered")
+PRICE_COLUMNS = ("Model", "$ asked", "$ answered")
 
 
 def prices() -> None:
@@ -219,7 +219,9 @@ def prices() -> None:
     turn = st.session_state.setdefault("prices-turn", 0)
     held = workspace.prices()
     rows = pd.DataFrame([(name, *pair) for name, pair in sorted(held.items())], columns=list(PRICE_COLUMNS))
-    money = {c: st.column_config.NumberColumn(min_value=0, format="%.3f", required=True) for c in PRICE_COLUMNS[1:]}
+    money = {
+        c: st.column_config.NumberColumn(min_value=0, format="%.3f", required=True, width=85) for c in PRICE_COLUMNS[1:]
+    }
     edited = st.data_editor(
         rows.astype(dict.fromkeys(PRICE_COLUMNS[1:], float)), num_rows="dynamic", key=f"prices-{turn}", hide_index=True,
         column_config={"Model": st.column_config.TextColumn(required=True), **money}, width="stretch",

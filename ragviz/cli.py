@@ -26,8 +26,10 @@ from ragviz import corpora, evaluate, foreign, indexing, jobs, lost, pipeline, r
 from ragviz.chunking import CHUNKERS
 from ragviz.errors import Cancelled, InputError, RagvizError, UsageError
 from ragviz.forecast import SECONDS, Forecast
+from ragviz.metrics import questeval
 from ragviz.records import (
     AnswererName,
+    Bank,
     ContextKind,
     Corpus,
     Estimate,
@@ -635,9 +637,19 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
             for f in hits
         ],
         "judged": asdict(judged) | {"question": question.id} if judged else None,
+        "questeval": _questeval(judged.bank, judged.bank_answers) if judged else None,
+        "extractive_questeval": _questeval(judged.extractive_bank, judged.extractive_bank_answers) if judged else None,
         "scores": scores,
     }
     _show(body, as_json, lambda: _draw_inspected(question, judged, hits, gold, scores, judgement.causes[question.id]))
+
+
+def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> dict[str, Any] | None:
+    """RAGQuestEval by both readings of its denominators, and as the public code counts it (`crud`)."""
+    if bank is None or answers is None:
+        return None
+    precision, recall = questeval.crud([item.answer for item in bank.items], answers)
+    return asdict(questeval.measure(bank, answers)) | {"crud": {"precision": precision, "recall": recall}}
 
 
 def _draw_inspected(

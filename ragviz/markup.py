@@ -81,8 +81,8 @@ STYLE = """<style>
 .rv-quest th { text-align: left; font-weight: 600; opacity: .75; font-size: .8rem; }
 .rv-quest th, .rv-quest td { padding: .3rem .6rem .3rem 0; border-bottom: 1px solid rgba(128, 136, 148, .25);
   vertical-align: top; overflow-wrap: anywhere; }
-.rv-quest td:nth-child(4), .rv-quest th:nth-child(4) { text-align: right; font-variant-numeric: tabular-nums;
-  padding-right: 1.2rem; }
+.rv-quest td:nth-child(4), .rv-quest th:nth-child(4) { text-align: right; white-space: nowrap;
+  font-variant-numeric: tabular-nums; padding-right: 1.2rem; }
 .rv-quest tr.not, .rv-quest td.not { opacity: .55; font-style: italic; }
 .rv-quest tr.not td.not { opacity: 1; }
 .rv-score .note { opacity: .75; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }

@@ -30,6 +30,8 @@ CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage"]], "scrollZoom": F
 
 SINGLE_RANKS = 20  # ranks with a bar of their own; deeper ones share bars
 _DASHES = ("solid", "dash", "dot", "dashdot")
+# Said, for bars that have an opacity each: plotly fails at a click on one where nothing tells how it is to look.
+_CLICKABLE = {"selected": {"marker": {"opacity": 1.0}}, "unselected": {"marker": {"opacity": 0.3}}}
 _GRID = "rgba(128, 136, 148, 0.22)"
 
 
@@ -149,6 +151,7 @@ def _rank_bars(
         customdata=[*bins, (0, 0)],
         hovertext=hover,
         hovertemplate="%{hovertext}<extra></extra>",
+        **_CLICKABLE,
         text=[str(v) if v else "" for v in values] if texts else None,
         textposition="outside",
         textangle=0,
@@ -584,6 +587,7 @@ def waterfall(steps: Sequence[tuple[str, int, int]], *, selected: int | None = N
     colours = [CONTEXT if place == 0 else ACCENT if place == last else WORSE for place in range(len(steps))]
     figure = go.Figure(
         go.Bar(
+            **_CLICKABLE,
             orientation="h",
             base=starts,
             x=[count for _, count, _ in steps],
@@ -653,10 +657,10 @@ def score_histogram(values: NDArray[np.float64], *, title: str, height: int = 30
 
 
 QUARTERS = {
-    "all": "complete and concise",
-    "much": "complete, not concise:<br>too much was retrieved or told",
-    "little": "concise, not complete:<br>passages are missing",
-    "off": "neither: the passage<br>was not retrieved",
+    "all": "complete<br>and concise",
+    "much": "complete,<br>not concise",
+    "little": "concise,<br>not complete",
+    "off": "neither",
 }
 """What an answer looks like by its completeness and conciseness, each above or below one half."""
 

@@ -320,6 +320,7 @@ _FRAME_STYLE = """<style>
 .st-key-inspected [data-testid="stColumn"] { min-width: 290px; }
 div[data-testid="stMetricDelta"], div[data-testid="stMetricDelta"] * { font-variant-numeric: tabular-nums;
   white-space: normal; overflow: visible; }
+div[data-testid="stMetricLabel"], div[data-testid="stMetricLabel"] * { white-space: normal; overflow: visible; }
 div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
 </style>"""
 
@@ -637,6 +638,16 @@ STATUSES = {
     "skipped": "skipped",
 }  # fmt: skip
 """What the statuses of scores are called."""
+
+
+def without_words(statuses: Mapping[str, int]) -> str:
+    """Say how many questions have no score of a metric, and why; "" when all have one.
+
+    >>> without_words({"ok": 4, "judge_error": 3, "not_applicable": 2})
+    '3 judge errors, 2 does not apply'
+    """
+    counts = [(status, n) for status, n in statuses.items() if status != "ok" and n]
+    return ", ".join(counted(n, "judge error") if s == "judge_error" else f"{n} {STATUSES[s]}" for s, n in counts)
 
 
 def answers(run: Run) -> bool:
