@@ -20,13 +20,12 @@ from ragviz.records import IndexConfig
 from ragviz.workspace import Workspace
 
 
-def build(home: Path, files: list[tuple[str, bytes]]) -> tuple[float, Workspace]:
+def build(home: Path, files: list[tuple[str, Path]]) -> tuple[float, Workspace]:
     """Parse, cut, embed, store and publish; seconds it took."""
     workspace = Workspace(Settings(_env_file=None, home=home))  # type: ignore[call-arg]
     start = time.perf_counter()
     corpus = workspace.store.create_corpus("benchmark")
-    for name, data in files:
-        corpora.add_file(workspace, corpus, name, data)
+    corpora.add_files(workspace, corpus, files)
     indexing.build_index(workspace, corpus, "benchmark", IndexConfig())
     return time.perf_counter() - start, workspace
 
@@ -45,8 +44,8 @@ def main() -> None:
     parser.add_argument("--documents", type=Path, help="a folder of files; default: the sample corpus")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    paths = corpora.files_under([options.documents]) if options.documents else []
-    files = [(name, path.read_bytes()) for name, path in paths] or sample.documents()
+    folder = options.documents or Path(sample.__file__).parent / "documents"
+    files = corpora.files_under([folder])
 
     from sentence_transformers import SentenceTransformer
 

@@ -172,7 +172,8 @@ def measure(url: str, items: Sequence[judging.Item], concurrency: int) -> dict[s
     seconds = time.perf_counter() - started
     used = cpu() - before - Bags.seconds
     bad = [score for _, scores in got for score in scores if score.status == "judge_error"]
-    assert len(got) == len(items) and not bad, bad[:3]
+    assert not bad, bad[:3]
+    assert len(got) == len(items)
     calls = client.usage.calls
     return {
         "items": len(items),

@@ -172,11 +172,16 @@ def measure_search(
 def measure_indexing(
     opened: Callable[[], Index], client: Any, chunks: Sequence[Chunk], rows: Vectors, rounds: int
 ) -> dict[str, Any]:
-    """Filling an index against `helpers.bulk`: the same mapping and documents, which `bulk` is given ready-made."""
+    """Filling an index against `helpers.bulk`: the same fields and documents, which `bulk` is given ready-made.
+
+    What the index's writer chose to leave out or put off (the stored source, refreshes, replicas …) is the server's
+    default on the other side.
+    """
     index: Any = opened()
     fill(index, chunks[:1], rows[:1])
     (body,) = client.indices.get_mapping(index=index.alias).values()
-    mappings = {key: body["mappings"][key] for key in ("dynamic", "_source", "properties")}
+    mappings = {key: body["mappings"][key] for key in ("dynamic", "properties")}
+    mappings["properties"]["text"].pop("store", None)
     sources = [chunk_source(chunk, row) for chunk, row in zip(chunks, rows, strict=True)]
     plain = f"plain-{secrets.token_hex(4)}"
 

@@ -80,7 +80,7 @@ def curves_of(summary: Summary) -> list[plots.Curve]:
 
 def answer_tiles(found: running.Judgement) -> None:
     names = [name for name in MAIN if name in found.metrics][:4]
-    with ui.tiles():
+    with st.grid(4, min_column_width=185):
         for name in names:
             metric, scored = ANSWER_METRICS[name], found.metrics[name]
             ui.tile(f"{metric.title} ↑", *scored_words(scored), explained=metric.explanation)

@@ -44,7 +44,11 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
     with right:
         set_name = ui.choose("Question set", [s.name for s in sets], "set")
     way = st.segmented_control(
-        "Retriever", list(RETRIEVERS), default=start.retriever, required=True, key=f"way-{start.hash()}"
+        "Retriever",
+        list(RETRIEVERS),
+        default=start.retriever if start.retriever in RETRIEVERS else "knn",
+        required=True,
+        key=f"way-{start.hash()}",
     )
     st.caption(WAYS.get(way, ""))
     one, two, three = st.columns(3)

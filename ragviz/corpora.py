@@ -1,11 +1,15 @@
-"""Files into and out of corpora: parsed one at a time, recognised, replaced, deleted, and evidence kept in step."""
+"""Files into and out of corpora: parsed, recognised, replaced, deleted, and evidence kept in step."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
-from collections.abc import Collection, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +18,9 @@ from ragviz.errors import InputError, PasswordNeeded, UnreadableFile
 from ragviz.records import Corpus, Document, DocumentInfo, Progress, silent
 from ragviz.store import new_id
 from ragviz.workspace import Workspace
+
+READERS = min(4, os.cpu_count() or 1)
+"""Files that are parsed at once: most formats are read in processes of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +66,46 @@ def add_files(
     password: str | None = None,
     progress: Progress = silent,
 ) -> list[FileOutcome]:
-    """Parse files and put them into a corpus, one at a time; a bad one is answered and the others go on."""
-    outcomes = []
-    for number, (name, path) in enumerate(files):
-        progress(number, len(files), "files", name)
-        outcomes.append(_add_path(workspace, corpus, name, path, replace=replace, password=password))
+    """Parse files, some at a time, and put them into a corpus in order; a bad one is answered, the others go on."""
+    outcomes: list[FileOutcome] = []
+    waiting: deque[tuple[str, Finish]] = deque()
+    with ThreadPoolExecutor(READERS, "read") as pool:
+
+        def later(parse: Callable[[], Document]) -> Callable[[], Document]:
+            return pool.submit(parse).result
+
+        def finish() -> None:
+            outcomes.append(waiting.popleft()[1]())
+
+        for name, path in files:
+            progress(len(outcomes), len(files), "files", name)
+            safe = ingest.safe_name(name)
+            while safe in {each for each, _ in waiting}:  # what becomes of that one decides about this
+                finish()
+            begun = _begin_path(workspace, corpus, name, path, replace=replace, password=password, later=later)
+            waiting.append((safe, begun))
+            if len(waiting) > READERS:
+                finish()
+        while waiting:
+            progress(len(outcomes), len(files), "files", waiting[0][0])
+            finish()
     progress(len(files), len(files), "files")
     return outcomes
 
 
-def _add_path(
-    workspace: Workspace, corpus: Corpus, name: str, path: Path, *, replace: bool, password: str | None
-) -> FileOutcome:
+def _begin_path(
+    workspace: Workspace, corpus: Corpus, name: str, path: Path, *, replace: bool, password: str | None, later: Later
+) -> Finish:
     limit = workspace.settings.max_file_mb * 2**20
     try:
         size = path.stat().st_size
         data = path.read_bytes() if size <= limit else b""
     except OSError as error:
-        return FileOutcome(name, "unreadable", f"The file cannot be opened: {error.strerror}.")
+        failed = FileOutcome(name, "unreadable", f"The file cannot be opened: {error.strerror}.")
+        return lambda: failed
     if size > limit:
-        return _unreadable(workspace, corpus, name, b"", size, _too_big(size, limit))
-    return add_file(workspace, corpus, name, data, replace=replace, password=password)
+        return lambda: _unreadable(workspace, corpus, name, b"", size, _too_big(size, limit))
+    return _begin(workspace, corpus, name, data, replace=replace, password=password, later=later)
 
 
 def _too_big(size: int, limit: int) -> UnreadableFile:
@@ -96,18 +122,53 @@ def add_file(
     The same bytes under the same name are recognised and not read again. Other bytes under a name that is taken are put
     in only when `replace` is true; evidence that pointed into the old text moves to where the same words stand now.
     """
-    store, name = workspace.store, ingest.safe_name(name)
-    there = store.document_named(corpus.id, name)
+    return _begin(workspace, corpus, name, data, replace=replace, password=password, later=lambda parse: parse)()
+
+
+Finish = Callable[[], FileOutcome]
+"""Puts a file in that was begun, and tells what became of it."""
+Later = Callable[[Callable[[], Document]], Callable[[], Document]]
+"""Takes what parses a file, and gives what waits for the document."""
+
+
+def _begin(
+    workspace: Workspace,
+    corpus: Corpus,
+    name: str,
+    data: bytes,
+    *,
+    replace: bool,
+    password: str | None,
+    later: Later,
+) -> Finish:
+    """Look whether a file is known, and have it parsed when it is to be taken."""
+    name = ingest.safe_name(name)
+    there = workspace.store.document_named(corpus.id, name)
     content = hashlib.sha256(data).hexdigest()
     if there is not None and there.content_hash == content:
-        return _told(there, "same", "already here, unchanged")
+        same = _told(there, "same", "already here, unchanged")
+        return lambda: same
     if there is not None and not replace:
-        return _told(there, "exists", "another file of this name is here: confirm to replace it")
+        exists = _told(there, "exists", "another file of this name is here: confirm to replace it")
+        return lambda: exists
+    limit = workspace.settings.max_file_mb * 2**20
+    parsed = later(partial(ingest.parse, name, data, detect=language.detect, password=password, max_bytes=limit))
+    return partial(_finish, workspace, corpus, name, data, there, parsed)
+
+
+def _finish(
+    workspace: Workspace,
+    corpus: Corpus,
+    name: str,
+    data: bytes,
+    there: DocumentInfo | None,
+    parsed: Callable[[], Document],
+) -> FileOutcome:
     try:
-        limit = workspace.settings.max_file_mb * 2**20
-        document = ingest.parse(name, data, detect=language.detect, password=password, max_bytes=limit)
+        document = parsed()
     except UnreadableFile as error:
         return _unreadable(workspace, corpus, name, data, len(data), error)
+    store = workspace.store
     store.add_document(corpus.id, document)
     if there is not None:
         _move_evidence(workspace, corpus, there.id, document)

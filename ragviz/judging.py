@@ -287,13 +287,16 @@ def _bank(state: State, plan: Plan, ask: Asks) -> None:
     if body := kept.get(imported) or kept.get(own):
         state.bank = read_bank(body)
         return
-    before = len(state.calls)
     reply = _judged(state, plan, ask, "bank", questeval.bank_request(reference, tongue))
     asked = questeval.bank_questions(reply)
     answers = _answers(state, plan, ask, "bank", reference, dict(enumerate(question for _, question in asked)))
     items = tuple(BankItem(key, question, answers[number]) for number, (key, question) in enumerate(asked))
-    state.bank = Bank(items, tongue, plan.judge.model, metrics.PROMPTS["bank"], tuple(state.calls[before:]))
+    state.bank = Bank(items, tongue, plan.judge.model, metrics.PROMPTS["bank"], _calls_for(state, "bank"))
     plan.banks.put_many({own: bank_bytes(state.bank)})
+
+
+def _calls_for(state: State, step: str) -> tuple[Call, ...]:
+    return tuple(call for call in list(state.calls) if call.step == step)
 
 
 def _questeval(state: State, plan: Plan, ask: Asks) -> None:

@@ -80,7 +80,8 @@ STYLE = """<style>
 .rv-quest { border-collapse: collapse; width: 100%; max-width: 120ch; font-size: .9rem; }
 .rv-quest th { text-align: left; font-weight: 600; opacity: .75; font-size: .8rem; }
 .rv-quest th, .rv-quest td { padding: .3rem .6rem .3rem 0; border-bottom: 1px solid rgba(128, 136, 148, .25);
-  vertical-align: top; overflow-wrap: anywhere; }
+  vertical-align: top; overflow-wrap: break-word; }
+.rv-quest td:nth-child(2), .rv-quest td:nth-child(3) { min-width: 9rem; }
 .rv-quest td:nth-child(4), .rv-quest th:nth-child(4) { text-align: right; white-space: nowrap;
   font-variant-numeric: tabular-nums; padding-right: 1.2rem; }
 .rv-quest tr.not, .rv-quest td.not { opacity: .55; font-style: italic; }

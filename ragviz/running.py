@@ -77,6 +77,7 @@ def rejudge(
     failed = [q.id for q in workspace.store.asked(current.id) if there.get(q.id, True)]
     if failed:
         _judge(workspace, current, failed, budget, progress)
+        workspace.store.finish_run(current.id, "done")  # at another time: what was summed up before is not this
     return failed
 
 

@@ -320,7 +320,6 @@ _FRAME_STYLE = """<style>
 .st-key-inspected [data-testid="stColumn"] { min-width: 290px; }
 div[data-testid="stMetricDelta"], div[data-testid="stMetricDelta"] * { font-variant-numeric: tabular-nums;
   white-space: normal; overflow: visible; }
-div[data-testid="stMetricLabel"], div[data-testid="stMetricLabel"] * { white-space: normal; overflow: visible; }
 div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
 </style>"""
 

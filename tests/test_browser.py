@@ -27,6 +27,7 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from ragviz import sample, ui
 from ragviz.store import open_store, sqlite_url
+from tests.model_server import ModelServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
 
@@ -57,10 +58,10 @@ class Server:
         path = "" if page == "home" else page
         return f"{self.url}/{path}" + (f"?{urlencode(params)}" if params else "")
 
-    def ragviz(self, *words: str) -> Any:
+    def ragviz(self, *words: str, **env: str) -> Any:
         """What the command line says, as JSON, about the same home."""
         command = [sys.executable, "-m", "ragviz", *words, "--json"]
-        done = subprocess.run(command, cwd=ROOT, env=self.env, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, cwd=ROOT, env=self.env | env, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -229,10 +230,11 @@ def tile(page: Page, label: str) -> Locator:
     return page.locator("[data-testid=stMetric]").filter(has_text=label)
 
 
-def click_bar(page: Page, place: int) -> None:
-    """Click a bar of the rank histogram; plotly listens on a layer above its bars, so the mouse goes to the place."""
-    bars = page.locator(".barlayer .point path")
+def click_bar(page: Page, place: int, figure: int = 0) -> None:
+    """Click a bar of a figure (the first: the rank histogram); plotly listens on a layer above, so the mouse goes."""
+    bars = page.locator(".js-plotly-plot").nth(figure).locator(".barlayer .point path")
     expect(bars.first).to_be_attached()
+    bars.first.scroll_into_view_if_needed()
     page.wait_for_timeout(500)  # plotly draws, then makes itself clickable
     click_middle(page, bars.nth(place).bounding_box())
 
@@ -419,6 +421,79 @@ def test_two_runs_are_compared_in_a_sentence_and_question_by_question(server, pa
     picture(page, "story-both_rankings")
 
 
+@pytest.fixture(scope="module")
+def judged(server: Server, measured: dict[str, Any]) -> dict[str, Any]:
+    """Two runs that answer: without a model, and by the loopback one, which judges too. What the latter measured."""
+    asked = ["run", "--index", "sample-tokens-200", "--questions", "sample-questions", "--retriever", "bm25"]
+    server.ragviz(
+        *(*asked, "--name", "words", "--answerer", "extractive"), *("--metrics", "extractive_questeval_recall,token_f1")
+    )
+    names = "faithfulness,context_recall,completeness,conciseness,equivalence,questeval_recall,token_f1"
+    with ModelServer() as model:
+        told: dict[str, Any] = server.ragviz(
+            *(*asked, "--name", "judged", "--answerer", "model", "--metrics", names),
+            OPENAI_BASE_URL=model.url,
+            RAGVIZ_MODEL="loopback",
+        )
+    return told
+
+
+@pytest.mark.parametrize("run", ["words", "judged"])
+def test_from_the_waterfall_to_the_lost_question(server, page, judged, run):
+    page.goto(server.address("results", run=run))
+    drawn(page)
+    lost = server.ragviz("results", run)["lost"]
+    click_bar(page, list(lost).index("below_k") + 1, figure=2)
+    page.wait_for_url(has_param("cause", "below_k"))
+    drawn(page)
+    expect(page.get_by_role("button", name="cause: Ranked below k")).to_be_visible()
+    expect(page.get_by_text(f"{lost['below_k']} of 100 questions")).to_be_visible()
+    picture(page, f"story-lost-{run}")
+    table = page.get_by_test_id("stDataFrame").last
+    words = cell(table, "Question", 0)
+    click_row(page, table, 0, across=300)
+    page.wait_for_url(has_param("cause", "below_k"))
+    title = page.get_by_role("heading", level=1)
+    expect(title).to_have_text(words)
+    drawn(page)
+    assert urlsplit(page.url).path == "/inspect"
+    expect(title).to_be_in_viewport()
+    expect(page.get_by_text("Ranked below k.")).to_be_visible()
+    expect(page.locator("mark.gold").first).to_be_visible()
+    expect(page.get_by_text(f"1 of {lost['below_k']}")).to_be_visible()
+    picture(page, f"story-inspect-{run}")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text(f"2 of {lost['below_k']}")).to_be_visible()
+    expect(title).not_to_have_text(words)
+
+
+def test_a_chinese_claim_lights_up_the_sentence_it_rests_on(server, page, judged):
+    store = open_store(server.env["RAGVIZ_DATABASE_URL"])
+    known = store.judged(store.run("judged").id)
+    wanted = next(
+        judged
+        for judged in known.values()
+        if judged.question.language == "zh" and judged.matrix.reference_by_chunk
+        and any(bearing.verdict == "supported" for bearing in judged.matrix.reference_by_chunk[0])
+    )  # fmt: skip
+    page.goto(server.address("inspect", run="judged", question=wanted.question.id))
+    drawn(page)
+    expect(page.get_by_role("heading", level=1)).to_have_text(wanted.question.text)
+    expect(page.locator("mark.for")).to_have_count(0)
+    page.get_by_role("button", name=wanted.matrix.reference_claims[0].text).click()
+    page.wait_for_url(has_param("claim", "r0"))
+    drawn(page)
+    place = next(n for n, bearing in enumerate(wanted.matrix.reference_by_chunk[0]) if bearing.verdict == "supported")
+    chunk = store.document(store.run("judged").corpus_id, wanted.matrix.chunks[place].split("-")[0])
+    lit = page.locator("mark.for").first
+    expect(lit).to_be_visible()
+    assert lit.inner_text().strip()[:8] in chunk.text
+    picture(page, "story-a_claim_lit")
+    page.reload()
+    expect(page.locator("mark.for").first).to_be_visible()
+    drawn(page)
+
+
 def test_files_are_uploaded_and_every_one_is_answered(server, page, measured):
     page.goto(server.address("documents"))
     drawn(page)
@@ -481,11 +556,14 @@ def views(server: Server) -> list[tuple[str, str, str]]:
         ("questions-generate", server.address("questions", **here), "Generate"),
         ("results-misses", server.address("results", **run, rank="miss"), ""),
         ("results-question", server.address("results", **run, question=several), ""),
+        ("results-judged", server.address("results", **here, run="judged"), ""),
+        ("inspect-judged", server.address("inspect", **here, run="judged", question=several, claim="r0"), ""),
+        ("compare-judged", server.address("compare", **here, runs="words,judged"), ""),
         ("compare-question", server.address("compare", **runs, question=several), ""),
     ]
 
 
-def test_every_page_fits_wide_and_narrow_light_and_dark(server, browser, measured):
+def test_every_page_fits_wide_and_narrow_light_and_dark(server, browser, judged):
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     context = browser.new_context()
     context.set_default_timeout(PATIENCE)

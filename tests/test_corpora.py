@@ -69,7 +69,8 @@ def test_one_bad_file_does_not_stop_the_others(workspace, corpus, tmp_path):
         workspace, corpus, corpora.files_under([folder]), progress=lambda done, total, *_: seen.append((done, total))
     )
     assert {o.name: o.status for o in outcomes} == {"a.md": "added", "empty.txt": "unreadable", "sub/中文.txt": "added"}
-    assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    assert seen == sorted(seen)
+    assert (seen[0], seen[-1], {done for done, _ in seen}) == ((0, 3), (3, 3), {0, 1, 2, 3})
     by_name = {d.name: d for d in workspace.store.documents(corpus.id)}
     assert by_name["empty.txt"].status == "error"
     assert by_name["empty.txt"].error
@@ -105,3 +106,16 @@ def test_staged_uploads_are_deleted_and_nothing_else_is(workspace, tmp_path):
     other.mkdir()
     corpora.discard_staged(workspace, other)
     assert other.exists()
+
+
+def test_files_of_one_name_are_taken_in_their_order(workspace, corpus, tmp_path):
+    files = []
+    for place, name in enumerate(["a.txt", "b.txt", "a.txt", "../a.txt", "c.txt"]):
+        path = tmp_path / str(place)
+        path.write_text(f"Text number {place if name != '../a.txt' else 0}.", encoding="utf-8")
+        files.append((name, path))
+    outcomes = corpora.add_files(workspace, corpus, files)
+    assert [o.status for o in outcomes] == ["added", "added", "exists", "same", "added"]
+    outcomes = corpora.add_files(workspace, corpus, files, replace=True)
+    assert [o.status for o in outcomes] == ["same", "same", "replaced", "replaced", "same"]
+    assert [d.name for d in workspace.store.documents(corpus.id)] == ["a.txt", "b.txt", "c.txt"]

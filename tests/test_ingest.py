@@ -4,6 +4,7 @@ import io
 import random
 import struct
 import sys
+import time
 import unicodedata
 import zipfile
 import zlib
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragviz import ingest
+from ragviz import ingest, sample
 from ragviz.errors import PasswordNeeded, UnreadableFile
 from ragviz.ingest import child, encoding, html
 from ragviz.records import Document
@@ -608,6 +609,46 @@ def deflated(unit: bytes, size: int) -> bytes:
     packer = zlib.compressobj()
     block = unit * (2**20 // len(unit))
     return b"".join([*(packer.compress(block) for _ in range(size // len(block))), packer.flush()])
+
+
+@pytest.fixture
+def no_reader_waits():
+    child._leave_none()
+    yield
+    child._leave_none()
+
+
+def test_one_process_reads_file_after_file_until_one_is_bad(no_reader_waits, monkeypatch):
+    files = dict(sample.documents())
+    docx, xlsx = (next(data for name, data in files.items() if name.endswith(end)) for end in (".docx", ".xlsx"))
+    child.read_apart(child.KINDS["docx"], docx, None)
+    [first] = child._waiting
+    child.read_apart(child.KINDS["xlsx"], xlsx, None)
+    assert child._waiting == [first]
+    with pytest.raises(UnreadableFile):
+        child.read_apart(child.KINDS["docx"], b"PK\x03\x04 no more of it", None)
+    assert child._waiting == []
+    assert first._process.returncode is not None
+    child.read_apart(child.KINDS["docx"], docx, None)
+    [second] = child._waiting
+    second._process.kill()  # as if it had died of what it read: a fresh one reads the next
+    kind, parts = child.read_apart(child.KINDS["xlsx"], xlsx, None)
+    assert kind.key == "xlsx"
+    assert parts
+    [third] = child._waiting
+    assert third is not second
+
+
+def test_a_process_that_waits_in_vain_ends(no_reader_waits, monkeypatch):
+    monkeypatch.setattr(child, "IDLE_SECONDS", 0.1)
+    docx = next(data for name, data in sample.documents() if name.endswith(".docx"))
+    child.read_apart(child.KINDS["docx"], docx, None)
+    [waiting] = child._waiting
+    end = time.time() + 20
+    while waiting._process.returncode is None:
+        assert time.time() < end
+        time.sleep(0.02)
+    assert child._waiting == []
 
 
 @pytest.mark.model

@@ -269,7 +269,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
     "factual_recall": AnswerMetric(
         "Factual recall",
         "Right claims of the answer ÷ (those + the reference's claims that it lacks). 0 to 1. Low: facts are missing.",
-        lambda judged: _known(_factual(judged)[1], "the reference makes no claim"),
+        lambda judged: _known(_factual(judged)[1], "no claim is right and none is lacking"),
         ("reference", "claims", "comparison"),
     ),
     "factual_f1": AnswerMetric(
