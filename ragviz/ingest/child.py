@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -190,8 +191,9 @@ def _limit_memory(limit: int) -> None:
 def _swollen() -> bool:
     """Whether this process ever held so much memory that the next file should have another."""
     try:
-        import resource
-    except ImportError:  # Windows
+        # Not `getrusage`, whose peak a new process has from the one that started it.
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:  # elsewhere than on Linux every file has a process of its own
         return True
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit > LARGE
+    peak = re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE)
+    return peak is None or int(peak[1]) * 1024 > LARGE
