@@ -232,7 +232,9 @@ def _between_words(text: str, at: int) -> bool:
 def _between_graphemes(text: str, at: int) -> bool:
     """Tell whether a cut before the character `at` leaves whole what is read as one character (after UAX 29)."""
     left, right = text[at - 1], text[at]
-    if left + right == "\r\n" or left == "\u200d" or right in "\u200c\u200d\uff9e\uff9f":
+    if left < "\u0300" and right < "\u0300":  # nothing combines before those
+        return left + right != "\r\n"
+    if left == "\u200d" or right in "\u200c\u200d\uff9e\uff9f":
         return False
     if (
         unicodedata.category(right)[0] == "M"

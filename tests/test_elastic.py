@@ -24,7 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.errors import SearchError, UsageError
-from ragviz.index import elastic
+from ragviz.index import elastic, smile
 from ragviz.index.elastic import ElasticIndex
 from ragviz.records import Chunk
 
@@ -113,9 +113,9 @@ def test_the_vector_field_of_each_type():
 @pytest.mark.parametrize(
     ("depth", "wanted", "size", "candidates"),
     [
-        (3, None, 23, 100),
-        (50, None, 70, 100),
-        (200, None, 220, 400),
+        (3, None, 23, 200),
+        (50, None, 70, 200),
+        (200, None, 220, 800),
         (200, 10, 220, 220),
         (5, 300, 25, 300),
         (10_000, None, 10_000, 10_000),
@@ -126,10 +126,58 @@ def test_knn_asks_for_enough_and_not_too_much(depth: int, wanted: int | None, si
     assert (body["size"], body["knn"]["k"], body["knn"]["num_candidates"]) == (size, size, candidates)
 
 
-def test_vectors_arrive_as_the_same_float32():
+def test_vectors_are_searched_for_as_the_same_float32():
     rows = np.random.default_rng(0).standard_normal((50, 20)).astype(np.float32)
     sent = [json.loads(elastic.line({"vector": row}))["vector"] for row in rows]
     assert np.array_equal(np.array(sent, np.float32), rows)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"名": 1}, "'名' is not a name"),
+        ({"": 1}, "'' is not a name"),
+        ({"x" * 65: 1}, "is not a name"),
+        ({"n": 2**31}, "2147483648 does not fit"),
+        ({"n": -(2**31) - 1}, "does not fit"),
+        ({"t": "caf\ud800é"}, "surrogates not allowed"),
+    ],
+)
+def test_what_cannot_be_sent_in_bulk(body: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        smile.documents(body)
+
+
+@given(st.lists(st.floats(width=32), max_size=30), st.text(st.characters(codec="utf-8")), st.integers(0, 2**31 - 1))
+def test_the_separator_of_documents_is_in_none_of_them(row: list[float], text: str, number: int):
+    sent = smile.documents({"vector": np.array(row, np.float32), "text": text, "n": number, "none": None})
+    assert sent.index(smile.SEPARATOR) == len(sent) - 1
+
+
+@pytest.mark.elasticsearch
+def test_the_server_reads_in_bulk_what_was_sent(elasticsearch_url: str):
+    """Its own reader of SMILE is the truth: it gives each document back as JSON."""
+    client = elastic.Server(elasticsearch_url, None).client
+    name = f"smile-{secrets.token_hex(4)}"
+    integers = [0, 1, 31, 32, 63, 64, 8191, 8192, 2**20 - 1, 2**20, 2**27 - 1, 2**27, 2**31 - 1]
+    texts = ["", "a", "x" * 70, "é", "差旅" * 40, "\ufeff\u0000\x7f\xff", "😀", '"\\\n\t', "\ufffe\U0010ffff"]
+    floats = np.array([0.0, -0.0, 1.0, -1 / 3, 3.4e38, -1e-38, 1e-45, 1 / 255], np.float32)
+    bodies = [{"n": number, "negative": -number - 1, "inner": {"none": None, "x" * 64: number}} for number in integers]
+    bodies += [{"text": text} for text in texts] + [{"vector": floats}, {"vector": floats[:0]}]
+    operations = [smile.documents({"index": {"_id": str(number)}}, body) for number, body in enumerate(bodies)]
+    client.indices.create(index=name, mappings={"enabled": False})
+    try:
+        reply = client.perform_request(
+            "POST", f"/{name}/_bulk", headers=elastic.BULK_HEADERS, body=b"".join(operations)
+        ).body
+        assert reply["errors"] is False
+        back = [client.get(index=name, id=str(number))["_source"] for number in range(len(bodies))]
+    finally:
+        client.indices.delete(index=name)
+    assert np.array_equal(np.array(back[-2]["vector"], np.float32), floats)
+    assert np.array_equal(np.signbit(np.array(back[-2]["vector"])), np.signbit(floats))
+    assert back[-1] == {"vector": []}
+    assert back[:-2] == bodies[:-2]
 
 
 @given(st.lists(st.integers(0, 3000), max_size=60), st.integers(1, 50_000))
@@ -137,7 +185,7 @@ def test_batches_hold_every_chunk_once(lengths: list[int], dims: int):
     pieces = [chunk(str(number), "x" * length) for number, length in enumerate(lengths)]
     parts = [pieces[part] for part in elastic.batches(pieces, dims)]
     assert [piece for part in parts for piece in part] == pieces
-    assert all(part and len(part) * 12 * dims <= max(elastic.BATCH_BYTES, 12 * dims) for part in parts)
+    assert all(part and len(part) * 6 * dims <= max(elastic.BATCH_BYTES, 6 * dims) for part in parts)
 
 
 def test_batches_of_small_chunks_are_bounded_by_number():
@@ -263,7 +311,9 @@ def test_only_what_was_rejected_is_sent_again(answering: Callable[..., Answers],
     writer.add(chunks(3), units(3))
     writer._wait(most=0)
     (_, first), (_, second) = server.asked
-    assert [line for line in first.splitlines() if b'"c0001"' in line] == second.splitlines()
+    action, source = first.split(smile.SEPARATOR)[2:4]
+    assert second.split(smile.SEPARATOR) == [action, source, b""]
+    assert b"c0001" in action
 
 
 def test_a_refused_chunk_is_told_and_not_sent_again(answering: Callable[..., Answers], no_pauses: None):
@@ -399,20 +449,32 @@ def test_the_deepest_search(index: ElasticIndex):
 
 
 @pytest.mark.elasticsearch
-def test_an_index_that_grows_goes_over_to_large_segments(index: ElasticIndex, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(elastic, "SMALL", 1000)
-    vectors = units(3000)
-    writer = index.rebuild(8)
-    thresholds = []
-    for begin in range(0, 3000, 300):
-        writer.add(chunks(3000)[begin : begin + 300], vectors[begin : begin + 300])
-        ((_, body),) = index.concretes().items()
-        thresholds.append(body["settings"]["index"]["translog"].get("flush_threshold_size"))
-    writer.publish(3000)
-    assert thresholds == ["2mb"] * 3 + [None] * 7
+def test_small_segments_become_one_after_the_index_is_published(index: ElasticIndex, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(elastic, "flush_megabytes", lambda dims: 1)
+    vectors = units(4000, 100)
+    writer = index.rebuild(100)
+    for begin in range(0, 4000, 200):
+        writer.add(chunks(4000)[begin : begin + 200], vectors[begin : begin + 200])
+    writer._wait(most=0)
+    ((concrete, _),) = index.concretes().items()
+    client = index.server.client
+    client.indices.refresh(index=concrete)
+    assert segments(client, concrete) > 1
+    writer.publish(4000)
+    until = time.monotonic() + 60
+    while segments(client, concrete) > 1 and time.monotonic() < until:
+        time.sleep(0.1)
+    assert segments(client, concrete) == 1
     assert [ranking.ids[0] for ranking in index.knn(vectors[::100], 3)] == [
-        f"c{row:04d}" for row in range(0, 3000, 100)
+        f"c{row:04d}" for row in range(0, 4000, 100)
     ]
+    settings = index.concretes()[concrete]["settings"]["index"]
+    assert "merge" not in settings
+    assert settings["translog"] == {"durability": "request"}
+
+
+def segments(client: Any, concrete: str) -> int:
+    return client.indices.stats(index=concrete, metric="segments")["_all"]["primaries"]["segments"]["count"]
 
 
 @pytest.mark.elasticsearch

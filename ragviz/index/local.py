@@ -61,6 +61,7 @@ Indices = NDArray[np.int64]
 HAN = r"\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 RUNS = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+")
 HAN_RUN = re.compile(f"[{HAN}]")
+NO_TERM = {code: " " for code in range(128) if not chr(code).isalnum()}
 
 
 def terms(text: str) -> list[str]:
@@ -72,9 +73,9 @@ def terms(text: str) -> list[str]:
     >>> terms("It's the 308-分, 三次!")
     ['it', 's', 'the', '308', '分', '三', '次', '三次']
     """
-    runs: list[str] = RUNS.findall(unicodedata.normalize("NFKC", text).lower())
     if text.isascii():
-        return runs
+        return text.lower().translate(NO_TERM).split()
+    runs: list[str] = RUNS.findall(unicodedata.normalize("NFKC", text).lower())
     return [term for run in runs for term in (han_terms(run) if HAN_RUN.match(run) else (run,))]
 
 
