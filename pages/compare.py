@@ -128,7 +128,8 @@ def settings_table(found: Comparison) -> None:
         [[setting.key, *(setting_words(v) for v in setting.values)] for setting in found.settings],
         columns=["Choice", *found.runs],
     )
-    ui.table(rows, "settings", height="content", alt="What differs in the configuration")
+    columns = {name: st.column_config.TextColumn(width="medium") for name in found.runs}
+    ui.table(rows, "settings", columns=columns, height="content", alt="What differs in the configuration")
 
 
 def setting_words(value: object) -> str:
@@ -251,6 +252,7 @@ def cases(found: Comparison, runs: Sequence[Run]) -> None:
     metric = ui.first_of((st.query_params.get("metric"),), list(found.metrics)) or label("recall", found.k)
     out = compare.outcomes(found, metric, found.runs.index(other))
     counts = {side: len(getattr(out, side)) for side in SIDES}
+    full = sorted(SIDES, key=lambda side: counts[side] == 0)
     left, right = st.columns([2, 3], gap="medium")
     ranks = [ranking.ranks(table) for table in found.tables]
     pair = (found.runs[0], other)
@@ -263,7 +265,7 @@ def cases(found: Comparison, runs: Sequence[Run]) -> None:
     with right:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**Questions, by {metric}: {plain(other)} against {plain(pair[0])}**", width="stretch")
-            st.session_state["side-filter"] = side = ui.first_of((st.query_params.get("side"),), SIDES)
+            st.session_state["side-filter"] = side = ui.first_of((st.query_params.get("side"),), full)
             st.segmented_control(
                 "Outcome", SIDES, key="side-filter", required=True, label_visibility="collapsed",
                 format_func=lambda s: f"{s} {counts[s]}",

@@ -345,15 +345,6 @@ def call_words(call: Call) -> str:
 # The page
 
 
-def crumbs(run: Run, k: int) -> list[tuple[str, str, dict[str, str]]]:
-    index = run.provenance["index"]
-    return [
-        ("documents", corpus.name, {"corpus": corpus.name}),
-        ("index", index, {"index": index}),
-        ("results", run.name, {"run": run.name, "k": str(k), **ui.view()}),
-    ]
-
-
 corpus = ui.need_corpus()
 runs = [run for run in store.runs(corpus.id) if run.status == "done"]
 if not runs:
@@ -374,7 +365,7 @@ question_id = wanted if wanted in asked else next(iter(shown or asked))
 ui.settle("question", question_id)
 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     with st.container(width="stretch"):
-        ui.breadcrumb(crumbs(run, k))
+        ui.breadcrumb([*ui.crumbs_of(run, corpus), ("results", run.name, {"run": run.name, "k": str(k), **ui.view()})])
     gone_to = ui.walk(shown, question_id)
     if st.button("All questions", shortcut="esc"):
         ui.go_to("results", run=run.name, k=k, question=None, **ui.view())

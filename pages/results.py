@@ -352,7 +352,7 @@ def questions_table(run: Run, rows: pd.DataFrame, total: int, unanswerable: int,
 
 
 def opened_question(run: Run, question: Question, found: Retrieved, summary: Summary, shown: Sequence[str]) -> None:
-    crumbs = [*run_crumbs(run), ("results", run.name, {"run": run.name, "k": str(summary.k)})]
+    crumbs = [*ui.crumbs_of(run, corpus), ("results", run.name, {"run": run.name, "k": str(summary.k)})]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width="stretch"):
             ui.breadcrumb(crumbs)
@@ -397,11 +397,6 @@ def numbers(summary: Summary, row: int) -> None:
 # The page
 
 
-def run_crumbs(run: Run) -> list[tuple[str, str, dict[str, str]]]:
-    index = run.provenance["index"]
-    return [("documents", corpus.name, {"corpus": corpus.name}), ("index", index, {"index": index})]
-
-
 def downloads(run: Run) -> None:
     """The classic three files, one by one or together."""
     with st.popover("Download"):
@@ -427,10 +422,13 @@ def settings_line(run: Run) -> str:
     config, cut = run.config, run.provenance["index_config"]
     by = f" · answers: {config.model or config.answerer}" if ui.answers(run) else ""
     by += f" from {CONTEXTS[config.context]}" if by and config.context != "retrieved" else ""
-    return (
+    over = (
         f"{config.retriever} over {cut['chunker']} {cut['chunk_size']}, overlap {cut['overlap']}, {cut['embedder']}, "
-        f"{cut['backend']} · questions {run.provenance['questions']} · depth {config.depth}{by} · {ui.ago(run.created)}"
+        f"{cut['backend']}"
+        if cut
+        else "Retrieved and judged elsewhere, and imported"
     )
+    return f"{over} · questions {run.provenance['questions']} · depth {config.depth}{by} · {ui.ago(run.created)}"
 
 
 corpus = ui.need_corpus()
@@ -460,7 +458,7 @@ if wanted in asked and ranking_only:
     st.stop()
 if wanted and wanted not in asked:
     st.warning(f"This run did not ask the question “{plain(wanted)}”.")
-with ui.header("Results", settings_line(run), crumbs=run_crumbs(run)):
+with ui.header("Results", settings_line(run), crumbs=ui.crumbs_of(run, corpus)):
     with st.container(width=240):
         ui.choose("Run", [run.name for run in runs], "run")
     with st.container(width=110):

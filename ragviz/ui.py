@@ -410,6 +410,14 @@ def breadcrumb(crumbs: Sequence[Crumb]) -> None:
             link(page, label, **params)
 
 
+def crumbs_of(run: Run, corpus: Corpus) -> list[Crumb]:
+    """Return what a run rests on: its documents and its index; a run that was judged elsewhere has none."""
+    if not run.provenance["index_config"]:
+        return [("documents", corpus.name, {"corpus": corpus.name})]
+    index = run.provenance["index"]
+    return [("documents", corpus.name, {"corpus": corpus.name}), ("index", index, {"index": index})]
+
+
 def header(title: str, lead: str = "", *, crumbs: Sequence[Crumb] = ()) -> Any:
     """Draw where one is, the page's subject, and its question in one line.
 

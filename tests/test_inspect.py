@@ -14,7 +14,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from ragviz import forecast, running
+from ragviz import forecast, foreign, running
 from ragviz.markup import plain
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
@@ -34,8 +34,10 @@ from ragviz.records import (
 )
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
+from tests.test_foreign import result, written
 from tests.test_pages import (  # the home that is built there, and how a page is visited
     address,
+    bare,  # noqa: F401 - a fixture
     built,  # noqa: F401 - a fixture
     checked,
     opened,
@@ -451,6 +453,20 @@ def test_elasticsearch_is_told_in_a_sentence(home: Path, monkeypatch: pytest.Mon
     app.button(key="test-index").click()
     checked(app.run())
     assert "Elasticsearch 8.15 answers; copies are missing" in words(app)
+
+
+@pytest.mark.parametrize("page", ["home", "documents", "index", "questions", "run", "results", "inspect", "compare"])
+def test_every_page_shows_a_run_that_was_judged_elsewhere(bare: Path, page: str) -> None:  # noqa: F811
+    workspace = open_workspace()
+    corpus = workspace.store.create_corpus("elsewhere")
+    for name in ("one", "two"):
+        found = foreign.read_ragchecker(written(result(response=name)), "out.json")
+        foreign.import_run(workspace, corpus, name, found)
+    expected = {
+        "results": "Retrieved and judged elsewhere, and imported · questions one",
+        "inspect": "Dogs stay outside.",
+    }
+    assert expected.get(page, "") in words(show(page, corpus="elsewhere", run="one", runs="one,two"))
 
 
 def test_prices_are_edited_and_kept(home: Path) -> None:
