@@ -125,11 +125,23 @@ def _jieba() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its regular expressions are not raw strings
         import jieba
-        import jieba.posseg
 
     jieba.setLogLevel(logging.WARNING)
     jieba.initialize()
     return jieba
+
+
+@cache
+def _jieba_tags() -> Any:
+    """Return jieba's part-of-speech tagger; it reads the dictionary a second time, so it is not part of the above."""
+    import warnings
+
+    _jieba()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import jieba.posseg
+
+    return jieba.posseg
 
 
 # A line, whatever ends it. Block markers at its beginning are no part of a sentence.
@@ -278,7 +290,8 @@ def key_phrases(text: str, language: str) -> list[Phrase]:
 
 Found = tuple[int, int, str]  # start, end, kind
 
-_EDGES = " \t\r\n*_#`|>[](){}<>\"'“”‘’,;:.!?~=\\、，。；：！？（）《》「」【】·•-–—"
+_BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))  # Unicode's last is U+3000
+_EDGES = _BLANKS + "*_#`|>[](){}<>\"'“”‘’,;:.!?~=\\、，。；：！？（）《》「」【】·•-–—"
 
 
 def _without_overlaps(text: str, found: Iterable[Found]) -> list[Phrase]:
@@ -413,7 +426,7 @@ def _phrase_of(run: list[Found]) -> Iterator[Found]:
 def _chinese_words(text: str) -> Iterator[Found]:
     """Words of jieba with their offsets and part-of-speech flags."""
     start = 0
-    for pair in _jieba().posseg.cut(text):
+    for pair in _jieba_tags().cut(text):
         start = text.index(pair.word, start)
         if not pair.word.isspace():
             yield start, start + len(pair.word), pair.flag
