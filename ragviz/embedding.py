@@ -30,7 +30,7 @@ import numpy as np
 
 from ragviz.errors import ModelError, UsageError
 from ragviz.index import Vectors
-from ragviz.records import digest
+from ragviz.records import Cache, digest
 
 if TYPE_CHECKING:
     import tokenizers
@@ -50,18 +50,6 @@ Batch = tuple[list[int], Vectors]
 """Places in a list of texts, and their vectors row by row."""
 Remote = Callable[[str, Sequence[str]], Vectors]
 """(model, texts) -> their vectors: `llm.ModelClient.embed`."""
-
-
-class Cache(Protocol):
-    """Where vectors are kept: float32, little-endian, by key."""
-
-    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Return what is there of `keys`."""
-        ...
-
-    def put_many(self, items: Mapping[str, bytes]) -> None:
-        """Keep `items`."""
-        ...
 
 
 class Embedder(Protocol):
