@@ -110,7 +110,8 @@ def backend_choices() -> tuple[Any, dict[str, Any]]:
 @st.cache_data(show_spinner=False, max_entries=64)
 def sample_cuts(_store: str, corpus_id: str, ids: tuple[str, ...], most: int, config: IndexConfig) -> list[list[Chunk]]:
     """Chunks of the sampled documents, of each the first `most` characters."""
-    return [indexing.split_document(shortened(d, most), config) for d in store.document_texts(corpus_id, ids)]
+    split = indexing.splitter(config)
+    return [split(shortened(d, most)) for d in store.document_texts(corpus_id, ids)]
 
 
 def share_of(chosen: Sequence[DocumentInfo]) -> int:

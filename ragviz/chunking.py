@@ -203,9 +203,11 @@ def _packed(cuts: Sequence[int], tokens: _Tokens, size: int, overlap: int) -> It
 def _refined(cuts: list[int], tokens: _Tokens, size: int) -> list[int]:
     """Cut pieces of more than `size` tokens at words, if need be at graphemes, if need be at characters."""
     for may_cut in (_between_words, _between_graphemes, _between_tokens):
+        before = [tokens.before(cut) for cut in cuts]
+        if all(last - first <= size for first, last in pairwise(before)):
+            break
         finer = cuts[:1]
-        for left, right in pairwise(cuts):
-            first, last = tokens.before(left), tokens.before(right)
+        for right, (first, last) in zip(cuts[1:], pairwise(before), strict=True):
             if last - first > size:
                 for number in range(first + 1, last):
                     at = tokens.spans[number][0]
@@ -225,8 +227,8 @@ _IDEOGRAPHIC = re.compile(
 def _between_words(text: str, at: int) -> bool:
     """Tell whether a cut before the character `at` leaves every word whole; each ideograph is a word."""
     left, right = text[at - 1], text[at]
-    blank = left.isspace() or right.isspace()
-    return (blank or bool(_IDEOGRAPHIC.match(left) or _IDEOGRAPHIC.match(right))) and _between_graphemes(text, at)
+    free = left.isspace() or right.isspace() or _IDEOGRAPHIC.match(left) or _IDEOGRAPHIC.match(right)
+    return bool(free) and _between_graphemes(text, at)
 
 
 def _between_graphemes(text: str, at: int) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -46,9 +46,10 @@ class Built:
     longer_than_read: int
 
 
-def split_document(document: Document, config: IndexConfig) -> list[Chunk]:
-    """Cut a document as `config` says, in the embedder's tokens; loads no model."""
-    return chunking.split(document, config, open_tokenizer(config.embedder), language.sentences)
+def splitter(config: IndexConfig) -> Callable[[Document], list[Chunk]]:
+    """Give what cuts documents as `config` says, in the embedder's tokens; loads no model."""
+    tokenizer = open_tokenizer(config.embedder)
+    return partial(chunking.split, config=config, tokenizer=tokenizer, sentences=language.sentences)
 
 
 def stale(workspace: Workspace, info: IndexInfo) -> tuple[list[DocumentInfo], list[DocumentInfo], list[str]]:
@@ -162,10 +163,11 @@ def _cut(
 ) -> dict[str, Cuts]:
     """Cut documents and store where: their cuts, without their texts."""
     cuts: dict[str, Cuts] = {}
+    split = splitter(info.config)
     texts = workspace.store.document_texts(info.corpus_id, documents)
     for number, document in enumerate(texts):
         progress(number, len(documents), "documents", f"Cutting {document.name}")
-        rows = [(c.start, c.end, c.tokens) for c in split_document(document, info.config)]
+        rows = [(c.start, c.end, c.tokens) for c in split(document)]
         cuts[document.id] = np.array(rows, dtype=np.int32).reshape(-1, 3)
     workspace.store.put_cuts(build, cuts)
     return cuts
