@@ -1,3 +1,4 @@
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def upload(corpus: Corpus) -> None:
         key=f"files-{st.session_state.get('uploads', 0)}",
         max_upload_size=limit,
     )
-    st.caption(f"{ingest.FORMATS}. A whole folder: ragviz corpus add {plain(corpus.name)} FOLDER")
+    st.caption(f"{ingest.FORMATS}. A whole folder: ragviz corpus add {plain(shlex.quote(corpus.name))} FOLDER")
     if files and st.button(f"Add {ui.counted(len(files), 'file')}", type="primary"):
         folder, staged = corpora.stage(workspace, ((file.name, file.getvalue()) for file in files))
         submit(corpus, str(folder), staged, replace=False)

@@ -31,7 +31,7 @@ store = workspace.store
 
 def cause_line(run: Run, found: running.Judgement, question: Question) -> None:
     """The one cause of this question, what it means, and the next step."""
-    cause = lost.CAUSES[found.causes[question.id]]
+    cause = lost.about(found.causes[question.id], run.config.context)
     fine = found.causes[question.id] == "fine"
     with st.container(border=True, gap="xxsmall"):
         mark = ":blue[●]" if fine else ":orange[▲]"

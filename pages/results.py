@@ -19,6 +19,7 @@ MAIN = (  # metrics of answers that get a tile, the first four that a run has
     "embedding_faithfulness", "token_f1", "rouge_l",
 )  # fmt: skip
 CONTEXTS = {"none": "nothing (closed book)", "oracle": "the gold chunks"}
+ANCHOR = "questions-shown"
 PAIRS = (("completeness", "conciseness"), ("completeness_direct", "conciseness_direct"))
 
 workspace = ui.begin()
@@ -54,6 +55,7 @@ def pictures(summary: Summary, key: str) -> None:
             ranks_of(summary), depth=summary.depth, k=summary.k, selected=ui.rank_pair(st.query_params.get("rank"))
         )
         ui.figure(drawn, bars, on_select=bar_clicked)
+        shown_below("rank", len(shown))
     with right, ui.errors_shown():
         st.markdown("**What another k would keep**")
         lines = f"lines-{key}"
@@ -100,7 +102,7 @@ def answer_line(run: Run, found: running.Judgement) -> None:
             title = f"Judge again what failed in {run.name}"
             ui.watch(jobs.submit(workspace, "rejudge", title, corpus.id, {"run": run.name, "budget": None}))
             st.rerun()
-    st.caption(paid(found))
+    st.caption(plain(running.cost_words(found)))
 
 
 def coverage(run: Run, found: running.Judgement) -> str:
@@ -131,23 +133,9 @@ def refusals(run: Run, found: running.Judgement) -> str:
     )
 
 
-def paid(found: running.Judgement) -> str:
-    usage = found.usage
-    if not usage.calls:
-        return "No model was asked: nothing was paid."
-    calls = [call for judged in found.judged.values() for call in running.calls_of(judged)]
-    unpriced = sum(call.cost is None for call in calls)
-    cost = f"\\${usage.cost:,.4f}" if unpriced < len(calls) else "no price known: enter it in Settings"
-    partly = f" ({ui.counted(unpriced, 'call')} without a price)" if 0 < unpriced < len(calls) else ""
-    return (
-        f"{ui.counted(usage.calls, 'model call')} · {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens asked "
-        f"and answered · {cost}{partly}"
-    )
-
-
 def lost_steps(run: Run, found: running.Judgement, ids: Sequence[str]) -> list[lost.Step]:
     """The waterfall; of a run that does not answer only as far as it goes."""
-    steps = lost.waterfall([found.causes[i] for i in ids])
+    steps = lost.waterfall([found.causes[i] for i in ids], run.config.context)
     if ui.answers(run):
         return [s for s in steps if s.count or s.cause != "judge_failed"]
     return [s for s in steps if s.cause not in ("cut_by_budget", "not_answered", "wrong", "judge_failed")]
@@ -168,9 +156,10 @@ def waterfall(run: Run, found: running.Judgement, ids: Sequence[str], key: str) 
     ui.figure(drawn, bars, on_select=bar_clicked)
     worst = max(steps[1:-1], key=lambda step: step.count)
     name = wanted if wanted in lost.CAUSES else worst.cause if worst.count else "fine"
-    cause = lost.CAUSES[name]
+    cause = lost.about(name, run.config.context)
     lead = "" if wanted in lost.CAUSES or not worst.count else "Most: "
     st.caption(f"{lead}**{cause.title}.** {cause.explanation} *Next:* {cause.next_step}")
+    shown_below("cause", len(shown))
 
 
 def distributions(run: Run, found: running.Judgement, key: str) -> None:
@@ -195,7 +184,10 @@ def score_distribution(run: Run, found: running.Judgement) -> None:
                 on_change=lambda: ui.put(metric=st.session_state["metric-shown"]),
             )  # fmt: skip
     values = np.array([s.value for s in found.scores[name].values() if s.value is not None])
-    ui.figure(plots.score_histogram(values, title=ANSWER_METRICS[name].title), f"spread-{name}")
+    if len(values):
+        ui.figure(plots.score_histogram(values, title=ANSWER_METRICS[name].title), f"spread-{name}")
+    else:
+        st.markdown("No answer has a score of this.")
     without = ui.without_words(found.metrics[name].statuses)
     told = f"{len(values)} of {found.metrics[name].total} scored{f', {without}' if without else ''}"
     st.caption(f"{ANSWER_METRICS[name].explanation} {told}.")
@@ -247,6 +239,7 @@ def documents_table(run: Run, summary: Summary, key: str) -> None:
         f"Recall@{summary.k}": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.2f"),
     }
     ui.table(rows, table, columns=columns, on_select=opened, height=320, alt="Recall by document")
+    shown_below("document", len(shown))
 
 
 def metrics_table(summary: Summary, found: running.Judgement) -> None:
@@ -279,6 +272,7 @@ def metrics_table(summary: Summary, found: running.Judgement) -> None:
 def chips(count: int) -> None:
     """Every filter that is on, to be taken off with a click."""
     on = {name: value for name, value in ui.view().items() if name in ui.FILTERS}
+    st.html(f"<span id='{ANCHOR}'></span>")
     if not on:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
@@ -298,6 +292,12 @@ def chips(count: int) -> None:
 def chip_words(name: str, value: str) -> str:
     """A filter's value as it is shown."""
     return lost.CAUSES[value].title if name == "cause" and value in lost.CAUSES else value
+
+
+def shown_below(name: str, count: int) -> None:
+    """Beside a picture that filters: the way down to the questions that it filtered."""
+    if name in st.query_params:
+        st.markdown(f"[{ui.counted(count, 'question')} below ↓](#{ANCHOR})")
 
 
 def clear(*names: str) -> None:
@@ -432,7 +432,13 @@ def settings_line(run: Run) -> str:
 
 
 corpus = ui.need_corpus()
-runs = [run for run in store.runs(corpus.id) if run.status == "done"]
+every = store.runs(corpus.id)
+runs = [run for run in every if run.status == "done"]
+if (wanted := st.query_params.get("run")) in {run.name for run in every} - {run.name for run in runs}:
+    ui.header("Results", f"Run {wanted}")
+    with ui.nothing(f"Run {plain(wanted)} is not finished yet."):
+        ui.link("run", "See how far it is, or let it go on")
+    st.stop()
 if not runs:
     ui.header("Results", "Where retrieval loses.")
     with ui.nothing(f"No run of {plain(corpus.name)} is done yet."):

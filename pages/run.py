@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from ragviz import forecast, jobs, running, ui
+from ragviz import forecast, jobs, lost, running, ui
 from ragviz.errors import RagvizError, UsageError
 from ragviz.markup import plain
 from ragviz.metrics.answers import ANSWER_METRICS
@@ -268,26 +268,27 @@ def estimate(config: RunConfig, key: str, label: str) -> None:
 
 def unfinished(runs: list[Run]) -> None:
     """Runs that stopped on the way: why, and how they go on."""
-    going = {job.arguments.get("name") for job in ui.active_jobs() if job.kind == "run"}
+    going = jobs.runs_going_on(workspace)
     stopped = [run for run in runs if run.status != "done" and run.name not in going]
     if not stopped:
         return
-    why = {job.arguments.get("name"): job.error for job in reversed(jobs.jobs(workspace, 100)) if job.kind == "run"}
+    last = {job.arguments.get("name"): job for job in reversed(jobs.jobs(workspace, 100)) if job.kind == "run"}
     st.markdown("**Stopped on the way**")
     for run in stopped[:5]:
         with st.container(border=True, gap="xsmall"):
             st.markdown(f"**{plain(run.name)}** · {ui.ago(run.created)}")
-            st.caption(plain(why.get(run.name) or "Its process is gone.") + " What it has is kept, and not paid again.")
-            go_on(run)
+            job = last.get(run.name)
+            st.caption(plain(job.error if job and job.error else "Its process is gone; what was finished is kept."))
+            go_on(run, job.arguments.get("budget") if job else None)
 
 
-def go_on(run: Run) -> None:
-    budget = None
+def go_on(run: Run, budget: float | None) -> None:
+    """The button that takes a run up again; a budget holds until another is given."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if run.config.model or run.config.judge:
             with st.container(width=180):
                 budget = st.number_input(
-                    "Budget in dollars", 0.0, None, None, step=1.0, format="%.2f", placeholder="no limit",
+                    "Budget in dollars", 0.0, None, budget, step=1.0, format="%.2f", placeholder="no limit",
                     key=f"more-{run.id}", help="For the whole run, what it paid before included.",
                 )  # fmt: skip
         if st.button("Go on", key=f"go-on-{run.id}"):
@@ -304,13 +305,15 @@ def earlier_runs(runs: list[Run]) -> None:
     if not runs:
         return
     st.markdown("**Runs of this corpus**")
+    going = jobs.runs_going_on(workspace)
     for run in runs[:8]:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if run.status == "done":
                 ui.link("results", run.name, run=run.name, k=run.config.k)
             else:
-                st.markdown(f"{plain(run.name)} ({run.status})")
+                st.markdown(f"{plain(run.name)} ({'running' if run.name in going else 'stopped'})")
             by = "" if run.config.answerer == "none" else f", {plain(run.config.model or run.config.answerer)} answers"
+            by += "" if run.config.context == "retrieved" else f" ({lost.CONTEXTS[run.config.context]})"
             st.caption(f"{run.config.retriever}, k = {run.config.k}{by} · {ui.ago(run.created)}")
 
 

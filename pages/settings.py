@@ -219,12 +219,11 @@ def prices() -> None:
     turn = st.session_state.setdefault("prices-turn", 0)
     held = workspace.prices()
     rows = pd.DataFrame([(name, *pair) for name, pair in sorted(held.items())], columns=list(PRICE_COLUMNS))
-    money = {
-        c: st.column_config.NumberColumn(min_value=0, format="%.3f", required=True, width=85) for c in PRICE_COLUMNS[1:]
-    }
+    # Not `required`: the editor would drop a row that lacks something without a word.
+    money = {c: st.column_config.NumberColumn(min_value=0, format="%.3f", width=85) for c in PRICE_COLUMNS[1:]}
     edited = st.data_editor(
         rows.astype(dict.fromkeys(PRICE_COLUMNS[1:], float)), num_rows="dynamic", key=f"prices-{turn}", hide_index=True,
-        column_config={"Model": st.column_config.TextColumn(required=True), **money}, width="stretch",
+        column_config=money, width="stretch",
     )  # fmt: skip
     if st.button("Save prices"):
         workspace.set_prices(priced(edited))
@@ -276,6 +275,6 @@ with columns[1], ui.errors_shown():
 st.markdown("**Values**")
 ui.table(values(), "values", height="content", alt="Settings and where they come from")
 st.caption(
-    "Other values are changed in the environment or in a file `.env`; then start the app again. Keys are never stored "
-    "or shown."
+    "Other values are changed in the environment or in a file `.env`; then start the app again. Keys are never stored, "
+    "and of a key no more than its end is shown."
 )

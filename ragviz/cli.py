@@ -26,6 +26,7 @@ from ragviz import corpora, evaluate, foreign, indexing, jobs, lost, pipeline, r
 from ragviz.chunking import CHUNKERS
 from ragviz.errors import Cancelled, InputError, RagvizError, UsageError
 from ragviz.forecast import SECONDS, Forecast
+from ragviz.llm import dollars
 from ragviz.metrics import questeval
 from ragviz.records import (
     AnswererName,
@@ -39,6 +40,7 @@ from ragviz.records import (
     Matrix,
     Progress,
     Question,
+    Run,
     RunConfig,
     Score,
 )
@@ -56,6 +58,8 @@ for name, sub in (("corpus", corpus_app), ("index", index_app), ("questions", qu
     app.add_typer(sub, name=name)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
+PIPED = 500
+"""Columns of what is not printed to a terminal: a row stays a line."""
 _out = Console(soft_wrap=True)
 _err = Console(stderr=True, soft_wrap=True)
 
@@ -91,10 +95,12 @@ def _plain(value: Any) -> Any:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "") -> None:
-    table = Table(*columns, title=title or None, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")  # what is cut off cannot be given to another command
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
-    _out.print(table)
+    _out.print(table, width=None if _out.is_terminal else PIPED)
 
 
 def _interval(estimate: Estimate) -> str:
@@ -549,10 +555,11 @@ def _show_forecast(told: Forecast, as_json: bool) -> None:
 
     def draw() -> None:
         _table(("step", "calls"), list(told.calls.items()), f"{told.questions} questions")
-        dollars = "no price known" if told.cost is None else f"${told.cost:.2f}"
+        cost = "no price known" if told.cost is None else dollars(told.cost)
         tokens = f"{told.prompt_tokens:,} + {told.completion_tokens:,} tokens"
-        _out.print(f"{told.total:,} calls, {told.cached:,} of them paid for already; to be paid: {tokens}, {dollars}")
-        _out.print(f"about {told.seconds / 60:.1f} minutes, at {SECONDS:g} s a call")
+        _out.print(f"{told.total:,} calls, {told.cached:,} of them paid for already; to be paid: {tokens}, {cost}")
+        if told.seconds:
+            _out.print(f"about {told.seconds / 60:.1f} minutes, at {SECONDS:g} s a call")
 
     _show(body, as_json, draw)
 
@@ -568,6 +575,8 @@ def rejudge(
     run = workspace.store.run(run_name)
     corpus = workspace.store.corpus(run.corpus_id)
     job = _perform(workspace, "rejudge", f"Judge {run.name} again", corpus, {"run": run.name, "budget": budget})
+    if not job.result["asked"]:
+        _err.print(escape(f"Nothing of run '{run.name}' had failed: nothing was asked again."), highlight=False)
     results(run.name, as_json)
     _end_with(job)
 
@@ -578,11 +587,14 @@ def results(run_name: Annotated[str, typer.Argument(metavar="RUN")], as_json: Js
     workspace = open_workspace()
     run = workspace.store.run(run_name)
     summary, judgement = running.summary_of(workspace, run), running.judgement_of(workspace, run)
+    if run.status != "done":
+        _err.print(escape(f"Run '{run.name}' is not finished: this is what it has so far."), highlight=False)
     body = {"run": run.name, "fingerprint": run.fingerprint} | evaluate.to_json(summary)
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
-    steps = lost.waterfall(list(judgement.causes.values()))
+    steps = lost.waterfall(list(judgement.causes.values()), run.config.context)
     if judgement.judged:
         body |= {"lost": {step.cause: step.count for step in steps[1:]}, "usage": asdict(judgement.usage)}
+        body |= {"paid": dict(zip(("calls", "cost"), judgement.paid, strict=True))}
         body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
 
     def draw() -> None:
@@ -600,12 +612,11 @@ def _draw_judgement(judgement: running.Judgement, steps: Sequence[lost.Step]) ->
         for name, scored in judgement.metrics.items()
     ]
     _table(("metric", "mean [95 %]", "scored", ""), rows, "answers")
-    titles = [(lost.CAUSES[step.cause].title, step.count) for step in steps[1:]]
+    titles = [(step.title, step.count) for step in steps[1:]]
     _table(("where it was lost", "questions"), titles)
     refused = judgement.abstention
     _out.print(f"refused: {refused.refused}, rightly {refused.both} of {refused.unanswerable} unanswerable questions")
-    used = judgement.usage
-    _out.print(f"{used.calls:,} calls, {used.prompt_tokens:,} + {used.completion_tokens:,} tokens, ${used.cost:.2f}")
+    _out.print(running.cost_words(judgement))
 
 
 def _without(scored: evaluate.Scored) -> str:
@@ -641,7 +652,8 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
         "extractive_questeval": _questeval(judged.extractive_bank, judged.extractive_bank_answers) if judged else None,
         "scores": scores,
     }
-    _show(body, as_json, lambda: _draw_inspected(question, judged, hits, gold, scores, judgement.causes[question.id]))
+    cause = lost.about(judgement.causes[question.id], run.config.context)
+    _show(body, as_json, lambda: _draw_inspected(question, judged, hits, gold, scores, cause))
 
 
 def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> dict[str, Any] | None:
@@ -658,9 +670,9 @@ def _draw_inspected(
     hits: Sequence[indexing.Found],
     gold: Collection[str],
     scores: Sequence[Score],
-    cause: str,
+    cause: lost.Cause,
 ) -> None:
-    _out.print(escape(f"{lost.CAUSES[cause].title}. {lost.CAUSES[cause].explanation}"))
+    _out.print(escape(f"{cause.title}. {cause.explanation}"))
     told = [("question", question.text), ("reference", question.answer)]
     _table(("", ""), [*told, ("answer", f"{judged.answer.text} ({judged.answer.status})")] if judged else told)
     rows = [(f.hit.rank, "gold" if f.hit.chunk_id in gold else "", f.document_name, _first_line(f)) for f in hits]
@@ -735,15 +747,24 @@ def export(run_name: Annotated[str, typer.Argument(metavar="RUN")], folder: Path
 @runs_app.command("list")
 def runs_list(as_json: Json = False) -> None:
     """List the runs, the newest first."""
-    store = open_workspace().store
+    workspace = open_workspace()
+    runs, going = workspace.store.runs(), jobs.runs_going_on(workspace)
+    status = {r.id: "stopped" if r.status == "running" and r.name not in going else r.status for r in runs}
     rows = [
-        {"run": r.name, "status": r.status, "fingerprint": r.fingerprint, "provenance": r.provenance}
-        for r in store.runs()
+        {"run": r.name, "status": status[r.id], "fingerprint": r.fingerprint, "provenance": r.provenance} for r in runs
     ]
     drawn = [
-        (r.name, r.status, r.provenance["index"], r.provenance["questions"], r.config.retriever) for r in store.runs()
+        (r.name, status[r.id], r.provenance["index"], r.provenance["questions"], r.config.retriever, _answers_of(r))
+        for r in runs
     ]
-    _show(rows, as_json, lambda: _table(("run", "status", "index", "questions", "retriever"), drawn))
+    _show(rows, as_json, lambda: _table(("run", "status", "index", "questions", "retriever", "answers"), drawn))
+
+
+def _answers_of(run: Run) -> str:
+    """Who answers in a run, and from what."""
+    if run.config.answerer == "none":
+        return "none"
+    return f"{run.config.model or run.config.answerer}, {lost.CONTEXTS[run.config.context]}"
 
 
 @runs_app.command("import")

@@ -132,6 +132,12 @@ def jobs(workspace: Workspace, limit: int = 100) -> list[Job]:
     return seen
 
 
+def runs_going_on(workspace: Workspace) -> set[str]:
+    """Names of the runs that a process is at, or will be; a run that is neither there nor done was stopped."""
+    active = (job for job in jobs(workspace) if job.kind == "run" and job.status in ("queued", "running"))
+    return {str(job.arguments.get("name")) for job in active}
+
+
 def looked_after(job: Job) -> Job:
     """Return the job, interrupted when it says that it runs and its process is gone."""
     waits_in_vain = job.status == "queued" and time.time() - job.created > SILENCE

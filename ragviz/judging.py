@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,7 +22,7 @@ from ragviz import language
 from ragviz.crew import Crew
 from ragviz.embedding import Embedder
 from ragviz.errors import BudgetReached, ModelError, RagvizError
-from ragviz.llm import Completion, ModelClient, Request
+from ragviz.llm import Completion, ModelClient, Request, Usage, dollars
 from ragviz.metrics import answers as metrics
 from ragviz.metrics import judge, questeval
 from ragviz.records import (
@@ -62,6 +61,10 @@ WINDOW = 16
 """Questions that are embedded and written down together, at most."""
 TOGETHER = 0.25
 """Seconds to wait for more of them."""
+LONGEST = 2.0
+"""Seconds after which those that are through are written down, however many they are."""
+REPLY = 300
+"""Tokens of a reply, as long as nothing is known of what replies cost."""
 PATIENCE = 600.0
 """Seconds that an endpoint may be down before the run stops (to be resumed) instead of waiting."""
 PAUSES = (2.0, 5.0, 10.0, 30.0)
@@ -87,7 +90,8 @@ class Plan:
     """What is to be done with every question, and with what.
 
     `answerer` and `judge` are clients, None where no model is asked; `names` are metrics of answers. `budget` is in
-    dollars, of which `spent` are gone; both models need a price then. `patience` is in seconds.
+    dollars, of which `spent` are gone; both models need a price then. `pay` is told, now and then, of calls and dollars
+    that were paid since. `patience` is in seconds. `finished` questions of the run are through already.
     """
 
     config: RunConfig
@@ -98,7 +102,9 @@ class Plan:
     embedder: Embedder | None = None
     budget: float | None = None
     spent: float = 0.0
+    pay: Callable[[int, float], None] = lambda calls, dollars: None
     patience: float = PATIENCE
+    finished: int = 0
 
     @property
     def steps(self) -> frozenset[str]:
@@ -132,9 +138,16 @@ def work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress = sil
 
     """
     asker = _Asker(plan)
+    try:
+        _work(items, plan, keep, progress, asker)
+    finally:
+        asker.settle()
+
+
+def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, asker: _Asker) -> None:
     states = [State(item, place) for place, item in enumerate(items)]
-    done = 0
-    progress(0, len(items), "questions", WORKING)
+    done, total = plan.finished, plan.finished + len(items)
+    progress(done, total, "questions", WORKING)
     for number in range(ROUNDS):
         failed: list[State] = []
         for batch in _finished(states, plan, asker):
@@ -143,7 +156,8 @@ def work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress = sil
                 keep([(judged, metrics.scores(judged, plan.names)) for judged in known])
             failed += [state for state in batch if state.failures]
             done += sum(not state.failures or number == ROUNDS - 1 for state in batch)
-            progress(done, len(items), "questions", asker.trouble or WORKING)
+            asker.settle()
+            progress(done, total, "questions", asker.trouble or WORKING)
         states = [state.once_more() for state in sorted(failed, key=lambda state: state.place)]
         if not states:
             return
@@ -485,48 +499,83 @@ class _Asker:
     """Asks the model within the budget, and waits while its endpoint is down."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plan, self._lock = plan, threading.Lock()
-        self._spent, self._paid, self._flying = plan.spent, Counter[str](), 0
+        self._plan, self._changed = plan, threading.Condition()
+        self._clients = [client for client in {plan.answerer, plan.judge} if client]
+        self._before = self._usage()
+        self._held, self._flying, self._settled = 0.0, 0, Usage()
         self._down_since: float | None = None
-        self.trouble, self.stopping = "", threading.Event()
+        self._waiting, self.stopping = "", threading.Event()
 
     def __call__(self, client: ModelClient, request: Request[Any]) -> Completion[Any]:
         pauses = 0
         while True:
-            self._reserve(client, request)
+            held = self._reserve(client, request)
             try:
                 completion = client.ask(request)
             except ModelError as error:
-                self._wait(error, pauses)
-                pauses += 1
+                failed = error
             else:
-                self._down_since, self.trouble = None, ""
-                self._pay(completion)
+                self._down_since, self._waiting = None, ""
                 return completion
             finally:
-                with self._lock:
-                    self._flying -= 1
+                self._release(held)
+            self._wait(failed, pauses)
+            pauses += 1
 
-    def _reserve(self, client: ModelClient, request: Request[Any]) -> None:
-        """Take part in the budget, which must hold for the calls in flight too, at what a call cost so far."""
-        with self._lock:
-            self._flying += 1
-            budget, calls = self._plan.budget, self._paid["calls"]
-            if budget is None:
-                return
-            mean = (self._spent - self._plan.spent) / calls if calls else 0.0
-            if self._spent + mean * self._flying < budget and self._spent < budget:
-                return
-        if not client.cached([request])[0]:
-            raise BudgetReached(
-                f"The budget of ${budget:.2f} is used up, ${self._spent:.2f} were paid: give a greater one, and resume."
-            )
+    @property
+    def trouble(self) -> str:
+        """What an endpoint is being waited for, "" when it answers."""
+        return self._waiting or next((client.trouble for client in self._clients if client.trouble), "")
 
-    def _pay(self, completion: Completion[Any]) -> None:
-        if not completion.cached:
-            with self._lock:
-                self._spent += completion.cost or 0.0
-                self._paid["calls"] += 1
+    def settle(self) -> None:
+        """Tell what was paid since the last time."""
+        now = self._usage()
+        calls, dollars = now.calls - self._before.calls, now.cost - self._before.cost
+        if calls > self._settled.calls:
+            self._plan.pay(calls - self._settled.calls, dollars - self._settled.cost)
+            self._settled = Usage(calls, cost=dollars)
+
+    def _usage(self) -> Usage:
+        """What the clients paid so far, replies that could not be used included."""
+        return sum((client.usage for client in self._clients), Usage())
+
+    def _reserve(self, client: ModelClient, request: Request[Any]) -> float | None:
+        """Set aside what the call may cost; None when nothing need be. Waits for calls in flight: they may cost less.
+
+        Raises:
+            BudgetReached: the budget does not hold the call, and no other is in flight.
+
+        """
+        budget = self._plan.budget
+        if budget is None:
+            return None
+        likely = _cost(client, request)
+        with self._changed:
+            while True:
+                used = self._usage()
+                calls, paid = used.calls - self._before.calls, used.cost - self._before.cost
+                need = max(likely, paid / calls if calls else 0.0)
+                paid += self._plan.spent
+                if paid + self._held + need <= budget:
+                    self._held += need
+                    self._flying += 1
+                    return need
+                if client.cached([request])[0]:
+                    return None
+                if not self._flying or self.stopping.is_set():
+                    break
+                self._changed.wait(1.0)
+        raise BudgetReached(
+            f"The budget of {dollars(budget)} does not hold another call, {dollars(paid)} of it are paid: give a "
+            "greater one, and resume."
+        )
+
+    def _release(self, held: float | None) -> None:
+        if held is not None:
+            with self._changed:
+                self._held -= held
+                self._flying -= 1
+                self._changed.notify_all()
 
     def _wait(self, error: ModelError, pauses: int) -> None:
         """Wait before asking an endpoint again that is down; raise what no waiting mends."""
@@ -536,9 +585,15 @@ class _Asker:
         self._down_since = self._down_since or now
         if now - self._down_since > self._plan.patience:
             raise error
-        self.trouble = f"Paused, and going on by itself: {error}"
+        self._waiting = f"Paused, and going on by itself: {error}"
         if self.stopping.wait(PAUSES[min(pauses, len(PAUSES) - 1)]):
             raise error
+
+
+def _cost(client: ModelClient, request: Request[Any]) -> float:
+    """Dollars that a call is likely to cost, estimated from its characters and a reply of `REPLY` tokens."""
+    asked = sum(answering.estimate(message["content"]) for message in request.messages)
+    return client.price(asked, REPLY) or 0.0
 
 
 def _finished(states: Sequence[State], plan: Plan, asker: _Asker) -> Iterator[list[State]]:
@@ -564,12 +619,13 @@ def _finished(states: Sequence[State], plan: Plan, asker: _Asker) -> Iterator[li
     asker.stopping.clear()
     with Crew(len(states), needs, do, workers=plan.concurrency, stopping=asker.stopping) as crew:
         batch: list[State] = []
+        given = time.monotonic()
         try:
             for place in crew.finished(TOGETHER):
                 batch += [states[place]] if place is not None else []
-                if place is None or len(batch) >= WINDOW:
+                if place is None or len(batch) >= WINDOW or time.monotonic() - given > LONGEST:
                     yield batch
-                    batch = []
+                    batch, given = [], time.monotonic()
         except RagvizError:
             yield batch  # they are paid for
             raise

@@ -49,6 +49,8 @@ RETRIED = frozenset({408, 409, 429})
 """Statuses below 500 that are worth another try."""
 LONGEST_PAUSE = 8.0
 """Seconds: the cap of the exponential back-off."""
+TOLD_AFTER = 2
+"""Failures of one call, one after the other, that are nothing to talk about."""
 LONGEST_RETRY_AFTER = 120.0
 """Seconds: a server that asks for more is given up for now."""
 EMBED_BATCH = 64
@@ -178,6 +180,7 @@ class ModelClient:
         """Open nothing yet. `base_url` None is OpenAI's own; `timeout` and `backoff` (the first pause) in seconds."""
         self.base_url, self.model = (base_url or OPENAI).rstrip("/"), model
         self.concurrency, self.usage = concurrency, Usage()
+        self.trouble = ""  # why calls are tried again at the moment
         self._key = api_key
         self._cache, self._prices, self._gate = cache, prices or {}, Gate(concurrency)
         self._timeout, self._attempts, self._backoff = timeout, attempts, backoff
@@ -379,12 +382,15 @@ class ModelClient:
                 with self._gate.slot() as sent:
                     result = attempt(complaint)
                 self._gate.succeeded()
+                self.trouble = ""
                 return result
             except _Malformed as error:
                 trouble, complaint = error, str(error)
             except openai.APIError as error:
                 trouble = error
                 after = _retry_after(error)
+                if number >= TOLD_AFTER:
+                    self.trouble = f"Trying again: {self._error(model, error)}"
                 if not _worth_retrying(error) or after > LONGEST_RETRY_AFTER:
                     break
                 if after or getattr(error, "status_code", 0) == 429:
@@ -509,6 +515,15 @@ class ModelClient:
 
 class _Greeting(BaseModel):
     greeting: str
+
+
+def dollars(amount: float) -> str:
+    """Say an amount of money: four digits below a dollar.
+
+    >>> dollars(0.05), dollars(0.0123456), dollars(0), dollars(1234.567)
+    ('$0.05', '$0.01235', '$0.00', '$1,234.57')
+    """
+    return f"${amount:,.2f}" if amount >= 1 or round(amount, 2) == amount else f"${amount:.4g}"
 
 
 def cost(prices: Prices, model: str, prompt_tokens: int, completion_tokens: int) -> float | None:

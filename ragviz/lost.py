@@ -85,6 +85,36 @@ CAUSES: dict[str, Cause] = {
 }
 """What happened to a question, in the order of the flow."""
 
+CONTEXTS: dict[ContextKind, str] = {
+    "retrieved": "retrieved chunks",
+    "none": "closed book",
+    "oracle": "gold chunks",
+}
+"""What the answers of a run are given from, in words."""
+
+_RETRIEVAL = "Compare with a run that hands over what was retrieved: the difference is what retrieval is worth."
+CLOSED_BOOK: dict[str, Cause] = {
+    "not_answered": Cause(
+        "Not answered",
+        "Nothing was handed over (closed book), and no answer came: the model does not know it by itself, or the call "
+        "failed.",
+        _RETRIEVAL,
+    ),
+    "wrong": Cause(
+        "Answered, but wrong",
+        "Nothing was handed over (closed book), and the answer is not right; or the documents do not tell the answer, "
+        "and one was given all the same.",
+        _RETRIEVAL,
+    ),
+    "fine": Cause("Fine", "The answer is right, or the question was rightly refused.", "Nothing to do."),
+}
+"""The same of a run without a context."""
+
+
+def about(cause: str, kind: ContextKind = "retrieved") -> Cause:
+    """Say what a cause means in a run whose context is of this kind."""
+    return (CLOSED_BOOK if kind == "none" else CAUSES).get(cause, CAUSES[cause])
+
 
 # Right or wrong
 
@@ -321,7 +351,7 @@ class Step:
     left: int
 
 
-def waterfall(causes: Sequence[str]) -> list[Step]:
+def waterfall(causes: Sequence[str], kind: ContextKind = "retrieved") -> list[Step]:
     """Take the causes away from all questions, in the order of the flow; a cause without questions has its step too.
 
     >>> [(step.cause, step.count, step.left) for step in waterfall(["fine", "below_k", "fine"]) if step.count]
@@ -336,7 +366,7 @@ def waterfall(causes: Sequence[str]) -> list[Step]:
         raise UsageError(f"There is no cause '{unknown[0]}'; there are {', '.join(CAUSES)}.")
     left = len(causes)
     steps = [Step("questions", "Questions", left, left)]
-    for name, about in CAUSES.items():
+    for name in CAUSES:
         left -= counts[name] if name != "fine" else 0
-        steps.append(Step(name, about.title, counts[name], left))
+        steps.append(Step(name, about(name, kind).title, counts[name], left))
     return steps

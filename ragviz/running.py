@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 from ragviz import __version__, answer, chunking, evaluate, forecast, gold, indexing, interchange, judging, lost
 from ragviz import compare as comparing
 from ragviz.errors import UsageError
-from ragviz.llm import Usage
+from ragviz.llm import Usage, dollars
 from ragviz.metrics import METRICS
 from ragviz.metrics import answers as answer_metrics
 from ragviz.records import (
@@ -96,7 +97,7 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     golds = gold_of(workspace, index, questions)
     found = [Retrieved(q.id, r, g) for q, r, g in zip(questions, rankings, golds, strict=True)]
     items = _items(workspace, index.id, index.corpus_id, config, questions, found)
-    return forecast.foresee(items, _plan(workspace, config, None, 0.0))
+    return forecast.foresee(items, _plan(workspace, config, None))
 
 
 def _asked(workspace: Workspace, config: RunConfig) -> tuple[IndexInfo, QuestionSet, list[Question], RunConfig]:
@@ -117,7 +118,7 @@ def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
     """`config` with its models and metrics named.
 
     Without any metric named, a model's answers are judged by all there are, others by those that need no judge; "none"
-    stands for none.
+    stands for none. "all" leaves out the metrics of the context where there is none (closed book).
 
     Raises:
         UsageError: a model is needed and none is configured, or a metric cannot be had.
@@ -128,6 +129,8 @@ def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
     if not config.metrics and answers:
         asked = ("all",) if config.answerer == "model" else answer_metrics.chosen(("all",), judge=False)
     names = answer_metrics.chosen(asked, judge=bool(config.judge) or settings.model_configured, answers=answers)
+    if config.context == "none" and "all" in asked:
+        names = tuple(name for name in names if not answer_metrics.ANSWER_METRICS[name].of_context)
     judged = bool(answer_metrics.steps_of(names))
     if (config.answerer == "model" or judged) and not settings.model_configured:
         raise UsageError("No model is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own.")
@@ -245,8 +248,12 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], budget: float
     items = _items(workspace, config.index, current.corpus_id, config, [q for q, _ in pairs], [r for _, r in pairs])
     before = store.judged(current.id)
     again = [_once_more(item, before.get(item.question.id)) for item in items]
-    spent = sum(call.cost or 0.0 for judged in before.values() for call in calls_of(judged) if not call.cached)
-    plan = _plan(workspace, config, budget, spent)
+    plan = replace(
+        _plan(workspace, config, budget),
+        spent=store.paid(current.id)[1],
+        pay=partial(store.pay, current.id),
+        finished=len(store.answered(current.id)) - len(items),
+    )
 
     def keep(known: Sequence[tuple[Judged, Sequence[Score]]]) -> None:
         store.put_judged(current.id, known)
@@ -272,7 +279,8 @@ class Judgement:
     """What became of a run's answers: everything by question id, in the order of the questions.
 
     `scores` are by metric first. `causes` tells of every question where it was lost (a key of `lost.CAUSES`), with
-    `rulings` on which answers are right; `usage` is what all model calls behind it cost when they were made.
+    `rulings` on which answers are right. `usage` is what all model calls behind it cost when they were made, by
+    whatever run; `paid` are the calls and dollars that this run paid.
     """
 
     judged: Mapping[str, Judged]
@@ -282,11 +290,27 @@ class Judgement:
     causes: Mapping[str, str]
     abstention: answer.Abstention
     usage: Usage
+    paid: tuple[int, float]
 
     @property
     def failed(self) -> list[str]:
         """Questions of which a step failed: `rejudge` asks again about those."""
         return [question_id for question_id, judged in self.judged.items() if judged.failures]
+
+
+def cost_words(found: Judgement) -> str:
+    """What the model calls behind a run cost when they were made, and what of it the run itself paid."""
+    usage, (calls, paid) = found.usage, found.paid
+    if not usage.calls:
+        return "No model was asked: nothing was paid."
+    unpriced = sum(call.cost is None for judged in found.judged.values() for call in calls_of(judged))
+    cost = dollars(usage.cost) if unpriced < usage.calls else "no price was known"
+    partly = f" ({unpriced:,} calls without a price)" if 0 < unpriced < usage.calls else ""
+    mine = f" when they were made; this run paid {dollars(paid)}, for {calls:,}" if dollars(paid) not in cost else ""
+    return (
+        f"{usage.calls:,} model calls · {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens asked and "
+        f"answered · {cost}{partly}{mine if unpriced < usage.calls else ''}"
+    )
 
 
 def judgement_of(workspace: Workspace, current: Run) -> Judgement:
@@ -309,6 +333,7 @@ def judgement_of(workspace: Workspace, current: Run) -> Judgement:
         causes,
         answer.abstention(questions, answers.values()),
         usage,
+        store.paid(current.id),
     )
 
 
@@ -318,7 +343,7 @@ def _ruling(question: Question, given: Answer, scores: Mapping[str, Mapping[str,
     return lost.is_right(question, given, values, [s.metric for s in mine if s.status == "judge_error"])
 
 
-def _plan(workspace: Workspace, config: RunConfig, budget: float | None, spent: float) -> judging.Plan:
+def _plan(workspace: Workspace, config: RunConfig, budget: float | None) -> judging.Plan:
     vectors = any(answer_metrics.ANSWER_METRICS[name].vectors for name in config.metrics)
     answerer, judge = (workspace.client(name) if name else None for name in (config.model, config.judge))
     for client in (answerer, judge):
@@ -332,7 +357,6 @@ def _plan(workspace: Workspace, config: RunConfig, budget: float | None, spent: 
         judge=judge,
         embedder=workspace.embedder(workspace.settings.embedder) if vectors else None,
         budget=budget,
-        spent=spent,
         patience=60 * workspace.settings.outage_minutes,
     )
 

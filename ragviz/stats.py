@@ -213,7 +213,7 @@ def _wilson(matrix: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     centre = share + _Z95**2 / (2 * n)
     reach = _Z95 * np.sqrt(share * (1 - share) / n + _Z95**2 / (4 * n**2))
     ends = np.stack([centre - reach, centre + reach]) / (1 + _Z95**2 / n) * value
-    return ends.min(axis=0), ends.max(axis=0), rates
+    return ends.min(axis=0) + 0.0, ends.max(axis=0) + 0.0, rates  # no -0
 
 
 def _percentiles(matrix: Floats, seed: int, samples: int) -> tuple[Floats, Floats]:

@@ -161,6 +161,13 @@ _scores = sa.Table(
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("version", sa.String(64), nullable=False),
 )
+_payments = sa.Table(
+    "payments",
+    _meta,
+    sa.Column("run_id", _id, primary_key=True),
+    sa.Column("calls", sa.Integer, nullable=False),
+    sa.Column("dollars", sa.Float, nullable=False),
+)
 _jobs = sa.Table(
     "jobs",
     _meta,
@@ -193,11 +200,12 @@ _cache = sa.Table(
     sa.Column("value", sa.LargeBinary, nullable=False),
 )
 
-_FIRST = [table for table in _meta.sorted_tables if table not in (_judgements, _scores)]
+_FIRST = [table for table in _meta.sorted_tables if table not in (_judgements, _scores, _payments)]
 
 MIGRATIONS: list[Callable[[Connection], None]] = [
     lambda connection: _meta.create_all(connection, tables=_FIRST),
     lambda connection: _meta.create_all(connection, tables=[_judgements, _scores]),
+    lambda connection: _meta.create_all(connection, tables=[_payments]),
 ]
 """Each brings the schema from version i to i + 1; a released one is never edited."""
 
@@ -570,7 +578,7 @@ class Store:
     def delete_run(self, run_id: str) -> None:
         """Delete a run with its results."""
         with self._write() as connection:
-            for table in (_results, _judgements, _scores):
+            for table in (_results, _judgements, _scores, _payments):
                 connection.execute(table.delete().where(table.c.run_id == run_id))
             connection.execute(_runs.delete().where(_runs.c.id == run_id))
 
@@ -650,6 +658,18 @@ class Store:
             score = Score(row.metric, row.value, row.status, row.reason, row.version)
             found.setdefault(row.metric, {})[row.question_id] = score
         return found
+
+    def pay(self, run_id: str, calls: int, dollars: float) -> None:
+        """Add to what a run has paid: answered model calls, whatever became of them."""
+        with self._write() as connection:
+            more = {"calls": _payments.c.calls + calls, "dollars": _payments.c.dollars + dollars}
+            if not connection.execute(_payments.update().where(_payments.c.run_id == run_id).values(more)).rowcount:
+                connection.execute(_payments.insert().values(run_id=run_id, calls=calls, dollars=dollars))
+
+    def paid(self, run_id: str) -> tuple[int, float]:
+        """Model calls that a run has paid, and their dollars (0 for a model without a price)."""
+        row = next(iter(self._rows(sa.select(_payments).where(_payments.c.run_id == run_id))), None)
+        return (row.calls, row.dollars) if row else (0, 0.0)
 
     # Jobs
 

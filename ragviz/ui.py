@@ -683,7 +683,7 @@ def question_rows(run: Run, k: int) -> pd.DataFrame:
     recall = measured.scores.get(f"recall@{k}")
     outcomes = ["unanswerable" if rank is None else outcome_of(rank, k) for rank in ranks]
     rows = pd.DataFrame({"Rank": pd.array([rank or None for rank in ranks], dtype="Int64"), "Outcome": outcomes})
-    rows["Cause"] = [lost.CAUSES[found.causes[i]].title for i in ids]
+    rows["Cause"] = [lost.about(found.causes[i], run.config.context).title for i in ids]
     rows["Question"] = [asked[i][0].text for i in ids]
     rows["Document"] = [", ".join(documents[i]) for i in ids]
     rows[f"Recall@{k}"] = [float(recall[places[i]]) if recall is not None and i in places else None for i in ids]
@@ -943,7 +943,8 @@ def _draw_jobs() -> None:
     if {job.id for job in going} != st.session_state.get(_WATCHED, set()):
         st.rerun(scope="app")
     dismissed = st.session_state.setdefault(_PUT_AWAY, set())
-    troubled = [job for job in recent if job.id not in dismissed and _is_trouble(job)]
+    newest = {(job.kind, job.title, job.corpus_id): job.id for job in reversed(recent)}  # what came after takes over
+    troubled = [job for job in recent if job.id in set(newest.values()) - dismissed and _is_trouble(job)]
     for job in going:
         _draw_going(job)
     for job in troubled:
@@ -1001,7 +1002,7 @@ def job_words(job: Job, now: float, pace: float | None) -> tuple[float, str]:
     """
     if job.status == "queued":
         return 0.0, "Waiting to start"
-    what = f"{plain(shortened(job.message, 60))} · " if job.message else ""
+    what = f"{plain(shortened(job.message, 200))} · " if job.message else ""
     if job.total is None:
         return 0.0, f"{what}{job.done:,} {job.unit}".strip() if job.unit else f"{what}starting"
     share = min(1.0, job.done / job.total) if job.total else 1.0

@@ -185,7 +185,7 @@ def test_an_endpoint_that_is_down_is_waited_for(monkeypatch):
     monkeypatch.setattr(judging, "PAUSES", (0.05,))
     items, kept, told = make_items(6), Kept(), []
     with ModelServer() as server:
-        server.script.extend(["503"] * 40)
+        server.script.extend(["503"] * 200)
         plan = plan_of(server, attempts=2, patience=30)
         judging.work(items, plan, kept, lambda done, total, unit, message="": told.append(message))
     assert not wrong(kept, items)

@@ -10,7 +10,7 @@ import pytest
 
 from ragviz import cli, corpora, indexing, jobs, judging, pipeline, running
 from ragviz.config import Settings
-from ragviz.errors import UsageError
+from ragviz.errors import BudgetReached, UsageError
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import IndexConfig, RunConfig
 from ragviz.workspace import Workspace
@@ -99,6 +99,29 @@ def test_what_cannot_be_had_is_said_before_anything_is_made(workspace):
     with pytest.raises(UsageError, match="No model is configured"):
         running.run(bare, "r", config(metrics=()))
     assert not [run for run in workspace.store.runs() if run.status == "done"]
+
+
+def test_a_budget_holds_over_all_attempts(workspace, server):
+    workspace.set_prices({"loopback": (10.0, 20.0)})
+    whole = running.foresee(workspace, config()).cost
+    paid, asked = [], []
+    for _ in range(3):
+        with pytest.raises(BudgetReached, match="does not hold another call"):
+            running.run(workspace, "r", config(), budget=whole / 3)
+        run = workspace.store.run("r")
+        paid.append(workspace.store.paid(run.id))
+        asked.append(sum("messages" in body for body in server.bodies))
+    assert 0 < paid[0][1] <= whole / 3
+    assert paid[0][1] == paid[1][1] == paid[2][1]
+    assert 0 < asked[0] == asked[1] == asked[2]
+    running.run(workspace, "r", config(), budget=2 * whole)
+    judgement = running.judgement_of(workspace, workspace.store.run("r"))
+    assert judgement.usage.cost <= judgement.paid[1] < 2 * whole  # the makers of banks are not asked about twice
+    again = running.judgement_of(workspace, running.run(workspace, "again", config(), budget=0.0))
+    assert again.paid[1] == 0 < again.usage.cost
+    assert "this run paid $0.00" in running.cost_words(again)
+    workspace.store.delete_run(run.id)
+    assert workspace.store.paid(run.id) == (0, 0.0)
 
 
 def test_without_a_model_the_counterparts_are_measured(workspace, server):

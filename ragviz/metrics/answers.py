@@ -107,7 +107,7 @@ def _check(metric: AnswerMetric, judged: Judged) -> None:
         if answer.status == "failed":
             raise NoScore("skipped", f"there is no answer to judge: {answer.reason}")
         if answer.status == "refused" or not answer.text.strip():
-            raise NoScore("no_answer", "the answer says that the passages do not tell")
+            raise NoScore("no_answer", "the answer is a refusal: there is nothing to judge")
     if metric.needs_reference and not judged.question.answer.strip():
         raise NoScore("not_applicable", "the question has no reference answer")
     for step in metric.steps:
