@@ -6,6 +6,7 @@ Results go to standard output (`--json`: one JSON value and nothing else), progr
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -77,8 +78,16 @@ def main() -> None:
 
 
 def _fail(sentence: str, code: int) -> None:
-    _err.print(escape(sentence), style="bold", highlight=False)
+    _err.print(_said(sentence), style="bold", highlight=False)
     sys.exit(code)
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def _said(text: object) -> str:
+    """Text that others may have written: nothing in it steers the terminal, or is markup."""
+    return escape(_CONTROL.sub("\ufffd", str(text)))
 
 
 def _show(value: Any, as_json: bool, draw: Callable[[], object]) -> None:
@@ -99,7 +108,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str 
     for column in columns:
         table.add_column(column, overflow="fold")  # what is cut off cannot be given to another command
     for row in rows:
-        table.add_row(*(escape(str(cell)) for cell in row))
+        table.add_row(*map(_said, row))
     _out.print(table, width=None if _out.is_terminal else PIPED)
 
 
@@ -292,7 +301,7 @@ def index_build(
         limit = (
             f"{built['longer_than_read']} chunks are longer than {config.embedder} reads; their rest is not embedded."
         )
-        _err.print(escape(limit))
+        _err.print(_said(limit))
 
 
 def _one_of(what: str, value: str, known: Collection[str]) -> str:
@@ -371,7 +380,7 @@ def questions_generate(
     limit: Annotated[int, typer.Option(min=1)] = 50,
     generator: Annotated[str, typer.Option(help=", ".join(GENERATORS))] = "extractive",
     passages: Annotated[int, typer.Option(help="Chunks that a question needs: 1 or 3.")] = 1,
-    seed: int = 0,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
     as_json: Json = False,
 ) -> None:
     """Make questions with answers and evidence from the chunks of an index."""
@@ -406,7 +415,7 @@ def questions_import(
         result, as_json, lambda: _out.print(f"{len(imported.questions)} questions imported into '{escape(set_name)}'.")
     )
     for row, reason in imported.problems.items():
-        _err.print(escape(f"row {row}: {reason}"))
+        _err.print(_said(f"row {row}: {reason}"))
     if imported.problems:
         raise typer.Exit(1 if imported.questions else 2)
 
@@ -417,7 +426,7 @@ def questions_export(set_name: str, file: Path, as_json: Json = False) -> None:
     workspace = open_workspace()
     data = pipeline.export_questions(workspace, workspace.store.question_set(set_name), file.suffix.lstrip("."))
     _write(file, data)
-    _show({"file": str(file), "bytes": len(data)}, as_json, lambda: _out.print(escape(f"Wrote {file}.")))
+    _show({"file": str(file), "bytes": len(data)}, as_json, lambda: _out.print(_said(f"Wrote {file}.")))
 
 
 def _write(file: Path, data: bytes) -> None:
@@ -434,7 +443,7 @@ def questions_banks(set_name: str, file: Path, as_json: Json = False) -> None:
     asked = workspace.store.question_set(set_name)
     done = pipeline.import_banks(workspace, asked, _read(file))
     for problem in done.problems:
-        _err.print(escape(problem), highlight=False)
+        _err.print(_said(problem), highlight=False)
     body = {"questions": asked.name, "banks": len(done.banks), "problems": list(done.problems)}
     _show(body, as_json, lambda: _out.print(f"{len(done.banks)} banks"))
 
@@ -499,7 +508,7 @@ def run_questions(
     retriever: Annotated[str, typer.Option(help=", ".join(RETRIEVERS))] = "knn",
     k: Annotated[int, typer.Option("-k")] = 3,
     depth: int = 50,
-    seed: int = 0,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
     answerer: Annotated[str, typer.Option(help=", ".join(get_args(AnswererName)))] = "none",
     model: Annotated[str, typer.Option(help="Model that answers; default: RAGVIZ_MODEL.")] = "",
     temperature: float = 0.0,
@@ -576,7 +585,7 @@ def rejudge(
     corpus = workspace.store.corpus(run.corpus_id)
     job = _perform(workspace, "rejudge", f"Judge {run.name} again", corpus, {"run": run.name, "budget": budget})
     if not job.result["asked"]:
-        _err.print(escape(f"Nothing of run '{run.name}' had failed: nothing was asked again."), highlight=False)
+        _err.print(_said(f"Nothing of run '{run.name}' had failed: nothing was asked again."), highlight=False)
     results(run.name, as_json)
     _end_with(job)
 
@@ -588,8 +597,8 @@ def results(run_name: Annotated[str, typer.Argument(metavar="RUN")], as_json: Js
     run = workspace.store.run(run_name)
     summary, judgement = running.summary_of(workspace, run), running.judgement_of(workspace, run)
     if run.status != "done":
-        _err.print(escape(f"Run '{run.name}' is not finished: this is what it has so far."), highlight=False)
-    body = {"run": run.name, "fingerprint": run.fingerprint} | evaluate.to_json(summary)
+        _err.print(_said(f"Run '{run.name}' is not finished: this is what it has so far."), highlight=False)
+    body = {"run": run.name, "fingerprint": run.fingerprint, "status": run.status} | evaluate.to_json(summary)
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
     steps = lost.waterfall(list(judgement.causes.values()), run.config.context)
     if judgement.judged:
@@ -633,6 +642,8 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
     if question is None:
         raise UsageError(f"Run '{run.name}' has no question '{question_id}': see `ragviz questions show`.")
     judgement = running.judgement_of(workspace, run)
+    if question.id not in judgement.causes:
+        raise UsageError(f"Run '{run.name}' was stopped before this question: give its command again.")
     judged = judgement.judged.get(question.id)
     scores = [by_question[question.id] for by_question in judgement.scores.values() if question.id in by_question]
     retrieved = next(r for r in workspace.store.results(run.id) if r.question_id == question.id)
@@ -672,7 +683,7 @@ def _draw_inspected(
     scores: Sequence[Score],
     cause: lost.Cause,
 ) -> None:
-    _out.print(escape(f"{cause.title}. {cause.explanation}"))
+    _out.print(_said(f"{cause.title}. {cause.explanation}"))
     told = [("question", question.text), ("reference", question.answer)]
     _table(("", ""), [*told, ("answer", f"{judged.answer.text} ({judged.answer.status})")] if judged else told)
     rows = [(f.hit.rank, "gold" if f.hit.chunk_id in gold else "", f.document_name, _first_line(f)) for f in hits]
@@ -710,10 +721,10 @@ def compare(
     comparison = running.compare_runs(workspace, [workspace.store.run(name) for name in run_names], k)
 
     def draw() -> None:
-        _out.print(escape(comparing.sentence(comparison)))
+        _out.print(_said(comparing.sentence(comparison)))
         _table(("setting", *comparison.runs), [(s.key, *s.values) for s in comparison.settings])
         for note in comparison.notes:
-            _out.print(escape(note))
+            _out.print(_said(note))
         rows = [(r.label, *map(_interval, r.estimates)) for r in comparison.metrics.values()]
         _table(("metric", *comparison.runs), rows)
         _table(("difference", "run", "mean [95 %]", "p (Holm)", "won, tied, lost"), [*_deltas(comparison)])
@@ -741,7 +752,7 @@ def export(run_name: Annotated[str, typer.Argument(metavar="RUN")], folder: Path
     for name, data in files.items():
         _write(folder / name, data)
     written = [str(folder / name) for name in files]
-    _show({"run": run_name, "files": written}, as_json, lambda: _out.print(escape(f"Wrote {', '.join(written)}.")))
+    _show({"run": run_name, "files": written}, as_json, lambda: _out.print(_said(f"Wrote {', '.join(written)}.")))
 
 
 @runs_app.command("list")
@@ -782,7 +793,7 @@ def runs_import(
     there = {c.name: c for c in workspace.store.corpora()}
     run = foreign.import_run(workspace, there.get(corpus) or workspace.store.create_corpus(corpus), run_name, found)
     for problem in found.problems:
-        _err.print(escape(problem), highlight=False)
+        _err.print(_said(problem), highlight=False)
     results(run.name, as_json)
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import BaseModel
 
 from ragviz import answer, judging
+from ragviz.errors import ModelError
 from ragviz.llm import Completion, ModelClient, Request
 from ragviz.metrics import judge, questeval
 from ragviz.records import Cache, Question
@@ -51,7 +53,8 @@ def foresee(items: Sequence[judging.Item], plan: judging.Plan) -> Forecast:
         for step in judging.NEEDS:
             if step in plan.steps:
                 dry.step, dry.item = step, item
-                judging.STEPS[step](state, plan, dry)
+                with suppress(ModelError):  # a cached reply that lacks something: what would be asked is counted
+                    judging.STEPS[step](state, plan, dry)
     paid = sum(dry.calls.values()) - dry.cached
     return Forecast(
         questions=len(items),

@@ -22,6 +22,7 @@ from ragviz.records import (
     Judged,
     Matrix,
     Question,
+    QuestionSet,
     Ranking,
     Retrieved,
     Run,
@@ -29,6 +30,7 @@ from ragviz.records import (
     Span,
     Verdict,
     digest,
+    storable,
 )
 from ragviz.workspace import Workspace
 
@@ -67,6 +69,17 @@ class _Checked(BaseModel):
         for name, verdicts, of in lists:
             if len(verdicts) != claims[of]:
                 raise ValueError(f"{name} has {len(verdicts)} verdicts for {claims[of]} claims")
+        known = {*_VERDICTS, "neutral"}
+        given = [*self.answer2response, *self.response2answer]
+        given += [
+            verdict for rows in (self.retrieved2response, self.retrieved2answer) for row in rows for verdict in row
+        ]
+        if unknown := {verdict for verdict in given if verdict.strip().lower() not in known}:
+            told = "there are Entailment, Neutral and Contradiction"
+            raise ValueError(f"there is no verdict {min(unknown)!r}: {told}")
+        passages = [(passage.doc_id, passage.text) for passage in self.retrieved_context]
+        if len(set(passages)) < len(passages):
+            raise ValueError("the same passage stands twice in retrieved_context")
         for name, rows in (
             ("retrieved2response", self.retrieved2response),
             ("retrieved2answer", self.retrieved2answer),
@@ -107,16 +120,21 @@ def read_ragchecker(data: bytes, name: str) -> ForeignRun:
 
     """
     try:
-        results = json.loads(data.decode("utf-8-sig"))["results"]
+        results = storable(json.loads(data.decode("utf-8-sig")))["results"]
         rows = list(results)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(
             f"{name} is no output of RAGChecker: a JSON object with a list of 'results' is needed."
         ) from None
-    answers, problems = [], []
+    answers: list[ForeignAnswer] = []
+    problems: list[str] = []
     for number, row in enumerate(rows, start=1):
         try:
-            answers.append(_checked(_Checked.model_validate(row)))
+            answer = _checked(_Checked.model_validate(row))
+            if answer.id in {each.id for each in answers}:
+                problems.append(f"Result {number}: there is a result with the id '{answer.id}' before it.")
+            else:
+                answers.append(answer)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(map(str, first["loc"]))
@@ -198,15 +216,24 @@ def import_run(workspace: Workspace, corpus: Corpus, name: str, found: ForeignRu
     except UsageError:
         store.delete_question_set(asked.id)
         raise
-    plan = judging.Plan(config, FOREIGN, store.cache("bank"))
-    for place, each in enumerate(found.answers):
+    try:
+        _keep(workspace, corpus, run, asked, found.answers)
+    except BaseException:
+        store.delete_run(run.id)
+        store.delete_question_set(asked.id)
+        raise
+    store.finish_run(run.id, "done")
+    return store.run(run.id)
+
+
+def _keep(workspace: Workspace, corpus: Corpus, run: Run, asked: QuestionSet, answers: Sequence[ForeignAnswer]) -> None:
+    store, plan = workspace.store, judging.Plan(run.config, FOREIGN, workspace.store.cache("bank"))
+    for place, each in enumerate(answers):
         question, retrieved, judged = _foreign(workspace, corpus, each)
         store.put_questions(asked.id, [question])
         store.put_results(run.id, [(place, question, retrieved)])
         [known] = judging.with_similarities([judged], [], plan)
         store.put_judged(run.id, [(known, answer_metrics.scores(known, FOREIGN))])
-    store.finish_run(run.id, "done")
-    return store.run(run.id)
 
 
 def _foreign(workspace: Workspace, corpus: Corpus, each: ForeignAnswer) -> tuple[Question, Retrieved, Judged]:

@@ -28,7 +28,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from ragviz import language
 from ragviz.errors import InputError, UsageError
 from ragviz.evaluate import Summary
-from ragviz.records import Chunk, Document, Evidence, Question, QuestionStatus, Retrieved, Span, digest
+from ragviz.records import Chunk, Document, Evidence, Question, QuestionStatus, Retrieved, Span, digest, storable
 
 COLUMNS = (
     *("question", "answer", "status", "document", "evidence"),
@@ -194,7 +194,7 @@ def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if text.lstrip().startswith("["):
         try:
             rows = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"This is not a JSON list: {error}. Write one object a line.") from None
         yield from ((number, _object(row)) for number, row in enumerate(rows, start=1))
         return
@@ -202,7 +202,7 @@ def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         if line.strip():
             try:
                 row = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 row = f"is not JSON: {error}"
             yield number, _object(row)
 
@@ -210,7 +210,7 @@ def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 def _object(row: Any) -> Mapping[str, Any]:
     """`row` with its keys as column names; what is no object becomes a row that is refused with the reason."""
     if isinstance(row, dict):
-        return {str(key).strip().lower(): value for key, value in row.items()}
+        return {str(key).strip().lower(): value for key, value in storable(row).items()}
     return {"refused": row if isinstance(row, str) and row.startswith("is not JSON") else "is not a JSON object"}
 
 

@@ -134,8 +134,7 @@ def jobs(workspace: Workspace, limit: int = 100) -> list[Job]:
 
 def runs_going_on(workspace: Workspace) -> set[str]:
     """Names of the runs that a process is at, or will be; a run that is neither there nor done was stopped."""
-    active = (job for job in jobs(workspace) if job.kind == "run" and job.status in ("queued", "running"))
-    return {str(job.arguments.get("name")) for job in active}
+    return {_run_of(job) for job in jobs(workspace) if job.status in ("queued", "running")} - {""}
 
 
 def looked_after(job: Job) -> Job:
@@ -177,12 +176,32 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
         raise UsageError(f"Job {job_id} is being done already (process {job.pid}).")
     with _Beat(store, job_id, watch) as beat:
         try:
+            _refuse_second(workspace, store.job(job_id))
             result = KINDS[job.kind](workspace, job.arguments, beat)
         except BaseException as error:
             store.update_job(job_id, **_end_of(error), **beat.values(), finished=time.time())
             raise
     store.update_job(job_id, status="done", result=result, **beat.values(), finished=time.time())
     return store.job(job_id)
+
+
+def _refuse_second(workspace: Workspace, job: Job) -> None:
+    """Let only the first of two processes make a run, or judge it again.
+
+    Raises:
+        UsageError: another process is at this run.
+
+    """
+    name = _run_of(job)
+    for other in jobs(workspace):
+        earlier = (other.started or 0, other.id) < (job.started or 0, job.id)
+        if name and other.status == "running" and other.id != job.id and _run_of(other) == name and earlier:
+            raise UsageError(f"Run '{name}' is being made already (process {other.pid}): wait for it, or stop that.")
+
+
+def _run_of(job: Job) -> str:
+    """Name of the run that a job makes or judges again; "" of other jobs."""
+    return str(job.arguments.get("name" if job.kind == "run" else "run", "")) if job.kind in ("run", "rejudge") else ""
 
 
 def _end_of(error: BaseException) -> dict[str, str]:

@@ -296,7 +296,8 @@ def _bank(state: State, plan: Plan, ask: Asks) -> None:
         return
     assert plan.judge is not None
     tongue = judge.spoken(reference)
-    imported, own = bank_key("import", state.item.question.id), bank_key(plan.judge.model, reference)
+    maker = f"{plan.judge.model} {plan.judge.base_url}"  # servers of one's own often call what they run alike
+    imported, own = imported_bank_key(state.item.question), bank_key(maker, reference)
     kept = plan.banks.get_many([imported, own])
     if body := kept.get(imported) or kept.get(own):
         state.bank = read_bank(body)
@@ -375,8 +376,13 @@ def call_of(step: str, version: str, completion: Completion[Any]) -> Call:
 
 
 def bank_key(maker: str, reference: str) -> str:
-    """Key of the bank that `maker` made of a reference; an imported one stands under the id of its question."""
-    return digest("bank", maker, "" if maker == "import" else metrics.PROMPTS["bank"], reference, length=32)
+    """Key of the bank that `maker` made of a reference."""
+    return digest("bank", maker, metrics.PROMPTS["bank"], reference, length=32)
+
+
+def imported_bank_key(question: Question) -> str:
+    """Key of the bank that was imported for a question; ids alone can be the same in two sets."""
+    return digest("bank", "import", question.id, question.text, question.answer, length=32)
 
 
 def bank_bytes(bank: Bank) -> bytes:
@@ -411,6 +417,8 @@ def _known(state: State, plan: Plan) -> Judged:
     answer = state.answer or Answer(question.id, "", "failed" if "answer" in state.failures else "answered", "none")
     if "answer" in state.failures:
         answer = replace(answer, reason=state.failures["answer"], answerer=plan.config.answerer)
+        if state.given is not None:
+            answer = replace(answer, context=state.given.context, cut=state.given.cut)
     calls = {(call.step, call.raw): call for call in reversed([*state.item.paid, *state.calls])}
     judged = Judged(question, answer, failures=dict(state.failures), calls=tuple(reversed(calls.values())))
     if state.told is not None:
@@ -504,10 +512,13 @@ class _Asker:
         self._before = self._usage()
         self._held, self._flying, self._settled = 0.0, 0, Usage()
         self._down_since: float | None = None
+        self._answered = 0.0
         self._waiting, self.stopping = "", threading.Event()
+        for client in self._clients:
+            client.open()
 
     def __call__(self, client: ModelClient, request: Request[Any]) -> Completion[Any]:
-        pauses = 0
+        pauses, begun = 0, time.monotonic()
         while True:
             held = self._reserve(client, request)
             try:
@@ -515,10 +526,12 @@ class _Asker:
             except ModelError as error:
                 failed = error
             else:
-                self._down_since, self._waiting = None, ""
+                self._down_since, self._waiting, self._answered = None, "", time.monotonic()
                 return completion
             finally:
                 self._release(held)
+            if failed.passing and pauses and self._answered > begun:  # others get through: it is this call
+                raise ModelError(str(failed))
             self._wait(failed, pauses)
             pauses += 1
 

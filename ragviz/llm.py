@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from ragviz.errors import ModelError
-from ragviz.records import Cache, digest
+from ragviz.records import Cache, digest, storable
 
 if TYPE_CHECKING:
     import openai
@@ -354,7 +354,7 @@ class ModelClient:
                 messages.append({"role": "user", "content": f"That was {complaint}. {_instruction(request.reply)}"})
             response, paid = self._send(messages, request)
             spent += paid
-            text = _text(response, whole=request.reply is not None)
+            text = self._hidden(_text(response, whole=request.reply is not None))
             return text, _parse(text, request.reply)
 
         text, parsed = self._persist(self.model, attempt)
@@ -431,12 +431,12 @@ class ModelClient:
                 raise
             self._refused.add(str(error.param))
             return self._post(messages, request, mode)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise _Malformed("a response that is not JSON") from None
         return response, self._account(self.model, response, started)
 
     def _body(self, messages: Sequence[Message], request: Request[Any], mode: Mode) -> dict[str, Any]:
-        said = [{name: _encodable(text) for name, text in message.items()} for message in messages]
+        said = [{name: storable(text) for name, text in message.items()} for message in messages]
         body: dict[str, Any] = {"model": self.model, "messages": said}
         if request.reply and mode != "json_schema":
             said[-1]["content"] += "\n\n" + _instruction(request.reply)
@@ -450,7 +450,7 @@ class ModelClient:
         return body | {name: v for name, v in optional.items() if v is not None and name not in self._refused}
 
     def _embed_batch(self, model: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        said = [_encodable(text) for text in texts]
+        said = [storable(text) for text in texts]
 
         def attempt(_: str) -> NDArray[np.float32]:
             started = time.monotonic()
@@ -478,9 +478,13 @@ class ModelClient:
                 self._client = openai.OpenAI(base_url=self.base_url, api_key=key, timeout=self._timeout, max_retries=0)
             return self._client
 
+    def open(self) -> None:
+        """Import what a call needs, in the thread that asks for it: two that import at once can trip each other."""
+        self._openai()
+
     def _account(self, model: str, response: Any, started: float) -> Usage:
         used = getattr(response, "usage", None)
-        counts = (getattr(used, "prompt_tokens", 0) or 0, getattr(used, "completion_tokens", 0) or 0)
+        counts = (_count(used, "prompt_tokens"), _count(used, "completion_tokens"))
         price = cost(self._prices, model, *counts) or 0.0
         paid = Usage(1, *counts, time.monotonic() - started, price)
         with self._lock:
@@ -508,9 +512,12 @@ class ModelClient:
         return ModelError(f"{where} answered HTTP {status}{said}. {step}", outage=outage, passing=passing)
 
     def _scrubbed(self, text: str) -> str:
-        if self._key and self._key.get_secret_value():
-            text = text.replace(self._key.get_secret_value(), "••••")
-        return " ".join(text.split())[:300]
+        return " ".join(self._hidden(text).split())[:300]
+
+    def _hidden(self, text: str) -> str:
+        """`text` without the key: a server can echo it."""
+        key = self._key.get_secret_value() if self._key else ""
+        return text.replace(key, "••••") if key else text
 
 
 class _Greeting(BaseModel):
@@ -573,13 +580,19 @@ def _text(response: Any, *, whole: bool) -> str:
     try:
         choice = response.choices[0]
         text, finish = choice.message.content, choice.finish_reason
-    except (AttributeError, IndexError, TypeError):
+    except (AttributeError, LookupError, TypeError):
         raise _Malformed("a response without choices") from None
     if whole and finish == "length":
         raise _Malformed("an answer cut off at the model's token limit")
     if not isinstance(text, str) or not text.strip():
         raise _Malformed("an empty reply")
-    return text
+    return str(storable(text))
+
+
+def _count(used: Any, name: str) -> int:
+    """A number of tokens that a server told; 0 for what is none."""
+    told = getattr(used, name, 0)
+    return told if isinstance(told, int) and told > 0 else 0
 
 
 def _parse(text: str, reply: type[Reply] | None) -> Reply | None:
@@ -594,16 +607,13 @@ def _parse(text: str, reply: type[Reply] | None) -> Reply | None:
     except ValidationError:
         pass
     try:
-        return reply.model_validate(json_repair.loads(body))
+        return reply.model_validate(storable(json_repair.loads(body)))
+    except RecursionError:
+        raise _Malformed("a reply that is nested too deep") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "the whole"
         raise _Malformed(f"a reply that is not the JSON asked for ({place}: {first['msg']})") from None
-
-
-def _encodable(text: str) -> str:
-    """`text` without the lone surrogates that no request can carry."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _worth_retrying(error: Any) -> bool:

@@ -160,9 +160,9 @@ def import_banks(workspace: Workspace, asked: QuestionSet, data: bytes) -> quest
 
     """
     found = questeval.read_banks(data)
-    ids = {question.id for question in workspace.store.questions(asked.id)}
-    kept = {question_id: bank for question_id, bank in found.banks.items() if question_id in ids}
-    items = {judging.bank_key("import", i): judging.bank_bytes(bank) for i, bank in kept.items()}
+    there = {question.id: question for question in workspace.store.questions(asked.id)}
+    kept = {question_id: bank for question_id, bank in found.banks.items() if question_id in there}
+    items = {judging.imported_bank_key(there[i]): judging.bank_bytes(bank) for i, bank in kept.items()}
     workspace.store.cache("bank").put_many(items)
     strangers = tuple(f"No question of '{asked.name}' has the id '{i}'." for i in found.banks if i not in kept)
     return questeval.ImportedBanks(kept, found.problems + strangers)

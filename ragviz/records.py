@@ -20,6 +20,15 @@ AnswerStatus = Literal["answered", "refused", "failed"]
 Verdict = Literal["supported", "contradicted", "absent"]
 
 
+def storable(value: Any) -> Any:
+    """Give a text, or the JSON it stands in, without lone surrogates: no request, file or database takes them."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [storable(each) for each in value]
+    return {storable(key): storable(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
 def digest(*parts: str | bytes, length: int = 16) -> str:
     """Hex digest of `parts`, each closed off so that ("ab", "c") and ("a", "bc") differ.
 

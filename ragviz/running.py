@@ -54,6 +54,7 @@ def run(
     """
     index, asked, questions, config = _asked(workspace, config)
     search_all = indexing.retriever(workspace, index, config.retriever, config.rrf_constant)
+    _plan(workspace, config, budget)  # whether it can be done, before anything is
     current = _run_row(workspace, name, config, index, asked, questions)
     _retrieve(workspace, current, index, questions, search_all, progress)
     if config.answerer != "none" or config.metrics:
@@ -69,11 +70,14 @@ def rejudge(
     """Answer and judge again what failed in a run, and nothing else; return the ids of the questions that were.
 
     Raises:
-        UsageError: the run has no answers or metrics of answers.
+        UsageError: the run has no answers or metrics of answers, or was never finished.
 
     """
     if current.config.answerer == "none" and not current.config.metrics:
         raise UsageError(f"Run '{current.name}' neither answers nor judges: make one with an answerer.")
+    if current.status != "done":
+        again = "give its command again, or let it go on on the run page"
+        raise UsageError(f"Run '{current.name}' was stopped on the way: {again}.")
     there = workspace.store.judged_ids(current.id)
     failed = [q.id for q in workspace.store.asked(current.id) if there.get(q.id, True)]
     if failed:
@@ -148,6 +152,8 @@ def check_run(config: RunConfig) -> None:
         raise UsageError(f"k must be from 1 to the depth, {config.depth}: {config.k} is not.")
     if config.depth > 1000:
         raise UsageError(f"Depth may be at most 1,000: {config.depth} is more.")
+    if config.seed < 0:
+        raise UsageError(f"A seed is 0 or more: {config.seed} is not.")
     if config.context_tokens < 1:
         raise UsageError(f"Give the context 1 token or more, not {config.context_tokens}.")
     if not 0 <= config.temperature <= 2:
@@ -321,6 +327,8 @@ def judgement_of(workspace: Workspace, current: Run) -> Judgement:
     scores = {name: kept[name] for name in answer_metrics.ANSWER_METRICS if name in kept}
     answers = {i: j.answer for i, j in judged.items() if config.answerer != "none"}
     rulings = {q.id: _ruling(q, answers[q.id], scores) for q in questions if q.id in answers}
+    if config.answerer != "none":  # of a run that was stopped, the rest is not known
+        results = [result for result in results if result.question_id in answers]
     causes = lost.where_lost(questions, results, config.k, answers, rulings, kind=config.context)
     calls = [call for known in judged.values() for call in calls_of(known)]
     counts = (len(calls), sum(c.prompt_tokens for c in calls), sum(c.completion_tokens for c in calls))

@@ -212,7 +212,7 @@ def _wilson(matrix: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     share = (matrix == value).mean(axis=0)
     centre = share + _Z95**2 / (2 * n)
     reach = _Z95 * np.sqrt(share * (1 - share) / n + _Z95**2 / (4 * n**2))
-    ends = np.stack([centre - reach, centre + reach]) / (1 + _Z95**2 / n) * value
+    ends = np.clip(np.stack([centre - reach, centre + reach]) / (1 + _Z95**2 / n), 0, 1) * value
     return ends.min(axis=0) + 0.0, ends.max(axis=0) + 0.0, rates  # no -0
 
 

@@ -6,15 +6,16 @@ import html
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from ragviz import forecast, foreign, running
+from ragviz import forecast, foreign, jobs, running
 from ragviz.markup import plain
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
@@ -387,17 +388,27 @@ def test_a_widget_never_makes_a_dry_run(server: ModelServer, monkeypatch: pytest
     checked(app.run())
 
 
-def test_a_run_that_stopped_goes_on_with_another_budget(home: Path) -> None:
+def test_a_run_that_stopped_goes_on_with_another_budget(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = open_workspace()
     run = workspace.store.run("told")
     workspace.store.finish_run(run.id, "failed")
+    arguments = {"name": "told", "config": asdict(run.config), "budget": 2.5}
+    old = workspace.store.create_job("run", "Run told", run.corpus_id, arguments)
+    workspace.store.update_job(old.id, status="failed", error="The budget of $2.50 is gone.", finished=time.time())
     app = show("run")
     assert "Stopped on the way" in words(app)
+    assert "told (stopped)" in words(app)
+    assert any(b.key == f"resume-{old.id}" for b in app.button)
+    monkeypatch.setattr(jobs, "start", lambda workspace, job: job)
+    if run.config.model or run.config.judge:
+        assert app.number_input(key=f"more-{run.id}").value == 2.5  # the limit holds until another is given
     app.button(key=f"go-on-{run.id}").click()
     checked(app.run())
     job = workspace.store.jobs()[0]
     assert (job.kind, job.arguments["name"]) == ("run", "told")
     assert RunConfig(**job.arguments["config"]) == run.config
+    assert not any(b.key == f"resume-{old.id}" for b in app.button)  # the newer job has taken over
+    assert "Run told is not finished yet" in words(show("results", run="told"))
 
 
 # Settings

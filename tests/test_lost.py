@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragviz import lost
 from ragviz.errors import UsageError
 from ragviz.gold import gold_chunks
 from ragviz.lost import CAUSES, Ruling, cause, is_right, waterfall, where_lost
@@ -371,3 +372,11 @@ def test_every_cause_is_told_to_a_person():
         for about in CAUSES.values()
         for text in (about.title, about.explanation, about.next_step)
     )
+
+
+def test_without_passages_nothing_is_said_to_have_been_handed_over():
+    steps = lost.waterfall(["not_answered", "fine"], "none")
+    assert [(s.title, s.count) for s in steps if s.count][1] == ("Not answered", 1)
+    for name in lost.CLOSED_BOOK:
+        assert "evidence was handed over" not in lost.about(name, "none").explanation
+    assert lost.about("below_k", "none") == lost.CAUSES["below_k"] == lost.about("below_k")
