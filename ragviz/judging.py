@@ -530,7 +530,7 @@ class _Asker:
                 return completion
             finally:
                 self._release(held)
-            if failed.passing and pauses and self._answered > begun:  # others get through: it is this call
+            if failed.passing and pauses and (self._answered > begun or _up(client)):  # it is this call alone
                 raise ModelError(str(failed))
             self._wait(failed, pauses)
             pauses += 1
@@ -601,6 +601,15 @@ class _Asker:
         self._waiting = f"Paused, and going on by itself: {error}"
         if self.stopping.wait(PAUSES[min(pauses, len(PAUSES) - 1)]):
             raise error
+
+
+def _up(client: ModelClient) -> bool:
+    """Whether the endpoint answers something tiny."""
+    try:
+        client.test()
+    except ModelError:
+        return False
+    return True
 
 
 def _cost(client: ModelClient, request: Request[Any]) -> float:

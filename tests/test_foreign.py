@@ -67,6 +67,32 @@ def test_what_cannot_be_read_is_told_and_the_rest_goes_on(workspace):
         foreign.read_ragchecker(written(short), "out.json")
 
 
+def test_odd_rows_are_set_aside_and_the_rest_is_kept(workspace):
+    unknown = result(query_id="unknown", answer2response=["Entailment", "Failed to parse"])
+    twice = result(query_id="twice", retrieved_context=[{"doc_id": "a", "text": "Dogs stay outside."}] * 2)
+    broken = result(query_id="broken", response="half \ud800")
+    data = written(result(), result(), unknown, twice, broken)
+    found = foreign.read_ragchecker(data, "out.json")
+    assert [each.id for each in found.answers] == ["7", "broken"]
+    assert "with the id" in found.problems[0]
+    assert "no verdict 'Failed to parse'" in found.problems[1]
+    assert "same passage" in found.problems[2]
+    run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "r", found)
+    assert len(running.judgement_of(workspace, run).judged) == 2
+    with pytest.raises(InputError, match="no output of RAGChecker"):
+        foreign.read_ragchecker(b"[" * 100_000, "out.json")
+
+
+def test_an_import_that_breaks_leaves_nothing_behind(workspace, monkeypatch):
+    corpus = workspace.store.create_corpus("c")
+    found = foreign.read_ragchecker(written(result()), "out.json")
+    monkeypatch.setattr(workspace.store, "put_judged", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        foreign.import_run(workspace, corpus, "r", found)
+    assert not workspace.store.runs()
+    assert not workspace.store.question_sets()
+
+
 def test_a_taken_name_leaves_nothing_behind(workspace):
     corpus = workspace.store.create_corpus("c")
     found = foreign.read_ragchecker(written(result()), "out.json")

@@ -15,7 +15,7 @@ from ragviz.errors import BudgetReached, Cancelled, ModelError
 from ragviz.llm import ModelClient
 from ragviz.metrics import judge
 from ragviz.metrics.answers import ANSWER_METRICS, chosen
-from ragviz.records import Bearing, Chunk, Question, RunConfig, Span
+from ragviz.records import Bank, BankItem, Bearing, Chunk, Question, RunConfig, Span
 from tests.model_server import ModelServer, vector
 
 
@@ -191,6 +191,52 @@ def test_an_endpoint_that_is_down_is_waited_for(monkeypatch):
     assert not wrong(kept, items)
     assert any(message.startswith("Paused, and going on by itself: Model 'loopback'") for message in told)
     assert told[-1] == judging.WORKING
+
+
+def test_one_call_that_always_fails_is_one_question_that_failed(monkeypatch):
+    monkeypatch.setattr(judging, "PAUSES", (0.05,))
+    items, kept = make_items(12), Kept()
+    with ModelServer() as server:
+        plan = plan_of(server, attempts=1, patience=60)
+        real = plan.answerer.ask
+
+        def ask(request):
+            if "(5)" in str(request.messages):
+                raise ModelError("Model 'loopback' answered HTTP 504.", outage=True, passing=True)
+            return real(request)
+
+        monkeypatch.setattr(plan.answerer, "ask", ask)
+        judging.work(items, plan, kept)
+    assert {question for question, _, _ in wrong(kept, items)} == {"q5"}
+    assert len(kept.judged) == 12
+    failed = kept.judged["q5"].answer
+    assert (failed.status, failed.reason) == ("failed", "Model 'loopback' answered HTTP 504.")
+    assert failed.context  # it was handed over: nothing was cut
+
+
+def test_an_imported_bank_is_for_its_question_alone():
+    first, second = make_items(2)
+    other = replace(first.question, text="Another question?", answer="Another answer.")
+    keys = {judging.imported_bank_key(asked) for asked in (first.question, second.question, other)}
+    assert len(keys) == 3
+    items, banks, kept = [first, judging.Item(other, first.chunks)], Memory(), Kept()
+    bank = Bank((BankItem("k", "What did they import?", "this"),), "en", "import", "1")
+    banks.put_many({judging.imported_bank_key(first.question): judging.bank_bytes(bank)})
+    with ModelServer() as server:
+        for item in items:
+            judging.work([item], plan_of(server, banks=banks), kept)
+            own = item.question is first.question
+            assert (kept.judged[item.question.id].bank.items == bank.items) == own
+
+
+def test_a_dry_run_counts_what_follows_a_reply_that_lacks_something(monkeypatch):
+    items, cache, banks = make_items(3), Memory(), Memory()
+    with ModelServer() as server:
+        judging.work(items, plan_of(server, cache=cache, banks=banks), Kept())
+        monkeypatch.setattr(judge.ContextRead, "missed", lambda *_: ([0], []))
+        told = forecast.foresee(items, plan_of(server, cache=cache, banks=banks))
+    assert told.questions == 3
+    assert told.calls["comparison"] > 0
 
 
 def test_an_endpoint_that_stays_down_ends_the_run_with_its_reason(monkeypatch):

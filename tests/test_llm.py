@@ -326,6 +326,49 @@ def test_nearly_json_and_thoughts_are_read(server, monkeypatch):
         assert reply == Verdict(reason="r", supported=True, scores=[1])
 
 
+GOOD = '{"reason": "r", "supported": true, "scores": [1]}'
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"choices": {"a": 1}}, {"choices": "x"}, {"choices": []}, {"choices": [{"message": {"content": 3}}]}],
+    ids=str,
+)
+def test_an_odd_response_is_a_failed_call(server, monkeypatch, odd):
+    monkeypatch.setattr("tests.model_server._completion", lambda body, text: odd)
+    with pytest.raises(ModelError, match="Try again"):
+        client_of(server, attempts=2).complete(say("x"), Verdict)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"reason": ' * 50_000], ids=["lists", "objects"])
+def test_a_reply_that_is_nested_too_deep_is_a_failed_call(server, monkeypatch, text):
+    monkeypatch.setattr("tests.model_server.complete", lambda body: text)
+    with pytest.raises(ModelError, match="reply that is"):
+        client_of(server, attempts=1).complete(say("x"), Verdict)
+
+
+@pytest.mark.parametrize("told", ["12", 1.5, -3, None, [1]], ids=str)
+def test_odd_numbers_of_tokens_count_as_none(server, monkeypatch, told):
+    odd = {"choices": [{"index": 0, "message": {"role": "assistant", "content": GOOD}, "finish_reason": "stop"}]}
+    odd |= {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
+    odd |= {"usage": {"prompt_tokens": told, "completion_tokens": told}}
+    monkeypatch.setattr("tests.model_server._completion", lambda body, text: odd)
+    client = client_of(server, prices={"loop": (1.0, 1.0)})
+    found = client.complete(say("x"), Verdict)
+    assert (found.prompt_tokens, found.completion_tokens, client.usage.cost) == (0, 0, 0.0)
+
+
+def test_what_comes_back_can_be_stored_and_holds_no_key(server, monkeypatch):
+    body = '{"reason": "half \\ud800 and ' + KEY + '", "supported": true, "scores": []}'
+    monkeypatch.setattr("tests.model_server.complete", lambda _: body)
+    cache = MemoryCache()
+    found = client_of(server, cache=cache).complete(say("x"), Verdict).parsed
+    assert found.reason.encode()
+    assert found.reason.startswith("half ?")
+    assert KEY not in found.reason
+    assert KEY.encode() not in b"".join(cache.items.values())
+
+
 def test_lone_surrogates_can_be_sent(server):
     assert client_of(server).complete(say("broken \ud83d text")).text
 

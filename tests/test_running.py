@@ -3,14 +3,16 @@
 import json
 import os
 import signal
+import socket
 import sys
 import time
 
+import psutil
 import pytest
 
 from ragviz import cli, corpora, indexing, jobs, judging, pipeline, running
 from ragviz.config import Settings
-from ragviz.errors import BudgetReached, UsageError
+from ragviz.errors import BudgetReached, Cancelled, UsageError
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import IndexConfig, RunConfig
 from ragviz.workspace import Workspace
@@ -93,6 +95,8 @@ def test_a_run_answers_judges_and_tells_where_it_lost(workspace, server):
 def test_what_cannot_be_had_is_said_before_anything_is_made(workspace):
     with pytest.raises(UsageError, match="no metric 'charm'"):
         running.run(workspace, "r", config(metrics=("charm",)))
+    with pytest.raises(UsageError, match="seed"):
+        running.run(workspace, "r", config(seed=-1))
     with pytest.raises(UsageError, match="price of 'loopback'"):
         running.run(workspace, "r", config(), budget=1.0)
     bare = Workspace(workspace.settings.model_copy(update={"openai_base_url": None}))
@@ -197,6 +201,45 @@ def test_a_killed_run_is_resumed_and_pays_only_the_calls_in_flight_again(workspa
     assert whole.cached == whole.total
     fresh = sum(whole.calls.values()) + 2 * len(PLACES)  # the banks are kept, and not foreseen again
     assert asked <= fresh + 4
+
+
+def test_a_second_process_at_the_same_run_is_refused(workspace, server):
+    wanted = {"index": "i", "questions": "q", "retriever": "bm25", "answerer": "model", "metrics": ["all"]}
+    first, second = (
+        workspace.store.create_job("run", "Run r", workspace.store.corpus("pumps").id, {"name": "r", "config": wanted})
+        for _ in range(2)
+    )
+    me = psutil.Process()
+    workspace.store.update_job(
+        first.id, status="running", host=socket.gethostname(), pid=me.pid, pid_started=me.create_time(),
+        started=time.time(), heartbeat=time.time(),
+    )  # fmt: skip
+    with pytest.raises(UsageError, match=f"being made already .process {me.pid}"):
+        jobs.perform(workspace, second.id)
+    assert not workspace.store.runs()
+    assert jobs.runs_going_on(workspace) == {"r"}
+    workspace.store.update_job(first.id, status="cancelled")
+    jobs.perform(workspace, workspace.store.create_job("run", "Run r", "", {"name": "r", "config": wanted}).id)
+    assert workspace.store.run("r").status == "done"
+
+
+def test_a_run_that_was_stopped_tells_only_what_it_has(workspace, server):
+    def stop(done, total, unit, message=""):
+        if message == judging.WORKING and done >= 1:
+            raise Cancelled("Stopped.")
+
+    server.latency = 0.2
+    with pytest.raises(Cancelled):
+        running.run(workspace, "r", config(), progress=stop)
+    server.latency = 0.0
+    run = workspace.store.run("r")
+    judgement = running.judgement_of(workspace, run)
+    assert set(judgement.causes) == set(judgement.judged)
+    assert 1 <= len(judgement.judged) < len(ROWS)
+    with pytest.raises(UsageError, match="stopped on the way"):
+        running.rejudge(workspace, run)
+    running.run(workspace, "r", config())
+    assert len(running.judgement_of(workspace, workspace.store.run("r")).causes) == len(ROWS)
 
 
 @pytest.fixture
