@@ -531,6 +531,7 @@ class _Asker:
             finally:
                 self._release(held)
             if failed.passing and pauses and (self._answered > begun or _up(client)):  # it is this call alone
+                self._down_since, self._waiting = None, ""
                 raise ModelError(str(failed))
             self._wait(failed, pauses)
             pauses += 1
