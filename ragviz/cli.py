@@ -109,7 +109,8 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str 
         table.add_column(column, overflow="fold")  # what is cut off cannot be given to another command
     for row in rows:
         table.add_row(*map(_said, row))
-    _out.print(table, width=None if _out.is_terminal else PIPED)
+    console = _out if _out.is_terminal else Console(soft_wrap=True, width=PIPED)
+    console.print(table)
 
 
 def _interval(estimate: Estimate) -> str:

@@ -296,3 +296,9 @@ def test_the_command_line_foresees_runs_and_opens_a_question(ragviz):
     assert "no question 'x'" in ragviz("inspect", "r", "x", code=2)
     ragviz("rejudge", "r")
     assert "no metric 'charm'" in ragviz(*asked[:-1], "charm", "--name", "n", code=2)
+
+
+def test_piped_tables_are_cut_off_nowhere(ragviz):
+    lines = ragviz("questions", "show", "q").splitlines()
+    for row in ROWS:
+        assert any(row["id"] in line and row["question"] in line for line in lines)
