@@ -279,7 +279,7 @@ def last_build() -> None:
 def search(indexes: Sequence[IndexInfo]) -> None:
     names = [info.name for info in indexes]
     with st.form("search", border=False):
-        columns = st.columns([2, 4, 2, 1], vertical_alignment="bottom")
+        columns = st.columns([4, 5, 6, 2], vertical_alignment="bottom")  # hybrid is whole at 1024
         with columns[0]:
             name = st.selectbox("Index", names, index=names.index(ui.chosen("index", names) or names[0]))
         query = columns[1].text_input("Query", value=st.query_params.get("query", ""), type="search")
