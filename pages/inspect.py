@@ -3,7 +3,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ragviz import lost, running, ui
+from ragviz import answer, lost, running, ui
 from ragviz.markup import SIGNS, Said, claimed, legend, measure, plain, quest_table, visible
 from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS
@@ -56,8 +56,8 @@ BY = {
 
 def context_words(run: Run) -> str:
     config = run.config
-    kinds = {"retrieved": f"the first {config.k} chunks", "none": "nothing (closed book)", "oracle": "the gold chunks"}
-    by = f"answered by {config.model or config.answerer} from {kinds[config.context]}" if ui.answers(run) else ""
+    given = f"the first {config.k} chunks" if config.context == "retrieved" else answer.CONTEXTS[config.context]
+    by = f"answered by {config.model or config.answerer} from {given}" if ui.answers(run) else ""
     return " · ".join(filter(None, [by, f"judged by {config.judge}" if config.judge else ""]))
 
 
@@ -373,7 +373,8 @@ if gone_to:
     ui.put(question=gone_to, claim=None)
     st.rerun()
 if on := {name: value for name, value in ui.view().items() if name != "metric"}:
-    words = [lost.CAUSES[v].title if n == "cause" and v in lost.CAUSES else f"{n} {v}" for n, v in on.items()]
+    titles = {name: lost.about(name, run.config.context).title for name in lost.CAUSES}
+    words = [titles[v] if n == "cause" and v in titles else f"{n} {v}" for n, v in on.items()]
     st.caption(f"Within: {plain(', '.join(words))}")
 question, retrieved = asked[question_id]
 judged = found.judged.get(question_id)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz import jobs, lost, plots, running, stats, ui
+from ragviz import answer, jobs, lost, plots, running, stats, ui
 from ragviz.evaluate import Scored, Summary
 from ragviz.markup import highlighted, legend, plain
 from ragviz.metrics import METRICS
@@ -18,7 +18,6 @@ MAIN = (  # metrics of answers that get a tile, the first four that a run has
     "equivalence", "context_precision", "extractive_questeval_recall", "embedding_similarity",
     "embedding_faithfulness", "token_f1", "rouge_l",
 )  # fmt: skip
-CONTEXTS = {"none": "nothing (closed book)", "oracle": "the gold chunks"}
 ANCHOR = "questions-shown"
 PAIRS = (("completeness", "conciseness"), ("completeness_direct", "conciseness_direct"))
 
@@ -269,7 +268,7 @@ def metrics_table(summary: Summary, found: running.Judgement) -> None:
 # The questions
 
 
-def chips(count: int) -> None:
+def chips(run: Run, count: int) -> None:
     """Every filter that is on, to be taken off with a click."""
     on = {name: value for name, value in ui.view().items() if name in ui.FILTERS}
     st.html(f"<span id='{ANCHOR}'></span>")
@@ -279,7 +278,7 @@ def chips(count: int) -> None:
         st.markdown(f"{ui.counted(count, 'question')} with", width="content")
         for name, value in on.items():
             if st.button(
-                f"{name}: {plain(chip_words(name, value))}",
+                f"{name}: {plain(chip_words(run, name, value))}",
                 icon=":material/close:",
                 key=f"chip-{name}",
                 help="Remove this filter",
@@ -289,9 +288,9 @@ def chips(count: int) -> None:
             clear(*on)
 
 
-def chip_words(name: str, value: str) -> str:
+def chip_words(run: Run, name: str, value: str) -> str:
     """A filter's value as it is shown."""
-    return lost.CAUSES[value].title if name == "cause" and value in lost.CAUSES else value
+    return lost.about(value, run.config.context).title if name == "cause" and value in lost.CAUSES else value
 
 
 def shown_below(name: str, count: int) -> None:
@@ -421,7 +420,7 @@ def zipped(run: Run) -> bytes:
 def settings_line(run: Run) -> str:
     config, cut = run.config, run.provenance["index_config"]
     by = f" · answers: {config.model or config.answerer}" if ui.answers(run) else ""
-    by += f" from {CONTEXTS[config.context]}" if by and config.context != "retrieved" else ""
+    by += f" from {answer.CONTEXTS[config.context]}" if by and config.context != "retrieved" else ""
     over = (
         f"{config.retriever} over {cut['chunker']} {cut['chunk_size']}, overlap {cut['overlap']}, {cut['embedder']}, "
         f"{cut['backend']}"
@@ -494,5 +493,5 @@ if judgement.scores:
     distributions(run, judgement, key)
 with ui.errors_shown():
     metrics_table(summary, judgement)
-chips(len(shown))
+chips(run, len(shown))
 questions_table(run, shown, len(rows), summary.unanswerable, key)

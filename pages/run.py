@@ -1,10 +1,10 @@
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
 import streamlit as st
 
-from ragviz import forecast, jobs, lost, running, ui
+from ragviz import answer, forecast, jobs, running, ui
 from ragviz.errors import RagvizError, UsageError
 from ragviz.markup import plain
 from ragviz.metrics.answers import ANSWER_METRICS
@@ -266,9 +266,8 @@ def estimate(config: RunConfig, key: str, label: str) -> None:
             st.rerun()
 
 
-def unfinished(runs: list[Run]) -> None:
+def unfinished(runs: list[Run], going: Collection[str]) -> None:
     """Runs that stopped on the way: why, and how they go on."""
-    going = jobs.runs_going_on(workspace)
     stopped = [run for run in runs if run.status != "done" and run.name not in going]
     if not stopped:
         return
@@ -301,11 +300,10 @@ def begin_run(name: str, config: RunConfig, budget: float | None) -> None:
     st.rerun()
 
 
-def earlier_runs(runs: list[Run]) -> None:
+def earlier_runs(runs: list[Run], going: Collection[str]) -> None:
     if not runs:
         return
     st.markdown("**Runs of this corpus**")
-    going = jobs.runs_going_on(workspace)
     for run in runs[:8]:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if run.status == "done":
@@ -313,7 +311,7 @@ def earlier_runs(runs: list[Run]) -> None:
             else:
                 st.markdown(f"{plain(run.name)} ({'running' if run.name in going else 'stopped'})")
             by = "" if run.config.answerer == "none" else f", {plain(run.config.model or run.config.answerer)} answers"
-            by += "" if run.config.context == "retrieved" else f" ({lost.CONTEXTS[run.config.context]})"
+            by += "" if run.config.context == "retrieved" else f" from {answer.CONTEXTS[run.config.context]}"
             st.caption(f"{run.config.retriever}, k = {run.config.k}{by} · {ui.ago(run.created)}")
 
 
@@ -368,5 +366,6 @@ with right:
         cost(config)
     except RagvizError as error:
         st.warning(plain(str(error)))
-    unfinished(runs)
-    earlier_runs(runs)
+    going = jobs.runs_going_on(workspace)
+    unfinished(runs, going)
+    earlier_runs(runs, going)

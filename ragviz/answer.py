@@ -40,6 +40,12 @@ GAIN = 0.15
 LONGEST = 400
 """Characters: a longer sentence is none, but a table or list that lost its lines."""
 
+CONTEXTS: dict[ContextKind, str] = {
+    "retrieved": "the retrieved chunks",
+    "none": "nothing (closed book)",
+    "oracle": "the gold chunks",
+}
+"""What answers are given from, in words."""
 REFUSALS = {"en": "The passages do not tell.", "zh": "所给的段落没有说明。"}
 IGNORANCE = {"en": "I do not know.", "zh": "我不知道。"}
 """What a closed-book answer says instead of `REFUSALS`."""

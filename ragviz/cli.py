@@ -22,8 +22,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from ragviz import answer, corpora, evaluate, foreign, indexing, jobs, lost, pipeline, running
 from ragviz import compare as comparing
-from ragviz import corpora, evaluate, foreign, indexing, jobs, lost, pipeline, running
 from ragviz.chunking import CHUNKERS
 from ragviz.errors import Cancelled, InputError, RagvizError, UsageError
 from ragviz.forecast import SECONDS, Forecast
@@ -776,7 +776,7 @@ def _answers_of(run: Run) -> str:
     """Who answers in a run, and from what."""
     if run.config.answerer == "none":
         return "none"
-    return f"{run.config.model or run.config.answerer}, {lost.CONTEXTS[run.config.context]}"
+    return f"{run.config.model or run.config.answerer}, from {answer.CONTEXTS[run.config.context]}"
 
 
 @runs_app.command("import")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ValidationError, model_validator
 
 from ragviz import __version__, chunking, judging, language
 from ragviz.errors import InputError, UsageError
@@ -42,6 +42,19 @@ class _Passage(BaseModel):
     text: str
 
 
+_VERDICTS: Mapping[str, Verdict] = {"entailment": "supported", "neutral": "absent", "contradiction": "contradicted"}
+
+
+def _read_verdict(told: object) -> Verdict:
+    found = _VERDICTS.get(str(told).strip().lower())
+    if found is None:
+        raise ValueError(f"there is no verdict {told!r}: there are Entailment, Neutral and Contradiction")
+    return found
+
+
+_Verdict = Annotated[Verdict, BeforeValidator(_read_verdict)]
+
+
 class _Checked(BaseModel):
     """One result of RAGChecker: claims as triples or sentences, and its verdicts on them."""
 
@@ -52,10 +65,10 @@ class _Checked(BaseModel):
     retrieved_context: list[_Passage] = []
     response_claims: list[list[str] | str]
     gt_answer_claims: list[list[str] | str]
-    answer2response: list[str]
-    response2answer: list[str]
-    retrieved2response: list[list[str]]
-    retrieved2answer: list[list[str]]
+    answer2response: list[_Verdict]
+    response2answer: list[_Verdict]
+    retrieved2response: list[list[_Verdict]]
+    retrieved2answer: list[list[_Verdict]]
 
     @model_validator(mode="after")
     def _as_many_verdicts_as_claims(self) -> Self:
@@ -69,14 +82,6 @@ class _Checked(BaseModel):
         for name, verdicts, of in lists:
             if len(verdicts) != claims[of]:
                 raise ValueError(f"{name} has {len(verdicts)} verdicts for {claims[of]} claims")
-        known = {*_VERDICTS, "neutral"}
-        given = [*self.answer2response, *self.response2answer]
-        given += [
-            verdict for rows in (self.retrieved2response, self.retrieved2answer) for row in rows for verdict in row
-        ]
-        if unknown := {verdict for verdict in given if verdict.strip().lower() not in known}:
-            told = "there are Entailment, Neutral and Contradiction"
-            raise ValueError(f"there is no verdict {min(unknown)!r}: {told}")
         passages = [(passage.doc_id, passage.text) for passage in self.retrieved_context]
         if len(set(passages)) < len(passages):
             raise ValueError("the same passage stands twice in retrieved_context")
@@ -126,29 +131,24 @@ def read_ragchecker(data: bytes, name: str) -> ForeignRun:
         raise InputError(
             f"{name} is no output of RAGChecker: a JSON object with a list of 'results' is needed."
         ) from None
-    answers: list[ForeignAnswer] = []
+    answers: dict[str, ForeignAnswer] = {}
     problems: list[str] = []
     for number, row in enumerate(rows, start=1):
         try:
             answer = _checked(_Checked.model_validate(row))
-            if answer.id in {each.id for each in answers}:
+            if answers.setdefault(answer.id, answer) is not answer:
                 problems.append(f"Result {number}: there is a result with the id '{answer.id}' before it.")
-            else:
-                answers.append(answer)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(map(str, first["loc"]))
             problems.append(f"Result {number}: {place + ': ' if place else ''}{first['msg']}.")
     if not answers:
         raise InputError(f"{name} holds no result that can be read. {' '.join(problems[:3])}")
-    return ForeignRun(tuple(answers), tuple(problems))
-
-
-_VERDICTS: Mapping[str, Verdict] = {"entailment": "supported", "contradiction": "contradicted"}
+    return ForeignRun(tuple(answers.values()), tuple(problems))
 
 
 def _checked(row: _Checked) -> ForeignAnswer:
-    by_chunk = [tuple(map(_bearing, verdicts)) for verdicts in row.retrieved2answer]
+    by_chunk = [tuple(map(Bearing, verdicts)) for verdicts in row.retrieved2answer]
     useful = tuple(
         any(bearings[place].verdict == "supported" for bearings in by_chunk)
         for place in range(len(row.retrieved_context))
@@ -157,10 +157,10 @@ def _checked(row: _Checked) -> ForeignAnswer:
         chunks=tuple(map(str, range(len(row.retrieved_context)))),
         answer_claims=tuple(map(_claim, row.response_claims)),
         reference_claims=tuple(map(_claim, row.gt_answer_claims)),
-        answer_by_chunk=tuple(tuple(map(_bearing, verdicts)) for verdicts in row.retrieved2response),
+        answer_by_chunk=tuple(tuple(map(Bearing, verdicts)) for verdicts in row.retrieved2response),
         reference_by_chunk=tuple(by_chunk),
-        answer_by_reference=tuple(map(_bearing, row.answer2response)),
-        reference_by_answer=tuple(map(_bearing, row.response2answer)),
+        answer_by_reference=tuple(map(Bearing, row.answer2response)),
+        reference_by_answer=tuple(map(Bearing, row.response2answer)),
         useful=useful,
     )
     passages = tuple((str(passage.doc_id), passage.text) for passage in row.retrieved_context)
@@ -169,10 +169,6 @@ def _checked(row: _Checked) -> ForeignAnswer:
 
 def _claim(claim: list[str] | str) -> Claim:
     return Claim(claim if isinstance(claim, str) else " ".join(claim))
-
-
-def _bearing(verdict: str) -> Bearing:
-    return Bearing(_VERDICTS.get(verdict.strip().lower(), "absent"))
 
 
 FORMATS: Mapping[str, Callable[[bytes, str], ForeignRun]] = {"ragchecker": read_ragchecker}

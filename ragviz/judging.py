@@ -510,7 +510,7 @@ class _Asker:
         self._plan, self._changed = plan, threading.Condition()
         self._clients = [client for client in {plan.answerer, plan.judge} if client]
         self._before = self._usage()
-        self._held, self._flying, self._settled = 0.0, 0, Usage()
+        self._held, self._flying, self._told = 0.0, 0, Usage()
         self._down_since: float | None = None
         self._answered = 0.0
         self._waiting, self.stopping = "", threading.Event()
@@ -543,15 +543,18 @@ class _Asker:
 
     def settle(self) -> None:
         """Tell what was paid since the last time."""
-        now = self._usage()
-        calls, dollars = now.calls - self._before.calls, now.cost - self._before.cost
-        if calls > self._settled.calls:
-            self._plan.pay(calls - self._settled.calls, dollars - self._settled.cost)
-            self._settled = Usage(calls, cost=dollars)
+        paid, told = self._paid(), self._told
+        if paid.calls > told.calls:
+            self._plan.pay(paid.calls - told.calls, paid.cost - told.cost)
+            self._told = paid
 
     def _usage(self) -> Usage:
-        """What the clients paid so far, replies that could not be used included."""
         return sum((client.usage for client in self._clients), Usage())
+
+    def _paid(self) -> Usage:
+        """Calls and dollars since the start, replies that could not be used included."""
+        now = self._usage()
+        return Usage(now.calls - self._before.calls, cost=now.cost - self._before.cost)
 
     def _reserve(self, client: ModelClient, request: Request[Any]) -> float | None:
         """Set aside what the call may cost; None when nothing need be. Waits for calls in flight: they may cost less.
@@ -566,11 +569,10 @@ class _Asker:
         likely = _cost(client, request)
         with self._changed:
             while True:
-                used = self._usage()
-                calls, paid = used.calls - self._before.calls, used.cost - self._before.cost
-                need = max(likely, paid / calls if calls else 0.0)
-                paid += self._plan.spent
-                if paid + self._held + need <= budget:
+                paid = self._paid()
+                need = max(likely, paid.cost / paid.calls if paid.calls else 0.0)
+                gone = self._plan.spent + paid.cost
+                if gone + self._held + need <= budget:
                     self._held += need
                     self._flying += 1
                     return need
@@ -580,7 +582,7 @@ class _Asker:
                     break
                 self._changed.wait(1.0)
         raise BudgetReached(
-            f"The budget of {dollars(budget)} does not hold another call, {dollars(paid)} of it are paid: give a "
+            f"The budget of {dollars(budget)} does not hold another call, {dollars(gone)} of it are paid: give a "
             "greater one, and resume."
         )
 

@@ -85,13 +85,6 @@ CAUSES: dict[str, Cause] = {
 }
 """What happened to a question, in the order of the flow."""
 
-CONTEXTS: dict[ContextKind, str] = {
-    "retrieved": "retrieved chunks",
-    "none": "closed book",
-    "oracle": "gold chunks",
-}
-"""What the answers of a run are given from, in words."""
-
 _RETRIEVAL = "Compare with a run that hands over what was retrieved: the difference is what retrieval is worth."
 CLOSED_BOOK: dict[str, Cause] = {
     "not_answered": Cause(

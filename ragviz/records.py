@@ -21,7 +21,11 @@ Verdict = Literal["supported", "contradicted", "absent"]
 
 
 def storable(value: Any) -> Any:
-    """Give a text, or the JSON it stands in, without lone surrogates: no request, file or database takes them."""
+    r"""Give a text, or the JSON it stands in, without lone surrogates: no request, file or database takes them.
+
+    >>> storable(["caf\ud800é", {"n": 1}])
+    ['caf?é', {'n': 1}]
+    """
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, list):

@@ -54,12 +54,12 @@ def run(
     """
     index, asked, questions, config = _asked(workspace, config)
     search_all = indexing.retriever(workspace, index, config.retriever, config.rrf_constant)
-    _plan(workspace, config, budget)  # whether it can be done, before anything is
+    plan = _plan(workspace, config, budget)  # before anything is done: it may be that it cannot be
     current = _run_row(workspace, name, config, index, asked, questions)
     _retrieve(workspace, current, index, questions, search_all, progress)
     if config.answerer != "none" or config.metrics:
         there = workspace.store.judged_ids(current.id)
-        _judge(workspace, current, [q.id for q in questions if there.get(q.id, True)], budget, progress)
+        _judge(workspace, current, [q.id for q in questions if there.get(q.id, True)], plan, progress)
     workspace.store.finish_run(current.id, "done")
     return workspace.store.run(current.id)
 
@@ -81,7 +81,7 @@ def rejudge(
     there = workspace.store.judged_ids(current.id)
     failed = [q.id for q in workspace.store.asked(current.id) if there.get(q.id, True)]
     if failed:
-        _judge(workspace, current, failed, budget, progress)
+        _judge(workspace, current, failed, _plan(workspace, current.config, budget), progress)
         workspace.store.finish_run(current.id, "done")  # at another time: what was summed up before is not this
     return failed
 
@@ -246,7 +246,7 @@ def gold_of(workspace: Workspace, index: IndexInfo, questions: Sequence[Question
 # Answers and their judgement
 
 
-def _judge(workspace: Workspace, current: Run, ids: Sequence[str], budget: float | None, progress: Progress) -> None:
+def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: judging.Plan, progress: Progress) -> None:
     """Answer and judge the questions with these ids, and keep what comes of it as it comes."""
     store, config = workspace.store, current.config
     wanted = set(ids)
@@ -255,7 +255,7 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], budget: float
     before = store.judged(current.id)
     again = [_once_more(item, before.get(item.question.id)) for item in items]
     plan = replace(
-        _plan(workspace, config, budget),
+        plan,
         spent=store.paid(current.id)[1],
         pay=partial(store.pay, current.id),
         finished=len(store.answered(current.id)) - len(items),
@@ -309,14 +309,14 @@ def cost_words(found: Judgement) -> str:
     usage, (calls, paid) = found.usage, found.paid
     if not usage.calls:
         return "No model was asked: nothing was paid."
+    tokens = f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens asked and answered"
+    asked = f"{usage.calls:,} model calls · {tokens}"
     unpriced = sum(call.cost is None for judged in found.judged.values() for call in calls_of(judged))
-    cost = dollars(usage.cost) if unpriced < usage.calls else "no price was known"
-    partly = f" ({unpriced:,} calls without a price)" if 0 < unpriced < usage.calls else ""
-    mine = f" when they were made; this run paid {dollars(paid)}, for {calls:,}" if dollars(paid) not in cost else ""
-    return (
-        f"{usage.calls:,} model calls · {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens asked and "
-        f"answered · {cost}{partly}{mine if unpriced < usage.calls else ''}"
-    )
+    if unpriced == usage.calls:
+        return f"{asked} · no price was known"
+    cost = dollars(usage.cost) + (f" ({unpriced:,} calls without a price)" if unpriced else "")
+    mine = f" when they were made; this run paid {dollars(paid)}, for {calls:,}"
+    return f"{asked} · {cost}{mine if dollars(paid) != dollars(usage.cost) else ''}"
 
 
 def judgement_of(workspace: Workspace, current: Run) -> Judgement:

@@ -943,8 +943,8 @@ def _draw_jobs() -> None:
     if {job.id for job in going} != st.session_state.get(_WATCHED, set()):
         st.rerun(scope="app")
     dismissed = st.session_state.setdefault(_PUT_AWAY, set())
-    newest = {(job.kind, job.title, job.corpus_id): job.id for job in reversed(recent)}  # what came after takes over
-    troubled = [job for job in recent if job.id in set(newest.values()) - dismissed and _is_trouble(job)]
+    newest = {(job.kind, job.title, job.corpus_id): job for job in reversed(recent)}.values()  # what came last counts
+    troubled = [job for job in newest if job.id not in dismissed and _is_trouble(job)]
     for job in going:
         _draw_going(job)
     for job in troubled:

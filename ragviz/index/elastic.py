@@ -26,7 +26,7 @@ import psutil
 from ragviz.errors import SearchError, UsageError
 from ragviz.index import Vectors, smile
 from ragviz.index.local import FORMAT, HAN_RUN, checked, terms
-from ragviz.records import Chunk, Ranking, digest
+from ragviz.records import Chunk, Ranking, digest, storable
 
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch
@@ -236,7 +236,7 @@ def chunk_source(chunk: Chunk, vector: Vectors) -> Body:
     return {
         **place,
         "page": chunk.page,
-        "text": sendable(chunk.text),
+        "text": storable(chunk.text),
         "terms": searchable(chunk.text),
         "vector": vector,
     }
@@ -256,15 +256,6 @@ def searchable(text: str) -> str:
 def spelled(term: str) -> str:
     """The code points of `term`."""
     return "".join(f"u{ord(character):x}" for character in term)
-
-
-def sendable(text: str) -> str:
-    r"""The text without lone surrogates, which JSON cannot carry.
-
-    >>> sendable("caf\ud800é")
-    'caf?é'
-    """
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def line(body: Body) -> bytes:

@@ -22,7 +22,7 @@ from ragviz.errors import InputError
 from ragviz.language import Phrase
 from ragviz.llm import Request
 from ragviz.metrics.text import overlap_f1, token_f1
-from ragviz.records import Bank, BankItem, digest
+from ragviz.records import Bank, BankItem, digest, storable
 
 VERSIONS = {"bank": "1", "questeval": "1"}
 """Versions of the prompts below: "bank" asks the questions, "questeval" has them answered from a text."""
@@ -440,9 +440,9 @@ def read_banks(data: bytes) -> ImportedBanks:
     for name, item in found.items():
         problem = _problem(item)
         if problem:
-            problems.append(f"Item '{_clean(name)}' is set aside: {problem}.")
+            problems.append(f"Item '{storable(name)}' is set aside: {problem}.")
         else:
-            banks[_clean(name)] = _imported(item)
+            banks[storable(name)] = _imported(item)
     return ImportedBanks(banks, tuple(problems))
 
 
@@ -476,7 +476,7 @@ def _imported(item: Mapping[str, Any]) -> Bank:
     if len(keys) != len(questions):
         keys = [""] * len(questions)
     items = tuple(
-        BankItem(_clean(key), _clean(question), None if _no_answer(answer) else _clean(answer))
+        BankItem(storable(key), storable(question), None if _no_answer(answer) else storable(answer))
         for key, question, answer in zip(keys, questions, answers, strict=True)
     )
     said = "\n".join(f"{item.question} {item.answer or ''}" for item in items)
@@ -485,8 +485,3 @@ def _imported(item: Mapping[str, Any]) -> Bank:
 
 def _no_answer(answer: str | None) -> bool:
     return answer is None or _says_unanswerable(answer)
-
-
-def _clean(text: str) -> str:
-    """`text` without the lone surrogates that a JSON escape can hold and nothing can store."""
-    return text.encode("utf-8", "replace").decode()
