@@ -12,8 +12,9 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass, replace
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 from rich.console import Console
@@ -22,19 +23,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from ragviz import answer, corpora, evaluate, foreign, indexing, jobs, lost, pipeline, running
-from ragviz import compare as comparing
 from ragviz.chunking import CHUNKERS
 from ragviz.errors import Cancelled, InputError, RagvizError, UsageError
-from ragviz.forecast import SECONDS, Forecast
-from ragviz.llm import dollars
-from ragviz.metrics import questeval
 from ragviz.records import (
     AnswererName,
     Bank,
     ContextKind,
     Corpus,
     Estimate,
+    GeneratorName,
     IndexConfig,
     Job,
     Judged,
@@ -43,11 +40,41 @@ from ragviz.records import (
     Question,
     Run,
     RunConfig,
+    RunFormat,
     Score,
 )
 from ragviz.retrieve import RETRIEVERS
-from ragviz.synthesize import GENERATORS
-from ragviz.workspace import Workspace, open_workspace
+
+if TYPE_CHECKING:
+    from ragviz import answer, corpora, evaluate, forecast, foreign, indexing, jobs, llm, lost, pipeline, running
+    from ragviz import compare as comparing
+    from ragviz.metrics import questeval
+    from ragviz.workspace import Workspace
+
+
+class _Later:
+    """A room that is loaded when a command first takes something from it: `ragviz --help` pays for none of them."""
+
+    def __init__(self, room: str) -> None:
+        self._room = room
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(f"ragviz.{self._room}"), name)
+
+
+if not TYPE_CHECKING:
+    answer, corpora, evaluate, forecast = map(_Later, ("answer", "corpora", "evaluate", "forecast"))
+    foreign, indexing, jobs, llm, lost = map(_Later, ("foreign", "indexing", "jobs", "llm", "lost"))
+    pipeline, running, comparing = map(_Later, ("pipeline", "running", "compare"))
+    questeval = _Later("metrics.questeval")
+
+
+def open_workspace() -> Workspace:
+    """Open what the environment configures."""
+    from ragviz import workspace
+
+    return workspace.open_workspace()
+
 
 _panels = {"no_args_is_help": True, "rich_markup_mode": None, "add_completion": False}
 app = typer.Typer(help="See where a RAG system loses answers, and whether a change really helped.", **_panels)  # type: ignore[arg-type]
@@ -379,7 +406,7 @@ def questions_generate(
     index_name: Annotated[str, typer.Option("--index")],
     set_name: Annotated[str, typer.Option("--name")],
     limit: Annotated[int, typer.Option(min=1)] = 50,
-    generator: Annotated[str, typer.Option(help=", ".join(GENERATORS))] = "extractive",
+    generator: Annotated[str, typer.Option(help=", ".join(get_args(GeneratorName)))] = "extractive",
     passages: Annotated[int, typer.Option(help="Chunks that a question needs: 1 or 3.")] = 1,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     as_json: Json = False,
@@ -388,7 +415,7 @@ def questions_generate(
     workspace = open_workspace()
     info = workspace.store.index(index_name)
     corpus = workspace.store.corpus(info.corpus_id)
-    _one_of("generator", generator, GENERATORS)
+    _one_of("generator", generator, get_args(GeneratorName))
     arguments = {"index": index_name, "name": set_name, "limit": limit, "generator": generator}
     arguments |= {"passages": passages, "seed": seed}
     made = _perform(workspace, "questions", f"Generate {set_name}", corpus, arguments).result
@@ -560,16 +587,16 @@ def _end_with(job: Job) -> None:
         _fail(f"{failed} questions could not be answered or judged whole: `{again}` asks again about those.", 1)
 
 
-def _show_forecast(told: Forecast, as_json: bool) -> None:
+def _show_forecast(told: forecast.Forecast, as_json: bool) -> None:
     body = asdict(told) | {"total": told.total}
 
     def draw() -> None:
         _table(("step", "calls"), list(told.calls.items()), f"{told.questions} questions")
-        cost = "no price known" if told.cost is None else dollars(told.cost)
+        cost = "no price known" if told.cost is None else llm.dollars(told.cost)
         tokens = f"{told.prompt_tokens:,} + {told.completion_tokens:,} tokens"
         _out.print(f"{told.total:,} calls, {told.cached:,} of them paid for already; to be paid: {tokens}, {cost}")
         if told.seconds:
-            _out.print(f"about {told.seconds / 60:.1f} minutes, at {SECONDS:g} s a call")
+            _out.print(f"about {told.seconds / 60:.1f} minutes, at {forecast.SECONDS:g} s a call")
 
     _show(body, as_json, draw)
 
@@ -784,12 +811,12 @@ def runs_import(
     corpus: str,
     file: Path,
     run_name: Annotated[str, typer.Option("--name")],
-    file_format: Annotated[str, typer.Option("--format", help=", ".join(foreign.FORMATS))] = "ragchecker",
+    file_format: Annotated[str, typer.Option("--format", help=", ".join(get_args(RunFormat)))] = "ragchecker",
     as_json: Json = False,
 ) -> None:
     """Import answers that another program judged, with its claims and verdicts; a new corpus is made when needed."""
     workspace = open_workspace()
-    read = foreign.FORMATS[_one_of("format", file_format, foreign.FORMATS)]
+    read = foreign.FORMATS[cast(RunFormat, _one_of("format", file_format, foreign.FORMATS))]
     found = read(_read(file), file.name)
     there = {c.name: c for c in workspace.store.corpora()}
     run = foreign.import_run(workspace, there.get(corpus) or workspace.store.create_corpus(corpus), run_name, found)

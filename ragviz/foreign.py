@@ -27,6 +27,7 @@ from ragviz.records import (
     Retrieved,
     Run,
     RunConfig,
+    RunFormat,
     Span,
     Verdict,
     digest,
@@ -171,7 +172,7 @@ def _claim(claim: list[str] | str) -> Claim:
     return Claim(claim if isinstance(claim, str) else " ".join(claim))
 
 
-FORMATS: Mapping[str, Callable[[bytes, str], ForeignRun]] = {"ragchecker": read_ragchecker}
+FORMATS: Mapping[RunFormat, Callable[[bytes, str], ForeignRun]] = {"ragchecker": read_ragchecker}
 """Format → what reads a file of it, given its name for the errors."""
 
 

@@ -12,6 +12,9 @@ Chunker = Literal["tokens", "recursive", "sentences"]
 Backend = Literal["local", "elasticsearch"]
 RetrieverName = Literal["knn", "bm25", "hybrid", "imported"]
 """How chunks are ranked; "imported" is another program's ranking, which cannot be run again."""
+GeneratorName = Literal["extractive", "model"]
+RunFormat = Literal["ragchecker"]
+"""Programs whose judged runs can be imported."""
 QuestionStatus = Literal["proposed", "accepted", "rejected"]
 ScoreStatus = Literal["ok", "not_applicable", "no_answer", "judge_error", "skipped"]
 AnswererName = Literal["none", "extractive", "model"]

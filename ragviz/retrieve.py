@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ragviz.errors import UsageError
-from ragviz.index import Index
 from ragviz.records import Ranking, RetrieverName
 
 if TYPE_CHECKING:
     from ragviz.embedding import Embedder
+    from ragviz.index import Index
 
 Retriever = Callable[[Sequence[str], int], list[Ranking]]
 """(questions, depth) → one ranking for each question, at most `depth` long."""

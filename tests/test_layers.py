@@ -5,8 +5,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
+
+from ragviz import foreign, synthesize
+from ragviz.records import GeneratorName, RunFormat
 
 ROOT = Path(__file__).resolve().parent.parent / "ragviz"
 
@@ -75,8 +79,41 @@ def test_only_ui_imports_streamlit(room):
     assert not {name for name in imported(room) if name.split(".")[0] == "streamlit"}
 
 
-def test_importing_the_command_line_loads_nothing_heavy():
-    heavy = "torch sentence_transformers transformers spacy jieba tantivy elasticsearch openai kreuzberg scipy pandas"
-    code = f"import sys, ragviz.cli; print([m for m in '{heavy}'.split() if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
-    assert done.stdout.strip() == "[]"
+def run_python(*words: str) -> str:
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True, env=os.environ)
+    return done.stdout
+
+
+def test_help_loads_no_library_but_what_draws_it():
+    heavy = (
+        "torch sentence_transformers transformers spacy jieba tantivy elasticsearch openai httpx kreuzberg scipy "
+        "pandas numpy sqlalchemy pydantic pydantic_settings psutil platformdirs streamlit plotly"
+    )
+    light = ("cli", "records", "errors", "chunking", "retrieve")
+    rooms = " ".join(f"ragviz.{room}" for room in LAYER_OF if room not in light)
+    code = (
+        "import contextlib, sys, ragviz.cli; sys.argv = ['ragviz', '--help']\n"
+        "with contextlib.suppress(SystemExit): ragviz.cli.main()\n"
+        f"print('loaded:', [m for m in '{heavy} {rooms}'.split() if m in sys.modules])"
+    )
+    printed = run_python("-c", code)
+    assert "runs" in printed
+    assert printed.splitlines()[-1] == "loaded: []"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no `resource`")
+def test_help_takes_half_a_second_of_processor_time_at_most():
+    import resource
+
+    def seconds() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        run_python("-m", "ragviz", "--help")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert min(seconds() for _ in range(3)) < 0.5
+
+
+def test_names_that_help_tells_are_those_there_are():
+    assert set(get_args(GeneratorName)) == set(synthesize.GENERATORS)
+    assert set(get_args(RunFormat)) == set(foreign.FORMATS)
