@@ -1,6 +1,8 @@
-"""The frame of the dashboard, around the pages. `ragviz app` starts it."""
+"""The dashboard's server: `ragviz app`, or `streamlit run app.py`. Its frame is `frame.py`, around the pages."""
 
-from ragviz import ui
+from starlette.middleware import Middleware
+from streamlit.starlette import App
 
-with ui.frame() as page:
-    page.run()
+from ragviz.guard import Guard, allowed_hosts
+
+app = App("frame.py", middleware=[Middleware(Guard, hosts=allowed_hosts())])

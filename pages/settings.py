@@ -1,6 +1,6 @@
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pandas as pd
 import streamlit as st
@@ -162,24 +162,27 @@ def key_shown() -> str:
 
 
 def use(values: dict[str, str], key: str) -> None:
-    """Take the values that differ from what holds; a key only when one was typed."""
+    """Take the values that differ from what holds; a key only when one was typed, none after a change of address."""
     now = {alias: str(getattr(settings, name) or "") for name, alias in FIELDS.items() if name != "openai_api_key"}
     changed = {alias: value for alias, value in values.items() if value != now[alias]}
-    if key:
+    dropped = "OPENAI_BASE_URL" in changed and not key and settings.openai_api_key is not None
+    if key or dropped:
         changed["OPENAI_API_KEY"] = key
     before = {alias: os.environ.get(alias) for alias in changed}
     if (url := changed.get("OPENAI_BASE_URL")) and not url.startswith(("http://", "https://")):
         st.error("The base URL must begin with http:// or https://.")
         return
-    restore({alias: value or None for alias, value in changed.items()})
+    restore({alias: value or None for alias, value in changed.items()} | mark([*typed(), *changed]))
     try:
         config.settings()
     except RagvizError as error:
-        restore(before)
+        restore(before | mark(typed()))
         st.error(plain(str(error)))
         return
     for alias, value in before.items():
         typed().setdefault(alias, value)
+    if dropped:
+        st.toast("The address changed, so its key was dropped: type the key of the new one.")
     reopen()
 
 
@@ -192,8 +195,13 @@ def restore(before: dict[str, str | None]) -> None:
             os.environ[alias] = value
 
 
+def mark(aliases: Iterable[str]) -> dict[str, str | None]:
+    """The variable that tells which values were typed."""
+    return {config.TYPED: ",".join(sorted(set(aliases))) or None}
+
+
 def put_back() -> None:
-    restore(typed())
+    restore(typed() | mark(()))
     typed().clear()
 
 

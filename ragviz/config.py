@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from platformdirs import user_data_dir
@@ -9,6 +10,9 @@ from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ragviz.errors import UsageError
+
+TYPED = "RAGVIZ_TYPED"
+"""Variable that lists the variables whose values were typed on the settings page, for this process and its jobs."""
 
 
 class Settings(BaseSettings):
@@ -39,12 +43,21 @@ class Settings(BaseSettings):
 def settings() -> Settings:
     """Read the environment now.
 
+    Of what was typed on the settings page, the `.env` file's value does not count: a key in that file goes to the
+    address in that file, never to one that was typed.
+
     Raises:
         UsageError: a variable has a value that cannot be used; names the variable, never shows a value.
 
     """
+    typed = {alias for alias in os.environ.get(TYPED, "").split(",") if alias}
+    defaults = {
+        str(field.alias): field.get_default(call_default_factory=True)
+        for field in Settings.model_fields.values()
+        if field.alias in typed and not os.environ.get(str(field.alias))
+    }
     try:
-        return Settings()
+        return Settings(**defaults)
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False))
         raise UsageError(f"Settings cannot be used: {wrong}. Correct the variable, or unset it.") from None

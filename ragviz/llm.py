@@ -56,7 +56,9 @@ LONGEST_RETRY_AFTER = 120.0
 EMBED_BATCH = 64
 """Texts per embeddings call: small enough for every server that was met."""
 
+REDIRECT = "The server redirects, which is not followed with a prompt or a key: set OPENAI_BASE_URL to its new address."
 NEXT_STEP = {
+    **dict.fromkeys((301, 302, 303, 307, 308), REDIRECT),
     401: "The key was refused: set OPENAI_API_KEY to a valid one.",
     403: "The key may not use this: check its rights, or set RAGVIZ_MODEL to a model it may use.",
     404: "Check that RAGVIZ_MODEL names a model of that server and that OPENAI_BASE_URL ends as it should (often /v1).",
@@ -475,7 +477,9 @@ class ModelClient:
             if self._client is None:
                 # A server without a key gets a stand-in, never the key that happens to be in the environment.
                 key = self._key.get_secret_value() if self._key else "none"
-                self._client = openai.OpenAI(base_url=self.base_url, api_key=key, timeout=self._timeout, max_retries=0)
+                # No redirect is followed: the prompt and the key go to the configured address only.
+                http = openai.DefaultHttpxClient(timeout=self._timeout, follow_redirects=False)
+                self._client = openai.OpenAI(base_url=self.base_url, api_key=key, http_client=http, max_retries=0)
             return self._client
 
     def open(self) -> None:

@@ -77,7 +77,7 @@ Crumb = tuple[str, str, Mapping[str, str]]
 _REMEMBERED = "remembered"  # session state: the last value of every parameter
 _CORPUS = "corpus"  # session state: the corpus that is looked at
 _SETTLED = "settled"  # session state: parameters that the address does not hold yet
-_FRAMED = "framed"  # session state: this run goes through `app.py`
+_FRAMED = "framed"  # session state: this run goes through `frame.py`
 _PUT_AWAY = "put-away"  # session state: ids of the jobs whose outcome was read, or dismissed
 _WATCHED = "watched"  # session state: ids of the jobs that were going on at the last look
 
@@ -278,7 +278,7 @@ def frame() -> Iterator[Any]:
 def begin() -> Workspace:
     """Start a page: draw the sidebar, and return the workspace.
 
-    Streamlit runs the files of a folder `pages` by themselves, not through `app.py`, until some session called
+    Streamlit runs the files of a folder `pages` by themselves, not through `frame.py`, until some session called
     `st.navigation`. A new server that is first visited by a deep link does, and is started again; AppTest always does.
     """
     if _FRAMED not in st.session_state:

@@ -15,7 +15,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from ragviz import forecast, foreign, jobs, running
+from ragviz import config, forecast, foreign, jobs, running, ui
 from ragviz.markup import plain
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
@@ -435,6 +435,31 @@ def test_a_typed_key_holds_for_this_server_and_is_never_shown(home: Path, monkey
     checked(app.run())
     assert os.environ["OPENAI_API_KEY"] == "before-before-before"
     assert "RAGVIZ_MODEL" not in os.environ
+
+
+def test_another_address_never_gets_the_key_of_the_one_before(
+    home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=in-the-file-in-the-file\nOPENAI_BASE_URL=http://127.0.0.1:8/v1\n")
+    for before in ("in-the-environment", None):
+        if before:
+            monkeypatch.setenv("OPENAI_API_KEY", before)
+            monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+        else:
+            monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+            monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+        ui.workspace.clear()
+        app = show("settings")
+        next(t for t in app.text_input if t.label == "Base URL").set_value("http://127.0.0.1:7/v1")
+        next(b for b in app.button if b.label == "Use these").click()
+        checked(app.run())
+        assert config.settings().openai_base_url == "http://127.0.0.1:7/v1"
+        assert config.settings().openai_api_key is None
+        assert "key was dropped" in app.toast[0].value
+        next(b for b in app.button if b.label == "Forget what was typed").click()
+        checked(app.run())
+        assert config.settings().openai_api_key.get_secret_value() == (before or "in-the-file-in-the-file")
 
 
 def test_an_address_that_is_none_is_refused(home: Path) -> None:

@@ -6,6 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import numpy as np
 import pytest
@@ -395,3 +396,31 @@ def test_threads_share_one_client(server):
         thread.join()
     assert not errors
     assert server.counts.most_in_flight <= 4
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_gets_neither_the_prompt_nor_the_key(server, status):
+    asked = []
+
+    class Redirects(BaseHTTPRequestHandler):
+        def do_POST(self):
+            asked.append(self.path)
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(status)
+            self.send_header("Location", f"{server.url}/chat/completions")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Redirects) as moved:
+        threading.Thread(target=moved.serve_forever, daemon=True).start()
+        client = ModelClient(f"http://127.0.0.1:{moved.server_port}/v1", SecretStr(KEY), "loopback", backoff=0.01)
+        with pytest.raises(ModelError, match="set OPENAI_BASE_URL to its new address"):
+            client.complete(say("hello"))
+        with pytest.raises(ModelError, match="set OPENAI_BASE_URL to its new address"):
+            client.embed("loopback", ["hello"])
+        moved.shutdown()
+    assert asked == ["/v1/chat/completions", "/v1/embeddings"]
+    assert server.counts.calls == 0

@@ -132,7 +132,7 @@ def show(page: str, **params: str) -> AppTest:
 
 
 def visit(page: str, **params: str) -> AppTest:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "frame.py"), default_timeout=60)
     app.session_state["framed"] = False  # as in a session that has seen a page
     app.switch_page(f"pages/{page}.py")
     for name, value in params.items():
@@ -199,7 +199,7 @@ def test_another_corpus_takes_the_old_ones_runs_out_of_the_address(home: Path) -
 
 
 def test_an_unknown_corpus_is_told(home: Path) -> None:
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "frame.py"), default_timeout=60)
     app.query_params["corpus"] = "gone"
     app.run()
     assert "gone" in app.warning[0].value
@@ -591,7 +591,7 @@ def test_a_defect_is_an_apology_and_not_a_traceback(home: Path, monkeypatch: pyt
         raise ZeroDivisionError("secret inside")
 
     monkeypatch.setattr(Store, "indexes", fail)
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    app = AppTest.from_file(str(ROOT / "frame.py"), default_timeout=60).run()
     assert not app.exception
     assert "defect in ragviz" in app.error[0].value
     assert "secret inside" not in app.error[0].value

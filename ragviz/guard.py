@@ -1,0 +1,103 @@
+"""Which requests the dashboard's server answers: those to its own names, from its own pages, in a window of their own.
+
+The dashboard has no sign-in, so whoever can open its socket can change the model endpoint in Settings. A page of the
+web can make a browser do that: by a name that resolves to 127.0.0.1 (DNS rebinding: a foreign Host), from another
+origin (a foreign Origin, other ports of localhost among them), or by framing the dashboard (clickjacking).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
+"""Names of this machine, always answered."""
+ALLOWED_HOSTS = "RAGVIZ_ALLOWED_HOSTS"
+"""Variable that lists more names, with commas between them: those by which a proxy or another machine asks."""
+FRAMING = ((b"content-security-policy", b"frame-ancestors 'none'"), (b"x-frame-options", b"DENY"))
+
+
+class Guard:
+    """ASGI middleware that refuses foreign hosts and origins (403), and forbids framing.
+
+    A request is answered when its Host is one of `LOCAL_HOSTS` or `hosts`, and its Origin, where there is one, is that
+    same host and port: a proxy hands the Host on. Clients other than browsers send no Origin.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str] = ()) -> None:
+        """Put the guard before `app`; `hosts` are names without scheme and port."""
+        self._app = app
+        self._named = frozenset(host.strip().lower() for host in hosts if host.strip())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        reason = self.refusal(headers.get(b"host", ""), headers.get(b"origin"))
+        if reason:
+            await _refuse(scope, reason, send)
+            return
+
+        async def framed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", []), *FRAMING]
+            await send(message)
+
+        await self._app(scope, receive, framed if scope["type"] == "http" else send)
+
+    def refusal(self, host: str, origin: str | None) -> str:
+        """Why a request with these headers is not answered, "" when it is.
+
+        >>> guard = Guard(None, ["ragviz.example"])
+        >>> guard.refusal("127.0.0.1:8501", "http://127.0.0.1:8501"), guard.refusal("[::1]:8501", None)
+        ('', '')
+        >>> guard.refusal("ragviz.example", "https://ragviz.example"), guard.refusal("internal:80", None)[:27]
+        ('', "The host 'internal' is not ")
+        >>> guard.refusal("localhost:8501", "http://localhost:9000")[:40]
+        "The origin 'http://localhost:9000' is no"
+        """
+        name = _hostname(f"//{host}")
+        if name not in LOCAL_HOSTS | self._named:
+            return f"The host {name[:100]!r} is not one this dashboard answers to: name it in {ALLOWED_HOSTS}."
+        if origin is None or _netloc(origin) == host.lower():
+            return ""
+        return (
+            f"The origin {origin[:100]!r} is not this dashboard's own, {host[:100]!r}: a proxy must hand the Host on."
+        )
+
+
+def allowed_hosts() -> list[str]:
+    """Names beside the machine's own that the environment lists."""
+    return os.environ.get(ALLOWED_HOSTS, "").split(",")
+
+
+def _netloc(origin: str) -> str:
+    """Host and port of an origin, in lower case; "" for "null" and what is no origin."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
+
+
+def _hostname(address: str) -> str:
+    """Name in an address, in lower case; "" when there is none."""
+    try:
+        return (urlsplit(address).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+async def _refuse(scope: Scope, reason: str, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": reason[:120]})  # before it is accepted: HTTP 403
+        return
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), *FRAMING]
+    await send({"type": "http.response.start", "status": 403, "headers": headers})
+    await send({"type": "http.response.body", "body": reason.encode()})
