@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -47,6 +47,8 @@ PRICES: Prices = {"gpt-4o": (2.5, 10.0), "gpt-4o-mini": (0.15, 0.6)}
 OPENAI = "https://api.openai.com/v1"
 RETRIED = frozenset({408, 409, 429})
 """Statuses below 500 that are worth another try."""
+USELESS = 3
+"""Replies to one call that cannot be used, until it is given up: each is paid."""
 LONGEST_PAUSE = 8.0
 """Seconds: the cap of the exponential back-off."""
 TOLD_AFTER = 2
@@ -68,13 +70,20 @@ NEXT_STEP = {
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[Reply]):
-    """What is asked; two equal requests to one client get one answer. `reply` is the type the answer must fit."""
+    """What is asked; two equal requests to one client get one answer. `reply` is the type the answer must fit.
+
+    `check` tells what is wrong with a reply that has the right form, "" when nothing is: such a reply is asked again
+    with that said, and never kept. Replies of one `edition` are not served to another: a model whose replies turned out
+    to be worthless is asked the same words anew.
+    """
 
     messages: Sequence[Message]
     reply: type[Reply] | None = None
     temperature: float = 0.0
     max_tokens: int | None = None
     seed: int | None = None
+    check: Callable[[Reply], str] | None = field(default=None, compare=False, repr=False)
+    edition: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +278,8 @@ class ModelClient:
         """Which of `requests` are paid for already; asks the model nothing."""
         keys = [self._cache_key(request) for request in requests]
         found = self._cache.get_many(keys) if self._cache else {}
-        return [key in found for key in keys]
+        pairs = zip(keys, requests, strict=True)
+        return [key in found and self._kept(found[key], request) is not None for key, request in pairs]
 
     def embed(self, model: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors of `texts` by the endpoint's embedding `model`: shape (n, dims), unit length, (0, 0) for no texts.
@@ -334,17 +344,19 @@ class ModelClient:
             request.seed,
             _schema(request.reply) if request.reply else None,  # type: ignore[arg-type]  # a class is hashable
         ]
-        return digest("completion", self.base_url, self.model, json.dumps(asked, sort_keys=True), length=32)
+        edition = [str(request.edition)] if request.edition else []
+        return digest("completion", self.base_url, self.model, json.dumps(asked, sort_keys=True), *edition, length=32)
 
     def _cached(self, key: str, request: Request[Reply]) -> Completion[Reply] | None:
         kept = self._cache.get_many([key]).get(key) if self._cache else None
-        if kept is None:
-            return None
+        return None if kept is None else self._kept(kept, request)
+
+    def _kept(self, kept: bytes, request: Request[Reply]) -> Completion[Reply] | None:
         text, *spent = json.loads(kept)
         try:
-            return self._completion(text, _parse(text, request.reply), Usage(1, *spent), cached=True)
+            return self._completion(text, _read(text, request), Usage(1, *spent), cached=True)
         except _Malformed:
-            return None  # the reply type has stricter validators than it had
+            return None  # the reply type or its check has become stricter
 
     def _pay(self, key: str, request: Request[Reply]) -> Completion[Reply]:
         spent = Usage()
@@ -357,7 +369,7 @@ class ModelClient:
             response, paid = self._send(messages, request)
             spent += paid
             text = self._hidden(_text(response, whole=request.reply is not None))
-            return text, _parse(text, request.reply)
+            return text, _read(text, request)
 
         text, parsed = self._persist(self.model, attempt)
         if self._cache:
@@ -374,7 +386,7 @@ class ModelClient:
         """Call `attempt` until it answers; it is told what was wrong with the last answer, "" when nothing was."""
         import openai
 
-        complaint = ""
+        complaint, useless = "", 0
         trouble: Exception = ModelError("no attempt was made")
         for number in range(self._attempts):
             if number:
@@ -388,6 +400,9 @@ class ModelClient:
                 return result
             except _Malformed as error:
                 trouble, complaint = error, str(error)
+                useless += 1
+                if useless == USELESS:
+                    break
             except openai.APIError as error:
                 trouble = error
                 after = _retry_after(error)
@@ -597,6 +612,15 @@ def _count(used: Any, name: str) -> int:
     """A number of tokens that a server told; 0 for what is none."""
     told = getattr(used, name, 0)
     return told if isinstance(told, int) and told > 0 else 0
+
+
+def _read(text: str, request: Request[Reply]) -> Reply | None:
+    """Read `text` as what was asked for, and check that."""
+    parsed = _parse(text, request.reply)
+    complaint = request.check(parsed) if request.check and parsed is not None else ""
+    if complaint:
+        raise _Malformed(complaint)
+    return parsed
 
 
 def _parse(text: str, reply: type[Reply] | None) -> Reply | None:

@@ -217,11 +217,12 @@ def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
 
 def complete(body: dict[str, Any]) -> str:
     """The answer to a chat request: JSON where a schema was given, else prose."""
-    prompt = body["messages"][-1]["content"]
+    users = [message["content"] for message in body["messages"] if message["role"] == "user"]
+    prompt = "\n".join(users) if users else body["messages"][-1]["content"]  # what is asked again has its texts first
     schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
     if schema is None:
-        told = re.search(r"JSON schema:\n(\{.*\})\s*\Z", prompt, re.DOTALL)
-        schema = json.loads(told[1]) if told else None
+        _, told, instruction = prompt.rpartition("JSON schema:\n")
+        schema = json.loads(instruction) if told else None
     if schema is None:
         return _prose(body)
     for wanted, made in REPLIES:

@@ -5,6 +5,7 @@ import logging
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from pydantic import BaseModel, SecretStr
 
+from ragviz import llm
 from ragviz.errors import ModelError
 from ragviz.llm import Completion, Gate, ModelClient, Request, cost
 from tests.model_server import ModelServer, vector
@@ -424,3 +426,36 @@ def test_a_redirect_gets_neither_the_prompt_nor_the_key(server, status):
         moved.shutdown()
     assert asked == ["/v1/chat/completions", "/v1/embeddings"]
     assert server.counts.calls == 0
+
+
+def test_a_reply_that_fails_its_check_is_asked_again_and_kept_nowhere():
+    cache, said = MemoryCache(), []
+
+    def check(reply):
+        said.append(reply)
+        return "a reply that is too short" if len(said) < 3 else ""
+
+    with ModelServer() as server:
+        client = ModelClient(server.url, None, "loopback", cache=cache, backoff=0.001)
+        request = Request([{"role": "user", "content": "Say something."}], Verdict, check=check)
+        client.ask(request)
+        assert server.counts.calls == 3
+        assert "That was a reply that is too short." in server.bodies[1]["messages"][-1]["content"]
+        assert client.cached([request]) == [True]
+        strict = replace(request, check=lambda reply: "a reply that nobody wants")
+        assert client.cached([strict]) == [False]  # what was kept without the check is not served
+        kept = dict(cache.items)
+        with pytest.raises(ModelError, match="gave a reply that nobody wants"):
+            client.ask(strict)
+        assert cache.items == kept
+        assert server.counts.calls == 3 + llm.USELESS
+
+
+def test_editions_do_not_share_replies():
+    with ModelServer() as server:
+        client = ModelClient(server.url, None, "loopback", cache=MemoryCache())
+        request = Request([{"role": "user", "content": "Say something."}])
+        client.ask(request)
+        assert client.cached([request, replace(request, edition=1)]) == [True, False]
+        client.ask(replace(request, edition=1))
+        assert server.counts.calls == 2
