@@ -1,4 +1,4 @@
-"""What ragviz remembers: SQLAlchemy Core tables and numbered migrations, on SQLite or PostgreSQL. The only SQL.
+"""What ragviz remembers: SQLAlchemy Core tables, on SQLite or PostgreSQL. The only SQL.
 
 Names of corpora, indexes, question sets and runs are unique. Times are seconds since 1970. Nothing secret is kept here.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cache
@@ -22,6 +22,7 @@ from pydantic import TypeAdapter
 from sqlalchemy.engine import Connection, Engine, Row
 
 from ragviz.errors import NotFoundError, ServiceError, UsageError
+from ragviz.migrations import MIGRATIONS, statements
 from ragviz.records import (
     Corpus,
     Document,
@@ -77,6 +78,7 @@ _documents = sa.Table(
     sa.Column("error", sa.Text, nullable=False),
     sa.Column("added", sa.Float, nullable=False),
     sa.Column("text", sa.Text, nullable=False),
+    sa.Index("ix_documents_corpus_id_name", "corpus_id", "name"),
 )
 _indexes = sa.Table(
     "indexes",
@@ -200,15 +202,6 @@ _cache = sa.Table(
     sa.Column("value", sa.LargeBinary, nullable=False),
 )
 
-_FIRST = [table for table in _meta.sorted_tables if table not in (_judgements, _scores, _payments)]
-
-MIGRATIONS: list[Callable[[Connection], None]] = [
-    lambda connection: _meta.create_all(connection, tables=_FIRST),
-    lambda connection: _meta.create_all(connection, tables=[_judgements, _scores]),
-    lambda connection: _meta.create_all(connection, tables=[_payments]),
-]
-"""Each brings the schema from version i to i + 1; a released one is never edited."""
-
 _BATCH = 500  # keys in one IN (…): well below SQLite's limit of variables
 T = TypeVar("T")
 
@@ -291,7 +284,8 @@ class Store:
                     f"The database has schema {version}, this ragviz knows {len(MIGRATIONS)}: upgrade ragviz."
                 )
             for number, migration in enumerate(MIGRATIONS[version:], start=version + 1):
-                migration(connection)
+                for statement in statements(migration, connection.dialect.name):
+                    connection.exec_driver_sql(statement)
                 connection.execute(_version.insert().values(version=number))
 
     @property

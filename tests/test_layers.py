@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent / "ragviz"
 
 LAYERS = {
     0: "__init__ errors records sample",
-    1: "config",
+    1: "config migrations",
     2: "crew ingest language prose phrasing chunking embedding llm index store stats markup guard",
     3: "gold retrieve synthesize answer workspace metrics",
     4: "evaluate compare judging forecast lost",

@@ -1,0 +1,93 @@
+"""How the database came to its form: numbered SQL, for SQLite and PostgreSQL alike.
+
+To change a table: change it in `store.py`, append the SQL that changes it for those who have one, and put a dump of a
+database of the last schema into `tests/schemas`. A migration that was released is never edited.
+"""
+
+from __future__ import annotations
+
+_FIRST = """
+CREATE TABLE cache (
+    kind VARCHAR(32) NOT NULL, "key" VARCHAR(64) NOT NULL, value {bytes} NOT NULL, PRIMARY KEY (kind, "key")
+);
+CREATE TABLE corpora (
+    id VARCHAR(64) NOT NULL, name TEXT NOT NULL, created FLOAT NOT NULL, PRIMARY KEY (id), UNIQUE (name)
+);
+CREATE TABLE cuts (
+    build VARCHAR(64) NOT NULL, document_id VARCHAR(64) NOT NULL, spans {bytes} NOT NULL,
+    PRIMARY KEY (build, document_id)
+);
+CREATE TABLE documents (
+    corpus_id VARCHAR(64) NOT NULL, id VARCHAR(64) NOT NULL, name TEXT NOT NULL, status VARCHAR(16) NOT NULL,
+    characters INTEGER NOT NULL, language VARCHAR(16) NOT NULL, media_type TEXT NOT NULL,
+    content_hash VARCHAR(64) NOT NULL, size BIGINT NOT NULL, pages TEXT NOT NULL, page_count INTEGER NOT NULL,
+    warnings TEXT NOT NULL, error TEXT NOT NULL, added FLOAT NOT NULL, text TEXT NOT NULL,
+    PRIMARY KEY (corpus_id, id)
+);
+CREATE TABLE indexes (
+    id VARCHAR(64) NOT NULL, corpus_id VARCHAR(64) NOT NULL, name TEXT NOT NULL, config TEXT NOT NULL,
+    status VARCHAR(16) NOT NULL, build VARCHAR(64) NOT NULL, documents TEXT NOT NULL, chunks INTEGER NOT NULL,
+    tokens BIGINT NOT NULL, dims INTEGER NOT NULL, embedder_identity TEXT NOT NULL, created FLOAT NOT NULL,
+    built FLOAT, PRIMARY KEY (id), UNIQUE (name)
+);
+CREATE TABLE jobs (
+    id VARCHAR(64) NOT NULL, kind VARCHAR(32) NOT NULL, title TEXT NOT NULL, corpus_id VARCHAR(64) NOT NULL,
+    arguments TEXT NOT NULL, status VARCHAR(16) NOT NULL, done INTEGER NOT NULL, total INTEGER,
+    unit TEXT NOT NULL, message TEXT NOT NULL, created FLOAT NOT NULL, started FLOAT, heartbeat FLOAT,
+    finished FLOAT, host TEXT NOT NULL, pid INTEGER, pid_started FLOAT, cancel BOOLEAN NOT NULL,
+    result TEXT NOT NULL, error TEXT NOT NULL, PRIMARY KEY (id)
+);
+CREATE TABLE question_sets (
+    id VARCHAR(64) NOT NULL, corpus_id VARCHAR(64) NOT NULL, name TEXT NOT NULL, created FLOAT NOT NULL,
+    PRIMARY KEY (id), UNIQUE (name)
+);
+CREATE TABLE questions (
+    set_id VARCHAR(64) NOT NULL, id VARCHAR(64) NOT NULL, position INTEGER NOT NULL,
+    status VARCHAR(16) NOT NULL, body TEXT NOT NULL, PRIMARY KEY (set_id, id)
+);
+CREATE TABLE results (
+    run_id VARCHAR(64) NOT NULL, question_id VARCHAR(64) NOT NULL, position INTEGER NOT NULL,
+    question TEXT NOT NULL, ranking TEXT NOT NULL, gold TEXT NOT NULL, PRIMARY KEY (run_id, question_id)
+);
+CREATE TABLE runs (
+    id VARCHAR(64) NOT NULL, corpus_id VARCHAR(64) NOT NULL, name TEXT NOT NULL, config TEXT NOT NULL,
+    fingerprint VARCHAR(64) NOT NULL, provenance TEXT NOT NULL, status VARCHAR(16) NOT NULL,
+    created FLOAT NOT NULL, finished FLOAT, PRIMARY KEY (id), UNIQUE (name)
+);
+CREATE INDEX ix_indexes_corpus_id ON indexes (corpus_id);
+CREATE INDEX ix_question_sets_corpus_id ON question_sets (corpus_id);
+CREATE INDEX ix_runs_corpus_id ON runs (corpus_id);
+"""
+
+_JUDGEMENTS_AND_SCORES = """
+CREATE TABLE judgements (
+    run_id VARCHAR(64) NOT NULL, question_id VARCHAR(64) NOT NULL, failed BOOLEAN NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (run_id, question_id)
+);
+CREATE TABLE scores (
+    run_id VARCHAR(64) NOT NULL, question_id VARCHAR(64) NOT NULL, metric VARCHAR(64) NOT NULL, value FLOAT,
+    status VARCHAR(16) NOT NULL, reason TEXT NOT NULL, version VARCHAR(64) NOT NULL,
+    PRIMARY KEY (run_id, question_id, metric)
+);
+"""
+
+_PAYMENTS = """
+CREATE TABLE payments (
+    run_id VARCHAR(64) NOT NULL, calls INTEGER NOT NULL, dollars FLOAT NOT NULL, PRIMARY KEY (run_id)
+);
+"""
+
+_DOCUMENTS_BY_NAME = "CREATE INDEX ix_documents_corpus_id_name ON documents (corpus_id, name);"
+
+MIGRATIONS = (_FIRST, _JUDGEMENTS_AND_SCORES, _PAYMENTS, _DOCUMENTS_BY_NAME)
+"""Each brings the schema from version i to i + 1."""
+
+
+def statements(migration: str, dialect: str) -> list[str]:
+    r"""Return the SQL statements of a migration as the database of that name takes them.
+
+    >>> statements("CREATE TABLE a (b {bytes});\nCREATE INDEX c ON a (b);", "postgresql")
+    ['CREATE TABLE a (b BYTEA)', 'CREATE INDEX c ON a (b)']
+    """
+    of_bytes = {"postgresql": "BYTEA"}.get(dialect, "BLOB")
+    return [part.strip() for part in migration.replace("{bytes}", of_bytes).split(";") if part.strip()]

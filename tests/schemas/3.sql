@@ -1,0 +1,198 @@
+BEGIN TRANSACTION;
+CREATE TABLE cache (
+	kind VARCHAR(32) NOT NULL, 
+	"key" VARCHAR(64) NOT NULL, 
+	value BLOB NOT NULL, 
+	PRIMARY KEY (kind, "key")
+);
+INSERT INTO "cache" VALUES('embedding','494c130ea88268ee02b67856863ab23b',X'00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000803F00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000');
+INSERT INTO "cache" VALUES('embedding','0d321330e3ff273dd15f5e24ccd2da99',X'000000000000000000000000000000000000000078D6883E00000000000000000000000000000000000000000000000000000000000000000000000078D6883E000000000000000000000000000000000000000078D6883E78D6883E000000000000000000000000000000000000000078D6883E0000000078D6883E0000000000000000000000000000000000000000000000000000000078D6883E000000000000000078D6883E00000000000000000000000000000000000000000000000000000000000000000000000078D6883E0000000000000000000000000000000000000000000000000000000078D6083F0000000078D6883E0000000000000000');
+INSERT INTO "cache" VALUES('model','242f45db8f85269c12af2b8dcebe3882',X'5B227B5C226B65795F7175657374696F6E735C223A205B7B5C226B65795C223A205C22323032335C222C205C227175657374696F6E5C223A205C22576869636820776F72647320636F6D706C657465205C75323031634D6179205C75323032365C75323031643F5C227D5D7D222C203231302C2032302C20302E303535395D');
+INSERT INTO "cache" VALUES('bank','0151cbef1211495ff09d1960fd292a26',X'5B5B5B22E88AB3222C2022576869636820776F72647320636F6D706C65746520E2809CE78E8B20E280A6E2809D3F222C206E756C6C5D5D2C20227A68222C20226770742D346F2D6D696E69222C202231222C205B5B2262616E6B222C20226770742D346F2D6D696E69222C202231222C2039372C2031392C20302E303931353739393238393939393736382C20322E353935652D30352C2066616C73652C20227B5C226B65795F7175657374696F6E735C223A205B7B5C226B65795C223A205C22E88AB35C222C205C227175657374696F6E5C223A205C22576869636820776F72647320636F6D706C65746520E2809CE78E8B20E280A6E2809D3F5C227D5D7D225D2C205B2262616E6B222C20226770742D346F2D6D696E69222C202231222C203133342C2031352C20302E3031343234363533383030303036353831322C20322E3931652D30352C2066616C73652C20227B5C22616E73776572735C223A205B7B5C226E756D6265725C223A20312C205C22616E7377657261626C655C223A2066616C73652C205C22616E737765725C223A205C225C227D5D7D225D5D5D');
+INSERT INTO "cache" VALUES('model','1d3e582298d162aaea612bda00b19293',X'5B227B5C22636C61696D735C223A205B7B5C22746578745C223A205C22546865206E6F7274682070756D7020776173207265706C6163656420696E204D6179203230323320627920416461205175696C6C205B315D2E5C222C205C2273656E74656E63655C223A20317D5D2C205C227175657374696F6E735C223A205B5C225768656E2077617320746865206E6F7274682070756D70207265706C616365643F202830295C222C205C225768656E2077617320746865206E6F7274682070756D70207265706C616365643F202831295C222C205C225768656E2077617320746865206E6F7274682070756D70207265706C616365643F202832295C225D2C205C226E6F6E636F6D6D697474616C5C223A2066616C73657D222C203235342C2036342C20302E313734335D');
+INSERT INTO "cache" VALUES('bank','2cfe7bcfdb7ba9ec7d18cc2adfe873e1',X'5B5B5B2232303233222C2022576869636820776F72647320636F6D706C65746520E2809C4D617920E280A6E2809D3F222C206E756C6C5D5D2C2022656E222C20226770742D346F2D6D696E69222C202231222C205B5B2262616E6B222C20226770742D346F2D6D696E69222C202231222C203231302C2032302C20302E30353539323834343730303030343230372C20342E3335652D30352C2066616C73652C20227B5C226B65795F7175657374696F6E735C223A205B7B5C226B65795C223A205C22323032335C222C205C227175657374696F6E5C223A205C22576869636820776F72647320636F6D706C65746520E2809C4D617920E280A6E2809D3F5C227D5D7D225D2C205B2262616E6B222C20226770742D346F2D6D696E69222C202231222C203232352C2031352C20302E30333134333139313330303030303538312C20342E323735652D30352C2066616C73652C20227B5C22616E73776572735C223A205B7B5C226E756D6265725C223A20312C205C22616E7377657261626C655C223A2066616C73652C205C22616E737765725C223A205C225C227D5D7D225D5D5D');
+CREATE TABLE corpora (
+	id VARCHAR(64) NOT NULL, 
+	name TEXT NOT NULL, 
+	created FLOAT NOT NULL, 
+	PRIMARY KEY (id), 
+	UNIQUE (name)
+);
+INSERT INTO "corpora" VALUES('f73aaab47db4c9e7','notes',1.79536240593253040311e+09);
+CREATE TABLE cuts (
+	build VARCHAR(64) NOT NULL, 
+	document_id VARCHAR(64) NOT NULL, 
+	spans BLOB NOT NULL, 
+	PRIMARY KEY (build, document_id)
+);
+INSERT INTO "cuts" VALUES('b1a93d758c81492e','8deda5f074bce23e',X'000000003E0000001000000040000000690000000A000000');
+INSERT INTO "cuts" VALUES('b1a93d758c81492e','d53c76044854b1e3',X'000000001500000012000000150000001C00000007000000');
+CREATE TABLE documents (
+	corpus_id VARCHAR(64) NOT NULL, 
+	id VARCHAR(64) NOT NULL, 
+	name TEXT NOT NULL, 
+	status VARCHAR(16) NOT NULL, 
+	characters INTEGER NOT NULL, 
+	language VARCHAR(16) NOT NULL, 
+	media_type TEXT NOT NULL, 
+	content_hash VARCHAR(64) NOT NULL, 
+	size BIGINT NOT NULL, 
+	pages TEXT NOT NULL, 
+	page_count INTEGER NOT NULL, 
+	warnings TEXT NOT NULL, 
+	error TEXT NOT NULL, 
+	added FLOAT NOT NULL, 
+	text TEXT NOT NULL, 
+	PRIMARY KEY (corpus_id, id)
+);
+INSERT INTO "documents" VALUES('f73aaab47db4c9e7','c6fd8ffbdbaead78','empty.txt','error',0,'und','','e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',0,'[]',0,'[]','The file is empty (0 bytes): add it again, or leave it out.',1.79536240597250032428e+09,'');
+INSERT INTO "documents" VALUES('f73aaab47db4c9e7','8deda5f074bce23e','pumps.md','replaced',106,'en','text/markdown','c87464b6bca1734009c48abb390254a9601b987ad588ccc227dd2e5cea7fe230',106,'[]',0,'[]','',1.79536240599110293383e+09,'# Pumps
+
+The north pump was replaced in May 2023 by Ada Quill.
+
+The south pump was repaired in June 2022.
+');
+INSERT INTO "documents" VALUES('f73aaab47db4c9e7','d53c76044854b1e3','阀门.txt','ok',28,'zh','text/plain','3e8742e3b194447348a5849fddf44df7a4914169617df26b82b1253ea7e8ebf8',76,'[]',0,'[]','',1.79536240601445913319e+09,'北阀门于2021年更换。检修周期为三十天。负责人是王芳。');
+INSERT INTO "documents" VALUES('f73aaab47db4c9e7','58360830a3696185','pumps.md','ok',72,'en','text/markdown','f1be57d68545a5bc87b3d1a335b474b840fc05598fd674e551f2a7c8c4fb8196',72,'[]',0,'[]','',1.79536241860683822629e+09,'# Pumps
+
+The north pump was replaced in May 2023 by Ada Quill. It hums.
+');
+CREATE TABLE indexes (
+	id VARCHAR(64) NOT NULL, 
+	corpus_id VARCHAR(64) NOT NULL, 
+	name TEXT NOT NULL, 
+	config TEXT NOT NULL, 
+	status VARCHAR(16) NOT NULL, 
+	build VARCHAR(64) NOT NULL, 
+	documents TEXT NOT NULL, 
+	chunks INTEGER NOT NULL, 
+	tokens BIGINT NOT NULL, 
+	dims INTEGER NOT NULL, 
+	embedder_identity TEXT NOT NULL, 
+	created FLOAT NOT NULL, 
+	built FLOAT, 
+	PRIMARY KEY (id), 
+	UNIQUE (name)
+);
+INSERT INTO "indexes" VALUES('6997311a4e3c6d60','f73aaab47db4c9e7','small','{"chunker": "sentences", "chunk_size": 20, "overlap": 0, "embedder": "openai:loopback", "backend": "local", "similarity": "cosine", "options": {}}','ready','b1a93d758c81492e','["8deda5f074bce23e", "d53c76044854b1e3"]',4,51,64,'openai:loopback@http://127.0.0.1:33403/v1',1.79536240632514953619e+09,1.79536241015043234823e+09);
+CREATE TABLE jobs (
+	id VARCHAR(64) NOT NULL, 
+	kind VARCHAR(32) NOT NULL, 
+	title TEXT NOT NULL, 
+	corpus_id VARCHAR(64) NOT NULL, 
+	arguments TEXT NOT NULL, 
+	status VARCHAR(16) NOT NULL, 
+	done INTEGER NOT NULL, 
+	total INTEGER, 
+	unit TEXT NOT NULL, 
+	message TEXT NOT NULL, 
+	created FLOAT NOT NULL, 
+	started FLOAT, 
+	heartbeat FLOAT, 
+	finished FLOAT, 
+	host TEXT NOT NULL, 
+	pid INTEGER, 
+	pid_started FLOAT, 
+	cancel BOOLEAN NOT NULL, 
+	result TEXT NOT NULL, 
+	error TEXT NOT NULL, 
+	PRIMARY KEY (id)
+);
+INSERT INTO "jobs" VALUES('9e6e2b0aa673f6ed','index','Build small','f73aaab47db4c9e7','{"corpus": "notes", "name": "small", "config": {"chunker": "sentences", "chunk_size": 20, "overlap": 0, "embedder": "openai:loopback", "backend": "local", "similarity": "cosine", "options": {}}, "fresh": false}','done',4,4,'chunks','Publishing',1.79536240625800061227e+09,1.79536240629004502289e+09,1.79536240939426851269e+09,1.79536241017576956744e+09,'elsewhere',1,1795362400.34,0,'{"index": "small", "chunks": 4, "added": 4, "removed": 0, "embedded": 4, "longer_than_read": 0}','');
+INSERT INTO "jobs" VALUES('566c0a787b3e4796','run','Run first','f73aaab47db4c9e7','{"name": "first", "config": {"index": "6997311a4e3c6d60", "questions": "914bff0aeb00a535", "retriever": "hybrid", "k": 3, "depth": 50, "seed": 0, "rrf_constant": 60, "answerer": "extractive", "model": "", "temperature": 0.0, "context_tokens": 3000, "metrics": ["faithfulness", "questeval_recall", "rouge_l", "token_f1"], "judge": "gpt-4o-mini", "context": "retrieved"}, "budget": null}','done',3,3,'questions','Answering and judging',1.79536241069231772421e+09,1.79536241071047329904e+09,1.7953624170249598026e+09,1.79536241787744069099e+09,'elsewhere',1,1795362400.34,0,'{"run": "first", "fingerprint": "92251728450b2e83", "failed": 0}','');
+CREATE TABLE judgements (
+	run_id VARCHAR(64) NOT NULL, 
+	question_id VARCHAR(64) NOT NULL, 
+	failed BOOLEAN NOT NULL, 
+	body TEXT NOT NULL, 
+	PRIMARY KEY (run_id, question_id)
+);
+INSERT INTO "judgements" VALUES('6a3dfdfb1e5cba2e','1a94d5ef48f2c6ce',0,'{"answer":{"question_id":"1a94d5ef48f2c6ce","text":"The passages do not tell.","status":"refused","answerer":"extractive","context":["8deda5f074bce23e-00000000-00000062","8deda5f074bce23e-00000064-00000105","d53c76044854b1e3-00000000-00000021"],"cut":[],"citations":[],"wrong_citations":[],"reason":"no sentence shares 2 words with the question","version":"1","call":null},"matrix":{"chunks":["8deda5f074bce23e-00000000-00000062","8deda5f074bce23e-00000064-00000105","d53c76044854b1e3-00000000-00000021"],"answer_claims":[],"reference_claims":[],"answer_by_chunk":[],"reference_by_chunk":[],"answer_by_reference":null,"reference_by_answer":null,"useful":[false,false,false]},"asked_back":[],"noncommittal":false,"equivalence":null,"equivalence_reason":"","completeness":null,"conciseness":null,"bank":null,"bank_answers":null,"extractive_bank":null,"extractive_bank_answers":null,"similarity":null,"asked_back_similarity":null,"sentence_similarity":null,"failures":{},"calls":[{"step":"context","model":"gpt-4o-mini","prompt":"1","prompt_tokens":277,"completion_tokens":31,"seconds":0.07633966499997769,"cost":0.00006014999999999999,"cached":false,"raw":"{\"claims\": [], \"passages\": [{\"passage\": 1, \"useful\": false}, {\"passage\": 2, \"useful\": false}, {\"passage\": 3, \"useful\": false}]}"}]}');
+INSERT INTO "judgements" VALUES('6a3dfdfb1e5cba2e','239ad4b19fa6bff5',0,'{"answer":{"question_id":"239ad4b19fa6bff5","text":"The north pump was replaced in May 2023 by Ada Quill [1].","status":"answered","answerer":"extractive","context":["8deda5f074bce23e-00000000-00000062","8deda5f074bce23e-00000064-00000105","d53c76044854b1e3-00000000-00000021"],"cut":[],"citations":[1],"wrong_citations":[],"reason":"","version":"1","call":null},"matrix":{"chunks":["8deda5f074bce23e-00000000-00000062","8deda5f074bce23e-00000064-00000105","d53c76044854b1e3-00000000-00000021"],"answer_claims":[{"text":"The north pump was replaced in May 2023 by Ada Quill [1].","sentence":0}],"reference_claims":[{"text":"May 2023","sentence":0}],"answer_by_chunk":[[{"verdict":"supported","sentence":1},{"verdict":"absent","sentence":null},{"verdict":"absent","sentence":null}]],"reference_by_chunk":[[{"verdict":"supported","sentence":1},{"verdict":"absent","sentence":null},{"verdict":"absent","sentence":null}]],"answer_by_reference":null,"reference_by_answer":null,"useful":[true,false,false]},"asked_back":["When was the north pump replaced? (0)","When was the north pump replaced? (1)","When was the north pump replaced? (2)"],"noncommittal":false,"equivalence":null,"equivalence_reason":"","completeness":null,"conciseness":null,"bank":{"items":[{"key":"2023","question":"Which words complete “May …”?","answer":null}],"language":"en","maker":"gpt-4o-mini","version":"1","calls":[{"step":"bank","model":"gpt-4o-mini","prompt":"1","prompt_tokens":210,"completion_tokens":20,"seconds":0.05592844700004207,"cost":0.0000435,"cached":false,"raw":"{\"key_questions\": [{\"key\": \"2023\", \"question\": \"Which words complete “May …”?\"}]}"},{"step":"bank","model":"gpt-4o-mini","prompt":"1","prompt_tokens":225,"completion_tokens":15,"seconds":0.03143191300000581,"cost":0.00004275,"cached":false,"raw":"{\"answers\": [{\"number\": 1, \"answerable\": false, \"answer\": \"\"}]}"}]},"bank_answers":[null],"extractive_bank":null,"extractive_bank_answers":null,"similarity":null,"asked_back_similarity":null,"sentence_similarity":null,"failures":{},"calls":[{"step":"reference","model":"gpt-4o-mini","prompt":"1","prompt_tokens":195,"completion_tokens":12,"seconds":0.22025713699997596,"cost":0.000036450000000000005,"cached":false,"raw":"{\"claims\": [{\"text\": \"May 2023\", \"sentence\": 1}]}"},{"step":"bank","model":"gpt-4o-mini","prompt":"1","prompt_tokens":210,"completion_tokens":20,"seconds":0.05592844700004207,"cost":0.0000435,"cached":false,"raw":"{\"key_questions\": [{\"key\": \"2023\", \"question\": \"Which words complete “May …”?\"}]}"},{"step":"claims","model":"gpt-4o-mini","prompt":"1","prompt_tokens":254,"completion_tokens":64,"seconds":0.1742797580000115,"cost":0.0000765,"cached":false,"raw":"{\"claims\": [{\"text\": \"The north pump was replaced in May 2023 by Ada Quill [1].\", \"sentence\": 1}], \"questions\": [\"When was the north pump replaced? (0)\", \"When was the north pump replaced? (1)\", \"When was the north pump replaced? (2)\"], \"noncommittal\": false}"},{"step":"context","model":"gpt-4o-mini","prompt":"1","prompt_tokens":316,"completion_tokens":74,"seconds":0.044527813000058813,"cost":0.0000918,"cached":false,"raw":"{\"claims\": [{\"claim\": 1, \"supported_by\": [{\"passage\": 1, \"sentence\": 2}], \"contradicted_by\": []}, {\"claim\": 2, \"supported_by\": [{\"passage\": 1, \"sentence\": 2}], \"contradicted_by\": []}], \"passages\": [{\"passage\": 1, \"useful\": true}, {\"passage\": 2, \"useful\": false}, {\"passage\": 3, \"useful\": false}]}"},{"step":"bank","model":"gpt-4o-mini","prompt":"1","prompt_tokens":225,"completion_tokens":15,"seconds":0.03143191300000581,"cost":0.00004275,"cached":false,"raw":"{\"answers\": [{\"number\": 1, \"answerable\": false, \"answer\": \"\"}]}"},{"step":"questeval","model":"gpt-4o-mini","prompt":"1","prompt_tokens":237,"completion_tokens":15,"seconds":0.02846155700001418,"cost":0.00004455,"cached":false,"raw":"{\"answers\": [{\"number\": 1, \"answerable\": false, \"answer\": \"\"}]}"}]}');
+INSERT INTO "judgements" VALUES('6a3dfdfb1e5cba2e','4b137f137f3ba479',0,'{"answer":{"question_id":"4b137f137f3ba479","text":"所给的段落没有说明。","status":"refused","answerer":"extractive","context":["d53c76044854b1e3-00000021-00000028","d53c76044854b1e3-00000000-00000021","8deda5f074bce23e-00000000-00000062"],"cut":[],"citations":[],"wrong_citations":[],"reason":"no sentence shares 2 words with the question","version":"1","call":null},"matrix":{"chunks":["d53c76044854b1e3-00000021-00000028","d53c76044854b1e3-00000000-00000021","8deda5f074bce23e-00000000-00000062"],"answer_claims":[],"reference_claims":[{"text":"王芳","sentence":0}],"answer_by_chunk":[],"reference_by_chunk":[[{"verdict":"supported","sentence":0},{"verdict":"absent","sentence":null},{"verdict":"absent","sentence":null}]],"answer_by_reference":null,"reference_by_answer":null,"useful":[true,false,false]},"asked_back":[],"noncommittal":false,"equivalence":null,"equivalence_reason":"","completeness":null,"conciseness":null,"bank":{"items":[{"key":"芳","question":"Which words complete “王 …”?","answer":null}],"language":"zh","maker":"gpt-4o-mini","version":"1","calls":[{"step":"bank","model":"gpt-4o-mini","prompt":"1","prompt_tokens":97,"completion_tokens":19,"seconds":0.0915799289999768,"cost":0.00002595,"cached":false,"raw":"{\"key_questions\": [{\"key\": \"芳\", \"question\": \"Which words complete “王 …”?\"}]}"},{"step":"bank","model":"gpt-4o-mini","prompt":"1","prompt_tokens":134,"completion_tokens":15,"seconds":0.014246538000065812,"cost":0.0000291,"cached":false,"raw":"{\"answers\": [{\"number\": 1, \"answerable\": false, \"answer\": \"\"}]}"}]},"bank_answers":null,"extractive_bank":null,"extractive_bank_answers":null,"similarity":null,"asked_back_similarity":null,"sentence_similarity":null,"failures":{},"calls":[{"step":"bank","model":"gpt-4o-mini","prompt":"1","prompt_tokens":97,"completion_tokens":19,"seconds":0.0915799289999768,"cost":0.00002595,"cached":false,"raw":"{\"key_questions\": [{\"key\": \"芳\", \"question\": \"Which words complete “王 …”?\"}]}"},{"step":"bank","model":"gpt-4o-mini","prompt":"1","prompt_tokens":134,"completion_tokens":15,"seconds":0.014246538000065812,"cost":0.0000291,"cached":false,"raw":"{\"answers\": [{\"number\": 1, \"answerable\": false, \"answer\": \"\"}]}"},{"step":"reference","model":"gpt-4o-mini","prompt":"1","prompt_tokens":92,"completion_tokens":10,"seconds":0.20869488000005276,"cost":0.000019799999999999997,"cached":false,"raw":"{\"claims\": [{\"text\": \"王芳\", \"sentence\": 1}]}"},{"step":"context","model":"gpt-4o-mini","prompt":"1","prompt_tokens":167,"completion_tokens":52,"seconds":0.006557251999993241,"cost":0.00005625,"cached":false,"raw":"{\"claims\": [{\"claim\": 1, \"supported_by\": [{\"passage\": 1, \"sentence\": 1}], \"contradicted_by\": []}], \"passages\": [{\"passage\": 1, \"useful\": true}, {\"passage\": 2, \"useful\": false}, {\"passage\": 3, \"useful\": false}]}"}]}');
+CREATE TABLE payments (
+	run_id VARCHAR(64) NOT NULL, 
+	calls INTEGER NOT NULL, 
+	dollars FLOAT NOT NULL, 
+	PRIMARY KEY (run_id)
+);
+INSERT INTO "payments" VALUES('6a3dfdfb1e5cba2e',11,0.0005268);
+CREATE TABLE question_sets (
+	id VARCHAR(64) NOT NULL, 
+	corpus_id VARCHAR(64) NOT NULL, 
+	name TEXT NOT NULL, 
+	created FLOAT NOT NULL, 
+	PRIMARY KEY (id), 
+	UNIQUE (name)
+);
+INSERT INTO "question_sets" VALUES('914bff0aeb00a535','f73aaab47db4c9e7','asked',1.79536241049032592766e+09);
+CREATE TABLE questions (
+	set_id VARCHAR(64) NOT NULL, 
+	id VARCHAR(64) NOT NULL, 
+	position INTEGER NOT NULL, 
+	status VARCHAR(16) NOT NULL, 
+	body TEXT NOT NULL, 
+	PRIMARY KEY (set_id, id)
+);
+INSERT INTO "questions" VALUES('914bff0aeb00a535','4b137f137f3ba479',1,'accepted','{"id": "4b137f137f3ba479", "text": "谁负责阀门？", "answer": "王芳", "evidence": [[["d53c76044854b1e3", 21, 27, "负责人是王芳", false]]], "generator": "import", "status": "accepted", "reason": "", "language": "zh", "source_chunks": []}');
+INSERT INTO "questions" VALUES('914bff0aeb00a535','1a94d5ef48f2c6ce',2,'accepted','{"id": "1a94d5ef48f2c6ce", "text": "Who owns the east pump?", "answer": "", "evidence": [], "generator": "import", "status": "accepted", "reason": "", "language": "en", "source_chunks": []}');
+INSERT INTO "questions" VALUES('914bff0aeb00a535','239ad4b19fa6bff5',0,'accepted','{"id": "239ad4b19fa6bff5", "text": "When was the north pump replaced?", "answer": "May 2023", "evidence": [[["58360830a3696185", 9, 48, "The north pump was replaced in May 2023", false]]], "generator": "import", "status": "accepted", "reason": "", "language": "en", "source_chunks": []}');
+CREATE TABLE results (
+	run_id VARCHAR(64) NOT NULL, 
+	question_id VARCHAR(64) NOT NULL, 
+	position INTEGER NOT NULL, 
+	question TEXT NOT NULL, 
+	ranking TEXT NOT NULL, 
+	gold TEXT NOT NULL, 
+	PRIMARY KEY (run_id, question_id)
+);
+INSERT INTO "results" VALUES('6a3dfdfb1e5cba2e','239ad4b19fa6bff5',0,'{"id": "239ad4b19fa6bff5", "text": "When was the north pump replaced?", "answer": "May 2023", "evidence": [[["8deda5f074bce23e", 9, 48, "The north pump was replaced in May 2023", false]]], "generator": "import", "status": "accepted", "reason": "", "language": "en", "source_chunks": []}','[["8deda5f074bce23e-00000000-00000062", "8deda5f074bce23e-00000064-00000105", "d53c76044854b1e3-00000000-00000021", "d53c76044854b1e3-00000021-00000028"], [0.03278688524590164, 0.03225806451612903, 0.015873015873015872, 0.015625]]','[["8deda5f074bce23e-00000000-00000062"]]');
+INSERT INTO "results" VALUES('6a3dfdfb1e5cba2e','4b137f137f3ba479',1,'{"id": "4b137f137f3ba479", "text": "谁负责阀门？", "answer": "王芳", "evidence": [[["d53c76044854b1e3", 21, 27, "负责人是王芳", false]]], "generator": "import", "status": "accepted", "reason": "", "language": "zh", "source_chunks": []}','[["d53c76044854b1e3-00000021-00000028", "d53c76044854b1e3-00000000-00000021", "8deda5f074bce23e-00000000-00000062", "8deda5f074bce23e-00000064-00000105"], [0.03278688524590164, 0.03225806451612903, 0.015873015873015872, 0.015625]]','[["d53c76044854b1e3-00000021-00000028"]]');
+INSERT INTO "results" VALUES('6a3dfdfb1e5cba2e','1a94d5ef48f2c6ce',2,'{"id": "1a94d5ef48f2c6ce", "text": "Who owns the east pump?", "answer": "", "evidence": [], "generator": "import", "status": "accepted", "reason": "", "language": "en", "source_chunks": []}','[["8deda5f074bce23e-00000000-00000062", "8deda5f074bce23e-00000064-00000105", "d53c76044854b1e3-00000000-00000021", "d53c76044854b1e3-00000021-00000028"], [0.03252247488101534, 0.03252247488101534, 0.015873015873015872, 0.015625]]','[]');
+CREATE TABLE runs (
+	id VARCHAR(64) NOT NULL, 
+	corpus_id VARCHAR(64) NOT NULL, 
+	name TEXT NOT NULL, 
+	config TEXT NOT NULL, 
+	fingerprint VARCHAR(64) NOT NULL, 
+	provenance TEXT NOT NULL, 
+	status VARCHAR(16) NOT NULL, 
+	created FLOAT NOT NULL, 
+	finished FLOAT, 
+	PRIMARY KEY (id), 
+	UNIQUE (name)
+);
+INSERT INTO "runs" VALUES('6a3dfdfb1e5cba2e','f73aaab47db4c9e7','first','{"index": "6997311a4e3c6d60", "questions": "914bff0aeb00a535", "retriever": "hybrid", "k": 3, "depth": 50, "seed": 0, "rrf_constant": 60, "answerer": "extractive", "model": "", "temperature": 0.0, "context_tokens": 3000, "metrics": ["faithfulness", "questeval_recall", "rouge_l", "token_f1"], "judge": "gpt-4o-mini", "context": "retrieved"}','92251728450b2e83','{"identity": {"answerer": "extractive", "context": "retrieved", "context_tokens": "3000", "corpus": "389e4293331fcebb", "depth": "50", "embedder": "openai:loopback@http://127.0.0.1:33403/v1", "index": "92baf059ffb26c2e", "judge": "gpt-4o-mini", "judgement": "09ad05cbafc15bbb", "k": "3", "metrics": "4489ba0142e31f14", "model": "", "questions": "2f324fb82a7f0dae", "retriever": "hybrid", "rrf_constant": "60", "seed": "0", "temperature": "0.0"}, "index": "small", "index_config": {"backend": "local", "chunk_size": 20, "chunker": "sentences", "embedder": "openai:loopback", "options": {}, "overlap": 0, "similarity": "cosine"}, "n": 3, "questions": "asked", "ragviz": "0.1.0"}','done',1.79536241073763251302e+09,1.79536241785790824892e+09);
+CREATE TABLE schema_version (
+	version INTEGER NOT NULL, 
+	PRIMARY KEY (version)
+);
+INSERT INTO "schema_version" VALUES(1);
+INSERT INTO "schema_version" VALUES(2);
+INSERT INTO "schema_version" VALUES(3);
+CREATE TABLE scores (
+	run_id VARCHAR(64) NOT NULL, 
+	question_id VARCHAR(64) NOT NULL, 
+	metric VARCHAR(64) NOT NULL, 
+	value FLOAT, 
+	status VARCHAR(16) NOT NULL, 
+	reason TEXT NOT NULL, 
+	version VARCHAR(64) NOT NULL, 
+	PRIMARY KEY (run_id, question_id, metric)
+);
+INSERT INTO "scores" VALUES('6a3dfdfb1e5cba2e','1a94d5ef48f2c6ce','faithfulness',NULL,'no_answer','the answer is a refusal: there is nothing to judge','1+claims1+context1');
+INSERT INTO "scores" VALUES('6a3dfdfb1e5cba2e','1a94d5ef48f2c6ce','questeval_recall',NULL,'no_answer','the answer is a refusal: there is nothing to judge','1+questeval1');
+INSERT INTO "scores" VALUES('6a3dfdfb1e5cba2e','1a94d5ef48f2c6ce','rouge_l',NULL,'no_answer','the answer is a refusal: there is nothing to judge','1');
+INSERT INTO "scores" VALUES('6a3dfdfb1e5cba2e','1a94d5ef48f2c6ce','token_f1',NULL,'no_answer','the answer is a refusal: there is nothing to judge','1');
+INSERT INTO "scores" VALUES('6a3dfdfb1e5cba2e','239ad4b19fa6bff5','faithfulness',1.0,'ok','','1+claims1+context1');
+INSERT INTO "scores" VALUES('6a3dfdfb1e5cba2e','239ad4b19fa6bff5','questeval_recall',NULL,'not_applicable','no question about the reference can be answered from it','1+questeval1');
+INSERT INTO "scores" VALUES('6a3dfdfb1e5cba2e','239ad4b19fa6bff5','rouge_l',2.85714285714285698425e-01,'ok','','1');
+INSERT INTO "scores" VALUES('6a3dfdfb1e5cba2e','239ad4b19fa6bff5','token_f1',2.85714285714285698425e-01,'ok','','1');
+INSERT INTO "scores" VALUES('6a3dfdfb1e5cba2e','4b137f137f3ba479','faithfulness',NULL,'no_answer','the answer is a refusal: there is nothing to judge','1+claims1+context1');
+INSERT INTO "scores" VALUES('6a3dfdfb1e5cba2e','4b137f137f3ba479','questeval_recall',NULL,'no_answer','the answer is a refusal: there is nothing to judge','1+questeval1');
+INSERT INTO "scores" VALUES('6a3dfdfb1e5cba2e','4b137f137f3ba479','rouge_l',NULL,'no_answer','the answer is a refusal: there is nothing to judge','1');
+INSERT INTO "scores" VALUES('6a3dfdfb1e5cba2e','4b137f137f3ba479','token_f1',NULL,'no_answer','the answer is a refusal: there is nothing to judge','1');
+CREATE INDEX ix_indexes_corpus_id ON indexes (corpus_id);
+CREATE INDEX ix_question_sets_corpus_id ON question_sets (corpus_id);
+CREATE INDEX ix_runs_corpus_id ON runs (corpus_id);
+COMMIT;
