@@ -243,7 +243,7 @@ def _foreign(workspace: Workspace, corpus: Corpus, each: ForeignAnswer) -> tuple
     gold = [chunk for chunk, useful in zip(chunks, each.matrix.useful or (), strict=True) if useful]
     spans = [Span(chunk.document_id, 0, chunk.end, chunk.text) for chunk in gold]
     evidence = (tuple(spans) or (Span("", 0, 0, each.reference, stale=True),),)
-    tongue = language.detect(each.reference)
+    tongue = language.of_short(each.question, language.detect("\n".join(text for _, text in each.passages)))
     question = Question(each.id, each.question, each.reference, evidence, "import", "accepted", language=tongue)
     ids = tuple(chunk.id for chunk in chunks)
     ranking = Ranking(ids, tuple(1 / rank for rank in range(1, len(ids) + 1)))

@@ -85,9 +85,10 @@ def read_questions(data: bytes, name: str, documents: Mapping[str, Document]) ->
     questions: list[Question] = []
     problems: dict[int, str] = {}
     rows_of: dict[str, int] = {}
+    languages = {document.id: document.language for document in documents.values()}
     for number, row in _json_rows(text) if is_json else _csv_rows(text, name):
         try:
-            question = _question(row, documents)
+            question = _question(row, documents, languages)
             if question.id in rows_of:
                 raise _Refused(f"the same question as row {rows_of[question.id]}: give it another id, or remove one")
         except _Refused as refusal:
@@ -217,7 +218,8 @@ def _object(row: Any) -> Mapping[str, Any]:
 # A row into a question
 
 
-def _question(row: Mapping[str, Any], documents: Mapping[str, Document]) -> Question:
+def _question(row: Mapping[str, Any], documents: Mapping[str, Document], languages: Mapping[str, str]) -> Question:
+    """The question of a row; `languages` are the documents' by id, for a question too short to show its own."""
     if "refused" in row:
         raise _Refused(row["refused"])
     text, answer = _string(row, "question"), _string(row, "answer")
@@ -229,6 +231,7 @@ def _question(row: Mapping[str, Any], documents: Mapping[str, Document]) -> Ques
     if status not in get_args(QuestionStatus):
         raise _Refused(f"has the status '{status}': give {', '.join(get_args(QuestionStatus))}, or none")
     places = [f"{s.document_id}:{s.start}:{s.end}" for group in evidence for s in group]
+    spoken = [languages[s.document_id] for group in evidence for s in group if s.document_id in languages]
     made_id = _string(row, "id").strip() or digest("import", text, answer, *places)
     if len(made_id) > 64:
         raise _Refused(f"has an id of {len(made_id)} characters: at most 64 can be kept")
@@ -240,7 +243,7 @@ def _question(row: Mapping[str, Any], documents: Mapping[str, Document]) -> Ques
         generator=_string(row, "generator") or "import",
         status=status,  # type: ignore[arg-type]  # checked above
         reason=_string(row, "reason"),
-        language=_string(row, "language") or language.detect(text),
+        language=language.code(_string(row, "language")) or language.of_short(text, *spoken),
         source_chunks=tuple(_string(row, "source_chunks").split() or chunk_ids),
     )
 

@@ -295,7 +295,7 @@ def _bank(state: State, plan: Plan, ask: Asks) -> None:
     if not reference.strip() or state.item.question.kind == "unanswerable":
         return
     assert plan.judge is not None
-    tongue = judge.spoken(reference)
+    tongue = judge.spoken(reference, state.item.question.text)
     maker = f"{plan.judge.model} {plan.judge.base_url}"  # servers of one's own often call what they run alike
     imported, own = imported_bank_key(state.item.question), bank_key(maker, reference)
     kept = plan.banks.get_many([imported, own])
@@ -331,7 +331,7 @@ def _answers(
         missing = {number: question for number, question in asked.items() if number not in answers}
         if not missing:
             break
-        request = questeval.answers_request(text, missing, judge.spoken(text))
+        request = questeval.answers_request(text, missing, judge.spoken(text, " ".join(missing.values())))
         reply = _judged(state, plan, ask, step, request, number)
         answers |= questeval.read_answers(reply, missing)[0]
     _complete(([n for n in asked if n not in answers], []), "the judge left out {} of the questions")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ragviz.records import Word
+from ragviz.records import Question, Word
 
 SAMPLE = 2000
 """Characters looked at by `detect` in each of three places: the beginning, the middle and the end."""
@@ -60,7 +60,7 @@ def detect(text: str) -> str:
     ('en', 'zh', 'und')
     """
     sample = _CODE.sub(" ", _sample(text))
-    words = {name: len(letters.findall(sample)) / size for name, (letters, size) in _SCRIPTS.items()}
+    words = _words_by_script(sample)
     total = sum(words.values())
     if total == 0:
         return "und"
@@ -75,6 +75,74 @@ def detect(text: str) -> str:
     return leading or _latin(sample)
 
 
+def of_short(text: str, *known: str) -> str:
+    """Tell the language of a text that may be too short to show it: a question, a name.
+
+    Its script tells, or at least two small words of one language, more than of any other. A text in Latin letters with
+    fewer is of the first language of `known` that is one ("" and "und" are none): "Los Angeles" is no Spanish. Without
+    any it is what `detect` makes of it.
+
+    >>> of_short("Los Angeles", "en"), of_short("Who is the king of the hill?", "de"), of_short("308", "und", "zh")
+    ('en', 'en', 'zh')
+    """
+    sample = _CODE.sub(" ", _sample(text))
+    told = detect(text)
+    if told != "und" and (_shown_by_small_words(sample) or not _in_latin(sample)):
+        return told
+    return next((language for language in known if language not in ("", "und")), told)
+
+
+def of_answers(question: Question) -> str:
+    """Tell the language in which answers to `question` are compared with its reference, however short these are.
+
+    The question's own; unless most of the reference is in a script that this language is not written in. A question
+    that is marked with none has what its words show, else its evidence, else its reference. Where nothing tells, it is
+    "en": the normalisation of SQuAD's evaluation.
+
+    >>> of_answers(Question("q", "Who?", "Bible", (), "import", language="und"))
+    'en'
+    >>> of_answers(Question("q", "Which bridge is it?", "南京市长江大桥", (), "import", language="en"))
+    'zh'
+    """
+    reference = question.answer
+    marked = question.language if question.language != "und" else ""
+    weights = _words_by_script(_CODE.sub(" ", _sample(reference)))
+    leading = max(weights, key=weights.__getitem__) if any(weights.values()) else ""
+    if leading and _SCRIPT_OF.get(marked, marked) != _SCRIPT_OF.get(leading, leading):
+        return detect(reference)
+    if marked:
+        return marked
+    evidence = "\n".join(span.text for group in question.evidence for span in group)
+    return of_short(question.text, of_short(evidence, of_short(reference, "en")))
+
+
+_SCRIPT_OF = {"ja": "zh", "uk": "ru", "fa": "ar"}
+"""Languages told apart within one script, of which a few words may lack what tells them."""
+
+_NAMES = {"english": "en", "chinese": "zh", "英文": "en", "英语": "en", "中文": "zh", "汉语": "zh"}
+
+
+def code(name: str) -> str:
+    """The code of a language as a file may name it; "" when it names none.
+
+    >>> code("en-US"), code("zh_Hans"), code(" Chinese "), code("?")
+    ('en', 'zh', 'zh', '')
+    """
+    name = name.strip().lower()
+    found = re.fullmatch(r"([a-z]{2,3})(?:[-_][a-z0-9_-]+)?", name)
+    return _NAMES.get(name) or (found[1] if found else "")
+
+
+def _words_by_script(sample: str) -> dict[str, float]:
+    """About how many words of `sample` each script writes."""
+    return {name: len(letters.findall(sample)) / size for name, (letters, size) in _SCRIPTS.items()}
+
+
+def _in_latin(sample: str) -> bool:
+    """Tell whether no other script than Latin is written here, or none at all."""
+    return not any(count for script, count in _words_by_script(sample).items() if script)
+
+
 def _sample(text: str) -> str:
     if len(text) <= 3 * SAMPLE:
         return text
@@ -84,10 +152,21 @@ def _sample(text: str) -> str:
 
 def _latin(sample: str) -> str:
     """Tell a language of Latin letters by its small words; English when it is as good as the best."""
-    words = re.findall(r"[^\W\d_]+", sample.lower())
-    hits = {language: sum(word in profile for word in words) for language, profile in _PROFILES.items()}
+    hits, words = _small_words(sample)
     best = max(hits, key=hits.__getitem__)
-    return best if hits[best] > 0.02 * len(words) else "und"
+    return best if hits[best] > 0.02 * words else "und"
+
+
+def _shown_by_small_words(sample: str) -> bool:
+    """Tell whether two small words or more speak for one language, and more than for any other."""
+    second, first = sorted(_small_words(sample)[0].values())[-2:]
+    return first >= 2 and first > second
+
+
+def _small_words(sample: str) -> tuple[dict[str, int], int]:
+    """How many small words of each language there are, and how many words in all."""
+    words = re.findall(r"[^\W\d_]+", sample.lower())
+    return {language: sum(word in profile for word in words) for language, profile in _PROFILES.items()}, len(words)
 
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")

@@ -156,9 +156,10 @@ def _by_words(question: Question, answer: Answer, scores: Mapping[str, float]) -
     reached = [name for name in known if scores[name] >= UNJUDGED[name]]
     if reached:
         return Ruling(True, reached[0])
-    reference = language.tokens(question.answer, question.language)
+    tongue = language.of_answers(question)
+    reference = language.tokens(question.answer, tongue)
     if 0 < len(reference) <= SHORT:
-        said = language.tokens(without_citations(answer.text), question.language)
+        said = language.tokens(without_citations(answer.text), tongue)
         return Ruling(set(reference) <= set(said), "reference_in_answer")
     return Ruling(False, known[0]) if known else Ruling(None)
 

@@ -66,6 +66,23 @@ def test_values_worked_by_hand(name, value):
     assert (measured.status, measured.value) == ("ok", pytest.approx(value))
 
 
+@pytest.mark.parametrize("marked", ["en", "und"])
+@pytest.mark.parametrize(
+    ("said", "reference"), [("The Bible.", "Bible"), ("the Los Angeles Kings", "Los Angeles Kings")]
+)
+def test_short_answers_are_compared_in_the_questions_language(said, reference, marked):
+    question = replace(QUESTION, text="What is it?", answer=reference, language=marked)
+    judged = replace(JUDGED, question=question, answer=replace(ANSWER, text=said))
+    assert score("exact_match", judged).value == 1
+    assert score("token_f1", judged).value == 1
+
+
+def test_a_chinese_question_with_a_name_in_latin_letters_is_cut_as_chinese():
+    question = replace(QUESTION, text="由哪家公司建造？", answer="Harlow", language="zh")
+    judged = replace(JUDGED, question=question, answer=replace(ANSWER, text="由Harlow公司建造。"))
+    assert score("token_f1", judged).value == pytest.approx(2 * 1 / (4 + 1))  # 由 | harlow | 公司 | 建造
+
+
 def test_an_answer_that_evades_is_not_relevant():
     assert score("answer_relevancy", replace(JUDGED, noncommittal=True)).value == 0
 
@@ -113,7 +130,7 @@ def test_no_claims_is_not_applicable_and_never_1():
 
 def test_versions_name_the_prompts_behind_a_score():
     assert score("faithfulness", JUDGED).version == "1+claims1+context1"
-    assert score("token_f1", JUDGED).version == "1"
+    assert score("token_f1", JUDGED).version == "2"
 
 
 def test_metrics_are_chosen_by_name():

@@ -41,6 +41,21 @@ def one(**row):
     return read.questions[0] if read.questions else read.problems[1]
 
 
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"question": "Harlow?", "document": "desk", "quote": "maps for 21 days"}, "en"),  # too short: the document's
+        ({"question": "Harlow?"}, "und"),
+        ({"question": "Where are the chains of the car?"}, "en"),
+        ({"question": "雪链在哪里？", "document": "garage", "quote": "车库里"}, "zh"),
+        ({"question": "Harlow?", "language": "zh-CN"}, "zh"),
+        ({"question": "Where are the chains of the car?", "language": "not said"}, "en"),
+    ],
+)
+def test_the_language_of_a_question(row, expected):
+    assert one(**row).language == expected
+
+
 LENT = span("maps for 21 days")
 CHUNK_ID = Chunk.make_id(DESK_ID, LENT.start, LENT.end)
 

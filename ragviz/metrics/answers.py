@@ -206,8 +206,7 @@ def _embedding_faithfulness(judged: Judged) -> float:
 
 def _lexical(function: Callable[[str, str, str], float]) -> Callable[[Judged], float]:
     def measured(judged: Judged) -> float:
-        reference = judged.question.answer
-        return function(judged.answer.text, reference, language.detect(reference))
+        return function(judged.answer.text, judged.question.answer, language.of_answers(judged.question))
 
     return measured
 
@@ -358,11 +357,13 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "Token F1",
         "F1 of the words that answer and reference share, as SQuAD counts them (Chinese by jieba's words). 0 to 1.",
         _lexical(text.token_f1),
+        formula="2",
     ),
     "exact_match": AnswerMetric(
         "Exact match",
         "Whether answer and reference are the same words after SQuAD's normalisation. 0 or 1.",
         _lexical(text.exact_match),
+        formula="2",
     ),
 }
 """Every metric of answers by name, judged ones first; the counterparts without a model carry their own names."""

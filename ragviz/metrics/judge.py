@@ -99,7 +99,7 @@ def reference_request(question: str, reference: str) -> Request[ReferenceReply]:
 
 def claims_request(question: str, answer: str) -> Request[ClaimsReply]:
     """Ask for the claims of an answer, and for what it would answer."""
-    more = _ASK_BACK[spoken(answer)].format(count=ASKED_BACK)
+    more = _ASK_BACK[spoken(answer, question)].format(count=ASKED_BACK)
     return _request(CLAIMS, {"question": question, "text": numbered(answer)}, ClaimsReply, answer, more=more)
 
 
@@ -181,7 +181,7 @@ def context_request(
     shown = {str(number): numbered(text) for number, text in enumerate(passages, start=1)}
     asked = {str(number + 1): text for number, text in claims.items()}
     texts = {"question": question, "reference": reference, "claims": asked, "passages": shown}
-    by = _BY[spoken(reference or question)] if reference else ""
+    by = _BY[spoken(reference, question)] if reference else ""
     return _request(CONTEXT, {k: v for k, v in texts.items() if v}, ContextReply, reference or question, by=by)
 
 
@@ -343,9 +343,12 @@ def with_comparison(matrix: Matrix, read: Compared) -> Matrix:
 
 
 @lru_cache(maxsize=1024)
-def spoken(text: str) -> Literal["en", "zh"]:
-    """Language of the prompt for a text: Chinese for Chinese, else English."""
-    return "zh" if language.detect(text) == "zh" else "en"
+def spoken(text: str, question: str = "") -> Literal["en", "zh"]:
+    """Language of the prompt for a text: Chinese for Chinese, else English.
+
+    A text too short to show it ("308", "PyTorch") has that of the `question` it belongs to.
+    """
+    return "zh" if language.of_short(text, language.detect(question)) == "zh" else "en"
 
 
 @lru_cache(maxsize=1024)
@@ -366,7 +369,7 @@ def _place(number: int, count: int) -> int | None:
 def _request(
     prompts: Mapping[str, str], texts: Mapping[str, Any], reply: type[Any], judged: str, **words: str | int
 ) -> Request[Any]:
-    tongue = spoken(judged)
+    tongue = spoken(judged, texts.get("question", ""))
     data = json.dumps(texts, ensure_ascii=False)
     fence = f"texts-{digest(data)}"
     system = prompts[tongue].format(data=_DATA[tongue].format(fence=fence), **words)

@@ -480,7 +480,7 @@ def _imported(item: Mapping[str, Any]) -> Bank:
         for key, question, answer in zip(keys, questions, answers, strict=True)
     )
     said = "\n".join(f"{item.question} {item.answer or ''}" for item in items)
-    return Bank(items, languages.detect(said), "import")
+    return Bank(items, languages.of_short(said, "en"), "import")
 
 
 def _no_answer(answer: str | None) -> bool:
