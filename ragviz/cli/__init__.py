@@ -1,0 +1,85 @@
+"""The command line: all that the pages do. Exit 0; 1 when a job ended in errors; 2 for bad usage or input.
+
+A file per noun; `console` holds what they share, `rooms` the library, loaded when it is needed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ragviz.cli import console, results, run
+from ragviz.cli.console import Json
+from ragviz.cli.corpus import corpus_app
+from ragviz.cli.index import index_app
+from ragviz.cli.questions import questions_app
+from ragviz.cli.rooms import jobs
+from ragviz.cli.runs import runs_app
+from ragviz.errors import InputError, RagvizError, UsageError
+
+app = console.group("See where a RAG system loses answers, and whether a change really helped.")
+
+
+def main() -> None:
+    """Run the command line; errors raised on purpose become a sentence and an exit code."""
+    try:
+        app(standalone_mode=True)
+    except (UsageError, InputError) as error:
+        console.fail(str(error), 2)
+    except RagvizError as error:
+        console.fail(str(error), 1)
+    except KeyboardInterrupt:
+        console.fail("Stopped; what was finished is kept.", 1)
+
+
+@app.command("app")
+def open_app(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 8501) -> None:
+    """Open the dashboard."""
+    script = Path(__file__).resolve().parent.parent.parent / "app.py"
+    if not script.exists():
+        raise UsageError("The pages are not installed with the library: run `ragviz app` from a clone of the project.")
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
+    raise typer.Exit(subprocess.run(command, cwd=script.parent, check=False).returncode)  # noqa: S603
+
+
+@app.command("sample")
+def load_sample(as_json: Json = False) -> None:
+    """Load the sample corpus, its questions, two indexes and two runs."""
+    result = console.perform(console.open_workspace(), "sample", "Load the sample", None, {}).result
+    console.show(
+        result,
+        as_json,
+        lambda: console.out.print(f"Loaded '{result['corpus']}'. Next: ragviz results {result['runs'][0]}"),
+    )
+
+
+@app.command("jobs")
+def list_jobs(
+    cancel: Annotated[str | None, typer.Option(help="Stop this job.")] = None,
+    resume: Annotated[str | None, typer.Option(help="Take this job up again, here.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the jobs, or cancel or resume one."""
+    workspace = console.open_workspace()
+    if cancel:
+        jobs.cancel(workspace, workspace.store.job(cancel))
+    if resume:
+        with console.bar() as watch:
+            jobs.perform(workspace, resume, watch)
+    found = jobs.jobs(workspace)
+    drawn = [(j.id, j.status, j.title, f"{j.done}/{j.total or '?'} {j.unit}", j.error) for j in found]
+    console.show(found, as_json, lambda: console.table(("job", "status", "what", "progress", ""), drawn))
+
+
+app.command("run")(run.run_questions)
+app.command("rejudge")(run.rejudge)
+app.command("results")(results.results)
+app.command("inspect")(results.inspect)
+app.command("compare")(results.compare)
+app.command("export")(results.export)
+for name, group in (("corpus", corpus_app), ("index", index_app), ("questions", questions_app), ("runs", runs_app)):
+    app.add_typer(group, name=name)

@@ -1,0 +1,152 @@
+"""What every command shares: how it prints, asks, reads a file and does a job.
+
+Results go to standard output (`--json`: one JSON value and nothing else), progress and errors to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+
+from ragviz.cli.rooms import jobs
+from ragviz.errors import Cancelled, InputError, UsageError
+from ragviz.records import Corpus, Estimate, Job, Progress
+
+if TYPE_CHECKING:
+    from ragviz.workspace import Workspace
+
+
+def open_workspace() -> Workspace:
+    """Open what the environment configures."""
+    from ragviz import workspace
+
+    return workspace.open_workspace()
+
+
+def group(explanation: str) -> typer.Typer:
+    """A command that holds others."""
+    return typer.Typer(help=explanation, no_args_is_help=True, rich_markup_mode=None, add_completion=False)
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
+PIPED = 500
+"""Columns of what is not printed to a terminal: a row stays a line."""
+out = Console(soft_wrap=True)
+err = Console(stderr=True, soft_wrap=True)
+
+
+def fail(sentence: str, code: int) -> None:
+    """Say what is wrong on standard error, and exit with `code`."""
+    err.print(said(sentence), style="bold", highlight=False)
+    sys.exit(code)
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def said(text: object) -> str:
+    """Text that others may have written: nothing in it steers the terminal, or is markup."""
+    return escape(_CONTROL.sub("\ufffd", str(text)))
+
+
+def show(value: Any, as_json: bool, draw: Callable[[], object]) -> None:
+    """Print `value` as JSON where that was asked for, else `draw` it."""
+    if as_json:
+        sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain) + "\n")
+    else:
+        draw()
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "") -> None:
+    """Print rows under their columns; nothing is cut off where it is not a terminal."""
+    drawn = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+    for column in columns:
+        drawn.add_column(column, overflow="fold")  # what is cut off cannot be given to another command
+    for row in rows:
+        drawn.add_row(*map(said, row))
+    console = out if out.is_terminal else Console(soft_wrap=True, width=PIPED)
+    console.print(drawn)
+
+
+def interval(estimate: Estimate) -> str:
+    """Mean, interval and n in one cell."""
+    if estimate.mean is None:
+        return f"none (n={estimate.n})"
+    return f"{estimate.mean:.3f} [{estimate.low:.3f}, {estimate.high:.3f}] n={estimate.n}"
+
+
+@contextmanager
+def bar() -> Iterator[Progress]:
+    """A progress bar on standard error; nothing when that is not a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
+    with Bar(*columns, TimeRemainingColumn(), console=err, transient=True, disable=not err.is_terminal) as shown:
+        tasks: list[TaskID] = []
+
+        def watch(done: int, total: int | None, unit: str, message: str = "") -> None:
+            tasks or tasks.append(shown.add_task("", unit=unit))  # type: ignore[func-returns-value]
+            shown.update(tasks[0], completed=done, total=total, unit=unit, description=escape(message[:40]))
+
+        yield watch
+
+
+def perform(workspace: Workspace, kind: str, title: str, corpus: Corpus | None, arguments: Mapping[str, Any]) -> Job:
+    """Do a job here, with its row, so that the pages see it and a killed one can be resumed."""
+    job = workspace.store.create_job(kind, title, corpus.id if corpus else "", arguments)
+    with bar() as watch:
+        return jobs.perform(workspace, job.id, watch)
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Ask before something is destroyed.
+
+    Raises:
+        UsageError: nobody is there to answer.
+        Cancelled: the answer is no.
+
+    """
+    if not yes and not sys.stdin.isatty():
+        raise UsageError(f"{question} Nobody is here to ask: say --yes.")
+    if not yes and not typer.confirm(question, err=True):
+        raise Cancelled("Nothing was deleted.")
+
+
+def one_of(what: str, value: str, known: Collection[str]) -> str:
+    """Return `value`, or raise UsageError when it is not among those known."""
+    if value not in known:
+        raise UsageError(f"There is no {what} '{value}': choose one of {', '.join(known)}.")
+    return value
+
+
+def read(file: Path) -> bytes:
+    """Bytes of a file that a person named; InputError when it cannot be opened."""
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InputError(f"The file {file} cannot be opened: {error.strerror}.") from None
+
+
+def write(file: Path, data: bytes) -> None:
+    """Write a file that a person named; InputError when it cannot be."""
+    try:
+        file.write_bytes(data)
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error.strerror}.") from None

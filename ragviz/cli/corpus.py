@@ -1,0 +1,108 @@
+"""`ragviz corpus`: corpora and their documents."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+
+from ragviz.cli import console
+from ragviz.cli.console import Json
+from ragviz.cli.rooms import corpora, indexing
+from ragviz.errors import UsageError
+
+corpus_app = console.group("Corpora and their documents.")
+
+
+@corpus_app.command("add")
+def corpus_add(
+    name: str,
+    paths: list[Path],
+    replace_same_name: Annotated[bool, typer.Option("--replace", help="Replace files of the same name.")] = False,
+    password: Annotated[str | None, typer.Option(help="For encrypted files.", envvar="RAGVIZ_PASSWORD")] = None,
+    as_json: Json = False,
+) -> None:
+    """Add files and folders to the corpus NAME (made when there is none)."""
+    workspace = console.open_workspace()
+    files = corpora.files_under(paths)
+    known = {corpus.name: corpus for corpus in workspace.store.corpora()}
+    corpus = known.get(name.strip()) or workspace.store.create_corpus(name)
+    with console.bar() as watch:
+        outcomes = corpora.add_files(
+            workspace, corpus, files, replace=replace_same_name, password=password, progress=watch
+        )
+    rows = [
+        (o.status, o.name, o.pages or "", o.characters, o.language, o.message or "; ".join(o.warnings))
+        for o in outcomes
+    ]
+    columns = ("status", "file", "pages", "characters", "language", "")
+    console.show({"corpus": corpus.name, "files": outcomes}, as_json, lambda: console.table(columns, rows))
+    if any(outcome.status in ("unreadable", "password", "exists") for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+@corpus_app.command("list")
+def corpus_list(as_json: Json = False) -> None:
+    """List the corpora."""
+    workspace = console.open_workspace()
+    rows = [{"corpus": c.name, **indexing.holdings(workspace, c)} for c in workspace.store.corpora()]
+    columns = ("corpus", "documents", "indexes", "question sets", "runs")
+    console.show(rows, as_json, lambda: console.table(columns, [[*row.values()] for row in rows]))
+
+
+@corpus_app.command("show")
+def corpus_show(name: str, as_json: Json = False) -> None:
+    """Show the documents of a corpus, those that could not be read among them."""
+    store = console.open_workspace().store
+    corpus = store.corpus(name)
+    documents = [
+        {
+            "name": d.name,
+            "pages": d.pages,
+            "characters": d.characters,
+            "language": d.language,
+            "status": d.status,
+            "warnings": [*d.warnings, *([d.error] if d.error else [])],
+        }
+        for d in store.documents(corpus.id)
+    ]
+    columns = ("name", "pages", "characters", "language", "status", "warnings")
+    rows = [[*[*d.values()][:-1], "; ".join(cast(list[str], d["warnings"]))] for d in documents]
+    console.show({"corpus": corpus.name, "documents": documents}, as_json, lambda: console.table(columns, rows))
+
+
+@corpus_app.command("text")
+def corpus_text(name: str, document: str, as_json: Json = False) -> None:
+    """Print the parsed text of a document."""
+    store = console.open_workspace().store
+    corpus = store.corpus(name)
+    info = store.document_named(corpus.id, document)
+    if info is None:
+        raise UsageError(
+            f"Corpus '{corpus.name}' has no readable document '{document}': `ragviz corpus show` lists them."
+        )
+    whole = store.document(corpus.id, info.id)
+    console.show(whole, as_json, lambda: sys.stdout.write(whole.text + "\n"))
+
+
+@corpus_app.command("remove")
+def corpus_remove(name: str, documents: list[str], yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
+    """Delete documents from a corpus."""
+    workspace = console.open_workspace()
+    corpus = workspace.store.corpus(name)
+    ids = [d.id for d in workspace.store.documents(corpus.id) if d.name in documents]
+    if len(ids) < len(set(documents)):
+        raise UsageError(f"Corpus '{corpus.name}' has only {len(ids)} of these {len(set(documents))} documents.")
+    console.confirm(f"Delete {len(ids)} documents from '{corpus.name}'? Evidence in them turns stale.", yes)
+    corpora.delete_documents(workspace, corpus, ids)
+
+
+@corpus_app.command("delete")
+def corpus_delete(name: str, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
+    """Delete a corpus with all that hangs on it."""
+    workspace = console.open_workspace()
+    corpus = workspace.store.corpus(name)
+    console.confirm(f"Delete corpus '{corpus.name}' with {indexing.goes_with_corpus(workspace, corpus)}?", yes)
+    indexing.delete_corpus(workspace, corpus)

@@ -1,0 +1,119 @@
+"""`ragviz index`: indexes, built and searched."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any, cast
+
+import typer
+from rich.markup import escape
+
+from ragviz.chunking import CHUNKERS
+from ragviz.cli import console
+from ragviz.cli.console import Json
+from ragviz.cli.rooms import indexing
+from ragviz.errors import UsageError
+from ragviz.records import IndexConfig
+from ragviz.retrieve import RETRIEVERS
+
+index_app = console.group("Indexes: build, search.")
+
+
+@index_app.command("build")
+def index_build(
+    corpus: str,
+    index_name: Annotated[str, typer.Option("--name")],
+    chunker: Annotated[str, typer.Option(help=", ".join(CHUNKERS))] = "tokens",
+    chunk_size: Annotated[int, typer.Option(help="In the embedder's tokens.")] = 200,
+    overlap: Annotated[int, typer.Option(help="In the embedder's tokens.")] = 0,
+    embedder: Annotated[str | None, typer.Option(help="Model name, folder, or openai:MODEL.")] = None,
+    backend: Annotated[
+        str | None, typer.Option(help="local or elasticsearch (default: that, when configured).")
+    ] = None,
+    similarity: str = "cosine",
+    option: Annotated[list[str], typer.Option(help="The backend's own, as NAME=VALUE: type=flat, m=16 …")] = [],  # noqa: B006
+    fresh: Annotated[bool, typer.Option("--fresh", help="Build anew, though nothing changed.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Build an index of CORPUS, or bring it up to date."""
+    workspace = console.open_workspace()
+    config = IndexConfig(
+        chunker=cast(Any, console.one_of("chunker", chunker, CHUNKERS)),
+        chunk_size=chunk_size,
+        overlap=overlap,
+        embedder=embedder or workspace.settings.embedder,
+        backend=cast(Any, backend or workspace.default_backend),
+        similarity=cast(Any, console.one_of("similarity", similarity, ("cosine", "dot_product", "l2_norm"))),
+        options=dict(_option(pair) for pair in option),
+    )
+    arguments = {"corpus": corpus, "name": index_name, "config": asdict(config), "fresh": fresh}
+    found = workspace.store.corpus(corpus)
+    indexing.check_build(workspace, found, index_name, config)
+    built = console.perform(workspace, "index", f"Build {index_name}", found, arguments).result
+    line = "{chunks} chunks: {added} new, {removed} gone, {embedded} texts embedded"
+    console.show(built, as_json, lambda: console.out.print(f"Index '{escape(index_name)}': " + line.format(**built)))
+    if built["longer_than_read"]:
+        limit = (
+            f"{built['longer_than_read']} chunks are longer than {config.embedder} reads; their rest is not embedded."
+        )
+        console.err.print(console.said(limit))
+
+
+def _option(pair: str) -> tuple[str, Any]:
+    key, equals, value = pair.partition("=")
+    if not equals:
+        raise UsageError(f"'{pair}' is not an option: write NAME=VALUE.")
+    return key, int(value) if value.isdigit() else value
+
+
+@index_app.command("list")
+def index_list(as_json: Json = False) -> None:
+    """List the indexes."""
+    workspace = console.open_workspace()
+    corpus_names = {c.id: c.name for c in workspace.store.corpora()}
+    rows = []
+    for info in workspace.store.indexes():
+        new, changed, gone = indexing.stale(workspace, info)
+        behind = f"{len(new)} new, {len(changed)} changed, {len(gone)} gone" if new or changed or gone else ""
+        rows.append(
+            {"index": info.name, "corpus": corpus_names[info.corpus_id], "status": info.status}
+            | {"chunks": info.chunks, "config": asdict(info.config), "behind": behind}
+        )
+    columns = ("index", "corpus", "status", "chunks", "backend", "behind")
+    drawn = [
+        (r["index"], r["corpus"], r["status"], r["chunks"], cast(Any, r["config"])["backend"], r["behind"])
+        for r in rows
+    ]
+    console.show(rows, as_json, lambda: console.table(columns, drawn))
+
+
+@index_app.command("search")
+def index_search(
+    index_name: Annotated[str, typer.Argument(metavar="NAME")],
+    query: str,
+    k: Annotated[int, typer.Option("-k", min=1, max=1000)] = 5,
+    retriever: Annotated[str, typer.Option(help=", ".join(RETRIEVERS))] = "knn",
+    as_json: Json = False,
+) -> None:
+    """Rank the chunks of an index for a query."""
+    workspace = console.open_workspace()
+    info = workspace.store.index(index_name)
+    hits = indexing.search(workspace, info, query, cast(Any, console.one_of("retriever", retriever, RETRIEVERS)), k)
+    rows = [
+        {"rank": f.hit.rank, "score": f.hit.score, "chunk_id": f.hit.chunk_id, "document": f.document_name}
+        | ({"start": f.chunk.start, "end": f.chunk.end, "page": f.chunk.page, "text": f.chunk.text} if f.chunk else {})
+        for f in hits
+    ]
+    drawn = [
+        (r["rank"], f"{r['score']:.4f}", r["document"], " ".join(str(r.get("text", "")).split())[:160]) for r in rows
+    ]
+    console.show(rows, as_json, lambda: console.table(("rank", "score", "document", "text"), drawn))
+
+
+@index_app.command("delete")
+def index_delete(index_name: str, yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
+    """Delete an index; runs on it stay readable."""
+    workspace = console.open_workspace()
+    info = workspace.store.index(index_name)
+    console.confirm(f"Delete index '{info.name}' with {info.chunks} chunks?", yes)
+    indexing.delete_index(workspace, info)

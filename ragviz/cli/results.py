@@ -1,0 +1,188 @@
+"""`ragviz results`, `inspect`, `compare`, `export`: what runs measured, shown and written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ragviz.cli import console
+from ragviz.cli.console import Json
+from ragviz.cli.rooms import compare as comparing
+from ragviz.cli.rooms import evaluate, indexing, lost, questeval, running
+from ragviz.errors import InputError, UsageError
+from ragviz.records import Bank, Judged, Matrix, Question, Score
+
+
+def results(run_name: Annotated[str, typer.Argument(metavar="RUN")], as_json: Json = False) -> None:
+    """Show what a run measured."""
+    workspace = console.open_workspace()
+    run = workspace.store.run(run_name)
+    summary, judgement = running.summary_of(workspace, run), running.judgement_of(workspace, run)
+    if run.status != "done":
+        console.err.print(
+            console.said(f"Run '{run.name}' is not finished: this is what it has so far."), highlight=False
+        )
+    body = {"run": run.name, "fingerprint": run.fingerprint, "status": run.status} | evaluate.to_json(summary)
+    body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
+    steps = lost.waterfall(list(judgement.causes.values()), run.config.context)
+    if judgement.judged:
+        body |= {"lost": {step.cause: step.count for step in steps[1:]}, "usage": asdict(judgement.usage)}
+        body |= {"paid": dict(zip(("calls", "cost"), judgement.paid, strict=True))}
+        body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
+
+    def draw() -> None:
+        console.table(
+            ("metric", "mean [95 %]"), [(name, console.interval(e)) for name, e in summary.metrics.items()], run.name
+        )
+        console.out.print(f"misses to depth {run.config.depth}: {summary.misses} of {summary.n}")
+        if judgement.judged:
+            _draw_judgement(judgement, steps)
+
+    console.show(body, as_json, draw)
+
+
+def _draw_judgement(judgement: running.Judgement, steps: Sequence[lost.Step]) -> None:
+    rows = [
+        (name, console.interval(scored.estimate), f"{scored.statuses.get('ok', 0)} of {scored.total}", _without(scored))
+        for name, scored in judgement.metrics.items()
+    ]
+    console.table(("metric", "mean [95 %]", "scored", ""), rows, "answers")
+    titles = [(step.title, step.count) for step in steps[1:]]
+    console.table(("where it was lost", "questions"), titles)
+    refused = judgement.abstention
+    console.out.print(
+        f"refused: {refused.refused}, rightly {refused.both} of {refused.unanswerable} unanswerable questions"
+    )
+    console.out.print(running.cost_words(judgement))
+
+
+def _without(scored: evaluate.Scored) -> str:
+    """Why questions have no score, in words."""
+    return ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in scored.statuses.items() if status != "ok")
+
+
+def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id: str, as_json: Json = False) -> None:
+    """Show all there is about one question of a run: answer, chunks, claims and their verdicts, scores with reasons."""
+    workspace = console.open_workspace()
+    run = workspace.store.run(run_name)
+    question = next((q for q in workspace.store.asked(run.id) if q.id == question_id), None)
+    if question is None:
+        raise UsageError(f"Run '{run.name}' has no question '{question_id}': see `ragviz questions show`.")
+    judgement = running.judgement_of(workspace, run)
+    if question.id not in judgement.causes:
+        raise UsageError(f"Run '{run.name}' was stopped before this question: give its command again.")
+    judged = judgement.judged.get(question.id)
+    scores = [by_question[question.id] for by_question in judgement.scores.values() if question.id in by_question]
+    retrieved = next(r for r in workspace.store.results(run.id) if r.question_id == question.id)
+    hits = indexing.found(workspace, run.corpus_id, retrieved.ranking.hits()[: run.config.k])
+    gold = {chunk_id for group in retrieved.gold for chunk_id in group}
+    body = {
+        "run": run.name,
+        "cause": judgement.causes[question.id],
+        "question": question,
+        "ranking": [
+            {"rank": f.hit.rank, "score": f.hit.score, "document": f.document_name, "gold": f.hit.chunk_id in gold}
+            | {"chunk_id": f.hit.chunk_id, "text": f.chunk.text if f.chunk else None}
+            for f in hits
+        ],
+        "judged": asdict(judged) | {"question": question.id} if judged else None,
+        "questeval": _questeval(judged.bank, judged.bank_answers) if judged else None,
+        "extractive_questeval": _questeval(judged.extractive_bank, judged.extractive_bank_answers) if judged else None,
+        "scores": scores,
+    }
+    cause = lost.about(judgement.causes[question.id], run.config.context)
+    console.show(body, as_json, lambda: _draw_inspected(question, judged, hits, gold, scores, cause))
+
+
+def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> dict[str, Any] | None:
+    """RAGQuestEval by both readings of its denominators, and as the public code counts it (`crud`)."""
+    if bank is None or answers is None:
+        return None
+    precision, recall = questeval.crud([item.answer for item in bank.items], answers)
+    return asdict(questeval.measure(bank, answers)) | {"crud": {"precision": precision, "recall": recall}}
+
+
+def _draw_inspected(
+    question: Question,
+    judged: Judged | None,
+    hits: Sequence[indexing.Found],
+    gold: Collection[str],
+    scores: Sequence[Score],
+    cause: lost.Cause,
+) -> None:
+    console.out.print(console.said(f"{cause.title}. {cause.explanation}"))
+    told = [("question", question.text), ("reference", question.answer)]
+    console.table(("", ""), [*told, ("answer", f"{judged.answer.text} ({judged.answer.status})")] if judged else told)
+    rows = [(f.hit.rank, "gold" if f.hit.chunk_id in gold else "", f.document_name, _first_line(f)) for f in hits]
+    console.table(("rank", "", "document", "chunk"), rows)
+    if judged:
+        console.table(("claim of", "claim", "passages", "other text"), [*_claim_rows(judged.matrix)])
+    drawn = [(s.metric, "" if s.value is None else f"{s.value:.3f}", s.status, s.reason, s.version) for s in scores]
+    console.table(("metric", "value", "status", "reason", "version"), drawn)
+
+
+def _first_line(found: indexing.Found) -> str:
+    return " ".join(found.chunk.text.split())[:100] if found.chunk else "(its document was deleted)"
+
+
+def _claim_rows(matrix: Matrix) -> Iterator[tuple[str, str, str, str]]:
+    sides = (
+        ("answer", matrix.answer_claims, matrix.answer_by_chunk, matrix.answer_by_reference),
+        ("reference", matrix.reference_claims, matrix.reference_by_chunk, matrix.reference_by_answer),
+    )
+    for side, claims, by_chunk, by_text in sides:
+        for place, claim in enumerate(claims or ()):
+            row = by_chunk[place] if by_chunk else ()
+            ranks = [str(rank) for rank, bearing in enumerate(row, start=1) if bearing.verdict == "supported"]
+            yield side, claim.text, ", ".join(ranks) or "none", by_text[place].verdict if by_text else ""
+
+
+def compare(
+    run_names: Annotated[list[str], typer.Argument(metavar="RUN RUN...")],
+    k: Annotated[int | None, typer.Option("-k", help="Default: the first run's.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare runs on the questions they share, paired by question; the first is the baseline."""
+    workspace = console.open_workspace()
+    comparison = running.compare_runs(workspace, [workspace.store.run(name) for name in run_names], k)
+
+    def draw() -> None:
+        console.out.print(console.said(comparing.sentence(comparison)))
+        console.table(("setting", *comparison.runs), [(s.key, *s.values) for s in comparison.settings])
+        for note in comparison.notes:
+            console.out.print(console.said(note))
+        rows = [(r.label, *map(console.interval, r.estimates)) for r in comparison.metrics.values()]
+        console.table(("metric", *comparison.runs), rows)
+        console.table(("difference", "run", "mean [95 %]", "p (Holm)", "won, tied, lost"), [*_deltas(comparison)])
+
+    console.show(comparing.to_json(comparison), as_json, draw)
+
+
+def _deltas(comparison: comparing.Comparison) -> Iterator[tuple[str, ...]]:
+    for row in comparison.metrics.values():
+        for delta in row.deltas:
+            d = delta.difference
+            interval = "none" if d.mean is None else f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
+            yield row.label, delta.run, interval, f"{delta.p_adjusted:.3f}", f"{d.wins}, {d.ties}, {d.losses}"
+
+
+def export(run_name: Annotated[str, typer.Argument(metavar="RUN")], folder: Path, as_json: Json = False) -> None:
+    """Write the classic three files of a run: dataset.csv, answers.csv, evaluation.csv."""
+    workspace = console.open_workspace()
+    files = running.export_run(workspace, workspace.store.run(run_name))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"The folder {folder} cannot be made: {error.strerror}.") from None
+    for name, data in files.items():
+        console.write(folder / name, data)
+    written = [str(folder / name) for name in files]
+    console.show(
+        {"run": run_name, "files": written},
+        as_json,
+        lambda: console.out.print(console.said(f"Wrote {', '.join(written)}.")),
+    )

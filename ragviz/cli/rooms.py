@@ -1,0 +1,38 @@
+"""Rooms of the library as the commands name them, each loaded when a command first takes something from it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ragviz import answer as answer
+    from ragviz import compare as compare
+    from ragviz import corpora as corpora
+    from ragviz import evaluate as evaluate
+    from ragviz import forecast as forecast
+    from ragviz import foreign as foreign
+    from ragviz import indexing as indexing
+    from ragviz import jobs as jobs
+    from ragviz import llm as llm
+    from ragviz import lost as lost
+    from ragviz import pipeline as pipeline
+    from ragviz import running as running
+    from ragviz.metrics import questeval as questeval
+
+
+class _Later:
+    """A room that is loaded when a command first takes something from it: `ragviz --help` pays for none of them."""
+
+    def __init__(self, room: str) -> None:
+        self._room = room
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(f"ragviz.{self._room}"), name)
+
+
+if not TYPE_CHECKING:
+    answer, corpora, evaluate, forecast = map(_Later, ("answer", "corpora", "evaluate", "forecast"))
+    foreign, indexing, jobs, llm, lost = map(_Later, ("foreign", "indexing", "jobs", "llm", "lost"))
+    pipeline, running, compare = map(_Later, ("pipeline", "running", "compare"))
+    questeval = _Later("metrics.questeval")

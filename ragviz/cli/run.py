@@ -1,0 +1,107 @@
+"""`ragviz run`, `ragviz rejudge`: a run made, and what failed in it asked again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated, Any, cast, get_args
+
+import typer
+
+from ragviz.cli import console, results
+from ragviz.cli.console import Json
+from ragviz.cli.rooms import forecast, llm, running
+from ragviz.errors import UsageError
+from ragviz.records import AnswererName, ContextKind, Job, RunConfig
+from ragviz.retrieve import RETRIEVERS
+
+
+def run_questions(
+    index_name: Annotated[str, typer.Option("--index")],
+    questions: Annotated[str, typer.Option("--questions")],
+    run_name: Annotated[str, typer.Option("--name")] = "",
+    retriever: Annotated[str, typer.Option(help=", ".join(RETRIEVERS))] = "knn",
+    k: Annotated[int, typer.Option("-k")] = 3,
+    depth: int = 50,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    answerer: Annotated[str, typer.Option(help=", ".join(get_args(AnswererName)))] = "none",
+    model: Annotated[str, typer.Option(help="Model that answers; default: RAGVIZ_MODEL.")] = "",
+    temperature: float = 0.0,
+    context_tokens: Annotated[int, typer.Option(help="Most tokens of chunks that are handed over.")] = 3000,
+    context: Annotated[str, typer.Option(help="retrieved; none: closed book; oracle: the gold chunks.")] = "retrieved",
+    metrics: Annotated[str, typer.Option(help="Metrics of the answers: all, none, or names with commas.")] = "",
+    judge: Annotated[str, typer.Option(help="Model that judges; default: RAGVIZ_JUDGE, else RAGVIZ_MODEL.")] = "",
+    budget: Annotated[float | None, typer.Option(help="Most dollars that the run may cost.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what it would take, and ask no model.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Retrieve for every question of a set, answer and judge where asked to, and measure."""
+    workspace = console.open_workspace()
+    info, asked = workspace.store.index(index_name), workspace.store.question_set(questions)
+    config = RunConfig(
+        index=info.id,
+        questions=asked.id,
+        retriever=cast(Any, console.one_of("retriever", retriever, RETRIEVERS)),
+        k=k,
+        depth=depth,
+        seed=seed,
+        answerer=cast(Any, console.one_of("answerer", answerer, get_args(AnswererName))),
+        model=model,
+        temperature=temperature,
+        context_tokens=context_tokens,
+        metrics=tuple(filter(None, (name.strip() for name in metrics.split(",")))),
+        judge=judge,
+        context=cast(Any, console.one_of("context", context, get_args(ContextKind))),
+    )
+    running.check_run(config)
+    config = running.resolved(workspace, config)
+    if dry_run:
+        _show_forecast(running.foresee(workspace, config), as_json)
+        return
+    if not run_name:
+        raise UsageError("Give the run a name: --name NAME.")
+    corpus = workspace.store.corpus(info.corpus_id)
+    arguments = {"name": run_name, "config": asdict(config), "budget": budget}
+    job = console.perform(workspace, "run", f"Run {run_name}", corpus, arguments)
+    results.results(run_name, as_json)
+    _end_with(job)
+
+
+def _end_with(job: Job) -> None:
+    """Exit 1 when questions of a run could not be answered or judged."""
+    if failed := job.result["failed"]:
+        again = f"ragviz rejudge {job.result['run']}"
+        console.fail(f"{failed} questions could not be answered or judged whole: `{again}` asks again about those.", 1)
+
+
+def _show_forecast(told: forecast.Forecast, as_json: bool) -> None:
+    body = asdict(told) | {"total": told.total}
+
+    def draw() -> None:
+        console.table(("step", "calls"), list(told.calls.items()), f"{told.questions} questions")
+        cost = "no price known" if told.cost is None else llm.dollars(told.cost)
+        tokens = f"{told.prompt_tokens:,} + {told.completion_tokens:,} tokens"
+        console.out.print(
+            f"{told.total:,} calls, {told.cached:,} of them paid for already; to be paid: {tokens}, {cost}"
+        )
+        if told.seconds:
+            console.out.print(f"about {told.seconds / 60:.1f} minutes, at {forecast.SECONDS:g} s a call")
+
+    console.show(body, as_json, draw)
+
+
+def rejudge(
+    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    budget: Annotated[float | None, typer.Option(help="Most dollars, what the run has cost included.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Answer and judge again what failed in a run, and nothing else."""
+    workspace = console.open_workspace()
+    run = workspace.store.run(run_name)
+    corpus = workspace.store.corpus(run.corpus_id)
+    job = console.perform(workspace, "rejudge", f"Judge {run.name} again", corpus, {"run": run.name, "budget": budget})
+    if not job.result["asked"]:
+        console.err.print(
+            console.said(f"Nothing of run '{run.name}' had failed: nothing was asked again."), highlight=False
+        )
+    results.results(run.name, as_json)
+    _end_with(job)

@@ -1,0 +1,68 @@
+"""`ragviz runs`: runs that were made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, cast, get_args
+
+import typer
+
+from ragviz.cli import console, results
+from ragviz.cli.console import Json
+from ragviz.cli.rooms import answer, foreign, jobs
+from ragviz.records import Run, RunFormat
+
+runs_app = console.group("Runs that were made.")
+
+
+@runs_app.command("list")
+def runs_list(as_json: Json = False) -> None:
+    """List the runs, the newest first."""
+    workspace = console.open_workspace()
+    runs, going = workspace.store.runs(), jobs.runs_going_on(workspace)
+    status = {r.id: "stopped" if r.status == "running" and r.name not in going else r.status for r in runs}
+    rows = [
+        {"run": r.name, "status": status[r.id], "fingerprint": r.fingerprint, "provenance": r.provenance} for r in runs
+    ]
+    drawn = [
+        (r.name, status[r.id], r.provenance["index"], r.provenance["questions"], r.config.retriever, _answers_of(r))
+        for r in runs
+    ]
+    console.show(
+        rows, as_json, lambda: console.table(("run", "status", "index", "questions", "retriever", "answers"), drawn)
+    )
+
+
+def _answers_of(run: Run) -> str:
+    """Who answers in a run, and from what."""
+    if run.config.answerer == "none":
+        return "none"
+    return f"{run.config.model or run.config.answerer}, from {answer.CONTEXTS[run.config.context]}"
+
+
+@runs_app.command("import")
+def runs_import(
+    corpus: str,
+    file: Path,
+    run_name: Annotated[str, typer.Option("--name")],
+    file_format: Annotated[str, typer.Option("--format", help=", ".join(get_args(RunFormat)))] = "ragchecker",
+    as_json: Json = False,
+) -> None:
+    """Import answers that another program judged, with its claims and verdicts; a new corpus is made when needed."""
+    workspace = console.open_workspace()
+    reader = foreign.FORMATS[cast(RunFormat, console.one_of("format", file_format, foreign.FORMATS))]
+    found = reader(console.read(file), file.name)
+    there = {c.name: c for c in workspace.store.corpora()}
+    run = foreign.import_run(workspace, there.get(corpus) or workspace.store.create_corpus(corpus), run_name, found)
+    for problem in found.problems:
+        console.err.print(console.said(problem), highlight=False)
+    results.results(run.name, as_json)
+
+
+@runs_app.command("delete")
+def runs_delete(run_name: str, yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
+    """Delete a run with its results."""
+    store = console.open_workspace().store
+    run = store.run(run_name)
+    console.confirm(f"Delete run '{run.name}'?", yes)
+    store.delete_run(run.id)
