@@ -551,8 +551,9 @@ def test_searches_go_on_while_the_content_is_switched(index: ElasticIndex, elast
     seen: list[set[str]] = []
     stop = threading.Event()
 
-    def publish(generation: int) -> None:
-        writer = index.rebuild(8)
+    def publish(generation: int, *, update: bool = False) -> None:
+        writer = index.update() if update else index.rebuild(8)
+        writer.delete([f"g{generation - 1} {number}" for number in range(30)])
         writer.add([chunk(f"g{generation} {number}") for number in range(30)], units(30))
         writer.publish(30)
 
@@ -565,8 +566,8 @@ def test_searches_go_on_while_the_content_is_switched(index: ElasticIndex, elast
     errors: list[BaseException] = []
     reader = threading.Thread(target=lambda: catch(search, errors))
     reader.start()
-    for generation in (1, 2, 3):
-        publish(generation)
+    for generation in (1, 2, 3, 4):
+        publish(generation, update=generation > 2)
     stop.set()
     reader.join()
     assert errors == []

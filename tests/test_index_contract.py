@@ -12,6 +12,7 @@ import pytest
 from ragviz.errors import SearchError
 from ragviz.index import Index, Vectors, open_index
 from ragviz.records import Chunk, Ranking
+from ragviz.retrieve import hybrid
 
 Open = Callable[..., Index]
 NOTHING = Ranking((), ())
@@ -28,8 +29,8 @@ def opened(backend: str, request: pytest.FixtureRequest, tmp_path) -> Iterator[O
     url = request.getfixturevalue("elasticsearch_url") if backend == "elasticsearch" else None
     run, indexes = secrets.token_hex(4), []
 
-    def open_one(name: str = "handbook", similarity: str = "cosine", kind: str = "flat") -> Index:
-        options = {"type": kind} if backend == "elasticsearch" else {}
+    def open_one(name: str = "handbook", similarity: str = "cosine", kind: str = "flat", shards: int = 1) -> Index:
+        options = {"type": kind, "shards": shards} if backend == "elasticsearch" else {}
         index = open_index(f"{name} {run}", backend, folder=tmp_path, url=url, similarity=similarity, options=options)
         indexes.append(index)
         return index
@@ -395,6 +396,48 @@ def test_what_was_deleted_can_be_added_again(opened: Open):
     writer.add([chunk("a", "gamma")], units(1))
     writer.publish(2)
     assert [ranking.ids for ranking in index.bm25(["alpha", "beta", "gamma"], 3)] == [(), ("b",), ("a",)]
+
+
+def random_texts(count: int, seed: int) -> list[str]:
+    """Texts of 5 to 40 words each, out of 60."""
+    random = np.random.default_rng(seed)
+    words = [f"word{number}" for number in range(60)]
+    return [" ".join(random.choice(words, random.integers(5, 41))) for _ in range(count)]
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_after_updates_every_score_is_a_fresh_index_s(opened: Open, backend: str, shards: int):
+    """Adds, replacements and removals: no word of a chunk that is gone may count in BM25, nor in what is fused of it."""
+    if (backend, shards) == ("local", 3):
+        pytest.skip("the local backend has no shards")
+    updated, fresh = opened("updated", shards=shards), opened("fresh", shards=shards)
+    vectors, texts = units(500, seed=1), random_texts(500, seed=1)
+    content = {f"c{number:03d}": number for number in range(200)}
+    fill(updated, list(content), vectors[:200], texts[:200])
+    for step in range(2):
+        begin = 200 + 120 * step
+        gone, replaced = list(content)[step::9], list(content)[step + 1 :: 7]
+        new = {f"n{number}": number for number in range(begin, begin + 40)}
+        for chunk_id in gone:
+            del content[chunk_id]
+        replaced = [chunk_id for chunk_id in replaced if chunk_id in content]
+        writer = updated.update()
+        writer.delete([*gone, "never there"])
+        for part in (new, dict(zip(replaced, range(begin + 40, begin + 80), strict=False)),
+                     dict(zip(replaced, range(begin + 80, begin + 120), strict=False))):  # fmt: skip
+            content |= part
+            writer.add([chunk(i, texts[number]) for i, number in part.items()], vectors[list(part.values())])
+        writer.publish(len(content))
+    fill(fresh, list(content), vectors[list(content.values())], [texts[number] for number in content.values()])
+
+    queries = [" ".join(text.split()[:4]) for text in texts[:100]]
+    directions = units(100, seed=2)
+    ways = [
+        lambda index: index.bm25(queries, 50),
+        lambda index: hybrid(lambda _, depth: index.knn(directions, depth), index.bm25)(queries, 50),
+    ]
+    for way in ways:
+        assert way(updated) == way(fresh)
 
 
 def test_a_reader_opened_before_sees_what_is_published(opened: Open):

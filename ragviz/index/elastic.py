@@ -76,6 +76,8 @@ TIMEOUT_SECONDS = 60.0
 CLOCK_SECONDS = 5.0
 FOREIGN_HOURS = 24
 """After so long, a half-built index of another machine is taken for left over."""
+EXPUNGE_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0)
+"""Pauses between two requests to merge deleted chunks away, the time that the server merges not counted."""
 
 
 # ---------------------------------------------------------------------------------------------------- pure bodies
@@ -191,6 +193,7 @@ def clone_body(concrete: str) -> Body:
         "index.auto_expand_replicas": "false",
         "index.number_of_replicas": 0,
         "index.translog.durability": "async",
+        "index.merge.policy.expunge_deletes_allowed": 0,  # by default the server keeps up to a tenth deleted
     }
     return {"settings": settings, "aliases": {writer_alias(concrete): {}}}
 
@@ -201,7 +204,7 @@ PUBLISHED = {
     "index": {
         "auto_expand_replicas": "0-1",
         "translog": {"durability": "request", "flush_threshold_size": None},
-        "merge.policy": {"segments_per_tier": None, "max_merge_at_once": None},
+        "merge.policy": {"segments_per_tier": None, "max_merge_at_once": None, "expunge_deletes_allowed": None},
         "blocks.write": True,
     }
 }
@@ -544,10 +547,14 @@ class ElasticIndex:
         if published is None:
             raise SearchError(f"Index {self.name!r} is not on Elasticsearch at {self.server.address}; build it first.")
         source, vector = published
+        return ElasticWriter(self, self.clone(source), int(vector["dims"]))
+
+    def clone(self, source: str) -> str:
+        """Make a concrete index of the same content (hard links) that this process fills, and return its name."""
         concrete = f"{self.alias}.{secrets.token_hex(6)}"
         self.server.ask(lambda client: client.indices.clone(index=source, target=concrete, **clone_body(concrete)))
         self.server.ask(lambda client: client.indices.put_mapping(index=concrete, meta=metadata(self.name)))
-        return ElasticWriter(self, concrete, int(vector["dims"]))
+        return concrete
 
     def knn(self, vectors: Vectors, depth: int) -> list[Ranking]:
         """Nearest chunks of each row by the index's own graph or scan; scores are the similarity's own.
@@ -720,15 +727,18 @@ class ElasticWriter:
         """
         self._require_open()
         self._wait(most=0)
-        index, ask, concrete = self._index, self._index.server.ask, self._concrete
-        ask(lambda client: client.indices.refresh(index=concrete))
-        found = int(ask(lambda client: client.count(index=concrete))["count"])
+        index, ask = self._index, self._index.server.ask
+        ask(lambda client: client.indices.refresh(index=self._concrete))
+        found = int(ask(lambda client: client.count(index=self._concrete))["count"])
         if found != expected:
             raise SearchError(
                 f"Index {index.name!r} would hold {found} chunks instead of {expected}; nothing was switched. "
                 "Build it again."
             )
-        ask(lambda client: client.indices.flush(index=concrete))
+        ask(lambda client: client.indices.flush(index=self._concrete))
+        if self._deleted():
+            self._expunge()
+        concrete = self._concrete
         ask(lambda client: client.indices.put_settings(index=concrete, settings=PUBLISHED))
         if self._merge:  # not waited for: the server goes on with it
             ask(lambda client: client.indices.forcemerge(index=concrete, max_num_segments=1, wait_for_completion=False))
@@ -743,6 +753,40 @@ class ElasticWriter:
             # A server that is down keeps it; the next build deletes it.
             with contextlib.suppress(SearchError):
                 self._index.delete([self._concrete])
+
+    def _expunge(self) -> None:
+        """Merge deleted chunks away: BM25 would go on counting their words, so that no score were a fresh index's.
+
+        In a clone: a deletion made in this index is kept for a replica's sake, up to 30 seconds whatever is merged.
+        """
+        index, ask, filled = self._index, self._index.server.ask, self._concrete
+        ask(lambda client: client.indices.put_settings(index=filled, settings={"index.blocks.write": True}))
+        self._concrete = index.clone(filled)
+        index.delete([filled])
+        expunge = {"index": self._concrete, "only_expunge_deletes": True, "wait_for_completion": False}
+        for pause in EXPUNGE_SECONDS:
+            while self._merging():
+                time.sleep(pause)
+            if not (deleted := self._deleted()):
+                return
+            ask(lambda client: client.indices.forcemerge(**expunge))
+            time.sleep(pause)
+        raise SearchError(
+            f"Elasticsearch at {index.server.address} keeps {deleted:,} deleted chunks in index {index.name!r}, which "
+            "would change its BM25 scores; nothing was switched. Build it anew: `ragviz index build --fresh`."
+        )
+
+    def _deleted(self) -> int:
+        """How many deleted chunks (and marks of deletions) the segments still hold."""
+        self._index.server.ask(lambda client: client.indices.refresh(index=self._concrete))
+        return int(self._stats("docs")["deleted"])
+
+    def _merging(self) -> bool:
+        return bool(self._stats("merges")["current"])
+
+    def _stats(self, part: str) -> Body:
+        reply = self._index.server.ask(lambda client: client.indices.stats(index=self._concrete))
+        return dict(reply["_all"]["primaries"][part])
 
     def _require_open(self) -> None:
         if not self._open:
