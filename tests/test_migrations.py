@@ -138,7 +138,7 @@ def test_a_new_database_has_the_tables_of_the_store(kind, tmp_path):
 
 
 def test_every_schema_before_this_one_has_its_dump():
-    assert [int(dump.stem) for dump in DUMPS] == list(range(1, len(MIGRATIONS)))
+    assert set(range(1, len(MIGRATIONS))) <= {int(dump.stem) for dump in DUMPS}
 
 
 def test_dumps_name_no_key_and_no_folder():
