@@ -98,6 +98,9 @@ class Bags:
     name, max_tokens, embedded, identity, dims = "bags", None, 0, "bags", 64
     seconds = 0.0
 
+    def load(self) -> None:
+        """Load nothing."""
+
     def embed(self, texts: Sequence[str], kind: str, progress: Any = None) -> Any:
         """Embed `texts`; counts its own CPU, which is not judging's."""
         started = time.thread_time()

@@ -71,6 +71,15 @@ class Embedder(Protocol):
         """Length of its vectors."""
         ...
 
+    def load(self) -> None:
+        """Load now what the first text that is not cached would load: before threads start that import things too.
+
+        Raises:
+            ModelError: it cannot be loaded.
+
+        """
+        ...
+
     def embed(self, texts: Sequence[str], kind: Kind, progress: Callable[[int], None] | None = None) -> Vectors:
         """Embed `texts`, row by row; (0, dims) when there are none.
 
@@ -85,12 +94,17 @@ class Embedder(Protocol):
 
 
 def open_embedder(
-    name: str, *, cache: Cache | None = None, remote: Remote | None = None, endpoint: str = ""
+    name: str,
+    *,
+    cache: Cache | None = None,
+    remote: Remote | None = None,
+    endpoint: str = "",
+    opened: Callable[[], object] = lambda: None,
 ) -> Embedder:
     """Open the embedder called `name`; its model is loaded when the first text has to be computed.
 
-    `remote` computes the vectors of "openai:MODEL" and `endpoint`, its address without a key, tells models of one name
-    at two servers apart.
+    `remote` computes the vectors of "openai:MODEL", `opened` imports what that needs, and `endpoint`, its address
+    without a key, tells models of one name at two servers apart.
 
     Raises:
         UsageError: no folder or model is called that, or "openai:MODEL" without `remote`.
@@ -101,9 +115,12 @@ def open_embedder(
         if remote is None:
             raise UsageError(f"Embedder '{name}' needs a model endpoint: set OPENAI_API_KEY or OPENAI_BASE_URL.")
         compute = partial(_asked, remote, name.removeprefix(REMOTE))
-        return _Embedder(name, f"{name}@{endpoint}", None, {"query": "", "passage": ""}, None, compute, cache)
+        return _Embedder(name, f"{name}@{endpoint}", None, {"query": "", "passage": ""}, None, compute, cache, opened)
     card = _card(name)
-    return _Embedder(name, card.identity, card.max_tokens, card.prompts, card.dims, partial(_encoded, card), cache)
+    load = partial(_model, card)
+    return _Embedder(
+        name, card.identity, card.max_tokens, card.prompts, card.dims, partial(_encoded, card), cache, load
+    )
 
 
 def max_tokens_of(name: str) -> int | None:
@@ -195,6 +212,7 @@ class _Embedder:
         dims: int | None,
         compute: Compute,
         cache: Cache | None,
+        load: Callable[[], object],
     ) -> None:
         self.name = name
         self.identity = identity
@@ -204,6 +222,11 @@ class _Embedder:
         self._dims = dims
         self._compute = compute
         self._cache = cache
+        self._load = load
+
+    def load(self) -> None:
+        """See `Embedder.load`."""
+        self._load()
 
     @cached_property
     def dims(self) -> int:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -179,7 +180,8 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
             _refuse_second(workspace, store.job(job_id))
             result = KINDS[job.kind](workspace, job.arguments, beat)
         except BaseException as error:
-            store.update_job(job_id, **_end_of(error), **beat.values(), finished=time.time())
+            end = _end_of(error, log_of(workspace, job))
+            store.update_job(job_id, **end, **beat.values(), finished=time.time())
             raise
     store.update_job(job_id, status="done", result=result, **beat.values(), finished=time.time())
     return store.job(job_id)
@@ -204,12 +206,16 @@ def _run_of(job: Job) -> str:
     return str(job.arguments.get("name" if job.kind == "run" else "run", "")) if job.kind in ("run", "rejudge") else ""
 
 
-def _end_of(error: BaseException) -> dict[str, str]:
+def _end_of(error: BaseException, log: Path) -> dict[str, str]:
+    """How a job ended, as columns of its row; the traceback of a defect is added to its log, and the path told."""
     if isinstance(error, Cancelled | KeyboardInterrupt):
         return {"status": "cancelled", "error": "Stopped; what was finished is kept."}
     if isinstance(error, RagvizError):
         return {"status": "failed", "error": str(error)}
-    defect = f"A defect in ragviz: {type(error).__name__}. The job's log has the traceback."
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a", encoding="utf-8", errors="backslashreplace") as output:
+        traceback.print_exception(error, file=output)
+    defect = f"A defect in ragviz: {type(error).__name__}. The traceback is in {log}."
     return {"status": "failed", "error": defect}
 
 

@@ -137,11 +137,27 @@ def work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress = sil
         Cancelled: `progress` raised it.
 
     """
+    _load(items, plan)
     asker = _Asker(plan)
     try:
         _work(items, plan, keep, progress, asker)
     finally:
         asker.settle()
+
+
+def _load(items: Sequence[Item], plan: Plan) -> None:
+    """Load what the work needs before its first thread starts: threads that import at once can trip each other."""
+    for client in (plan.answerer, plan.judge):
+        if client is not None:
+            client.open()
+    texts = dict.fromkeys(text for item in items for text in (item.question.text, item.question.answer))
+    language.load(map(language.detect, texts), phrases=any(map(_wants_phrases, plan.names)))
+    if plan.embedder is not None and items and any(metrics.ANSWER_METRICS[name].vectors for name in plan.names):
+        plan.embedder.load()
+
+
+def _wants_phrases(name: str) -> bool:
+    return name.startswith("extractive_questeval")
 
 
 def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, asker: _Asker) -> None:
@@ -514,8 +530,6 @@ class _Asker:
         self._down_since: float | None = None
         self._answered = 0.0
         self._waiting, self.stopping = "", threading.Event()
-        for client in self._clients:
-            client.open()
 
     def __call__(self, client: ModelClient, request: Request[Any]) -> Completion[Any]:
         pauses, begun = 0, time.monotonic()

@@ -223,6 +223,18 @@ def _jieba_tags() -> Any:
     return jieba.posseg
 
 
+def load(languages: Iterable[str], *, phrases: bool = False) -> None:
+    """Load now what texts in these languages need, with `phrases` what `key_phrases` needs too.
+
+    Threads that import at the same time can see each other's half-made modules: load before the first one starts.
+    """
+    wanted = set(languages)
+    if "zh" in wanted:
+        _jieba_tags() if phrases else _jieba()
+    if phrases and wanted & {"en", "und"}:
+        _spacy()
+
+
 # A line, whatever ends it. Block markers at its beginning are no part of a sentence.
 _LINE = re.compile("[^\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _MARKER = re.compile(r"[ \t]*(?:(?:#{1,6}|[-*+•·>]|\(?\d{1,3}[.)]|\[[ xX]\])[ \t]+|>)+")

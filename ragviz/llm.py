@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -263,6 +263,7 @@ class ModelClient:
         answers are kept in the cache) and asks no more.
         """
         waiting: deque[Future[Completion[Reply] | ModelError]] = deque()
+        self.open()
         with ThreadPoolExecutor(self.concurrency, thread_name_prefix="model") as pool:
             try:
                 for request in requests:
@@ -291,6 +292,7 @@ class ModelClient:
 
         """
         batches = [texts[start : start + EMBED_BATCH] for start in range(0, len(texts), EMBED_BATCH)]
+        self.open()
         with ThreadPoolExecutor(self.concurrency, thread_name_prefix="model") as pool:
             asked = [pool.submit(self._embed_batch, model, batch) for batch in batches]
             try:
@@ -490,6 +492,9 @@ class ModelClient:
 
         with self._lock:
             if self._client is None:
+                # The client looks at httpx as soon as another thread begins to import it, half-made as it is then.
+                with suppress(ImportError):
+                    import httpx  # noqa: F401
                 # A server without a key gets a stand-in, never the key that happens to be in the environment.
                 key = self._key.get_secret_value() if self._key else "none"
                 # No redirect is followed: the prompt and the key go to the configured address only.
@@ -499,7 +504,10 @@ class ModelClient:
 
     def open(self) -> None:
         """Import what a call needs, in the thread that asks for it: two that import at once can trip each other."""
-        self._openai()
+        import json_repair  # noqa: F401
+        import openai.types.chat  # noqa: F401
+
+        _ = self._openai().embeddings  # imported when it is first looked at
 
     def _account(self, model: str, response: Any, started: float) -> Usage:
         used = getattr(response, "usage", None)

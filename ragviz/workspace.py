@@ -64,9 +64,11 @@ class Workspace:
 
     def embedder(self, name: str) -> embedding.Embedder:
         """Open an embedder whose vectors are cached in the store; "openai:MODEL" asks the model endpoint."""
-        remote = self.model.embed if name.startswith(embedding.REMOTE) else None
-        endpoint = self.settings.openai_base_url or ""
-        return embedding.open_embedder(name, cache=self.store.cache("embedding"), remote=remote, endpoint=endpoint)
+        cache = self.store.cache("embedding")
+        if not name.startswith(embedding.REMOTE):
+            return embedding.open_embedder(name, cache=cache)
+        model, endpoint = self.model, self.settings.openai_base_url or ""
+        return embedding.open_embedder(name, cache=cache, remote=model.embed, endpoint=endpoint, opened=model.open)
 
     @property
     def model(self) -> llm.ModelClient:

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -52,6 +53,21 @@ def test_an_error_ends_up_in_the_row_as_a_sentence(workspace):
     job = wait(workspace, jobs.submit(workspace, "index", "Build i", corpus.id, arguments))
     assert job.status == "failed"
     assert job.error == "Corpus 'empty' has no text to index: add documents first."
+
+
+def test_a_defect_names_the_log_that_has_its_traceback(workspace, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError("one by nought")
+
+    monkeypatch.setitem(jobs.KINDS, "sample", broken)
+    job = workspace.store.create_job("sample", "x", "", {})
+    with pytest.raises(ZeroDivisionError):
+        jobs.perform(workspace, job.id)
+    failed = workspace.store.job(job.id)
+    assert failed.status == "failed"
+    log = Path(failed.error.removeprefix("A defect in ragviz: ZeroDivisionError. The traceback is in ").rstrip("."))
+    assert log == jobs.log_of(workspace, job)
+    assert "one by nought" in log.read_text()
 
 
 def test_a_job_that_is_being_done_is_not_done_again(workspace):

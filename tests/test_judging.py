@@ -37,6 +37,9 @@ class Bags:
 
     name, max_tokens, embedded, identity, dims = "bags", None, 0, "bags", 64
 
+    def load(self):
+        pass
+
     def embed(self, texts, kind, progress=None):
         rows = np.array([vector(text) for text in texts], dtype=np.float32)
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)

@@ -31,6 +31,9 @@ class Hashing:
 
     name, max_tokens, embedded, identity, dims = "hashing", 256, 0, "hashing", 64
 
+    def load(self) -> None:
+        pass
+
     def embed(self, texts: Sequence[str], kind: str, progress: Callable[[int], None] | None = None) -> Vectors:
         rows = np.full((len(texts), self.dims), 1e-3, dtype=np.float32)
         for row, text in zip(rows, texts, strict=True):
