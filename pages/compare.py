@@ -55,16 +55,14 @@ def written(names: Sequence[str], by_name: dict[str, Run]) -> str:
 
 
 @st.cache_data(show_spinner="Comparing", max_entries=32)
-def compared(_store: str, ids: tuple[str, ...], _finished: tuple[float | None, ...], k: int) -> Comparison:
+def compared(of: ui.State, k: int) -> Comparison:
     workspace = ui.workspace()
-    return running.compare_runs(workspace, [workspace.store.run(run_id) for run_id in ids], k)
+    return running.compare_runs(workspace, [workspace.store.run(run_id) for run_id in of.ids], k)
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
-def bands(
-    _store: str, ids: tuple[str, ...], finished: tuple[float | None, ...], k: int, name: str
-) -> list[plots.Curve]:
-    found = compared(_store, ids, finished, k)
+def bands(of: ui.State, k: int, name: str) -> list[plots.Curve]:
+    found = compared(of, k)
     curves = []
     for run, table in zip(found.runs, found.tables, strict=True):
         mean, low, high = stats.bootstrap_columns(CURVES[name](table))
@@ -189,9 +187,9 @@ def measures_table(found: Comparison) -> None:
 
 
 @st.cache_data(show_spinner="Comparing answers", max_entries=32)
-def answer_rows(_store: str, ids: tuple[str, ...], _finished: tuple[float | None, ...]) -> pd.DataFrame:
+def answer_rows(of: ui.State) -> pd.DataFrame:
     """A row for each metric of answers that all runs have: over the questions that all of them have a score for."""
-    runs = [ui.workspace().store.run(run_id) for run_id in ids]
+    runs = [ui.workspace().store.run(run_id) for run_id in of.ids]
     sides = [ui.judgement(run).scores for run in runs]
     rows = []
     for name in [name for name in ANSWER_METRICS if all(name in side for side in sides)]:
@@ -211,8 +209,8 @@ def answer_rows(_store: str, ids: tuple[str, ...], _finished: tuple[float | None
     return pd.DataFrame(rows)
 
 
-def answers_table(ids: tuple[str, ...], finished: tuple[float | None, ...]) -> None:
-    rows = answer_rows(store.address, ids, finished)
+def answers_table(of: ui.State) -> None:
+    rows = answer_rows(of)
     if not len(rows):
         return
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -223,11 +221,11 @@ def answers_table(ids: tuple[str, ...], finished: tuple[float | None, ...]) -> N
     st.caption("Differences are paired by question, with bootstrap 95 % intervals; not corrected for their number.")
 
 
-def pictures(found: Comparison, ids: tuple[str, ...], finished: tuple[float | None, ...]) -> None:
+def pictures(found: Comparison, of: ui.State) -> None:
     st.markdown("**Curves**")
     for column, name in zip(st.columns(3, gap="medium"), ("recall", "precision", "f1"), strict=True):
         with column, ui.errors_shown():
-            lines = bands(store.address, ids, finished, found.k, name)
+            lines = bands(of, found.k, name)
             ui.figure(
                 plots.curves(
                     lines, k=found.k, by_run=True, labels=False, y_title=f"{TITLES[name]} (0 to 1)", height=290
@@ -272,7 +270,7 @@ def cases(found: Comparison, runs: Sequence[Run]) -> None:
                 on_change=lambda: ui.put(side=st.session_state["side-filter"]),
             )  # fmt: skip
         ids = list(getattr(out, side))
-        asked = ui.answered(store.address, runs[0].id, runs[0].finished)
+        asked = ui.answered(runs[0])
         places = [found.question_ids.index(i) for i in ids]
         rows = pd.DataFrame(
             {"Question": [asked[i][0].text for i in ids]}
@@ -289,7 +287,7 @@ def cases(found: Comparison, runs: Sequence[Run]) -> None:
 
 def opened_question(question_id: str, found: Comparison, runs: Sequence[Run]) -> None:
     """The rankings of one question under every run, side by side."""
-    question = ui.answered(store.address, runs[0].id, runs[0].finished)[question_id][0]
+    question = ui.answered(runs[0])[question_id][0]
     crumbs = [("compare", "Compare " + ", ".join(found.runs), {"runs": st.query_params.get("runs", "")})]
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch"):
@@ -305,7 +303,7 @@ def opened_question(question_id: str, found: Comparison, runs: Sequence[Run]) ->
             row = found.question_ids.index(question_id)
             rank = int(ranking.ranks(found.tables[place])[row])
             st.markdown(f"**{plain(run.name)}** · {'target at rank ' + str(rank) if rank else 'target missed'}")
-            answer = ui.answered(store.address, run.id, run.finished)[question_id][1]
+            answer = ui.answered(run)[question_id][1]
             ui.ranked_chunks(run.corpus_id, question, answer, k=found.k, first=5, key=run.id, narrow=len(runs) > 1)
     ui.from_the_top(question_id)
 
@@ -334,10 +332,9 @@ with top:
 if len(runs) < 2:
     st.markdown("Choose two runs or more.")
     st.stop()
-ids = tuple(run.id for run in runs)
-finished = tuple(run.finished for run in runs)
+of = ui.state(*(run.id for run in runs))
 with ui.errors_shown():
-    found = compared(store.address, ids, finished, k)
+    found = compared(of, k)
     if wanted in found.question_ids:
         opened_question(wanted, found, runs)
         st.stop()
@@ -354,6 +351,6 @@ with ui.errors_shown():
         measures_table(found)
     if all(ui.answers(run) or run.config.metrics for run in runs):
         with ui.errors_shown():
-            answers_table(ids, finished)
-    pictures(found, ids, finished)
+            answers_table(of)
+    pictures(found, of)
     cases(found, runs)

@@ -105,12 +105,15 @@ def recent(runs: list[Run]) -> None:
 
 
 @st.cache_data(ttl=20, show_spinner=False)
-def checks(_at: int) -> list[tuple[str, bool, str, str]]:
+def checks(*configured: str) -> list[tuple[str, bool, str, str]]:
+    """What works of what is configured, for twenty seconds: a server that is down is found out slowly."""
     return [(check.name, check.ok, check.detail, check.fix) for check in ui.workspace().checks()]
 
 
 def checklist() -> None:
-    for name, ok, detail, fix in checks(0):
+    settings = workspace.settings
+    names = (settings.embedder, settings.elasticsearch_url, settings.openai_base_url, settings.model)
+    for name, ok, detail, fix in checks(store.address, *map(str, names), str(settings.model_configured)):
         mark = ":blue[●]" if ok else ":orange[▲]"
         with st.container(gap=None):
             st.markdown(f"{mark} **{name}** {'' if ok else 'does not work: '}{plain(detail)}")

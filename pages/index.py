@@ -108,10 +108,10 @@ def backend_choices() -> tuple[Any, dict[str, Any]]:
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def sample_cuts(_store: str, corpus_id: str, ids: tuple[str, ...], most: int, config: IndexConfig) -> list[list[Chunk]]:
-    """Chunks of the sampled documents, of each the first `most` characters."""
+def sample_cuts(of: ui.State, ids: tuple[str, ...], most: int, config: IndexConfig) -> list[list[Chunk]]:
+    """Chunks of the sampled documents of a corpus, of each the first `most` characters."""
     split = indexing.splitter(config)
-    return [split(shortened(d, most)) for d in store.document_texts(corpus_id, ids)]
+    return [split(shortened(d, most)) for d in ui.workspace().store.document_texts(of.ids[0], ids)]
 
 
 def share_of(chosen: Sequence[DocumentInfo]) -> int:
@@ -138,7 +138,7 @@ def sampled(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
 def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
     """How the first documents would be cut, and what the whole corpus would come to."""
     chosen = sampled(documents)
-    cuts = sample_cuts(store.address, corpus.id, tuple(d.id for d in chosen), share_of(chosen), cut_only(config))
+    cuts = sample_cuts(ui.state(corpus.id), tuple(d.id for d in chosen), share_of(chosen), cut_only(config))
     chunks = [chunk for document in cuts for chunk in document]
     if not chunks:
         st.caption("Nothing to cut: the documents have no text.")
@@ -221,7 +221,7 @@ def card(info: IndexInfo) -> None:
     else:
         st.markdown(
             f"{ui.counted(info.chunks, 'chunk')} of {ui.counted(len(info.documents), 'document')} · "
-            f"{info.dims} dimensions · {size(store.address, info.id, info.build)} · "
+            f"{info.dims} dimensions · {size(info)} · "
             f"{ui.ago(info.built or info.created)}"
         )
     new, changed, gone = indexing.stale(workspace, info)
@@ -243,12 +243,18 @@ def card(info: IndexInfo) -> None:
             )
 
 
-@st.cache_data(show_spinner=False)
-def size(_store: str, index_id: str, _build: str) -> str:
+def size(info: IndexInfo) -> str:
+    """What an index takes on disk; that its server cannot be reached is never kept."""
     try:
-        return ui.size_words(ui.workspace().index(store.index(index_id)).size())
+        return ui.size_words(bytes_of(ui.state(info.id)))
     except RagvizError:
         return "not reachable"
+
+
+@st.cache_data(show_spinner=False, max_entries=256)
+def bytes_of(of: ui.State) -> int:
+    workspace = ui.workspace()
+    return workspace.index(workspace.store.index(of.ids[0])).size()
 
 
 def build(name: str, config: IndexConfig) -> None:
@@ -299,13 +305,15 @@ def search(indexes: Sequence[IndexInfo]) -> None:
         with column, ui.errors_shown():
             st.markdown(f"**{way}**")
             with st.spinner("Searching; the first search loads the embedder, about 10 s"):
-                found = results(store.address, info.id, info.build, query, way)
+                found = results(ui.state(info.id, corpus.id), query, way)
             hits(found)
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def results(_store: str, index_id: str, _build: str, query: str, way: str) -> list[indexing.Found]:
-    return indexing.search(ui.workspace(), store.index(index_id), query, way, 10)  # type: ignore[arg-type]
+def results(of: ui.State, query: str, way: str) -> list[indexing.Found]:
+    """Hits with the text of their documents: state of the index and of its corpus."""
+    workspace = ui.workspace()
+    return indexing.search(workspace, workspace.store.index(of.ids[0]), query, way, 10)  # type: ignore[arg-type]
 
 
 def hits(found: Sequence[indexing.Found]) -> None:

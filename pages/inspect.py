@@ -355,7 +355,7 @@ if not runs:
 name = ui.chosen("run", [run.name for run in runs], noun="run")
 run = next(run for run in runs if run.name == name)
 k = ui.number_of((st.query_params.get("k"),), 1, run.config.depth, run.config.k)
-asked = ui.answered(store.address, run.id, run.finished)
+asked = ui.answered(run)
 found = ui.judgement(run)
 shown = list(ui.filtered(run, ui.question_rows(run, k))["Id"])
 wanted = st.query_params.get("question")

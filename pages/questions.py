@@ -8,7 +8,7 @@ import streamlit as st
 
 from ragviz import jobs, markup, pipeline, ui
 from ragviz.markup import plain
-from ragviz.records import Question, QuestionSet
+from ragviz.records import Question, QuestionSet, digest
 from ragviz.synthesize import GENERATORS
 
 STATUSES = ("all", "proposed", "accepted", "rejected")
@@ -184,7 +184,8 @@ def edit_table(asked: QuestionSet, shown: Sequence[Question], rows: pd.DataFrame
         "Answer": st.column_config.TextColumn(width="large"),
         "Status": st.column_config.SelectboxColumn(options=STATUSES[1:], required=True),
     }
-    key = f"editor-{asked.id}-{st.session_state.get('saves', 0)}"
+    # Edits are by row: they are dropped when other rows are shown, or another process changed the set.
+    key = f"editor-{digest(repr(ui.state(asked.id)), *(q.id for q in shown))}"
     editable = ["Question", "Answer", "Status", "Reason"]
     fixed = [name for name in rows.columns if name not in editable]
     st.data_editor(
@@ -195,7 +196,6 @@ def edit_table(asked: QuestionSet, shown: Sequence[Question], rows: pd.DataFrame
     changed = [changed_question(shown[int(row)], values) for row, values in edits.items()]
     if st.button(f"Save {ui.counted(len(changed), 'change')}", type="primary", disabled=not changed):
         store.put_questions(asked.id, changed)
-        st.session_state["saves"] = st.session_state.get("saves", 0) + 1
         st.rerun()
 
 

@@ -215,7 +215,7 @@ def both_told(found: running.Judgement, pair: tuple[str, str], key: str) -> None
 
 
 def documents_table(run: Run, summary: Summary, key: str) -> None:
-    groups = ui.by_document(store.address, run.id, run.finished, summary.k)
+    groups = ui.by_document(run, summary.k)
     rows = pd.DataFrame(
         {
             "Document": [g.name for g in groups],
@@ -448,8 +448,7 @@ run = next(run for run in runs if run.name == name)
 k = ui.chosen_number("k", 1, run.config.depth, run.config.k)
 st.session_state["k-shown"] = k
 summary = ui.summary(run, k)
-asked = ui.answered(store.address, run.id, run.finished)
-documents = ui.documents_of(store.address, run.id, run.finished)
+asked = ui.answered(run)
 judgement = ui.judgement(run)
 rows = ui.question_rows(run, k) if summary.n or ui.answers(run) else pd.DataFrame()
 shown = ui.filtered(run, rows) if len(rows) else rows

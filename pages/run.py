@@ -8,7 +8,7 @@ from ragviz import answer, forecast, jobs, running, ui
 from ragviz.errors import RagvizError, UsageError
 from ragviz.markup import plain
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.records import IndexInfo, QuestionSet, Run, RunConfig
+from ragviz.records import IndexInfo, QuestionSet, Run, RunConfig, digest
 from ragviz.retrieve import RETRIEVERS
 
 WAYS = {
@@ -223,7 +223,8 @@ def cost(config: RunConfig) -> None:
     n = asked.total - asked.counts.get("rejected", 0)
     st.markdown("**What it takes**")
     resolved = running.resolved(workspace, config)
-    told = st.session_state.setdefault("forecasts", {}).get(resolved.hash())
+    key = forecast_key(resolved)
+    told = st.session_state.setdefault("forecasts", {}).get(key)
     with st.grid(2, min_column_width=140):
         ui.tile("Retrievals", f"{n:,}", f"over {ui.counted(index.chunks, 'chunk')}")
         if not (resolved.model or resolved.judge):
@@ -235,7 +236,7 @@ def cost(config: RunConfig) -> None:
     if told is not None:
         st.caption(f"Calls: {', '.join(f'{count:,} {step}' for step, count in told.calls.items())}.")
     if resolved.model or resolved.judge:
-        estimate(config, resolved.hash(), "Estimate calls and cost" if told is None else "Estimate again")
+        estimate(config, key, "Estimate calls and cost" if told is None else "Estimate again")
     wait = 12 if config.retriever != "bm25" else 3
     seconds = wait + n * 0.02
     words = f"About {ui.duration(seconds)}, most of it for loading the embedder." if wait > 3 else "A few seconds."
@@ -244,6 +245,12 @@ def cost(config: RunConfig) -> None:
         st.caption(f"{ui.counted(rejected, 'rejected question')} left out.")
     if proposed := asked.counts.get("proposed", 0):
         st.caption(f"{ui.counted(proposed, 'question')} proposed and not reviewed yet; they are asked too.")
+
+
+def forecast_key(config: RunConfig) -> str:
+    """Digest of all that an estimate rests on: choices, documents, index, questions, prices, and what runs have paid."""
+    known = ui.state(corpus.id, config.index, config.questions, *(run.id for run in runs))
+    return digest(config.hash(), repr(known), repr(sorted(workspace.prices().items())))
 
 
 def calls(told: forecast.Forecast) -> None:

@@ -10,6 +10,7 @@ from ragviz.errors import RagvizError, UsageError
 from ragviz.index import elastic
 from ragviz.llm import Support
 from ragviz.markup import plain
+from ragviz.records import digest
 
 SECRET = ("DATABASE_URL", "API_KEY")
 
@@ -224,8 +225,8 @@ def prices() -> None:
         "Dollars per million tokens, asked and answered, by what a model's name begins with; the longest that fits "
         "counts. Look them up: they change."
     )
-    turn = st.session_state.setdefault("prices-turn", 0)
     held = workspace.prices()
+    turn = digest(repr(sorted(held.items())))  # edits are by row, of this table
     rows = pd.DataFrame([(name, *pair) for name, pair in sorted(held.items())], columns=list(PRICE_COLUMNS))
     # Not `required`: the editor would drop a row that lacks something without a word.
     money = {c: st.column_config.NumberColumn(min_value=0, format="%.3f", width=85) for c in PRICE_COLUMNS[1:]}
@@ -235,7 +236,6 @@ def prices() -> None:
     )  # fmt: skip
     if st.button("Save prices"):
         workspace.set_prices(priced(edited))
-        st.session_state["prices-turn"] += 1
         st.toast("Prices saved")
         st.rerun()
 

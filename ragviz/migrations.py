@@ -79,7 +79,11 @@ CREATE TABLE payments (
 
 _DOCUMENTS_BY_NAME = "CREATE INDEX ix_documents_corpus_id_name ON documents (corpus_id, name);"
 
-MIGRATIONS = (_FIRST, _JUDGEMENTS_AND_SCORES, _PAYMENTS, _DOCUMENTS_BY_NAME)
+_REVISIONS = """
+CREATE TABLE revisions (owner_id VARCHAR(64) NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (owner_id));
+"""
+
+MIGRATIONS = (_FIRST, _JUDGEMENTS_AND_SCORES, _PAYMENTS, _DOCUMENTS_BY_NAME, _REVISIONS)
 """Each brings the schema from version i to i + 1."""
 
 

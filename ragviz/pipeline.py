@@ -164,6 +164,7 @@ def import_banks(workspace: Workspace, asked: QuestionSet, data: bytes) -> quest
     kept = {question_id: bank for question_id, bank in found.banks.items() if question_id in there}
     items = {judging.imported_bank_key(there[i]): judging.bank_bytes(bank) for i, bank in kept.items()}
     workspace.store.cache("bank").put_many(items)
+    workspace.store.touch(asked.id)  # what a run of these questions would ask is another now
     strangers = tuple(f"No question of '{asked.name}' has the id '{i}'." for i in found.banks if i not in kept)
     return questeval.ImportedBanks(kept, found.problems + strangers)
 

@@ -194,6 +194,12 @@ _jobs = sa.Table(
     sa.Column("result", sa.Text, nullable=False),
     sa.Column("error", sa.Text, nullable=False),
 )
+_revisions = sa.Table(
+    "revisions",
+    _meta,
+    sa.Column("owner_id", _id, primary_key=True),
+    sa.Column("number", sa.Integer, nullable=False),
+)
 _cache = sa.Table(
     "cache",
     _meta,
@@ -306,6 +312,25 @@ class Store:
         with self._engine.connect() as connection:
             return connection.execute(query).all()
 
+    # Revisions
+
+    def revisions(self, *owner_ids: str) -> tuple[int, ...]:
+        """How often what these corpora, indexes, question sets and runs hold was changed, by whatever process.
+
+        What is kept of them is keyed by this: a number that was seen never comes back. 0 for one that was not changed
+        since the store counts, and for one that is not there.
+        """
+        query = sa.select(_revisions)
+        found: dict[str, int] = {}
+        for batch in _batches(list(dict.fromkeys(owner_ids))):
+            found.update(tuple(row) for row in self._rows(query.where(_revisions.c.owner_id.in_(batch))))
+        return tuple(found.get(owner_id, 0) for owner_id in owner_ids)
+
+    def touch(self, owner_id: str) -> None:
+        """Count a change that stands elsewhere (in the cache, in a file), as the store's own changes are counted."""
+        with self._write() as connection:
+            _changed(connection, owner_id)
+
     # Corpora
 
     def create_corpus(self, name: str) -> Corpus:
@@ -338,6 +363,7 @@ class Store:
             connection.execute(_documents.delete().where(_documents.c.corpus_id == corpus_id))
             connection.execute(_jobs.delete().where(_jobs.c.corpus_id == corpus_id))
             connection.execute(_corpora.delete().where(_corpora.c.id == corpus_id))
+            _forgotten(connection, corpus_id)
 
     # Documents
 
@@ -382,6 +408,7 @@ class Store:
             connection.execute(_documents.delete().where(here, _documents.c.id == row["id"]))
             connection.execute(_documents.update().where(same_name).values(status="replaced"))
             connection.execute(_documents.insert().values(**row))
+            _changed(connection, row["corpus_id"])
 
     def documents(self, corpus_id: str, *, replaced: bool = False) -> list[DocumentInfo]:
         """All files of a corpus by name, the unreadable among them; those since replaced only when asked for."""
@@ -412,6 +439,7 @@ class Store:
             for batch in _batches(ids):
                 here = _documents.c.corpus_id == corpus_id
                 connection.execute(_documents.delete().where(here, _documents.c.id.in_(batch)))
+            _changed(connection, corpus_id)
 
     def prune_documents(self, corpus_id: str) -> None:
         """Drop the texts of replaced documents that no index was built from any more."""
@@ -449,6 +477,7 @@ class Store:
             connection.execute(_indexes.update().where(_indexes.c.id == info.id).values(**values))
             if old and old != info.build:
                 connection.execute(_cuts.delete().where(_cuts.c.build == old))
+            _changed(connection, info.id)
 
     def delete_index(self, index_id: str) -> None:
         """Delete an index's row and cuts; its runs stay, their rankings with them."""
@@ -456,6 +485,7 @@ class Store:
             build = connection.execute(sa.select(_indexes.c.build).where(_indexes.c.id == index_id)).scalar()
             connection.execute(_cuts.delete().where(_cuts.c.build == (build or "")))
             connection.execute(_indexes.delete().where(_indexes.c.id == index_id))
+            _forgotten(connection, index_id)
 
     def put_cuts(self, build: str, cuts: Mapping[str, Cuts]) -> None:
         """Keep where documents were cut in one build of an index."""
@@ -507,6 +537,7 @@ class Store:
         with self._write() as connection:
             connection.execute(_questions.delete().where(_questions.c.set_id == set_id))
             connection.execute(_question_sets.delete().where(_question_sets.c.id == set_id))
+            _forgotten(connection, set_id)
 
     def put_questions(self, set_id: str, questions: Sequence[Question]) -> None:
         """Add questions at the end of a set; one whose id is there already is replaced in its place."""
@@ -527,12 +558,14 @@ class Store:
                 rows.append({"set_id": set_id, "position": position, **_question_row(question)})
             for rows_batch in _batches(rows):
                 connection.execute(_questions.insert(), rows_batch)
+            _changed(connection, set_id)
 
     def delete_questions(self, set_id: str, ids: Sequence[str]) -> None:
         """Delete single questions of a set."""
         with self._write() as connection:
             for batch in _batches(ids):
                 connection.execute(_questions.delete().where(_questions.c.set_id == set_id, _questions.c.id.in_(batch)))
+            _changed(connection, set_id)
 
     def questions(self, set_id: str) -> list[Question]:
         """All questions of a set, in order, whatever their status."""
@@ -557,6 +590,7 @@ class Store:
         finished = None if status == "running" else time.time()
         with self._write() as connection:
             connection.execute(_runs.update().where(_runs.c.id == run_id).values(status=status, finished=finished))
+            _changed(connection, run_id)
 
     def runs(self, corpus_id: str | None = None) -> list[Run]:
         """All runs (of a corpus), the newest first."""
@@ -575,6 +609,7 @@ class Store:
             for table in (_results, _judgements, _scores, _payments):
                 connection.execute(table.delete().where(table.c.run_id == run_id))
             connection.execute(_runs.delete().where(_runs.c.id == run_id))
+            _forgotten(connection, run_id)
 
     def put_results(self, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
         """Keep what a run found: (place in the run, the question as it was asked, its ranking)."""
@@ -592,6 +627,7 @@ class Store:
         with self._write() as connection:
             for batch in _batches(rows):
                 connection.execute(_results.insert(), batch)
+            _changed(connection, run_id)
 
     def answered(self, run_id: str) -> set[str]:
         """Ids of the questions a run is through with."""
@@ -627,6 +663,7 @@ class Store:
                     connection.execute(table.delete().where(mine))
                 for rows_batch in _batches(fresh):
                     connection.execute(table.insert(), rows_batch)
+            _changed(connection, run_id)
 
     def judged(self, run_id: str, question_ids: Sequence[str] | None = None) -> dict[str, Judged]:
         """What is known of the answered questions of a run (or of some of them), by question id."""
@@ -659,6 +696,7 @@ class Store:
             more = {"calls": _payments.c.calls + calls, "dollars": _payments.c.dollars + dollars}
             if not connection.execute(_payments.update().where(_payments.c.run_id == run_id).values(more)).rowcount:
                 connection.execute(_payments.insert().values(run_id=run_id, calls=calls, dollars=dollars))
+            _changed(connection, run_id)
 
     def paid(self, run_id: str) -> tuple[int, float]:
         """Model calls that a run has paid, and their dollars (0 for a model without a price)."""
@@ -782,6 +820,18 @@ def _evidence_rows(evidence: Evidence) -> list[list[list[Any]]]:
 
 def _question_row(question: Question) -> dict[str, str]:
     return {"id": question.id, "status": question.status, "body": question_to_json(question)}
+
+
+def _changed(connection: Connection, owner_id: str) -> None:
+    """Count one change of what a corpus, index, question set or run holds, in the transaction that makes it."""
+    count = "INSERT INTO revisions (owner_id, number) VALUES (:id, 1) "
+    count += "ON CONFLICT (owner_id) DO UPDATE SET number = revisions.number + 1"
+    connection.execute(sa.text(count), {"id": owner_id})
+
+
+def _forgotten(connection: Connection, owner_id: str) -> None:
+    """Drop the count of what is gone: its id is given to nothing else."""
+    connection.execute(_revisions.delete().where(_revisions.c.owner_id == owner_id))
 
 
 def _is_run(run_id: str) -> sa.ColumnElement[bool]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -80,6 +80,7 @@ _SETTLED = "settled"  # session state: parameters that the address does not hold
 _FRAMED = "framed"  # session state: this run goes through `frame.py`
 _PUT_AWAY = "put-away"  # session state: ids of the jobs whose outcome was read, or dismissed
 _WATCHED = "watched"  # session state: ids of the jobs that were going on at the last look
+_ENDED = "ended"  # session state: when the last job ended, as it was at the last look
 
 MISSES_EXPLAINED = (
     "Questions none of whose gold chunks is in the ranking, however deep one looks. No k can save them: change chunks, "
@@ -96,52 +97,79 @@ def workspace() -> Workspace:
     return open_workspace()
 
 
+class State(NamedTuple):
+    """What a page shows (ids), and how often that was changed so far: what is kept of it is keyed by this.
+
+    Every argument of a cached function is part of its key: Streamlit leaves out those that begin with an underscore.
+    """
+
+    store: str
+    ids: tuple[str, ...]
+    revisions: tuple[int, ...]
+
+
+def state(*ids: str) -> State:
+    """State of corpora, indexes, question sets or runs now: one look-up by key, for every drawing of a page."""
+    store = workspace().store
+    return State(store.address, ids, store.revisions(*ids))
+
+
 def summary(run: Run, k: int | None = None) -> Summary:
     """What a run measured at `k` (default: its own), computed once."""
-    return _summary(workspace().store.address, run.id, run.finished, k or run.config.k)
+    return _summary(state(run.id), k or run.config.k)
 
 
 @st.cache_data(show_spinner="Measuring", max_entries=64)
-def _summary(_store: str, run_id: str, _finished: float | None, k: int) -> Summary:
-    return running.summary_of(workspace(), workspace().store.run(run_id), k)
+def _summary(of: State, k: int) -> Summary:
+    return running.summary_of(workspace(), workspace().store.run(of.ids[0]), k)
+
+
+def documents_of(run: Run) -> dict[str, Sequence[str]]:
+    """Names of the documents in which the evidence of each question of a run stands, by question id."""
+    return _documents_of(state(run.id, run.corpus_id))
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def documents_of(_store: str, run_id: str, _finished: float | None) -> dict[str, Sequence[str]]:
-    """Names of the documents in which the evidence of each question of a run stands, by question id."""
-    store = workspace().store
-    run = store.run(run_id)
-    names = {d.id: d.name for d in store.documents(run.corpus_id, replaced=True)}
+def _documents_of(of: State) -> dict[str, Sequence[str]]:
+    store, (run_id, corpus_id) = workspace().store, of.ids
+    names = {d.id: d.name for d in store.documents(corpus_id, replaced=True)}
     return {
         q.id: list(dict.fromkeys(names.get(s.document_id, "(deleted)") for group in q.evidence for s in group))
         for q in store.asked(run_id)
     }
 
 
-@st.cache_data(show_spinner=False, max_entries=64)
-def by_document(_store: str, run_id: str, finished: float | None, k: int) -> list[Group]:
+def by_document(run: Run, k: int) -> list[Group]:
     """Group the questions of a run by the documents of their evidence."""
-    return evaluate.by_document(summary(workspace().store.run(run_id), k), documents_of(_store, run_id, finished))
+    return _by_document(state(run.id, run.corpus_id), k)
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def _by_document(of: State, k: int) -> list[Group]:
+    run = workspace().store.run(of.ids[0])
+    return evaluate.by_document(summary(run, k), documents_of(run))
+
+
+def answered(run: Run) -> dict[str, tuple[Question, Retrieved]]:
+    """What a run asked and found, by question id, in order."""
+    return _answered(state(run.id))
 
 
 @st.cache_data(show_spinner=False, max_entries=16)
-def answered(_store: str, run_id: str, _finished: float | None) -> dict[str, tuple[Question, Retrieved]]:
-    """What a run asked and found, by question id, in order. Call it with the store's address and the run's end."""
-    store = workspace().store
+def _answered(of: State) -> dict[str, tuple[Question, Retrieved]]:
+    store, run_id = workspace().store, of.ids[0]
     pairs = zip(store.asked(run_id), store.results(run_id), strict=True)
     return {question.id: (question, found) for question, found in pairs}
 
 
 def judgement(run: Run) -> running.Judgement:
     """What became of a run's answers, summed up once; shared by all sessions, and not to be changed."""
-    there = workspace().store.judged_ids(run.id)
-    state = digest(*(f"{question_id}={failed}" for question_id, failed in sorted(there.items())))
-    return _judgement(workspace().store.address, run.id, run.finished, state)
+    return _judgement(state(run.id))
 
 
 @st.cache_resource(show_spinner="Reading what was judged", max_entries=8)
-def _judgement(_store: str, run_id: str, _finished: float | None, _state: str) -> running.Judgement:
-    return running.judgement_of(workspace(), workspace().store.run(run_id))
+def _judgement(of: State) -> running.Judgement:
+    return running.judgement_of(workspace(), workspace().store.run(of.ids[0]))
 
 
 # The address
@@ -675,8 +703,8 @@ def question_rows(run: Run, k: int) -> pd.DataFrame:
     A run that does not answer has only its ranked questions here.
     """
     measured, found = summary(run, k), judgement(run)
-    asked = answered(workspace().store.address, run.id, run.finished)
-    documents = documents_of(workspace().store.address, run.id, run.finished)
+    asked = answered(run)
+    documents = documents_of(run)
     ids = list(asked) if answers(run) else list(measured.question_ids)
     places = {question_id: place for place, question_id in enumerate(measured.question_ids)}
     ranks = [int(measured.ranks[places[i]]) if i in places else None for i in ids]
@@ -719,7 +747,7 @@ def filtered(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
         missed = rows["Outcome"] == "missed"
         rows = rows[missed if pair == (0, 0) else rows["Rank"].between(*pair).fillna(False)]
     if name := query.get("document"):
-        documents = documents_of(workspace().store.address, run.id, run.finished)
+        documents = documents_of(run)
         rows = rows[[name in documents[i] for i in rows["Id"]]]
     if (outcome := query.get("outcome", "all")) in set(OUTCOMES[1:]):
         rows = rows[rows["Outcome"] == outcome]
@@ -926,6 +954,7 @@ def jobs_panel() -> None:
         if job.id in st.session_state.get(_WATCHED, set()) - going:
             st.toast(f"{plain(job.title)}: {ENDINGS.get(job.status, job.status)}")
     st.session_state[_WATCHED] = going
+    st.session_state[_ENDED] = _last_end(recent)
     st.fragment(_draw_jobs, run_every=1.5 if going else 20)()
 
 
@@ -940,8 +969,10 @@ ENDINGS = {
 def _draw_jobs() -> None:
     recent = jobs.jobs(workspace(), 50)
     going = [job for job in recent if job.status in ("queued", "running")]
-    if {job.id for job in going} != st.session_state.get(_WATCHED, set()):
-        st.rerun(scope="app")
+    if {job.id for job in going} != st.session_state.get(_WATCHED, set()) or _last_end(recent) != st.session_state.get(
+        _ENDED
+    ):
+        st.rerun(scope="app")  # what a job changed is shown, also of one that took less than the time between two looks
     dismissed = st.session_state.setdefault(_PUT_AWAY, set())
     newest = {(job.kind, job.title, job.corpus_id): job for job in reversed(recent)}.values()  # what came last counts
     troubled = [job for job in newest if job.id not in dismissed and _is_trouble(job)]
@@ -949,6 +980,10 @@ def _draw_jobs() -> None:
         _draw_going(job)
     for job in troubled:
         _draw_troubled(job)
+
+
+def _last_end(recent: Sequence[Job]) -> float:
+    return max((job.finished or 0.0 for job in recent), default=0.0)
 
 
 def _is_trouble(job: Job) -> bool:

@@ -33,6 +33,7 @@ class Workspace:
         """Open nothing yet."""
         self.settings = settings
         self._clients: dict[str, llm.ModelClient] = {}
+        self._priced: llm.Prices = {}
 
     @cached_property
     def store(self) -> Store:
@@ -76,7 +77,7 @@ class Workspace:
         return self.client(self.settings.model)
 
     def client(self, model: str) -> llm.ModelClient:
-        """Return the client of one model of the endpoint, the same each time.
+        """Return the client of one model of the endpoint, the same each time while the prices are.
 
         Raises:
             UsageError: no endpoint is configured.
@@ -85,13 +86,17 @@ class Workspace:
         settings = self.settings
         if not settings.model_configured:
             raise UsageError("No model is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own.")
+        prices = self.prices()
+        if prices != self._priced:  # another process may have entered them
+            self._clients.clear()
+            self._priced = prices
         if model not in self._clients:
             self._clients[model] = llm.ModelClient(
                 base_url=settings.openai_base_url,
                 api_key=settings.openai_api_key,
                 model=model,
                 cache=self.store.cache("model"),
-                prices=self.prices(),
+                prices=prices,
                 concurrency=settings.model_concurrency,
                 timeout=settings.model_timeout,
             )
@@ -111,7 +116,6 @@ class Workspace:
         """Keep a price table in RAGVIZ_HOME, for every process."""
         self._price_file.parent.mkdir(parents=True, exist_ok=True)
         self._price_file.write_text(json.dumps(prices, indent=1, ensure_ascii=False), encoding="utf-8")
-        self._clients.clear()
 
     @property
     def _price_file(self) -> Path:

@@ -12,7 +12,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from ragviz import config, forecast, foreign, jobs, running, ui
@@ -354,7 +353,7 @@ def server(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]
     with ModelServer() as running_server:
         monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
         monkeypatch.setenv("RAGVIZ_MODEL", "loopback")
-        st.cache_resource.clear()
+        ui.workspace.clear()
         yield running_server
 
 
@@ -484,7 +483,7 @@ def test_elasticsearch_is_told_in_a_sentence(home: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setenv("ELASTICSEARCH_URL", "http://127.0.0.1:9")
     monkeypatch.setattr(elastic, "health", lambda *_: {"address": "a", "version": "8.15", "status": "yellow"})
-    st.cache_resource.clear()
+    ui.workspace.clear()
     app = show("settings")
     app.button(key="test-index").click()
     checked(app.run())

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from ragviz import corpora, indexing, jobs, running, ui
@@ -116,11 +115,9 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     configure(monkeypatch, folder)
     monkeypatch.setattr(jobs, "start", queued)
-    st.cache_resource.clear()
-    st.cache_data.clear()
+    ui.workspace.clear()  # as a server that is started anew; no other cache is cleared for a test
     yield folder
-    st.cache_resource.clear()
-    st.cache_data.clear()
+    ui.workspace.clear()
 
 
 def queued(workspace: Workspace, job: Job) -> Job:
@@ -555,7 +552,7 @@ def test_unknown_runs_are_told_and_the_others_stay(home: Path) -> None:
 
 def test_settings_never_show_a_key(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-secret-9876")
-    st.cache_resource.clear()
+    ui.workspace.clear()
     app = show("settings")
     table = next(d.value for d in app.dataframe if "Variable" in d.value)
     row = table[table["Variable"] == "OPENAI_API_KEY"].iloc[0]
@@ -606,7 +603,7 @@ def test_a_defect_is_an_apology_and_not_a_traceback(home: Path, monkeypatch: pyt
 @pytest.mark.parametrize("page", ["home", "index", "settings", "results"])
 def test_pages_work_while_elasticsearch_is_down(home: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ELASTICSEARCH_URL", "http://127.0.0.1:9")
-    st.cache_resource.clear()
+    ui.workspace.clear()
     app = show(page)
     if page == "home":
         assert "**Index** does not work" in words(app)

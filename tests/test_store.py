@@ -11,7 +11,19 @@ import sqlalchemy as sa
 
 from ragviz import store as store_module
 from ragviz.errors import NotFoundError, ServiceError, UsageError
-from ragviz.records import Document, IndexConfig, Page, Question, Ranking, Retrieved, RunConfig, Span
+from ragviz.records import (
+    Answer,
+    Document,
+    IndexConfig,
+    Judged,
+    Page,
+    Question,
+    Ranking,
+    Retrieved,
+    RunConfig,
+    Score,
+    Span,
+)
 from ragviz.store import Store, open_store, question_from_json, question_to_json, sqlite_url
 
 
@@ -198,3 +210,41 @@ def test_an_unreachable_database_is_told_without_its_password():
         open_store("postgresql+psycopg://me:hunter2@127.0.0.1:1/x?connect_timeout=2")
     assert "hunter2" not in str(caught.value)
     assert "127.0.0.1:1" in str(caught.value)
+
+
+def test_every_change_of_what_something_holds_is_counted_and_nothing_else(store):
+    corpus = store.create_corpus("one")
+    index, asked = store.create_index(corpus.id, "i", IndexConfig()), store.create_question_set(corpus.id, "q")
+    run = store.create_run("r", corpus.id, RunConfig(index.id, asked.id), "f", {"index": "i"})
+    question, found = make_question(), Retrieved("q1", Ranking(("c1",), (1.0,)), (("c1",),))
+    known = Judged(question, Answer("q1", "yes", "answered", "extractive"))
+    owners = (corpus.id, index.id, asked.id, run.id)
+    changes = [
+        (corpus.id, lambda: store.add_document(corpus.id, make_document())),
+        (corpus.id, lambda: store.add_document(corpus.id, make_document(text="other"))),
+        (corpus.id, lambda: store.add_unreadable(corpus.id, "b.pdf", "h", 3, "empty")),
+        (corpus.id, lambda: store.delete_documents(corpus.id, [make_document().id])),
+        (index.id, lambda: store.update_index(replace(index, build="b1"))),
+        (asked.id, lambda: store.put_questions(asked.id, [question])),
+        (asked.id, lambda: store.put_questions(asked.id, [replace(question, text="What?")])),
+        (asked.id, lambda: store.delete_questions(asked.id, ["q1"])),
+        (asked.id, lambda: store.touch(asked.id)),
+        (run.id, lambda: store.put_results(run.id, [(0, question, found)])),
+        (run.id, lambda: store.put_judged(run.id, [(known, [])])),
+        (run.id, lambda: store.put_judged(run.id, [(known, [Score("token_f1", 1.0)])])),
+        (run.id, lambda: store.pay(run.id, 1, 0.5)),
+        (run.id, lambda: store.finish_run(run.id, "done")),
+    ]
+    before = store.revisions(*owners)
+    for place, (owner, change) in enumerate(changes):
+        change()
+        after = store.revisions(*owners)
+        assert [o for o, old, new in zip(owners, before, after, strict=True) if old != new] == [owner], place
+        assert all(new >= old for old, new in zip(before, after, strict=True))
+        before = after
+    assert open_store(store._engine.url.render_as_string(hide_password=False)).revisions(*owners) == before
+    store.delete_run(run.id)
+    store.delete_index(index.id)
+    store.delete_corpus(corpus.id)
+    assert store.revisions(*owners) == (0, 0, 0, 0)
+    assert store.revisions() == ()

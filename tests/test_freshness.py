@@ -1,0 +1,180 @@
+"""A page never shows yesterday: another process changes the store, and the next drawing shows what is there then.
+
+The oracle is the same page in a session with empty caches. Nothing but that comparison clears a cache.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from ragviz import corpora, indexing, running
+from ragviz.metrics import answers as answer_metrics
+from ragviz.records import Question, Ranking, Retrieved, RunConfig
+from ragviz.workspace import Workspace, open_workspace
+from tests.model_server import ModelServer
+from tests.test_inspect import home, judged, server  # noqa: F401 - fixtures
+from tests.test_pages import (
+    MARKED,
+    built,  # noqa: F401 - a fixture
+    checked,
+    show,
+    words,
+)
+
+
+def seen(app: AppTest) -> list[object]:
+    """All that a page shows but its buttons and the time of day: words, tiles, tables, figures."""
+    told = re.sub(r"just now|\d+ (min|h|s) ago", "ago", words(app))
+    tiles = [(m.label, m.value, m.delta) for m in app.metric]
+    tables = [d.value.to_csv() for d in app.dataframe]
+    return [told, tiles, tables, [chart.proto.spec for chart in app.get("plotly_chart")]]
+
+
+# What another process does
+
+
+def replaced(workspace: Workspace) -> None:
+    corpus = workspace.store.corpus("notes")
+    text = "\n\n".join(f"# Pump {n}\n\nPump {n} moves {n * 11} gallons an hour." for n in range(60))
+    corpora.add_file(workspace, corpus, MARKED, text.encode(), replace=True)
+
+
+def rebuilt(workspace: Workspace) -> None:
+    replaced(workspace)
+    info = workspace.store.index("small")
+    indexing.build_index(workspace, workspace.store.corpus("notes"), "small", info.config)
+
+
+def cut_anew(workspace: Workspace) -> None:
+    info = workspace.store.index("small")
+    indexing.build_index(workspace, workspace.store.corpus("notes"), "small", replace(info.config, chunk_size=60))
+
+
+def deleted(workspace: Workspace) -> None:
+    corpus = workspace.store.corpus("notes")
+    document = workspace.store.document_named(corpus.id, MARKED)
+    assert document is not None
+    corpora.delete_documents(workspace, corpus, [document.id])
+
+
+def judged_again(workspace: Workspace) -> None:
+    """Other answers and scores, while what failed and when the run ended stay as they were."""
+    run = workspace.store.run("told")
+    kept = workspace.store.judged(run.id)
+    new = [replace(j, answer=replace(j.answer, text="It was judged again.")) for j in kept.values()]
+    zero = [answer_metrics.scores(each, tuple(run.config.metrics)) for each in new]
+    scores = [[s if s.value is None else replace(s, value=0.25) for s in mine] for mine in zero]
+    workspace.store.put_judged(run.id, list(zip(new, scores, strict=True)))
+    assert workspace.store.run("told").finished == run.finished
+
+
+def asked_more(workspace: Workspace) -> None:
+    """A further question in a run, whose evidence was missed."""
+    store = workspace.store
+    question = Question(
+        "more", "What else is there?", "Nothing.", store.questions(store.question_set("asked").id)[0].evidence, "hand"
+    )
+    for name in ("words", "vectors"):
+        run = store.run(name)
+        store.put_results(run.id, [(99, question, Retrieved("more", Ranking((), ()), (("gone",),)))])
+
+
+def edited(workspace: Workspace) -> None:
+    asked = workspace.store.question_set("asked")
+    first = workspace.store.questions(asked.id)[0]
+    workspace.store.put_questions(asked.id, [replace(first, text="Edited elsewhere?", status="rejected")])
+
+
+def run_deleted(workspace: Workspace) -> None:
+    workspace.store.delete_run(workspace.store.run("words").id)
+
+
+CASES: list[tuple[str, dict[str, str], Callable[[Workspace], None]]] = [
+    ("home", {}, asked_more),
+    ("home", {}, run_deleted),
+    ("documents", {"document": MARKED, "index": "small"}, rebuilt),
+    ("index", {"index": "small", "query": "litres of pump 7"}, rebuilt),
+    ("index", {"index": "small", "query": "litres of pump 7"}, cut_anew),
+    ("index", {"index": "small", "query": "litres of pump 7"}, deleted),
+    ("index", {"tab": "New index"}, replaced),
+    ("questions", {"set": "asked", "question": "q2"}, edited),
+    ("questions", {"set": "asked", "question": "q2"}, replaced),
+    ("run", {}, edited),
+    ("results", {"run": "words"}, asked_more),
+    ("results", {"run": "words"}, deleted),
+    ("results", {"run": "told"}, judged_again),
+    ("results", {"run": "words", "question": "q7"}, deleted),
+    ("inspect", {"run": "told", "question": "q7"}, judged_again),
+    ("compare", {"runs": "words,vectors"}, asked_more),
+    ("compare", {"runs": "told,told again"}, judged_again),
+]
+
+
+@pytest.fixture
+def twice(home: Path) -> Workspace:  # noqa: F811
+    """Another process' workspace on the home, with a second run of the answers."""
+    workspace = open_workspace()
+    running.run(workspace, "told again", RunConfig("small", "told", "bm25", depth=20, answerer="extractive"))
+    return workspace
+
+
+@pytest.mark.parametrize(
+    ("page", "params", "change"), CASES, ids=[f"{c[0]}-{c[2].__name__}-{i}" for i, c in enumerate(CASES)]
+)
+def test_a_page_shows_what_another_process_changed(
+    twice: Workspace, page: str, params: dict[str, str], change: Callable[[Workspace], None]
+) -> None:
+    app = show(page, corpus="notes", **params)
+    before = seen(app)
+    change(twice)
+    after = seen(checked(app.run()))
+    st.cache_data.clear()
+    st.cache_resource.clear()
+    assert after == seen(checked(app.run()))
+    assert after != before, "the change is one that this page shows"
+
+
+@pytest.mark.parametrize("change", [edited, cut_anew, replaced, lambda w: w.set_prices({"loopback": (1.0, 1.0)})])
+def test_an_estimate_does_not_outlive_what_it_rests_on(
+    server: ModelServer,  # noqa: F811
+    change: Callable[[Workspace], None],
+) -> None:
+    app = show("run", index="small", set="asked")
+    next(g for g in app.get("button_group") if g.key and g.key.startswith("answerer-")).set_value("model")
+    app.run()
+    next(b for b in app.button if b.label == "Estimate calls and cost").click()
+    checked(app.run())
+    assert {m.label: m.value for m in app.metric}["Model calls"] != "–"
+    change(open_workspace())
+    checked(app.run())
+    assert {m.label: m.value for m in app.metric}["Model calls"] == "–", "it is to be estimated again"
+
+
+def test_prices_that_another_process_enters_hold_for_the_next_call(server: ModelServer) -> None:  # noqa: F811
+    here = open_workspace()
+    assert not here.client("loopback").priced
+    assert here.client("loopback") is here.client("loopback")
+    open_workspace().set_prices({"loopback": (1.0, 2.0)})
+    assert here.client("loopback").priced
+
+
+def test_edits_in_a_table_are_not_written_to_other_rows(home: Path) -> None:  # noqa: F811
+    """They are kept by row: what another process or a filter puts into that row is another question."""
+    app = show("questions", set="asked", **{"in-table": "true"})
+    key = next(name for name in editors(app))
+    edited(open_workspace())
+    checked(app.run())
+    assert next(name for name in editors(app)) != key
+    other = show("questions", set="asked", find="older", **{"in-table": "true"})
+    assert next(name for name in editors(other)) not in (key, next(name for name in editors(app)))
+
+
+def editors(app: AppTest) -> list[str]:
+    return [str(d.proto.id) for d in app.dataframe if d.proto.editing_mode]
