@@ -1,5 +1,5 @@
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from ragviz import jobs, markup, pipeline, ui
+from ragviz.llm import dollars
 from ragviz.markup import plain
 from ragviz.records import Question, QuestionSet, digest
 from ragviz.synthesize import GENERATORS
@@ -30,7 +31,7 @@ store = workspace.store
 # What there is
 
 
-def tiles(questions: Sequence[Question], names: dict[str, str]) -> None:
+def tiles(asked: QuestionSet, questions: Sequence[Question], names: dict[str, str]) -> None:
     by_status = Counter(q.status for q in questions)
     kept = [q for q in questions if q.status != "rejected"]
     by_kind = Counter(q.kind for q in kept)
@@ -38,6 +39,8 @@ def tiles(questions: Sequence[Question], names: dict[str, str]) -> None:
     stale = sum(any(s.stale for group in q.evidence for s in group) for q in questions)
     generators = ", ".join(sorted({q.generator for q in questions}))
     note = f"{stale} with stale evidence" if stale else f"made by {generators}"
+    calls, paid = store.paid(asked.id)
+    note += f" · {calls:,} model calls, {dollars(paid)} paid" if calls else ""
     judged = f"{by_status['proposed']} proposed, {by_status['rejected']} rejected"
     kinds = " · ".join(f"{by_kind[kind]:,}" for kind in ("single", "multi", "unanswerable"))
     with ui.tiles():
@@ -223,15 +226,28 @@ def generate(suggested: str) -> None:
         limit = one.number_input("How many", 1, 100_000, 50, 10)
         passages = two.selectbox("Passages each needs", [1, 3])
         seed = three.number_input("Seed", 0, 2**31 - 1, 0)
-        name = st.text_input("Into the set", suggested, max_chars=200, help="A new name, or a set to add to.")
-        if st.form_submit_button("Generate", type="primary") and name.strip():
-            arguments = {"index": index, "name": name.strip(), "limit": int(limit), "generator": generator}
-            arguments |= {"passages": int(passages), "seed": int(seed)}
+        one, two = st.columns([2, 1])
+        name = one.text_input("Into the set", suggested, max_chars=200, help="A new name, or a set to add to.").strip()
+        budget = None
+        if workspace.settings.model_configured:
+            budget = two.number_input(
+                "Budget in dollars", 0.0, None, None, step=1.0, format="%.2f", placeholder="no limit",
+                help="Of the generator “model”, for all questions ever written into the set. It stops before a call "
+                "that could cost more, and keeps what it has.",
+            )  # fmt: skip
+        arguments: dict[str, Any] = {"index": index, "name": name, "limit": int(limit), "generator": generator}
+        arguments |= {"passages": int(passages), "seed": int(seed)}
+        with st.container(horizontal=True):
+            wanted = st.form_submit_button("Generate", type="primary")
+            estimated = generator == "model" and st.form_submit_button("Estimate calls and cost")
+        if wanted and name:
             title = f"Generate {ui.counted(int(limit), 'question')}"
-            ui.watch(jobs.submit(workspace, "questions", title, corpus.id, arguments))
-            ui.put(set=name.strip())
+            ui.watch(jobs.submit(workspace, "questions", title, corpus.id, arguments | {"budget": budget}))
+            ui.put(set=name)
             st.rerun()
     with right:
+        if estimated and name:
+            estimate(arguments)
         st.markdown("**Extractive** questions are made of key phrases and sentences of the text, without a model.")
         if workspace.settings.model_configured:
             st.markdown(
@@ -240,6 +256,16 @@ def generate(suggested: str) -> None:
         else:
             st.caption("Set OPENAI_API_KEY or OPENAI_BASE_URL to have a model write them.")
         st.caption("Sampled evenly over the documents. What a question must not be is rejected, with the reason.")
+
+
+def estimate(arguments: Mapping[str, Any]) -> None:
+    """What a generation by the model would take."""
+    with st.spinner("Looking which calls are paid for already"):
+        told = pipeline.foresee_questions(workspace, **arguments)
+    with st.grid(2, min_column_width=140):
+        ui.tile("Questions wanted", f"{told.questions:,}", "what the set has is not made again")
+        ui.forecast_tiles(told)
+    st.caption("A chunk that gives no question costs one more call.")
 
 
 @st.fragment(run_every=2)
@@ -319,7 +345,7 @@ newest(corpus.id)
 suggested = ui.free_name(f"{ui.short_name(corpus.name)}-questions", {s.name for s in store.question_sets()})
 if sets:
     questions = store.questions(asked.id)
-    tiles(questions, names)
+    tiles(asked, questions, names)
     reviewing, making, importing = ui.choose_tab(["Review", "Generate", "Import"], "questions-tab")
     if reviewing.open:
         with reviewing, ui.errors_shown():

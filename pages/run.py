@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from ragviz import answer, forecast, jobs, running, ui
+from ragviz import answer, jobs, running, ui
 from ragviz.errors import RagvizError, UsageError
 from ragviz.markup import plain
 from ragviz.metrics.answers import ANSWER_METRICS
@@ -232,7 +232,7 @@ def cost(config: RunConfig) -> None:
         elif told is None:
             ui.tile("Model calls", "–", "not estimated yet")
         else:
-            calls(told)
+            ui.forecast_tiles(told)
     if told is not None:
         st.caption(f"Calls: {', '.join(f'{count:,} {step}' for step, count in told.calls.items())}.")
     if resolved.model or resolved.judge:
@@ -251,18 +251,6 @@ def forecast_key(config: RunConfig) -> str:
     """Digest of all that an estimate rests on: choices, documents, index, questions, prices, and what runs have paid."""
     known = ui.state(corpus.id, config.index, config.questions, *(run.id for run in runs))
     return digest(config.hash(), repr(known), repr(sorted(workspace.prices().items())))
-
-
-def calls(told: forecast.Forecast) -> None:
-    """Tiles of a dry run."""
-    left = told.total - told.cached
-    ui.tile("Model calls", f"{told.total:,}", f"{told.cached:,} of them paid already")
-    tokens = f"{told.prompt_tokens:,} asked + {told.completion_tokens:,} answered"
-    ui.tile("Tokens to pay", f"{told.prompt_tokens + told.completion_tokens:,}", f"{tokens}, estimated")
-    dollars = "–" if told.cost is None else f"\\${told.cost:,.2f}"
-    ui.tile("Cost", dollars, "no price known: enter it in Settings" if told.cost is None else "estimated")
-    time = ui.duration(told.seconds) if left else "–"
-    ui.tile("Time for the calls", time, f"estimated, {forecast.SECONDS:.0f} s a call" if left else "all are paid")
 
 
 def estimate(config: RunConfig, key: str, label: str) -> None:

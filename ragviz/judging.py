@@ -138,7 +138,7 @@ def work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress = sil
 
     """
     _load(items, plan)
-    asker = _Asker(plan)
+    asker = Asker(plan)
     try:
         _work(items, plan, keep, progress, asker)
     finally:
@@ -160,7 +160,7 @@ def _wants_phrases(name: str) -> bool:
     return name.startswith("extractive_questeval")
 
 
-def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, asker: _Asker) -> None:
+def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, asker: Asker) -> None:
     states = [State(item, place) for place, item in enumerate(items)]
     done, total = plan.finished, plan.finished + len(items)
     progress(done, total, "questions", WORKING)
@@ -519,10 +519,11 @@ def _sentences(text: str) -> list[str]:
 # Who asks
 
 
-class _Asker:
+class Asker:
     """Asks the model within the budget, and waits while its endpoint is down."""
 
     def __init__(self, plan: Plan) -> None:
+        """Count from now on; the plan's clients are to be open."""
         self._plan, self._changed = plan, threading.Condition()
         self._clients = [client for client in {plan.answerer, plan.judge} if client]
         self._before = self._usage()
@@ -532,6 +533,7 @@ class _Asker:
         self._waiting, self.stopping = "", threading.Event()
 
     def __call__(self, client: ModelClient, request: Request[Any]) -> Completion[Any]:
+        """Return the completion, or raise ModelError, or BudgetReached before a call that could go over."""
         pauses, begun = 0, time.monotonic()
         while True:
             held = self._reserve(client, request)
@@ -635,7 +637,7 @@ def _cost(client: ModelClient, request: Request[Any]) -> float:
     return client.price(asked, REPLY) or 0.0
 
 
-def _finished(states: Sequence[State], plan: Plan, asker: _Asker) -> Iterator[list[State]]:
+def _finished(states: Sequence[State], plan: Plan, asker: Asker) -> Iterator[list[State]]:
     """Do the steps of `states`, and give those that are through, some at a time; an empty list while there are none."""
 
     def do(place: int, step: str) -> None:

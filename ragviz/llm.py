@@ -256,8 +256,12 @@ class ModelClient:
                 del self._asking[key]
         return completion
 
-    def complete_many(self, requests: Iterable[Request[Reply]]) -> Iterator[Completion[Reply] | ModelError]:
+    def complete_many(
+        self, requests: Iterable[Request[Reply]], ask: Callable[[Request[Reply]], Completion[Reply]] | None = None
+    ) -> Iterator[Completion[Reply] | ModelError]:
         """Answers in the order of `requests`, asked concurrently a little ahead of what was taken.
+
+        `ask` stands for `self.ask`, where something (a budget) is to be looked at before each call.
 
         What failed is given as its error, not raised. Closing the iterator waits for the calls in flight (their
         answers are kept in the cache) and asks no more.
@@ -267,7 +271,7 @@ class ModelClient:
         with ThreadPoolExecutor(self.concurrency, thread_name_prefix="model") as pool:
             try:
                 for request in requests:
-                    waiting.append(pool.submit(self._ask_or_error, request))
+                    waiting.append(pool.submit(_or_error, ask or self.ask, request))
                     if len(waiting) >= 2 * self.concurrency:
                         yield waiting.popleft().result()
                 while waiting:
@@ -330,12 +334,6 @@ class ModelClient:
         self._mode = mode
         seconds = time.monotonic() - started
         return Support(self.model, self.host, mode, seconds, tuple(sorted(self._refused)))
-
-    def _ask_or_error(self, request: Request[Reply]) -> Completion[Reply] | ModelError:
-        try:
-            return self.ask(request)
-        except ModelError as error:
-            return error
 
     def _cache_key(self, request: Request[Any]) -> str:
         # The address is part of it: servers of one's own often call whatever they run by the same name.
@@ -545,6 +543,15 @@ class ModelClient:
         """`text` without the key: a server can echo it."""
         key = self._key.get_secret_value() if self._key else ""
         return text.replace(key, "••••") if key else text
+
+
+def _or_error(
+    ask: Callable[[Request[Reply]], Completion[Reply]], request: Request[Reply]
+) -> Completion[Reply] | ModelError:
+    try:
+        return ask(request)
+    except ModelError as error:
+        return error
 
 
 class _Greeting(BaseModel):

@@ -7,12 +7,15 @@ nothing here prints.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Any
 
-from ragviz import corpora, indexing, interchange, judging, running, sample, synthesize
+from ragviz import answer, corpora, forecast, indexing, interchange, judging, running, sample, synthesize
 from ragviz.errors import UsageError
+from ragviz.llm import ModelClient
 from ragviz.metrics import questeval
 from ragviz.records import (
     Chunk,
@@ -30,6 +33,8 @@ from ragviz.workspace import Workspace
 
 NEIGHBOURS = 20
 """How far to look for chunks that are related to one."""
+REPLY, QUOTE = 60, 45
+"""Tokens that a question with its answer is taken to have in an estimate, and each quote."""
 
 SAMPLE_QUESTIONS = "sample-questions"
 SAMPLE_INDEXES = {
@@ -44,13 +49,19 @@ SAMPLE_RUNS: dict[str, tuple[str, RetrieverName]] = {
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What a generation made: questions in the set now, proposed and rejected ones of this generation."""
+    """What a generation made: questions in the set now, proposed and rejected ones of this generation.
+
+    `calls` and `dollars` are what all generations into the set have paid, this one among them; dollars count the calls
+    whose model has a price.
+    """
 
     questions: str
     total: int
     proposed: int
     rejected: int
     rejections: Mapping[str, int]
+    calls: int = 0
+    dollars: float = 0.0
 
 
 def generate_questions(
@@ -62,41 +73,140 @@ def generate_questions(
     generator: str = "extractive",
     passages: int = 1,
     seed: int = 0,
+    budget: float | None = None,
     progress: Progress = silent,
 ) -> Generated:
     """Make questions from the chunks of an index, sampled evenly over its documents, until `limit` of them can stand.
 
     They go into the set `name`, the rejected ones too, with their reasons. What this generator made of the same chunks
     with the same `seed` counts and is not made again: a stopped generation goes on, a greater limit adds to it, and
-    another seed takes other chunks. With `passages` above 1 each question needs so many related chunks.
+    another seed takes other chunks. With `passages` above 1 each question needs so many related chunks. `budget` is in
+    dollars, for all that a model was ever paid to write into this set.
 
     Raises:
-        UsageError: the index is not built, no such generator, no model configured, a limit or passages below 1.
+        UsageError: the index is not built, no such generator, no model configured, a limit or passages below 1, a
+            budget for a model without a price.
+        BudgetReached: the next call could cost more; give a greater budget to go on.
+        ModelError: the endpoint is down or refuses, or hardly any of the model's questions can stand.
 
     """
+    info, client = _checked(workspace, index, limit, generator, passages, budget)
+    store, maker = workspace.store, client.model if client else generator
+    asked = question_set(workspace, store.corpus(info.corpus_id), name)
+    there = {q.id: q for q in store.questions(asked.id)}
+    made: list[Question] = []
+    standing = _standing(there.values(), maker, passages, seed)
+    groups = _groups(workspace, info, passages, seed, synthesize.USABLE[generator])
+    paying = None
+    if client is not None:
+        client.open()
+        paying = judging.Asker(_paying(workspace, asked, client, budget))
+    fresh = synthesize.generate(
+        groups,
+        generator,
+        client=client,
+        ask=paying,
+        seed=seed,
+        limit=max(0, limit - standing),
+        done=_done(there.values()),
+        seen=[q.text for q in there.values()],
+    )
+    progress(standing, limit, "questions", "Writing questions")
+    try:
+        while standing < limit and (question := next(fresh, None)) is not None:
+            store.put_questions(asked.id, [question])
+            made.append(question)
+            standing += question.status != "rejected"
+            if paying:
+                paying.settle()
+            progress(standing, limit, "questions", question.text or "Writing questions")
+    finally:
+        fresh.close()  # the calls in flight come home first: they are paid too
+        if paying:
+            paying.settle()
+    rejected = [q.reason for q in made if q.status == "rejected"]
+    total, paid = store.question_set(asked.id).total, store.paid(asked.id)
+    return Generated(asked.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)), *paid)
+
+
+def foresee_questions(
+    workspace: Workspace,
+    index: str,
+    name: str,
+    *,
+    limit: int = 50,
+    generator: str = "extractive",
+    passages: int = 1,
+    seed: int = 0,
+) -> forecast.Forecast:
+    """What `generate_questions` would take, and what of it is paid for already; asks no model and makes no set.
+
+    Counted is one call for each question that is still wanted; where this model was asked for questions of this set
+    before, so many more as it took then. No more than there are chunks.
+
+    Raises:
+        UsageError: as `generate_questions`.
+
+    """
+    info, client = _checked(workspace, index, limit, generator, passages, None)
+    same_name = (asked for asked in workspace.store.question_sets(info.corpus_id) if asked.name == name)
+    there = [q for asked in same_name for q in workspace.store.questions(asked.id)]
+    if client is None:
+        return forecast.Forecast(questions=max(0, limit - _standing(there, generator, passages, seed)))
+    wanted = max(0, limit - _standing(there, client.model, passages, seed))
+    tried = [q for q in there if q.generator == client.model]
+    kept = sum(q.status != "rejected" for q in tried)
+    needed = -(-wanted * len(tried) // kept) if kept else wanted
+    groups = _groups(workspace, info, passages, seed, synthesize.USABLE[generator])
+    waiting = synthesize.waiting_groups(groups, client.model, seed, _done(there))
+    requests = [synthesize.question_request(group, seed) for group in islice(waiting, needed)]
+    cached = client.cached(requests)
+    new = [request for request, is_paid in zip(requests, cached, strict=True) if not is_paid]
+    prompt = sum(answer.estimate(message["content"]) for request in new for message in request.messages)
+    reply = len(new) * (REPLY + QUOTE * passages)
+    return forecast.Forecast(
+        questions=wanted,
+        calls={"question": len(requests)},
+        cached=sum(cached),
+        prompt_tokens=prompt,
+        completion_tokens=reply,
+        cost=client.price(prompt, reply),
+        seconds=len(new) * forecast.SECONDS / client.concurrency,
+    )
+
+
+def _checked(
+    workspace: Workspace, index: str, limit: int, generator: str, passages: int, budget: float | None
+) -> tuple[IndexInfo, ModelClient | None]:
+    """The index to make questions from, and the model that writes them, None where none does."""
     if limit < 1 or not 1 <= passages <= 5:
         raise UsageError(f"Give a limit of 1 or more and 1 to 5 passages, not {limit} and {passages}.")
+    if generator not in synthesize.GENERATORS:
+        raise UsageError(f"There is no generator '{generator}'; there are {', '.join(synthesize.GENERATORS)}.")
     info = workspace.store.index(index)
     indexing.check_ready(info)
     client = workspace.model if generator == "model" else None
-    asked = question_set(workspace, workspace.store.corpus(info.corpus_id), name)
-    there = {q.id: q for q in workspace.store.questions(asked.id)}
-    made: list[Question] = []
-    standing = sum(_same_making(q, client.model if client else generator, passages, seed) for q in there.values())
-    groups = _groups(workspace, info, passages, seed, synthesize.USABLE.get(generator, bool))
-    texts = [q.text for q in there.values()]
-    done = {question_id for question_id, q in there.items() if not q.reason.startswith(synthesize.FAILED)}
-    wanted = max(0, limit - standing)
-    fresh = synthesize.generate(groups, generator, client=client, seed=seed, limit=wanted, done=done, seen=texts)
-    progress(standing, limit, "questions", "Writing questions")
-    while standing < limit and (question := next(fresh, None)) is not None:
-        workspace.store.put_questions(asked.id, [question])
-        made.append(question)
-        standing += question.status != "rejected"
-        progress(standing, limit, "questions", question.text or "Writing questions")
-    rejected = [q.reason for q in made if q.status == "rejected"]
-    total = workspace.store.question_set(asked.id).total
-    return Generated(asked.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)))
+    if budget is not None and client is not None and not client.priced:
+        raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")
+    return info, client
+
+
+def _paying(workspace: Workspace, asked: QuestionSet, client: ModelClient, budget: float | None) -> judging.Plan:
+    """What is to be paid for the questions of a set, as a run pays; a server that is down is not waited for."""
+    spent = workspace.store.paid(asked.id)[1]
+    pay = partial(workspace.store.pay, asked.id)
+    banks = workspace.store.cache("bank")
+    return judging.Plan(RunConfig("", asked.id), (), banks, client, budget=budget, spent=spent, pay=pay, patience=0)
+
+
+def _done(questions: Iterable[Question]) -> set[str]:
+    """Ids of the questions that need not be made again."""
+    return {question.id for question in questions if not question.reason.startswith(synthesize.FAILED)}
+
+
+def _standing(questions: Iterable[Question], maker: str, passages: int, seed: int) -> int:
+    """How many can stand that were made by this maker with this seed, from so many chunks."""
+    return sum(_same_making(question, maker, passages, seed) for question in questions)
 
 
 def _same_making(question: Question, maker: str, passages: int, seed: int) -> bool:

@@ -536,6 +536,7 @@ class Store:
         """Delete a question set; its runs stay, the questions as they were asked with them."""
         with self._write() as connection:
             connection.execute(_questions.delete().where(_questions.c.set_id == set_id))
+            connection.execute(_payments.delete().where(_payments.c.run_id == set_id))
             connection.execute(_question_sets.delete().where(_question_sets.c.id == set_id))
             _forgotten(connection, set_id)
 
@@ -691,7 +692,7 @@ class Store:
         return found
 
     def pay(self, run_id: str, calls: int, dollars: float) -> None:
-        """Add to what a run has paid: answered model calls, whatever became of them."""
+        """Add to what a run, or a question set by its id, has paid: answered model calls, whatever became of them."""
         with self._write() as connection:
             more = {"calls": _payments.c.calls + calls, "dollars": _payments.c.dollars + dollars}
             if not connection.execute(_payments.update().where(_payments.c.run_id == run_id).values(more)).rowcount:
@@ -699,7 +700,7 @@ class Store:
             _changed(connection, run_id)
 
     def paid(self, run_id: str) -> tuple[int, float]:
-        """Model calls that a run has paid, and their dollars (0 for a model without a price)."""
+        """Model calls that a run or question set has paid, and their dollars (0 for a model without a price)."""
         row = next(iter(self._rows(sa.select(_payments).where(_payments.c.run_id == run_id))), None)
         return (row.calls, row.dollars) if row else (0, 0.0)
 

@@ -20,7 +20,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from ragviz import evaluate, indexing, jobs, lost, plots, running
+from ragviz import evaluate, forecast, indexing, jobs, lost, plots, running
 from ragviz.errors import RagvizError
 from ragviz.evaluate import Group, Summary
 from ragviz.indexing import Found
@@ -584,6 +584,18 @@ def selected(state: Any, ids: Sequence[str]) -> str | None:
     """
     cells = ((state or {}).get("selection") or {}).get("cells") or []
     return ids[cells[0][0]] if cells and cells[0][0] < len(ids) else None
+
+
+def forecast_tiles(told: forecast.Forecast) -> None:
+    """Draw the tiles of a dry run: calls, tokens, cost, time."""
+    left = told.total - told.cached
+    tile("Model calls", f"{told.total:,}", f"{told.cached:,} of them paid already")
+    tokens = f"{told.prompt_tokens:,} asked + {told.completion_tokens:,} answered"
+    tile("Tokens to pay", f"{told.prompt_tokens + told.completion_tokens:,}", f"{tokens}, estimated")
+    dollars = "–" if told.cost is None else f"\\${told.cost:,.2f}"
+    tile("Cost", dollars, "no price known: enter it in Settings" if told.cost is None else "estimated")
+    time_left = duration(told.seconds) if left else "–"
+    tile("Time for the calls", time_left, f"estimated, {forecast.SECONDS:.0f} s a call" if left else "all are paid")
 
 
 def interval_words(estimate: Estimate) -> str:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.rooms import pipeline
+from ragviz.cli.rooms import llm, pipeline
+from ragviz.cli.run import show_forecast
 from ragviz.errors import UsageError
-from ragviz.records import GeneratorName
+from ragviz.records import Corpus, GeneratorName
+
+if TYPE_CHECKING:
+    from ragviz.workspace import Workspace
 
 questions_app = console.group("Question sets: generate, import, export, review.")
 
@@ -26,18 +30,36 @@ def questions_generate(
     generator: Annotated[str, typer.Option(help=", ".join(get_args(GeneratorName)))] = "extractive",
     passages: Annotated[int, typer.Option(help="Chunks that a question needs: 1 or 3.")] = 1,
     seed: Annotated[int, typer.Option(min=0)] = 0,
+    budget: Annotated[float | None, typer.Option(help="Most dollars that the set's questions may ever cost.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what it would take, and ask no model.")] = False,
     as_json: Json = False,
 ) -> None:
     """Make questions with answers and evidence from the chunks of an index."""
     workspace = console.open_workspace()
-    info = workspace.store.index(index_name)
-    corpus = workspace.store.corpus(info.corpus_id)
     console.one_of("generator", generator, get_args(GeneratorName))
-    arguments = {"index": index_name, "name": set_name, "limit": limit, "generator": generator}
+    arguments: dict[str, Any] = {"index": index_name, "name": set_name, "limit": limit, "generator": generator}
     arguments |= {"passages": passages, "seed": seed}
-    made = console.perform(workspace, "questions", f"Generate {set_name}", corpus, arguments).result
+    if dry_run:
+        show_forecast(pipeline.foresee_questions(workspace, **arguments), as_json)
+        return
+    corpus = workspace.store.corpus(workspace.store.index(index_name).corpus_id)
+    arguments |= {"budget": budget}
+    try:
+        made = console.perform(workspace, "questions", f"Generate {set_name}", corpus, arguments).result
+    finally:
+        if paid := _paid_for(workspace, corpus, set_name):
+            console.err.print(console.said(paid), highlight=False)
     line = "{total} questions in the set; this time {proposed} proposed, {rejected} rejected"
     console.show(made, as_json, lambda: console.out.print(f"'{escape(set_name)}': " + line.format(**made)))
+
+
+def _paid_for(workspace: Workspace, corpus: Corpus, set_name: str) -> str:
+    """What was ever paid for the questions of a set, in words; "" when nothing was."""
+    asked = next((s for s in workspace.store.question_sets(corpus.id) if s.name == set_name), None)
+    calls, paid = workspace.store.paid(asked.id) if asked else (0, 0.0)
+    return (
+        f"Paid for the questions of '{set_name}' so far: {calls:,} model calls, {llm.dollars(paid)}." if calls else ""
+    )
 
 
 @questions_app.command("import")
@@ -89,7 +111,9 @@ def questions_list(as_json: Json = False) -> None:
     store = console.open_workspace().store
     names = {c.id: c.name for c in store.corpora()}
     rows = [
-        {"questions": s.name, "corpus": names[s.corpus_id], "total": s.total, **s.counts} for s in store.question_sets()
+        {"questions": s.name, "corpus": names[s.corpus_id], "total": s.total, **s.counts}
+        | dict(zip(("paid_calls", "paid_dollars"), store.paid(s.id), strict=True))
+        for s in store.question_sets()
     ]
     states = ("proposed", "accepted", "rejected")
     drawn = [[r["questions"], r["corpus"], r["total"], *(r.get(state, 0) for state in states)] for r in rows]

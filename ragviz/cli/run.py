@@ -55,7 +55,7 @@ def run_questions(
     running.check_run(config)
     config = running.resolved(workspace, config)
     if dry_run:
-        _show_forecast(running.foresee(workspace, config), as_json)
+        show_forecast(running.foresee(workspace, config), as_json)
         return
     if not run_name:
         raise UsageError("Give the run a name: --name NAME.")
@@ -73,7 +73,8 @@ def _end_with(job: Job) -> None:
         console.fail(f"{failed} questions could not be answered or judged whole: `{again}` asks again about those.", 1)
 
 
-def _show_forecast(told: forecast.Forecast, as_json: bool) -> None:
+def show_forecast(told: forecast.Forecast, as_json: bool) -> None:
+    """Print a dry run."""
     body = asdict(told) | {"total": told.total}
 
     def draw() -> None:

@@ -1,0 +1,167 @@
+"""Question sets written by a model: foreseen, bounded by a budget, stopped when none can stand, all paid calls told."""
+
+import json
+import sys
+
+import pytest
+
+from ragviz import cli, corpora, indexing, pipeline
+from ragviz.config import Settings
+from ragviz.errors import BudgetReached, ModelError, UsageError
+from ragviz.records import IndexConfig
+from ragviz.synthesize import hopeless
+from ragviz.workspace import Workspace
+from tests.model_server import ModelServer
+
+SENTENCES = [
+    f"Pump number {n} of the {place} works was replaced in {1900 + n} by the firm {firm}."
+    for n, (place, firm) in enumerate([(p, f) for p in ["northern", "southern", "eastern"] for f in "ABCDEFGH"])
+]
+
+
+@pytest.fixture
+def server():
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+def workspace(server, tmp_path, monkeypatch) -> Workspace:
+    for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "RAGVIZ_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    environment = {"RAGVIZ_HOME": str(tmp_path / "home"), "OPENAI_BASE_URL": server.url, "RAGVIZ_MODEL": "loopback"}
+    environment |= {"RAGVIZ_EMBEDDER": "openai:bags", "RAGVIZ_MODEL_CONCURRENCY": "2"}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    workspace = Workspace(Settings(_env_file=None))
+    build(workspace, "pumps", SENTENCES)
+    return workspace
+
+
+def build(workspace: Workspace, name: str, paragraphs: list[str]) -> None:
+    """An index with about one chunk a paragraph."""
+    corpus = workspace.store.create_corpus(name)
+    corpora.add_file(workspace, corpus, "pumps.txt", "\n\n".join(paragraphs).encode())
+    config = IndexConfig(chunk_size=30, embedder="openai:bags", chunker="sentences")
+    indexing.build_index(workspace, corpus, name, config)
+
+
+def asked(server: ModelServer) -> list[str]:
+    return [json.dumps(body["messages"]) for body in server.bodies if "messages" in body]
+
+
+def by_model(workspace: Workspace, name: str = "q", **more) -> pipeline.Generated:
+    return pipeline.generate_questions(workspace, "pumps", name, **{"generator": "model", "limit": 12} | more)
+
+
+def test_a_dry_run_tells_the_calls_and_asks_nothing(workspace, server):
+    workspace.set_prices({"loopback": (10.0, 20.0)})
+    told = pipeline.foresee_questions(workspace, "pumps", "q", generator="model", limit=12)
+    assert (asked(server), workspace.store.question_sets()) == ([], [])
+    assert (told.questions, told.total, told.cached) == (12, 12, 0)
+    made = by_model(workspace)
+    assert made.proposed == len(asked(server)) == 12
+    [usage] = [workspace.model.usage]
+    assert told.prompt_tokens == pytest.approx(usage.prompt_tokens, rel=0.4)
+    assert told.cost == pytest.approx(made.dollars, rel=0.6)
+    assert told.seconds > 0
+    again = pipeline.foresee_questions(workspace, "pumps", "q", generator="model", limit=14)
+    assert (again.questions, again.total) == (2, 2)
+    other = pipeline.foresee_questions(workspace, "pumps", "another", generator="model", limit=14)
+    assert (other.questions, other.total, other.cached) == (14, 14, 12), "what another set paid for is paid"
+    free = pipeline.foresee_questions(workspace, "pumps", "q", limit=3)
+    assert (free.questions, free.total, free.cost) == (3, 0, 0.0)
+
+
+def test_a_dry_run_reckons_with_the_share_that_was_kept(workspace, server, monkeypatch):
+    replies = iter([{"question": "", "answer": "", "evidence": []}] * 3)
+    made_up = sys.modules["tests.model_server"].complete
+    monkeypatch.setattr(
+        "tests.model_server.complete", lambda body: json.dumps(next(replies, None) or json.loads(made_up(body)))
+    )
+    made = by_model(workspace, limit=3)
+    assert (made.proposed, made.rejected) == (3, 3)
+    told = pipeline.foresee_questions(workspace, "pumps", "q", generator="model", limit=7)
+    assert (told.questions, told.total) == (4, 8), "half of the chunks gave a question so far"
+
+
+def test_a_budget_holds_over_all_attempts_at_a_set(workspace, server):
+    workspace.set_prices({"loopback": (10.0, 20.0)})
+    whole = pipeline.foresee_questions(workspace, "pumps", "q", generator="model", limit=12).cost
+    with pytest.raises(BudgetReached, match=r"The budget of \$"):
+        by_model(workspace, budget=whole / 3)
+    q = workspace.store.question_set("q")
+    calls, paid = workspace.store.paid(q.id)
+    assert 0 < calls == len(asked(server)) < 12
+    assert 0 < paid <= whole / 3
+    assert calls - 2 <= q.total <= calls, "what was paid for is kept; what came after the end is in the cache"
+    with pytest.raises(BudgetReached):
+        by_model(workspace, budget=paid)
+    assert len(asked(server)) == calls
+    made = by_model(workspace, budget=3 * whole)
+    assert (made.total, made.calls) == (12, 12)
+    assert len(set(asked(server))) == len(asked(server)) == 12, "no call was paid twice"
+    assert made.dollars == pytest.approx(workspace.store.paid(q.id)[1])
+    workspace.store.delete_question_set(q.id)
+    assert workspace.store.paid(q.id) == (0, 0.0)
+
+
+def test_a_budget_without_a_price_makes_no_set(workspace):
+    with pytest.raises(UsageError, match="price of 'loopback'"):
+        by_model(workspace, budget=1.0)
+    with pytest.raises(UsageError, match="no generator 'magic'"):
+        pipeline.generate_questions(workspace, "pumps", "q", generator="magic")
+    assert workspace.store.question_sets() == []
+
+
+def test_a_model_none_of_whose_questions_can_stand_is_not_asked_on(workspace, server, monkeypatch):
+    build(workspace, "many", [f"Pump number {n} was replaced in {n} by the firm of that year." for n in range(240)])
+    monkeypatch.setattr(
+        "tests.model_server.complete",
+        lambda body: json.dumps({"question": "Which pump does it replace?", "answer": "a mop", "evidence": ["a mop"]}),
+    )
+    why = "90 chunks asked, none kept: .* no evidence stands word for word in the chunk"
+    with pytest.raises(ModelError, match=why):
+        pipeline.generate_questions(workspace, "many", "q", generator="model", limit=120)
+    there = workspace.store.questions(workspace.store.question_set("q").id)
+    assert {(q.status, q.reason) for q in there} == {("rejected", "no evidence stands word for word in the chunk")}
+    calls, _ = workspace.store.paid(workspace.store.question_set("q").id)
+    assert 90 <= calls == len(asked(server)) <= 90 + 2 * 2, "those in flight are paid and told too"
+
+
+@pytest.mark.parametrize(("chunks", "kept", "ends"), [(89, 0, False), (90, 0, True), (129, 1, False), (130, 1, True)])
+def test_few_are_told_from_none(chunks, kept, ends):
+    # By hand: 0.95 ** 89 = 0.0104, 0.95 ** 90 = 0.0099.
+    assert hopeless(chunks, kept) is ends
+
+
+def test_one_question_of_ten_chunks_is_enough_to_go_on():
+    assert not any(hopeless(n, n // 10) for n in range(1, 5000))
+
+
+def test_the_command_line_foresees_and_tells_what_was_paid(workspace, server, monkeypatch, capsys):
+    workspace.set_prices({"loopback": (10.0, 20.0)})
+
+    def ragviz(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["ragviz", *words])
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    command = ["questions", "generate", "--index", "pumps", "--name", "q", "--generator", "model", "--limit", "8"]
+    code, out, err = ragviz(*command, "--dry-run", "--json")
+    told = json.loads(out)
+    assert (code, told["calls"], told["cached"]) == (0, {"question": 8}, 0), err
+    assert asked(server) == []
+    code, out, err = ragviz(*command, "--budget", str(told["cost"] / 4), "--json")
+    assert (code, out) == (1, "")
+    paid = len(asked(server))
+    assert f"{paid:,} model calls, $" in err
+    assert "The budget of $" in err
+    code, out, err = ragviz(*command, "--json")
+    assert (code, json.loads(out)["calls"]) == (0, 8), err
+    [listed] = json.loads(ragviz("questions", "list", "--json")[1])
+    assert (listed["paid_calls"], listed["paid_dollars"] > 0) == (8, True)
