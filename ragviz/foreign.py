@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Self
@@ -13,6 +12,7 @@ from ragviz import __version__, chunking, judging, language
 from ragviz.errors import InputError, UsageError
 from ragviz.metrics import answers as answer_metrics
 from ragviz.records import (
+    NESTED,
     Answer,
     AnswerStatus,
     Bearing,
@@ -31,6 +31,8 @@ from ragviz.records import (
     Span,
     Verdict,
     digest,
+    is_deep,
+    parsed,
     storable,
 )
 from ragviz.workspace import Workspace
@@ -126,17 +128,20 @@ def read_ragchecker(data: bytes, name: str) -> ForeignRun:
 
     """
     try:
-        results = storable(json.loads(data.decode("utf-8-sig")))["results"]
-        rows = list(results)
-    except (ValueError, KeyError, TypeError, RecursionError):
+        rows = list(parsed(data.decode("utf-8-sig"))["results"])
+    except (ValueError, KeyError, TypeError) as error:
+        why = f" ({error})" if type(error) is ValueError else ""
         raise InputError(
-            f"{name} is no output of RAGChecker: a JSON object with a list of 'results' is needed."
+            f"{name} is no output of RAGChecker: a JSON object with a list of 'results' is needed{why}."
         ) from None
     answers: dict[str, ForeignAnswer] = {}
     problems: list[str] = []
     for number, row in enumerate(rows, start=1):
+        if is_deep(row):
+            problems.append(f"Result {number}: its lists or objects are nested more than {NESTED} deep.")
+            continue
         try:
-            answer = _checked(_Checked.model_validate(row))
+            answer = _checked(_Checked.model_validate(storable(row)))
             if answers.setdefault(answer.id, answer) is not answer:
                 problems.append(f"Result {number}: there is a result with the id '{answer.id}' before it.")
         except ValidationError as error:

@@ -10,6 +10,9 @@ A question's row names its evidence in any of these ways, tried in this order:
     document + start + end          characters of the parsed text, end exclusive
 
 `corpus_id` stands for document. A row with none of them is a question that the corpus does not answer.
+
+The reference answer is in one of the columns `ANSWERS`. Beside a column that can only be the reference, `answer` is
+taken for what some system answered. Columns of other names are told, and not kept.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, get_args
@@ -28,17 +31,37 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from ragviz import language
 from ragviz.errors import InputError, UsageError
 from ragviz.evaluate import Summary
-from ragviz.records import Chunk, Document, Evidence, Question, QuestionStatus, Retrieved, Span, digest, storable
+from ragviz.records import (
+    NESTED,
+    Chunk,
+    Document,
+    Evidence,
+    Question,
+    QuestionStatus,
+    Retrieved,
+    Span,
+    digest,
+    is_deep,
+    parsed,
+    storable,
+)
 
 COLUMNS = (
     *("question", "answer", "status", "document", "evidence"),
     *("reason", "generator", "language", "source_chunks", "id"),
 )
 """What an export holds; `document` is for the reader, the evidence names it again."""
+ANSWERS = ("ground_truth_answer", "ground_truth", "expected_answer", "reference_answer", "answer", "reference")
+"""Columns that hold the reference answer; the first of them that a row has is read."""
+
+_PLACES = ("corpus_id", "quote", "content", "start", "end", "start_index", "end_index", "chunk_id", "references")
+_KNOWN = {*COLUMNS, *_PLACES, *ANSWERS}
+_LISTED = 20  # names of columns in one sentence
 
 _CHUNK_ID = re.compile(r"([0-9a-f]{16})-([0-9]{8,})-([0-9]{8,})")
 _NAMED = {"document", "corpus_id", "chunk_id"}
 _DANGEROUS = re.compile(r"'*[=+\-@\t\r]")
+_REFUSED = "refused: "  # no column of a file ends in a blank
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32"}
 _MARKS |= {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
@@ -48,10 +71,12 @@ class Imported:
     """Questions that could be read, in order, and for each row that could not, its number and the reason.
 
     Rows are counted as an editor or a spreadsheet does: the header of a CSV file is row 1, a JSONL line its number.
+    `notes` are sentences on columns: which was read as the answer, which were not kept.
     """
 
     questions: tuple[Question, ...]
     problems: dict[int, str]
+    notes: tuple[str, ...] = ()
 
 
 class _Refused(Exception):
@@ -86,7 +111,11 @@ def read_questions(data: bytes, name: str, documents: Mapping[str, Document]) ->
     problems: dict[int, str] = {}
     rows_of: dict[str, int] = {}
     languages = {document.id: document.language for document in documents.values()}
+    columns: dict[str, None] = {}
+    answers: dict[str, None] = {}
     for number, row in _json_rows(text) if is_json else _csv_rows(text, name):
+        columns |= dict.fromkeys(row)
+        answers |= dict.fromkeys(_answer_columns(row)[:1])
         try:
             question = _question(row, documents, languages)
             if question.id in rows_of:
@@ -96,7 +125,33 @@ def read_questions(data: bytes, name: str, documents: Mapping[str, Document]) ->
         else:
             rows_of[question.id] = number
             questions.append(question)
-    return Imported(tuple(questions), problems)
+    return Imported(tuple(questions), problems, tuple(_notes(columns, answers)))
+
+
+def _answer_columns(row: Mapping[str, Any]) -> list[str]:
+    """Columns of a row that hold an answer, the reference's first."""
+    return [column for column in ANSWERS if column in row]
+
+
+def _notes(columns: Collection[str], answers: Collection[str]) -> Iterator[str]:
+    """What was made of columns that are no export's; `answers` are those that were read as the answer."""
+    others = [column for column in answers if column != "answer"]
+    if others:
+        yield f"{_named(others)} read as the answer."
+    beside = [column for column in _answer_columns(dict.fromkeys(columns)) if column not in answers]
+    if beside:
+        kept = "it" if others else "'answer'"
+        yield f"{_named(beside)} not kept beside {kept}."
+    unknown = [column for column in columns if column not in _KNOWN and column != _REFUSED]
+    if unknown:
+        yield f"{_named(unknown)} not kept: questions have no such column."
+
+
+def _named(columns: Collection[str]) -> str:
+    """Columns by name as the subject of a sentence, with its verb."""
+    names = ", ".join(f"'{column[:60]}'" for column in list(columns)[:_LISTED])
+    more = f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else ""
+    return f"Columns {names}{more} were" if len(columns) > 1 else f"Column {names} was"
 
 
 def write_questions(questions: Iterable[Question], names: Mapping[str, str], file_format: str) -> bytes:
@@ -185,34 +240,43 @@ def _csv_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         for number, cells in enumerate(reader, start=2):
             if any(cell.strip() for cell in cells):
                 values = [cell[1:] if cell[:1] == "'" and _DANGEROUS.match(cell) else cell for cell in cells]
-                yield number, dict(zip(header, values, strict=False))
+                yield number, _cells(header, values)
     except csv.Error as error:
         raise InputError(f"'{name}' cannot be read as CSV past line {reader.line_num}: {error}.") from None
+
+
+def _cells(header: Sequence[str], values: Sequence[str]) -> Mapping[str, Any]:
+    """Cells by column; a row is refused whose text ran into more cells than there are columns: its end would go."""
+    if any(value.strip() for value in values[len(header) :]):
+        return {_REFUSED: f"has {len(values)} cells for {len(header)} columns: put text with a delimiter in quotes"}
+    return {column: value for column, value in zip(header, values, strict=False) if column or value.strip()}
 
 
 def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Objects by line number, or by place in one JSON list; what is no object is refused as a row."""
     if text.lstrip().startswith("["):
         try:
-            rows = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            rows = parsed(text)
+        except ValueError as error:
             raise InputError(f"This is not a JSON list: {error}. Write one object a line.") from None
         yield from ((number, _object(row)) for number, row in enumerate(rows, start=1))
         return
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
         if line.strip():
             try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                row = f"is not JSON: {error}"
-            yield number, _object(row)
+                row = _object(parsed(line))
+            except ValueError as error:
+                row = {_REFUSED: f"is not JSON that can be read: {error}"}
+            yield number, row
 
 
 def _object(row: Any) -> Mapping[str, Any]:
     """`row` with its keys as column names; what is no object becomes a row that is refused with the reason."""
-    if isinstance(row, dict):
-        return {str(key).strip().lower(): value for key, value in storable(row).items()}
-    return {"refused": row if isinstance(row, str) and row.startswith("is not JSON") else "is not a JSON object"}
+    if not isinstance(row, dict):
+        return {_REFUSED: "is not a JSON object"}
+    if is_deep(row):
+        return {_REFUSED: f"has lists or objects nested more than {NESTED} deep"}
+    return {str(key).strip().lower(): value for key, value in storable(row).items()}
 
 
 # A row into a question
@@ -220,9 +284,9 @@ def _object(row: Any) -> Mapping[str, Any]:
 
 def _question(row: Mapping[str, Any], documents: Mapping[str, Document], languages: Mapping[str, str]) -> Question:
     """The question of a row; `languages` are the documents' by id, for a question too short to show its own."""
-    if "refused" in row:
-        raise _Refused(row["refused"])
-    text, answer = _string(row, "question"), _string(row, "answer")
+    if _REFUSED in row:
+        raise _Refused(row[_REFUSED])
+    text, answer = _string(row, "question"), _string(row, next(iter(_answer_columns(row)), "answer"))
     status = _string(row, "status").strip().lower() or "accepted"
     if not text.strip() and status != "rejected":
         raise _Refused("has no question")
@@ -271,11 +335,13 @@ def _evidence(row: Mapping[str, Any], chunk_ids: Sequence[str], documents: Mappi
 def _listed(listed: Any, row: Mapping[str, Any], documents: Mapping[str, Document]) -> Evidence:
     if isinstance(listed, str):
         try:
-            listed = json.loads(listed)
+            listed = parsed(listed)
         except ValueError as error:
-            raise _Refused(f"has evidence that is not JSON: {error}") from None
+            raise _Refused(f"has evidence that is not JSON that can be read: {error}") from None
     entries = listed if isinstance(listed, list) else [listed]
     groups = [entry if isinstance(entry, list) else [entry] for entry in entries]
+    if is_deep(groups):
+        raise _Refused(f"has evidence nested more than {NESTED} deep")
     if not all(group and all(isinstance(member, dict) for member in group) for group in groups):
         raise _Refused("has evidence that is not a list of objects, or of lists of objects")
     document = {"document": row.get("document") or row.get("corpus_id")}
@@ -296,7 +362,9 @@ def _span(values: Mapping[str, Any], documents: Mapping[str, Document]) -> Span:
         member = _Member.model_validate({key: value for key, value in values.items() if value not in (None, "")})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise _Refused(f"has a {first['loc'][0]} that cannot be used ('{first['input']}'): {first['msg']}") from None
+        raise _Refused(
+            f"has a {first['loc'][0]} that cannot be used ('{str(first['input'])[:60]}'): {first['msg']}"
+        ) from None
     if member.chunk_id and not member.quote:
         member = _of_chunk(member.chunk_id)
     if member.stale:

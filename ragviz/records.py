@@ -36,6 +36,38 @@ def storable(value: Any) -> Any:
     return {storable(key): storable(each) for key, each in value.items()} if isinstance(value, dict) else value
 
 
+NESTED = 100
+"""Lists and objects inside one another that are read from JSON of others; what walks them stays far from the limit."""
+
+
+def parsed(text: str) -> Any:
+    """Parse JSON that others wrote.
+
+    Raises:
+        ValueError: it is no JSON, or nested deeper than Python's parser goes.
+
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError(f"lists or objects are nested more than {NESTED} deep") from None
+
+
+def is_deep(value: Any) -> bool:
+    """Tell whether the lists and objects of parsed JSON are nested more than `NESTED` deep.
+
+    >>> is_deep([[{"a": [1]}]])
+    False
+    """
+    level = [value]
+    for _ in range(NESTED + 1):
+        nests = [each for each in level if isinstance(each, (list, dict))]
+        level = [child for each in nests for child in (each.values() if isinstance(each, dict) else each)]
+        if not nests:
+            return False
+    return True
+
+
 def digest(*parts: str | bytes, length: int = 16) -> str:
     """Hex digest of `parts`, each closed off so that ("ab", "c") and ("a", "bc") differ.
 

@@ -131,6 +131,13 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert json.loads(out)["imported"] == 3
         assert "row 4" in err
 
+        table = tmp_path / "q.csv"
+        table.write_text("question,ground_truth,topic\nWho owns the west pump?,nobody,pumps\n", encoding="utf-8")
+        code, out, err = ragviz("questions", "import", "notes", table, "--name", "other", "--json")
+        notes_told = ["Column 'ground_truth' was read as the answer."]
+        notes_told += ["Column 'topic' was not kept: questions have no such column."]
+        assert (code, json.loads(out)["notes"], err.splitlines()) == (0, notes_told, notes_told)
+
         ragviz("run", "--index", "small", "--questions", "asked", "--name", "words", "--retriever", "bm25")
         code, out, err = ragviz(
             *("run", "--index", "small", "--questions", "asked", "--name", "both", "--retriever", "hybrid", "--json")
@@ -153,7 +160,7 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert {f.name for f in (tmp_path / "out").iterdir()} == {"dataset.csv", "answers.csv", "evaluation.csv"}
         assert ragviz("questions", "export", "asked", tmp_path / "asked.csv")[0] == 0
         code, out, _ = ragviz("questions", "import", "notes", tmp_path / "asked.csv", "--name", "copy", "--json")
-        assert json.loads(out) == {"questions": "copy", "imported": 3, "problems": {}}
+        assert json.loads(out) == {"questions": "copy", "imported": 3, "problems": {}, "notes": []}
 
         code, out, err = ragviz(
             *("questions", "generate", "--index", "small", "--name", "made", "--limit", "2", "--generator", "model"),

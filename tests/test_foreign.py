@@ -122,3 +122,10 @@ def test_real_verdicts_give_the_figures_that_were_computed_from_them(workspace):
                 ours,
                 each["query_id"],
             )
+
+
+@pytest.mark.parametrize("levels", [600, 200_000])
+def test_nesting_without_end_is_one_sentence(levels):
+    deep = "[" * levels + "]" * levels
+    with pytest.raises(InputError, match="nested more than 100 deep"):
+        foreign.read_ragchecker(f'{{"results": [{{"query_id": 1, "other": {deep}}}]}}'.encode(), "out.json")

@@ -183,6 +183,83 @@ def test_files_that_cannot_be_read(data, message):
         read_questions(data, "q.csv", DOCUMENTS)
 
 
+def deep(levels):
+    return "[" * levels + "]" * levels
+
+
+@pytest.mark.parametrize("levels", [101, 600, 5_000, 200_000])
+@pytest.mark.parametrize("column", ["evidence", "references", "start", "other"])
+def test_nesting_without_end_is_a_row_that_is_refused(column, levels):
+    line = f'{{"question": "A?", "document": "desk", "quote": "green", "{column}": {deep(levels)}}}'
+    read = read_questions(f'{line}\n{{"question": "B?"}}'.encode(), "q.jsonl", DOCUMENTS)
+    assert "nested more than 100 deep" in read.problems[1]
+    assert [q.text for q in read.questions] == ["B?"]
+
+
+@pytest.mark.parametrize("levels", [101, 600, 5_000, 200_000])
+def test_nesting_inside_a_cell_is_a_row_that_is_refused(levels):
+    lines = ["question,evidence", f'A?,"{deep(levels)}"', "B?,"]
+    read = read_questions("\n".join(lines).encode(), "q.csv", DOCUMENTS)
+    assert "nested more than 100 deep" in read.problems[2]
+    assert [q.text for q in read.questions] == ["B?"]
+
+
+def test_nesting_in_a_json_list_is_its_row_or_where_json_itself_ends_the_file():
+    read = read_questions(f'[{{"question": "A?", "x": {deep(600)}}}, {{"question": "B?"}}]'.encode(), "q.json", {})
+    assert "nested more than 100 deep" in read.problems[1]
+    assert [q.text for q in read.questions] == ["B?"]
+    with pytest.raises(InputError, match="not a JSON list: lists or objects are nested more than 100 deep"):
+        read_questions(f'[{{"question": "A?", "x": {deep(200_000)}}}]'.encode(), "q.json", {})
+
+
+@pytest.mark.parametrize(
+    "column", ["ground_truth_answer", "ground_truth", "reference", "reference_answer", "expected_answer"]
+)
+def test_other_names_of_the_answer_are_read_and_told(column):
+    for data, name in (
+        (f"question,{column.title()}\n钥匙在哪里？,厨房\nB?,\n".encode(), "q.csv"),
+        (
+            f'{{"question": "钥匙在哪里？", "{column}": "厨房"}}\n{{"question": "B?", "{column}": ""}}'.encode(),
+            "q.jsonl",
+        ),
+    ):
+        read = read_questions(data, name, DOCUMENTS)
+        assert [q.answer for q in read.questions] == ["厨房", ""]
+        assert read.notes == (f"Column '{column}' was read as the answer.",)
+
+
+def test_beside_a_reference_the_answer_is_a_systems_and_that_is_told():
+    read = read_questions(b"question,answer,ground_truth\nA?,21 days,three weeks\n", "q.csv", DOCUMENTS)
+    assert [q.answer for q in read.questions] == ["three weeks"]
+    assert read.notes == (
+        "Column 'ground_truth' was read as the answer.",
+        "Column 'answer' was not kept beside it.",
+    )
+    cited = read_questions(b"question,answer,reference\nA?,21 days,page 3\n", "q.csv", DOCUMENTS)
+    assert [q.answer for q in cited.questions] == ["21 days"]
+    assert cited.notes == ("Column 'reference' was not kept beside 'answer'.",)
+
+
+def test_columns_that_are_not_known_are_told_once():
+    rows = ["question,Topic,answer,difficulty,,", "A?,maps,x,3,,", "B?,,y,,,"]
+    assert read_questions("\n".join(rows).encode(), "q.csv", DOCUMENTS).notes == (
+        "Columns 'topic', 'difficulty' were not kept: questions have no such column.",
+    )
+    lines = ['{"question": "A?", "meta": {"a": 1}}', "[1]", '{"question": "B?", "answer": "", "evidence": []}']
+    read = read_questions("\n".join(lines).encode(), "q.jsonl", DOCUMENTS)
+    assert read.notes == ("Column 'meta' was not kept: questions have no such column.",)
+    wide = {"question": "A?"} | {f"c{n}": n for n in range(30)}
+    [note] = read_questions(json.dumps(wide).encode(), "q.jsonl", DOCUMENTS).notes
+    assert note.startswith("Columns 'c0', 'c1',")
+    assert note.endswith("'c19' and 10 more were not kept: questions have no such column.")
+
+
+def test_text_that_runs_over_its_columns_is_not_cut_off():
+    read = read_questions(b"question,answer\nA?,one, two\nB?,x,,\n", "q.csv", DOCUMENTS)
+    assert read.problems == {2: "has 3 cells for 2 columns: put text with a delimiter in quotes"}
+    assert [q.text for q in read.questions] == ["B?"]
+
+
 FULL = Question(
     id="0123456789abcdef",
     text='=2+2 "quoted", who?\nSecond line',

@@ -567,3 +567,9 @@ def test_the_reference_answers_every_question_of_its_bank(language, data):
     )
     measured = measure(bank, extractive_answers(bank, text))
     assert (measured.recall, measured.precision) == ((1.0, 1.0) if answers else (None, None))
+
+
+def test_banks_nested_without_end_are_one_sentence():
+    deep = "[" * 200_000 + "]" * 200_000
+    with pytest.raises(InputError, match="nested more than 100 deep"):
+        read_banks(f'{{"a": {{"question": {deep}, "answers": []}}}}'.encode())

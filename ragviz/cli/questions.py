@@ -66,16 +66,19 @@ def _paid_for(workspace: Workspace, corpus: Corpus, set_name: str) -> str:
 def questions_import(
     corpus: str, file: Path, set_name: Annotated[str, typer.Option("--name")], as_json: Json = False
 ) -> None:
-    """Import questions with evidence from CSV or JSONL; rows that cannot be read are told, the others are kept."""
+    """Import questions with evidence from CSV or JSONL; rows that cannot be read, and columns not kept, are told."""
     workspace = console.open_workspace()
     wanted = workspace.store.corpus(corpus)
     imported = pipeline.import_questions(workspace, wanted, console.read(file), file.name, set_name)
     result = {"questions": set_name, "imported": len(imported.questions), "problems": imported.problems}
+    result |= {"notes": imported.notes}
     console.show(
         result,
         as_json,
         lambda: console.out.print(f"{len(imported.questions)} questions imported into '{escape(set_name)}'."),
     )
+    for note in imported.notes:
+        console.err.print(console.said(note), highlight=False)
     for row, reason in imported.problems.items():
         console.err.print(console.said(f"row {row}: {reason}"))
     if imported.problems:

@@ -22,7 +22,7 @@ from ragviz.errors import InputError
 from ragviz.language import Phrase
 from ragviz.llm import Request
 from ragviz.metrics.text import overlap_f1, token_f1
-from ragviz.records import Bank, BankItem, digest, storable
+from ragviz.records import Bank, BankItem, digest, parsed, storable
 
 VERSIONS = {"bank": "1", "questeval": "1"}
 """Versions of the prompts below: "bank" asks the questions, "questeval" has them answered from a text."""
@@ -428,11 +428,11 @@ def read_banks(data: bytes) -> ImportedBanks:
     """
     step = f"Give one JSON object in UTF-8: {SHAPE}"
     try:
-        found = json.loads(data.decode("utf-8-sig"))
+        found = parsed(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise InputError(f"The banks are not text in UTF-8. {step}") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"The banks are not JSON: {error}. {step}") from None
+    except ValueError as error:
+        raise InputError(f"The banks are not JSON that can be read: {error}. {step}") from None
     if not isinstance(found, dict):
         raise InputError(f"The banks are a JSON {type(found).__name__}, not an object. {step}")
     banks: dict[str, Bank] = {}
