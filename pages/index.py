@@ -337,7 +337,7 @@ def new_index() -> None:
     with left, ui.errors_shown():
         name, config = choices()
         if st.button("Build index", type="primary", disabled=not name):
-            if name in {info.name for info in store.indexes()}:
+            if store.index_named(name):
                 raise UsageError(f"There is already an index called “{name}”: choose another name, or update it.")
             build(name, config)
     with right, ui.errors_shown():

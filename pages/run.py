@@ -354,7 +354,7 @@ with right:
     if start_it:
         with ui.errors_shown():
             running.check_run(running.resolved(workspace, config))
-            if name in {run.name for run in store.runs()}:
+            if store.run_named(name):
                 raise UsageError(f"There is already a run called “{name}”: choose another name.")
             begin_run(name, config, budget)
     try:

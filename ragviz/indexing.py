@@ -54,9 +54,9 @@ def splitter(config: IndexConfig) -> Callable[[Document], list[Chunk]]:
 
 def stale(workspace: Workspace, info: IndexInfo) -> tuple[list[DocumentInfo], list[DocumentInfo], list[str]]:
     """What an index does not have of its corpus yet: (new documents, changed ones, ids it holds that are gone)."""
-    there = workspace.store.documents(info.corpus_id, replaced=True)
-    old_names = {d.name for d in there if d.id in info.documents}
-    missing = [d for d in there if d.status == "ok" and d.id not in info.documents]
+    there, indexed = workspace.store.documents(info.corpus_id, replaced=True), set(info.documents)
+    old_names = {d.name for d in there if d.id in indexed}
+    missing = [d for d in there if d.status == "ok" and d.id not in indexed]
     current = {d.id for d in there if d.status == "ok"}
     new = [d for d in missing if d.name not in old_names]
     return new, [d for d in missing if d.name in old_names], [d for d in info.documents if d not in current]
@@ -83,8 +83,7 @@ def build_index(
     """
     check_build(workspace, corpus, name, config)
     store = workspace.store
-    there = {info.name: info for info in store.indexes(corpus.id)}
-    info = there.get(name) or store.create_index(corpus.id, name, config)
+    info = store.index_named(name) or store.create_index(corpus.id, name, config)
     documents = [d.id for d in store.documents(corpus.id) if d.status == "ok"]
     embedder = workspace.embedder(config.embedder)
     index = workspace.index(replace(info, config=config))
@@ -98,12 +97,12 @@ def build_index(
 def check_build(workspace: Workspace, corpus: Corpus, name: str, config: IndexConfig) -> None:
     """Raise UsageError for what `build_index` cannot do, before anything is written down."""
     chunking.check(config)
-    there = {info.name: info for info in workspace.store.indexes()}
-    if name in there and there[name].corpus_id != corpus.id:
-        raise UsageError(f"Index '{name}' belongs to another corpus: choose another name.")
-    if name in there and there[name].config.backend != config.backend:
-        backend = there[name].config.backend
-        raise UsageError(f"Index '{name}' is on the backend '{backend}': delete it first, or choose another name.")
+    info = workspace.store.index_named(name)
+    if info is not None and info.corpus_id != corpus.id:
+        raise UsageError(f"Index '{info.name}' belongs to another corpus: choose another name.")
+    if info is not None and info.config.backend != config.backend:
+        where = f"is on the backend '{info.config.backend}'"
+        raise UsageError(f"Index '{info.name}' {where}: delete it first, or choose another name.")
     if not any(d.characters for d in workspace.store.documents(corpus.id)):
         raise UsageError(f"Corpus '{corpus.name}' has no text to index: add documents first.")
     workspace.open_index("unbuilt", config)
@@ -121,9 +120,10 @@ def _fill(
     """Cut what is not `kept`, embed it, publish, and write the row: the index of exactly `documents`."""
     store, build = workspace.store, new_id()
     old = store.cuts(info.build, kept)
-    gone = {d: cuts for d, cuts in old.items() if d not in set(documents)}
-    same = {d: cuts for d, cuts in old.items() if d in set(documents)}
-    fresh = [d for d in documents if d not in set(kept)]
+    wanted, held = set(documents), set(kept)
+    gone = {d: cuts for d, cuts in old.items() if d not in wanted}
+    same = {d: cuts for d, cuts in old.items() if d in wanted}
+    fresh = [d for d in documents if d not in held]
     embedded_before = embedder.embedded
     writer = index.update() if kept else index.rebuild(embedder.dims)
     try:

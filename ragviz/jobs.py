@@ -24,7 +24,7 @@ import psutil
 from ragviz import corpora, indexing, pipeline, running
 from ragviz.errors import Cancelled, RagvizError, UsageError
 from ragviz.records import IndexConfig, Job, Progress, RunConfig
-from ragviz.store import Store
+from ragviz.store import Store, plain_name
 from ragviz.workspace import Workspace, open_workspace
 
 BEAT = 1.0
@@ -203,7 +203,8 @@ def _refuse_second(workspace: Workspace, job: Job) -> None:
 
 def _run_of(job: Job) -> str:
     """Name of the run that a job makes or judges again; "" of other jobs."""
-    return str(job.arguments.get("name" if job.kind == "run" else "run", "")) if job.kind in ("run", "rejudge") else ""
+    key = {"run": "name", "rejudge": "run"}.get(job.kind, "")
+    return plain_name(str(job.arguments.get(key, "")))
 
 
 def _end_of(error: BaseException, log: Path) -> dict[str, str]:

@@ -287,12 +287,10 @@ def export_questions(workspace: Workspace, asked: QuestionSet, file_format: str)
 
 def question_set(workspace: Workspace, corpus: Corpus, name: str) -> QuestionSet:
     """Return the set called `name` of a corpus, made when there is none."""
-    for questions in workspace.store.question_sets():
-        if questions.name == name and questions.corpus_id != corpus.id:
-            raise UsageError(f"Question set '{name}' belongs to another corpus: choose another name.")
-        if questions.name == name:
-            return questions
-    return workspace.store.create_question_set(corpus.id, name)
+    questions = workspace.store.question_set_named(name)
+    if questions is not None and questions.corpus_id != corpus.id:
+        raise UsageError(f"Question set '{questions.name}' belongs to another corpus: choose another name.")
+    return questions or workspace.store.create_question_set(corpus.id, name)
 
 
 # The sample
@@ -304,8 +302,7 @@ def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[st
     Returns the names: {"corpus", "questions", "indexes", "runs"}.
     """
     store = workspace.store
-    there = {corpus.name: corpus for corpus in store.corpora()}
-    corpus = there.get(sample.NAME) or store.create_corpus(sample.NAME)
+    corpus = store.corpus_named(sample.NAME) or store.create_corpus(sample.NAME)
     documents = sample.documents()
     for number, (name, data) in enumerate(documents):
         progress(number, len(documents), "files", f"Reading {name}")

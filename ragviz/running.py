@@ -171,13 +171,10 @@ def _run_row(
     """Return the run to go on with, or a new one."""
     provenance = _provenance(workspace, config, index, asked, questions)
     fingerprint = digest(*(f"{key}={value}" for key, value in sorted(provenance["identity"].items())))
-    for there in workspace.store.runs():
-        if there.name != name:
-            continue
-        if there.fingerprint != fingerprint or there.status == "done":
-            raise UsageError(f"There is already a run called '{name}': choose another name, or delete it first.")
-        workspace.store.finish_run(there.id, "running")
-        return there
+    current = workspace.store.run_named(name)
+    if current is not None and current.fingerprint == fingerprint and current.status != "done":
+        workspace.store.finish_run(current.id, "running")
+        return current
     return workspace.store.create_run(name, index.corpus_id, config, fingerprint, provenance)
 
 
@@ -189,7 +186,8 @@ def _provenance(
     questions: Sequence[Question],
 ) -> dict[str, Any]:
     """Names for people; and `identity`, which makes the fingerprint: equal where two runs must rank alike."""
-    documents = [d for d in workspace.store.documents(index.corpus_id, replaced=True) if d.id in set(index.documents)]
+    indexed = set(index.documents)
+    documents = [d for d in workspace.store.documents(index.corpus_id, replaced=True) if d.id in indexed]
     identity = {
         "corpus": corpus_hash(documents),
         "questions": questions_hash(questions),

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, NoReturn, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
@@ -208,6 +208,7 @@ _cache = sa.Table(
     sa.Column("value", sa.LargeBinary, nullable=False),
 )
 
+_TABLES: dict[Kind, sa.Table] = {"corpus": _corpora, "index": _indexes, "questions": _question_sets, "run": _runs}
 _BATCH = 500  # keys in one IN (…): well below SQLite's limit of variables
 T = TypeVar("T")
 
@@ -256,6 +257,15 @@ def _prepare_sqlite(engine: Engine) -> None:
 def new_id() -> str:
     """Return 16 random hex characters."""
     return secrets.token_hex(8)
+
+
+def plain_name(name: str) -> str:
+    """Return a name as it is stored and looked up: without blanks at its ends."""
+    return name.strip()
+
+
+def _label(kind: Kind) -> str:
+    return "question set" if kind == "questions" else kind
 
 
 def corpus_hash(documents: Iterable[DocumentInfo]) -> str:
@@ -351,7 +361,12 @@ class Store:
 
     def corpus(self, name: str) -> Corpus:
         """Return the corpus with this name or id, or raise NotFoundError."""
-        return _named("corpus", name, self.corpora())
+        return Corpus(**(self._named("corpus", name) or self._unknown("corpus", name))._asdict())
+
+    def corpus_named(self, name: str) -> Corpus | None:
+        """Return the corpus with this name or id, if there is one."""
+        row = self._named("corpus", name)
+        return Corpus(**row._asdict()) if row else None
 
     def delete_corpus(self, corpus_id: str) -> None:
         """Delete a corpus with its documents, question sets and runs; its indexes must be gone already."""
@@ -451,12 +466,12 @@ class Store:
 
     def create_index(self, corpus_id: str, name: str, config: IndexConfig) -> IndexInfo:
         """Make the row of an index that is still to be built; UsageError when the name is blank or taken."""
-        values = {"id": new_id(), "corpus_id": corpus_id, "name": self._free_name("index", name)}
+        values: dict[str, Any] = {"id": new_id(), "corpus_id": corpus_id, "name": self._free_name("index", name)}
         start = {"status": "building", "build": "", "documents": "[]", "chunks": 0, "tokens": 0, "dims": 0}
         with self._write() as connection:
             row = values | start | {"config": _json(config), "embedder_identity": "", "created": time.time()}
             connection.execute(_indexes.insert().values(**row))
-        return self.index(name)
+        return self.index(values["id"])
 
     def indexes(self, corpus_id: str | None = None) -> list[IndexInfo]:
         """All indexes (of a corpus) by name."""
@@ -467,7 +482,12 @@ class Store:
 
     def index(self, name: str) -> IndexInfo:
         """Return the index with this name or id, or raise NotFoundError."""
-        return _named("index", name, self.indexes())
+        return _index_info(self._named("index", name) or self._unknown("index", name))
+
+    def index_named(self, name: str) -> IndexInfo | None:
+        """Return the index with this name or id, if there is one."""
+        row = self._named("index", name)
+        return _index_info(row) if row else None
 
     def update_index(self, info: IndexInfo) -> None:
         """Write back an index's row; the cuts of its other builds go."""
@@ -512,25 +532,36 @@ class Store:
 
     def create_question_set(self, corpus_id: str, name: str) -> QuestionSet:
         """Make an empty question set; UsageError when the name is blank or taken."""
+        row = {"id": new_id(), "corpus_id": corpus_id, "name": self._free_name("questions", name)}
         with self._write() as connection:
-            row = {"id": new_id(), "corpus_id": corpus_id, "name": self._free_name("questions", name)}
             connection.execute(_question_sets.insert().values(**row, created=time.time()))
-        return self.question_set(name)
+        return self.question_set(row["id"])
 
     def question_sets(self, corpus_id: str | None = None) -> list[QuestionSet]:
         """All question sets (of a corpus) by name, with their counts by status."""
         query = sa.select(_question_sets).order_by(_question_sets.c.name)
         if corpus_id is not None:
             query = query.where(_question_sets.c.corpus_id == corpus_id)
-        counts = sa.select(_questions.c.set_id, _questions.c.status, sa.func.count().label("number"))
+        return self._question_sets(self._rows(query))
+
+    def _question_sets(self, rows: Sequence[Row[Any]]) -> list[QuestionSet]:
+        """Question sets with the counts of their questions."""
         by_set: dict[str, dict[str, int]] = {}
-        for row in self._rows(counts.group_by(_questions.c.set_id, _questions.c.status)):
-            by_set.setdefault(row.set_id, {})[row.status] = row.number
-        return [QuestionSet(**row._asdict(), counts=by_set.get(row.id, {})) for row in self._rows(query)]
+        counts = sa.select(_questions.c.set_id, _questions.c.status, sa.func.count().label("number"))
+        counts = counts.group_by(_questions.c.set_id, _questions.c.status)
+        for batch in _batches([row.id for row in rows]):
+            for row in self._rows(counts.where(_questions.c.set_id.in_(batch))):
+                by_set.setdefault(row.set_id, {})[row.status] = row.number
+        return [QuestionSet(**row._asdict(), counts=by_set.get(row.id, {})) for row in rows]
 
     def question_set(self, name: str) -> QuestionSet:
         """Return the question set with this name or id, or raise NotFoundError."""
-        return _named("question set", name, self.question_sets())
+        return self._question_sets([self._named("questions", name) or self._unknown("questions", name)])[0]
+
+    def question_set_named(self, name: str) -> QuestionSet | None:
+        """Return the question set with this name or id, if there is one."""
+        row = self._named("questions", name)
+        return self._question_sets([row])[0] if row else None
 
     def delete_question_set(self, set_id: str) -> None:
         """Delete a question set; its runs stay, the questions as they were asked with them."""
@@ -602,7 +633,12 @@ class Store:
 
     def run(self, name: str) -> Run:
         """Return the run with this name or id, or raise NotFoundError."""
-        return _named("run", name, self.runs())
+        return _run(self._named("run", name) or self._unknown("run", name))
+
+    def run_named(self, name: str) -> Run | None:
+        """Return the run with this name or id, if there is one."""
+        row = self._named("run", name)
+        return _run(row) if row else None
 
     def delete_run(self, run_id: str) -> None:
         """Delete a run with its results."""
@@ -752,14 +788,25 @@ class Store:
         with self._write() as connection:
             connection.execute(_jobs.delete().where(_jobs.c.id == job_id))
 
+    def _named(self, kind: Kind, name: str) -> Row[Any] | None:
+        """Return the row with this name or, failing that, id; blanks at the ends do not count, as where it was made."""
+        table, name = _TABLES[kind], plain_name(name)
+        rows = self._rows(sa.select(table).where(sa.or_(table.c.name == name, table.c.id == name)))
+        return next((row for row in rows if row.name == name), next(iter(rows), None))
+
+    def _unknown(self, kind: Kind, name: str) -> NoReturn:
+        table = _TABLES[kind]
+        names = [row.name for row in self._rows(sa.select(table.c.name).order_by(table.c.name).limit(9))]
+        there = ", ".join(f"'{each}'" for each in names[:8]) + (" …" if len(names) > 8 else "")
+        raise NotFoundError(f"There is no {_label(kind)} called '{name}'. There is: {there or 'none yet'}.")
+
     def _free_name(self, kind: Kind, name: str) -> str:
-        table = {"corpus": _corpora, "index": _indexes, "questions": _question_sets, "run": _runs}[kind]
-        name = name.strip()
+        table, name = _TABLES[kind], plain_name(name)
         if not name or len(name) > 200 or not name.isprintable():
             raise UsageError(f"'{name[:40]}' cannot be a name: give 1 to 200 printable characters.")
         if self._rows(sa.select(table.c.id).where(table.c.name == name)):
-            label = "question set" if kind == "questions" else kind
-            raise UsageError(f"There is already a {label} called '{name}': choose another name, or delete it first.")
+            taken = f"There is already a {_label(kind)} called '{name}'"
+            raise UsageError(f"{taken}: choose another name, or delete it first.")
         return name
 
 
@@ -890,16 +937,6 @@ def _job(row: Row[Any]) -> Job:
 
 def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
     return (items[start : start + _BATCH] for start in range(0, len(items), _BATCH))
-
-
-def _named(kind: str, name: str, there: Sequence[T]) -> T:
-    """The one of `there` with this name or, failing that, id."""
-    for attribute in ("name", "id"):
-        for item in there:
-            if getattr(item, attribute) == name:
-                return item
-    names = ", ".join(f"'{cast(Any, item).name}'" for item in there[:8]) or "none yet"
-    raise NotFoundError(f"There is no {kind} called '{name}'. There is: {names}.")
 
 
 def _missing(document_id: str) -> Document:

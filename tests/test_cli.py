@@ -172,6 +172,27 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
     assert b"sk-loopback-secret" not in everything
 
 
+def test_names_with_blanks_at_their_ends_mean_the_same_everywhere(ragviz, notes, monkeypatch):
+    with ModelServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        ragviz("corpus", "add", " notes ", notes / "pumps.md")
+        ragviz("corpus", "add", "notes\u3000", notes / "阀门.txt")
+        build = ["index", "build", "notes ", "--name", " small ", "--embedder", "openai:loopback", "--json"]
+        for added in (2, 0):
+            code, out, err = ragviz(*build)
+            assert (code, json.loads(out)["added"]) == (0, added), err
+        code, _, err = ragviz("questions", "generate", "--index", "small ", "--name", " asked ", "--limit", "1")
+        assert code == 0, err
+        run = ["run", "--index", " small", "--questions", "asked ", "--name", " first ", "--retriever", "bm25"]
+        code, _, err = ragviz(*run)
+        assert code == 0, err
+        code, _, err = ragviz(*run)
+        assert (code, "There is already a run called 'first'" in " ".join(err.split())) == (2, True)
+        assert json.loads(ragviz("results", " first ", "--json")[1])["run"] == "first"
+    held = {"documents": 2, "indexes": 1, "question sets": 1, "runs": 1}
+    assert json.loads(ragviz("corpus", "list", "--json")[1]) == [{"corpus": "notes", **held}]
+
+
 def test_a_server_that_is_down_is_exit_1_with_its_address(ragviz, notes, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     ragviz("corpus", "add", "notes", notes)

@@ -59,6 +59,37 @@ def test_documents_come_back_whole(store):
     assert (info.name, info.pages, info.characters, info.warnings) == ("a.txt", 1, 10, ("w",))
 
 
+@pytest.mark.parametrize("name", ["plain", " blank\u3000", "\ta\xa0"])
+def test_a_name_with_blanks_at_its_ends_is_looked_up_as_it_was_stored(store, name):
+    corpus = store.create_corpus(name)
+    index = store.create_index(corpus.id, name, IndexConfig())
+    asked = store.create_question_set(corpus.id, name)
+    run = store.create_run(name, corpus.id, RunConfig("i", "s"), "f", {})
+    for spelling in (name, name.strip(), f"{name} "):
+        assert store.corpus(spelling) == store.corpus_named(spelling) == corpus
+        assert store.index(spelling) == store.index_named(spelling) == index
+        assert store.question_set(spelling) == store.question_set_named(spelling) == asked
+        assert store.run(spelling) == store.run_named(spelling) == run
+    assert store.corpus(corpus.id) == corpus
+    assert store.run_named("another") is None
+
+
+def test_a_name_is_preferred_to_an_id(store):
+    first = store.create_corpus("one")
+    named_like_it = store.create_corpus(first.id)
+    assert store.corpus(first.id) == named_like_it
+
+
+def test_a_name_that_is_not_there_is_told_with_some_that_are(store):
+    for number in range(12):
+        store.create_corpus(f"c{number:02}")
+    with pytest.raises(NotFoundError) as told:
+        store.corpus("c99")
+    assert str(told.value) == (
+        "There is no corpus called 'c99'. There is: 'c00', 'c01', 'c02', 'c03', 'c04', 'c05', 'c06', 'c07' …."
+    )
+
+
 def test_replaced_text_stays_while_an_index_needs_it(store):
     corpus = store.create_corpus("one")
     old, new = make_document(text="old"), make_document(text="new")

@@ -52,8 +52,8 @@ def runs_import(
     workspace = console.open_workspace()
     reader = foreign.FORMATS[cast(RunFormat, console.one_of("format", file_format, foreign.FORMATS))]
     found = reader(console.read(file), file.name)
-    there = {c.name: c for c in workspace.store.corpora()}
-    run = foreign.import_run(workspace, there.get(corpus) or workspace.store.create_corpus(corpus), run_name, found)
+    kept = workspace.store.corpus_named(corpus) or workspace.store.create_corpus(corpus)
+    run = foreign.import_run(workspace, kept, run_name, found)
     for problem in found.problems:
         console.err.print(console.said(problem), highlight=False)
     results.results(run.name, as_json)
