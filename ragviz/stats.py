@@ -219,22 +219,20 @@ def _wilson(matrix: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
 def _percentiles(matrix: Floats, seed: int, samples: int) -> tuple[Floats, Floats]:
     """2.5 and 97.5 % of the means of resampled rows, one of each per column; at least one row."""
     n = len(matrix)
-    mean = matrix.mean(axis=0)
-    centred = (matrix - mean).astype(np.float32)  # around 0, single precision loses nothing that can be seen
-    shifts = [counts @ centred / np.float32(n) for counts in _resamples(n, seed, samples)]
-    low, high = np.quantile(np.concatenate(shifts), [0.025, 0.975], axis=0)
+    means = [counts @ matrix / n for counts in _resamples(n, seed, samples)]
+    low, high = np.quantile(np.concatenate(means), [0.025, 0.975], axis=0)
     least, most = matrix.min(axis=0), matrix.max(axis=0)
-    return np.clip(mean + low, least, most), np.clip(mean + high, least, most)
+    return np.clip(low, least, most), np.clip(high, least, most)
 
 
-def _resamples(n: int, seed: int, samples: int) -> Iterator[NDArray[np.float32]]:
+def _resamples(n: int, seed: int, samples: int) -> Iterator[Floats]:
     """How often each of n rows is drawn in each resample: blocks of shape (≤ samples, n) that add up to `samples`."""
     random = np.random.default_rng(seed)
     block = max(1, _CELLS // n)
     for start in range(0, samples, block):
         size = min(block, samples - start)
         drawn = random.integers(0, n, size=(size, n), dtype=np.int32) + np.arange(size, dtype=np.int32)[:, None] * n
-        yield np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float32)
+        yield np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
 
 
 def _sign_flip(matrix: Floats, seed: int, flips: int) -> Floats:

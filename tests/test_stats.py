@@ -113,6 +113,14 @@ def test_paired_difference_by_hand():
     assert -0.5 <= found.low < 0.5 < found.high <= 1
 
 
+def test_a_resample_without_a_win_is_exactly_nothing():
+    """A resample misses both wins with probability 0.96**50 = 0.13: the low end is 0, and no rounding above it."""
+    for win in (1.0, 1 / 3):
+        difference = paired_difference([0.0] * 50, [win] * 2 + [0.0] * 48)
+        assert (difference.wins, difference.losses, difference.low) == (2, 0, 0.0)
+        assert paired_difference([win] * 2 + [0.0] * 48, [0.0] * 50).high == 0.0
+
+
 def test_paired_difference_of_nothing_and_of_equals():
     assert paired_difference([], []) == Difference(None, None, None, 0, 0, 0, 0, None)
     assert paired_difference([0.1 + 0.2, 1], [0.3, 1]) == Difference(0, 0, 0, 2, 0, 2, 0, 1)
