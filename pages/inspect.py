@@ -6,7 +6,7 @@ import streamlit as st
 from ragviz import answer, lost, running, ui
 from ragviz.markup import SIGNS, Said, claimed, legend, measure, plain, quest_table, visible
 from ragviz.metrics import questeval
-from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
 from ragviz.metrics.judge import sentences_of
 from ragviz.records import Bank, Bearing, Call, Claim, Judged, Matrix, Question, Retrieved, Run, Score
 
@@ -260,7 +260,7 @@ def reason(name: str, judged: Judged) -> str:
         side = "a" if name == "faithfulness" else "r"
         verdicts = [by_passages(matrix, side, place) for place in range(len(claims_of(matrix, side)))]
         return f"{verdicts.count('supported')} of {ui.counted(len(verdicts), 'claim')} supported by a passage"
-    if name in ("completeness", "conciseness", "factual_precision"):
+    if name in ("completeness", "factual_precision"):
         row = (matrix.reference_by_answer if name == "completeness" else matrix.answer_by_reference) or ()
         whose, other = ("reference's", "answer") if name == "completeness" else ("answer's", "reference")
         held = sum(bearing.verdict == "supported" for bearing in row)
@@ -268,6 +268,10 @@ def reason(name: str, judged: Judged) -> str:
     if name.startswith("context_precision") and matrix.useful:
         ranks = ", ".join(str(n) for n, useful in enumerate(matrix.useful, start=1) if useful)
         return f"useful at rank {ranks}" if ranks else "none of them useful"
+    if name == "embedding_faithfulness" and judged.sentence_similarity:
+        near = sum(cosine >= SUPPORTED for cosine in judged.sentence_similarity)
+        of = ui.counted(len(judged.sentence_similarity), "sentence")
+        return f"{near} of {of} at {SUPPORTED} or more, the lowest {min(judged.sentence_similarity):.2f}"
     if name == "answer_relevancy":
         return "the answer evades" if judged.noncommittal else "; ".join(judged.asked_back or ())
     return ""

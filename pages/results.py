@@ -14,12 +14,12 @@ from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import Estimate, Question, Retrieved, Run
 
 MAIN = (  # metrics of answers that get a tile, the first four that a run has
-    "answer_correctness", "faithfulness", "context_recall", "questeval_recall", "completeness", "conciseness",
+    "answer_correctness", "faithfulness", "context_recall", "questeval_recall", "completeness", "factual_precision",
     "equivalence", "context_precision", "extractive_questeval_recall", "embedding_similarity",
     "embedding_faithfulness", "token_f1", "rouge_l",
 )  # fmt: skip
 ANCHOR = "questions-shown"
-PAIRS = (("completeness", "conciseness"), ("completeness_direct", "conciseness_direct"))
+PAIRS = (("completeness", "factual_precision"), ("completeness_direct", "conciseness_direct"))
 
 workspace = ui.begin()
 store = workspace.store
@@ -193,7 +193,7 @@ def score_distribution(run: Run, found: running.Judgement) -> None:
 
 
 def both_told(found: running.Judgement, pair: tuple[str, str], key: str) -> None:
-    """Each answer by its completeness and conciseness; a click opens the question."""
+    """Each answer by its completeness and conciseness (factual precision); a click opens the question."""
     st.markdown("**Completeness against conciseness**")
     first, second = (found.scores[name] for name in pair)
     ids = [i for i in first if i in second and first[i].value is not None and second[i].value is not None]

@@ -7,7 +7,7 @@ import streamlit as st
 from ragviz import answer, jobs, running, ui
 from ragviz.errors import RagvizError, UsageError
 from ragviz.markup import plain
-from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.metrics.answers import ANSWER_METRICS, known
 from ragviz.records import IndexInfo, QuestionSet, Run, RunConfig, digest
 from ragviz.retrieve import RETRIEVERS
 
@@ -157,10 +157,11 @@ def way_of(start: RunConfig, answerer: str, ways: Mapping[str, str]) -> str:
     default = "all" if answerer == "model" else "free" if answerer != "none" else "none"
     if start.answerer != answerer or not start.metrics:
         return default if default in ways else "none"
-    if set(start.metrics) == set(metric_names(answerer)) and "all" in ways:
+    names = set(known(start.metrics))
+    if names == set(metric_names(answerer)) and "all" in ways:
         return "all"
     free = {name for name in metric_names(answerer) if not ANSWER_METRICS[name].judged}
-    return "free" if set(start.metrics) == free and "free" in ways else "chosen" if "chosen" in ways else "none"
+    return "free" if names == free and "free" in ways else "chosen" if "chosen" in ways else "none"
 
 
 def metric_names(answerer: str) -> list[str]:
@@ -175,7 +176,7 @@ def metric_names(answerer: str) -> list[str]:
 def picked(start: RunConfig, answerer: str) -> tuple[str, ...]:
     there = metric_names(answerer)
     names = st.multiselect(
-        "Metrics chosen", there, [name for name in start.metrics if name in there],
+        "Metrics chosen", there, [name for name in known(start.metrics) if name in there],
         key=f"picked-{answerer}-{start.hash()}", format_func=lambda name: ANSWER_METRICS[name].title,
         placeholder="Choose metrics", label_visibility="collapsed",
     )  # fmt: skip

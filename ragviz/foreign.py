@@ -185,8 +185,8 @@ FORMATS: Mapping[RunFormat, Callable[[bytes, str], ForeignRun]] = {"ragchecker":
 
 FOREIGN = (
     *("faithfulness", "context_precision", "context_precision_plain", "context_recall"),
-    *("factual_precision", "factual_recall", "factual_f1", "completeness", "conciseness"),
-    *("extractive_questeval_recall", "extractive_questeval_precision", "rouge_l", "token_f1", "exact_match"),
+    *("factual_precision", "factual_recall", "factual_f1", "completeness"),
+    *("extractive_questeval_recall", "rouge_l", "token_f1", "exact_match"),
 )
 """Metrics that can be read off another program's verdicts and the words alone."""
 

@@ -457,9 +457,8 @@ def _known(state: State, plan: Plan) -> Judged:
 
 def with_similarities(known: Sequence[Judged], states: Sequence[State], plan: Plan) -> list[Judged]:
     """Add what needs no model: the extractive bank, and what the embedder tells, all texts embedded together."""
-    wanted = {name for name in plan.names if not metrics.ANSWER_METRICS[name].judged}
     result = list(known)
-    if wanted & {"extractive_questeval_recall", "extractive_questeval_precision"}:
+    if "extractive_questeval_recall" in plan.names:
         banks = extractive_banks([j.question.answer for j in known if j.question.kind != "unanswerable"], plan.banks)
         result = [_with_extractive(judged, banks.get(judged.question.answer)) for judged in result]
     if plan.embedder is None or not any(metrics.ANSWER_METRICS[name].vectors for name in plan.names):

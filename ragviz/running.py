@@ -321,8 +321,7 @@ def judgement_of(workspace: Workspace, current: Run) -> Judgement:
     """Sum up the answers of a run; of one that does not answer only the causes, up to the ranking, are known."""
     store, config = workspace.store, current.config
     questions, results = store.asked(current.id), store.results(current.id)
-    judged, kept = store.judged(current.id), store.scores(current.id)
-    scores = {name: kept[name] for name in answer_metrics.ANSWER_METRICS if name in kept}
+    judged, scores = store.judged(current.id), answer_metrics.renamed(store.scores(current.id))
     answers = {i: j.answer for i, j in judged.items() if config.answerer != "none"}
     rulings = {q.id: _ruling(q, answers[q.id], scores) for q in questions if q.id in answers}
     if config.answerer != "none":  # of a run that was stopped, the rest is not known
@@ -350,14 +349,15 @@ def _ruling(question: Question, given: Answer, scores: Mapping[str, Mapping[str,
 
 
 def _plan(workspace: Workspace, config: RunConfig, budget: float | None) -> judging.Plan:
-    vectors = any(answer_metrics.ANSWER_METRICS[name].vectors for name in config.metrics)
+    names = answer_metrics.known(config.metrics)  # a run of an earlier version may have others
+    vectors = any(answer_metrics.ANSWER_METRICS[name].vectors for name in names)
     answerer, judge = (workspace.client(name) if name else None for name in (config.model, config.judge))
     for client in (answerer, judge):
         if budget is not None and client is not None and not client.priced:
             raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")
     return judging.Plan(
         config,
-        config.metrics,
+        names,
         workspace.store.cache("bank"),
         answerer=answerer,
         judge=judge,

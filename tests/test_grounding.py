@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ragviz.errors import UsageError
 from ragviz.metrics import grounding
-from ragviz.metrics.answers import ANSWER_METRICS, chosen, score, scores
-from ragviz.records import Answer, Bearing, Claim, Judged, Matrix, Question, Span
+from ragviz.metrics.answers import ANSWER_METRICS, chosen, renamed, score, scores
+from ragviz.records import Answer, Bearing, Claim, Judged, Matrix, Question, Score, Span
 
 YES, NO, CONTRA = Bearing("supported", 0), Bearing("absent"), Bearing("contradicted", 1)
 QUESTION = Question("q", "When?", "It was replaced in 1998 by Harlow.", ((Span("d", 0, 5, "It wa"),),), "hand")
@@ -52,12 +52,11 @@ JUDGED = Judged(
         ("factual_f1", 1 / (1 + 1.5)),
         ("answer_correctness", 0.75 * 0.4 + 0.25 * 0.8),
         ("completeness", 1 / 2),
-        ("conciseness", 1 / 3),
         ("completeness_direct", 0.4),
         ("conciseness_direct", 0.3),
         ("equivalence", 0.5),
         ("embedding_similarity", 0.8),
-        ("embedding_faithfulness", 2 / 3),
+        ("embedding_faithfulness", (0.7 + 0.59 + 0.6) / 3),
         ("exact_match", 0.0),
     ],
 )
@@ -81,6 +80,30 @@ def test_a_chinese_question_with_a_name_in_latin_letters_is_cut_as_chinese():
     question = replace(QUESTION, text="由哪家公司建造？", answer="Harlow", language="zh")
     judged = replace(JUDGED, question=question, answer=replace(ANSWER, text="由Harlow公司建造。"))
     assert score("token_f1", judged).value == pytest.approx(2 * 1 / (4 + 1))  # 由 | harlow | 公司 | 建造
+
+
+def test_negative_cosines_are_no_faithfulness():
+    measured = [score("embedding_faithfulness", replace(JUDGED, sentence_similarity=c)) for c in ((-0.3, 0.1), ())]
+    assert [(m.status, m.value) for m in measured] == [("ok", 0.0), ("not_applicable", None)]
+
+
+def test_conciseness_is_factual_precision_and_measured_once():
+    assert chosen(("conciseness", "factual_precision"), judge=True) == ("factual_precision",)
+    assert "conciseness" not in ANSWER_METRICS
+
+
+def test_scores_of_earlier_versions_have_the_names_of_now():
+    """A metric that had two names is shown once; one that is measured no more is not shown."""
+    old, new = Score("conciseness", 0.25), Score("factual_precision", 0.5)
+    kept = {
+        "extractive_questeval_precision": {"a": Score("extractive_questeval_precision", 1.0)},
+        "token_f1": {"a": Score("token_f1", 0.1)},
+        "factual_precision": {"b": new},
+        "conciseness": {"a": old, "b": old},
+    }
+    found = renamed(kept)
+    assert list(found) == ["factual_precision", "token_f1"]
+    assert found["factual_precision"] == {"a": replace(old, metric="factual_precision"), "b": new}
 
 
 def test_an_answer_that_evades_is_not_relevant():
@@ -124,7 +147,7 @@ def test_a_failed_step_is_a_judge_error_of_what_rests_on_it_only():
 def test_no_claims_is_not_applicable_and_never_1():
     none = replace(MATRIX, answer_claims=(), answer_by_chunk=(), answer_by_reference=())
     assert score("faithfulness", replace(JUDGED, matrix=none)).status == "not_applicable"
-    assert score("conciseness", replace(JUDGED, matrix=none)).status == "not_applicable"
+    assert score("factual_precision", replace(JUDGED, matrix=none)).status == "not_applicable"
     assert score("completeness", replace(JUDGED, matrix=none)).value == 0.5
 
 

@@ -6,6 +6,7 @@ import signal
 import socket
 import sys
 import time
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -14,7 +15,7 @@ from ragviz import cli, corpora, indexing, jobs, judging, pipeline, running
 from ragviz.config import Settings
 from ragviz.errors import BudgetReached, Cancelled, UsageError
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.records import IndexConfig, RunConfig
+from ragviz.records import IndexConfig, RunConfig, Score
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -136,6 +137,26 @@ def test_without_a_model_the_counterparts_are_measured(workspace, server):
     judgement = running.judgement_of(bare, run)
     assert judgement.metrics["extractive_questeval_recall"].estimate.n == len(PLACES)
     assert not [body for body in server.bodies[before:] if "messages" in body]
+
+
+def test_a_run_of_an_earlier_version_opens_and_is_judged_again(workspace):
+    """It asked for a metric that had two names, and for one that is measured no more."""
+    run = running.run(workspace, "r", config(metrics=("factual_precision", "token_f1")))
+    store, names = workspace.store, ("conciseness", "extractive_questeval_precision", "token_f1")
+    old = store.create_run("old", run.corpus_id, replace(run.config, metrics=names), "f", run.provenance)
+    found = {result.question_id: result for result in store.results(run.id)}
+    store.put_results(old.id, [(place, q, found[q.id]) for place, q in enumerate(store.asked(run.id))])
+    kept = [(judged, [Score(name, 0.25) for name in names]) for judged in store.judged(run.id).values()]
+    kept[0] = (replace(kept[0][0], failures={"comparison": "HTTP 500"}), kept[0][1])
+    store.put_judged(old.id, kept)
+    store.finish_run(old.id, "done")
+    scores = running.judgement_of(workspace, old).scores
+    assert list(scores) == ["factual_precision", "token_f1"]
+    assert {score.value for score in scores["factual_precision"].values()} == {0.25}
+    again = running.rejudge(workspace, store.run("old"))
+    assert again == [kept[0][0].question.id]
+    after, before = (running.judgement_of(workspace, r).scores["factual_precision"] for r in (old, run))
+    assert after[again[0]] == before[again[0]]
 
 
 def test_closed_book_and_oracle_contexts(workspace):
@@ -278,7 +299,7 @@ def test_the_command_line_foresees_runs_and_opens_a_question(ragviz):
         "faithfulness",
         "equivalence",
         "questeval_recall",
-        "extractive_questeval_precision",
+        "extractive_questeval_recall",
         "rouge_l",
         "exact_match",
     }

@@ -1,17 +1,23 @@
 """Metrics of words: against second implementations, and against Chinese worked by hand."""
 
+import json
 import random
 import re
 import string
 import time
 from functools import cache
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
 
 from ragviz.metrics.text import exact_match, longest_common, overlap_f1, rouge_l, token_f1
 
+CLAPNQ = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "retrieval" / "clapnq" / "queries.jsonl"
+ROUGE = RougeScorer(["rougeL"])
 WORDS = ["the", "a", "an", "tower", "river", "1931", "3.5", "U.S.", "Paris,", "paris", "(built)", "well-known"]
 texts = st.one_of(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), st.text(max_size=30))
 tokens = st.lists(st.sampled_from("abcde"), max_size=12)
@@ -96,12 +102,32 @@ def test_longest_common_subsequence_is_its_definition(one, other):
 
 
 @given(texts, texts)
-def test_rouge_l_is_the_published_formula(prediction, reference):
-    predicted, wanted = squad_words(prediction), squad_words(reference)
-    same = slow_common(tuple(predicted), tuple(wanted))
-    precision, recall = same / max(len(predicted), 1), same / max(len(wanted), 1)
-    expected = 2 * precision * recall / (precision + recall) if same else 0.0
+def test_rouge_l_is_that_of_the_rouge_score_package(prediction, reference):
+    expected = ROUGE.score(reference, prediction)["rougeL"].fmeasure
+    assert rouge_l(prediction, reference, "en") == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "reference", "expected"),
+    [
+        ("The tower.", "A tower", 0.5),  # articles are words: tower of 2 and 2
+        ("the well-known U.S. café", "well known u s caf", 10 / 11),  # the | well | known | u | s | caf against five
+        ("running", "run", 0.0),  # no stemming
+        ("Tower", "tower!", 1.0),
+        ("桥", "桥", 0.0),  # nothing that the package would call a word
+    ],
+)
+def test_english_rouge_l_by_hand(prediction, reference, expected):
     assert rouge_l(prediction, reference, "en") == pytest.approx(expected)
+
+
+@pytest.mark.skipif(not CLAPNQ.exists(), reason=f"no {CLAPNQ}")
+def test_rouge_l_is_the_packages_on_real_answers():
+    rows = [json.loads(line) for line in CLAPNQ.read_text(encoding="utf-8").splitlines()]
+    answers = [answer for row in rows for answer in row["metadata"]["answers"] if answer]
+    assert len(answers) >= 300
+    for one, other in pairwise(answers):
+        assert rouge_l(one, other, "en") == pytest.approx(ROUGE.score(other, one)["rougeL"].fmeasure, abs=1e-15)
 
 
 @given(tokens, tokens)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ragviz import language
@@ -13,7 +13,10 @@ from ragviz.metrics.judge import VERSIONS
 from ragviz.records import Bank, Judged, Score, ScoreStatus
 
 SUPPORTED = 0.6
-"""Cosine from which a sentence of the context counts as saying what a sentence of the answer says."""
+"""Cosine from which the inspector counts a sentence of the answer as near to the context."""
+
+ALIASES = {"conciseness": "factual_precision"}
+"""Other names of a metric: they can be asked for, and are measured and shown once."""
 
 T = TypeVar("T")
 
@@ -70,6 +73,28 @@ def score(name: str, judged: Judged) -> Score:
         return Score(name, None, none.status, none.reason, metric.version)
 
 
+def known(names: Sequence[str]) -> tuple[str, ...]:
+    """Metrics of a run by what they are called now, none twice; those that are measured no more are left out.
+
+    >>> known(("conciseness", "factual_precision", "extractive_questeval_precision", "token_f1"))
+    ('factual_precision', 'token_f1')
+    """
+    return tuple(dict.fromkeys(now for name in names if (now := ALIASES.get(name, name)) in ANSWER_METRICS))
+
+
+def renamed(kept: Mapping[str, Mapping[str, Score]]) -> dict[str, dict[str, Score]]:
+    """Scores of an earlier version (metric → question id → score) by what their metrics are called now.
+
+    In the order of `ANSWER_METRICS`. Where a question has a score under both names, the one under the name of now
+    counts; scores of what is measured no more are left out.
+    """
+    found: dict[str, dict[str, Score]] = {name: {} for name in ANSWER_METRICS}
+    for name in sorted(kept, key=lambda name: name not in ALIASES):
+        if (now := ALIASES.get(name, name)) in found:
+            found[now] |= {question_id: replace(score, metric=now) for question_id, score in kept[name].items()}
+    return {name: by_question for name, by_question in found.items() if by_question}
+
+
 def scores(judged: Judged, names: Collection[str]) -> list[Score]:
     """Read the metrics called `names` off what is known, in the order of `ANSWER_METRICS`."""
     return [score(name, judged) for name in ANSWER_METRICS if name in names]
@@ -78,12 +103,13 @@ def scores(judged: Judged, names: Collection[str]) -> list[Score]:
 def chosen(names: Sequence[str], *, judge: bool, answers: bool = True) -> tuple[str, ...]:
     """Which metrics are meant: names, or "all" for all that there can be with and without a judge.
 
-    Without answers only those of the context can be.
+    Without answers only those of the context can be. An alias is the metric that it stands for.
 
     Raises:
         UsageError: there is no such metric, or it needs a judge or an answer and there is none.
 
     """
+    names = [ALIASES.get(name, name) for name in names]
     possible = {n: m for n, m in ANSWER_METRICS.items() if (judge or not m.judged) and (answers or m.of_context)}
     for name in names:
         if name == "all" or name in possible:
@@ -171,11 +197,6 @@ def _completeness(judged: Judged) -> float:
     return _known(grounding.supported(row), "the reference makes no claim")
 
 
-def _conciseness(judged: Judged) -> float:
-    row = _known(judged.matrix.answer_by_reference, "answer and reference were not compared")
-    return _known(grounding.supported(row), "the answer makes no claim")
-
-
 EQUIVALENCE = {"equivalent": 1.0, "partial": 0.5, "different": 0.0}
 
 
@@ -201,7 +222,9 @@ def _quest_precision(measured: questeval.QuestEval) -> float:
 
 def _embedding_faithfulness(judged: Judged) -> float:
     best = _known(judged.sentence_similarity, "the answer was given without passages")
-    return _known(grounding.share([value >= SUPPORTED for value in best]), "the answer has no sentence")
+    if not best:
+        raise NoScore("not_applicable", "the answer has no sentence")
+    return max(0.0, sum(best) / len(best))
 
 
 def _lexical(function: Callable[[str, str, str], float]) -> Callable[[Judged], float]:
@@ -261,7 +284,8 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
     ),
     "factual_precision": AnswerMetric(
         "Factual precision",
-        "Claims of the answer that the reference supports ÷ claims of the answer. 0 to 1. Low: wrong or added facts.",
+        "Claims of the answer that the reference supports ÷ claims of the answer; also called conciseness. 0 to 1. "
+        "Low: wrong facts, or more than was needed.",
         lambda judged: _known(_factual(judged)[0], "the answer makes no claim"),
         ("reference", "claims", "comparison"),
     ),
@@ -282,13 +306,6 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "Share of the reference's claims that the answer holds. 0 to 1. Low: the answer leaves out what was needed, "
         "often because its passage was not retrieved.",
         _completeness,
-        ("reference", "claims", "comparison"),
-    ),
-    "conciseness": AnswerMetric(
-        "Conciseness",
-        "Share of the answer's claims that the reference holds. 0 to 1. Low: the answer says more than was needed, or "
-        "something else.",
-        _conciseness,
         ("reference", "claims", "comparison"),
     ),
     "completeness_direct": AnswerMetric(
@@ -332,26 +349,24 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
     ),
     "embedding_faithfulness": AnswerMetric(
         "Embedding faithfulness",
-        f"Share of the answer's sentences whose nearest sentence of the passages has a cosine of {SUPPORTED} or more. "
-        "0 to 1. A counterpart without a model, no judgement.",
+        "Mean over the answer's sentences of the cosine with the nearest sentence of the passages, 0 when negative. 0 "
+        "to 1; higher than 0 for any text of the same subject. A counterpart without a model, no judgement.",
         _embedding_faithfulness,
         vectors=True,
         needs_reference=False,
+        formula="2",
     ),
     "extractive_questeval_recall": AnswerMetric(
         "RAGQuestEval recall, extractive",
         "Share of the reference's key phrases that stand in the answer. 0 to 1. A counterpart without a model.",
         lambda judged: _quest_recall(_questeval(judged.extractive_bank, judged.extractive_bank_answers)),
     ),
-    "extractive_questeval_precision": AnswerMetric(
-        "RAGQuestEval precision, extractive",
-        "Token F1 of the key phrases that stand in both texts: 1 wherever there is any. A counterpart without a model.",
-        lambda judged: _quest_precision(_questeval(judged.extractive_bank, judged.extractive_bank_answers)),
-    ),
     "rouge_l": AnswerMetric(
         "ROUGE-L",
-        "F-measure of the longest common subsequence of words of answer and reference. 0 to 1.",
+        "F-measure of the longest common subsequence of words of answer and reference, in English as the rouge-score "
+        "package has it, without stemming. 0 to 1.",
         _lexical(text.rouge_l),
+        formula="2",
     ),
     "token_f1": AnswerMetric(
         "Token F1",

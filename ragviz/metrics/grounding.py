@@ -1,8 +1,8 @@
 """Claim-based metrics: pure functions of the claim × chunk × reference matrix, None when nothing is to be counted.
 
 Sources: faithfulness, context precision and recall, answer correctness and factual correctness as the RAGAS paper
-(arXiv 2309.15217) and its documentation define them; completeness and conciseness are the recall and the precision of
-an answer's claims against a reference's.
+(arXiv 2309.15217) and its documentation define them; completeness is the share of a reference's claims
+that an answer holds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def supported_by_any(rows: Sequence[Sequence[Bearing]]) -> float | None:
 
 
 def supported(row: Sequence[Bearing]) -> float | None:
-    """Share of claims that one text supports: completeness (of the reference's), conciseness (of the answer's)."""
+    """Share of claims that one text supports: completeness, of the reference's."""
     return share([bearing.verdict == "supported" for bearing in row])
 
 
