@@ -35,6 +35,11 @@ class Settings(BaseSettings):
     max_file_mb: int = Field(default=200, ge=1, alias="RAGVIZ_MAX_FILE_MB")
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys in clear, only to be taken out of what is shown."""
+        return tuple(key.get_secret_value() for key in (self.openai_api_key, self.elasticsearch_api_key) if key)
+
+    @property
     def model_configured(self) -> bool:
         """True when a model endpoint may be asked: a key, or the address of a server that needs none."""
         return self.openai_api_key is not None or self.openai_base_url is not None

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ import psutil
 
 from ragviz import corpora, indexing, pipeline, running
 from ragviz.errors import Cancelled, RagvizError, UsageError
-from ragviz.records import IndexConfig, Job, Progress, RunConfig
+from ragviz.records import IndexConfig, Job, Progress, RunConfig, without_keys
 from ragviz.store import Store, plain_name
 from ragviz.workspace import Workspace, open_workspace
 
@@ -180,7 +180,7 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
             _refuse_second(workspace, store.job(job_id))
             result = KINDS[job.kind](workspace, job.arguments, beat)
         except BaseException as error:
-            end = _end_of(error, log_of(workspace, job))
+            end = _end_of(error, log_of(workspace, job), workspace.settings.keys)
             store.update_job(job_id, **end, **beat.values(), finished=time.time())
             raise
     store.update_job(job_id, status="done", result=result, **beat.values(), finished=time.time())
@@ -207,7 +207,7 @@ def _run_of(job: Job) -> str:
     return plain_name(str(job.arguments.get(key, "")))
 
 
-def _end_of(error: BaseException, log: Path) -> dict[str, str]:
+def _end_of(error: BaseException, log: Path, keys: Sequence[str]) -> dict[str, str]:
     """How a job ended, as columns of its row; the traceback of a defect is added to its log, and the path told."""
     if isinstance(error, Cancelled | KeyboardInterrupt):
         return {"status": "cancelled", "error": "Stopped; what was finished is kept."}
@@ -215,7 +215,7 @@ def _end_of(error: BaseException, log: Path) -> dict[str, str]:
         return {"status": "failed", "error": str(error)}
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a", encoding="utf-8", errors="backslashreplace") as output:
-        traceback.print_exception(error, file=output)
+        output.write(without_keys("".join(traceback.format_exception(error)), keys))
     defect = f"A defect in ragviz: {type(error).__name__}. The traceback is in {log}."
     return {"status": "failed", "error": defect}
 
@@ -263,9 +263,15 @@ class _Beat:
 def main() -> None:
     """Do the job named on the command line; how it ended is in its row."""
     try:
-        perform(open_workspace(), sys.argv[1])
+        workspace = open_workspace()
     except RagvizError as error:
         sys.exit(str(error))
+    try:
+        perform(workspace, sys.argv[1])
+    except RagvizError as error:
+        sys.exit(str(error))
+    except Exception:
+        sys.exit(without_keys(traceback.format_exc(), workspace.settings.keys))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The one place that opens sockets to models: any OpenAI-compatible endpoint, every answer paid for once.
 
 A client keeps answers by content in the cache it is handed, retries what can be retried, bounds the calls in flight
-and shrinks that bound when the server says 429. The key is in no message, repr, log or cache entry.
+and shrinks that bound when the server says 429. The key is in no error, repr or log. A reply is kept as it came, even
+when it echoes the key: whoever shows one takes the key out (`records.without_keys`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from ragviz.errors import ModelError
-from ragviz.records import Cache, digest, storable
+from ragviz.records import Cache, digest, storable, without_keys
 
 if TYPE_CHECKING:
     import openai
@@ -49,6 +50,8 @@ RETRIED = frozenset({408, 409, 429})
 """Statuses below 500 that are worth another try."""
 USELESS = 3
 """Replies to one call that cannot be used, until it is given up: each is paid."""
+MOST_TOKENS = 10**9
+"""Tokens of one call: a server that tells more is not believed, and no sum of costs becomes infinite."""
 LONGEST_PAUSE = 8.0
 """Seconds: the cap of the exponential back-off."""
 TOLD_AFTER = 2
@@ -368,7 +371,7 @@ class ModelClient:
                 messages.append({"role": "user", "content": f"That was {complaint}. {_instruction(request.reply)}"})
             response, paid = self._send(messages, request)
             spent += paid
-            text = self._hidden(_text(response, whole=request.reply is not None))
+            text = _text(response, whole=request.reply is not None)
             return text, _read(text, request)
 
         text, parsed = self._persist(self.model, attempt)
@@ -537,12 +540,8 @@ class ModelClient:
         return ModelError(f"{where} answered HTTP {status}{said}. {step}", outage=outage, passing=passing)
 
     def _scrubbed(self, text: str) -> str:
-        return " ".join(self._hidden(text).split())[:300]
-
-    def _hidden(self, text: str) -> str:
-        """`text` without the key: a server can echo it."""
-        key = self._key.get_secret_value() if self._key else ""
-        return text.replace(key, "••••") if key else text
+        """The server's words without the key, on one line."""
+        return " ".join(without_keys(text, [self._key.get_secret_value()] if self._key else []).split())[:300]
 
 
 def _or_error(
@@ -624,9 +623,9 @@ def _text(response: Any, *, whole: bool) -> str:
 
 
 def _count(used: Any, name: str) -> int:
-    """A number of tokens that a server told; 0 for what is none."""
+    """A number of tokens that a server told; 0 for what is none, or more than any text has."""
     told = getattr(used, name, 0)
-    return told if isinstance(told, int) and told > 0 else 0
+    return told if isinstance(told, int) and 0 < told <= MOST_TOKENS else 0
 
 
 def _read(text: str, request: Request[Reply]) -> Reply | None:

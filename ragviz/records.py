@@ -68,6 +68,21 @@ def is_deep(value: Any) -> bool:
     return True
 
 
+KEY_LENGTH = 12
+"""Characters of the shortest key that is looked for in texts: a shorter one is a word that any text may hold."""
+
+
+def without_keys(text: str, keys: Sequence[str]) -> str:
+    """Give `text` as it may be shown: without `keys`, which a server can echo; those below `KEY_LENGTH` stay.
+
+    >>> without_keys("Bearer sk-1234567890 is the latest test", ["sk-1234567890", "test"])
+    'Bearer •••• is the latest test'
+    """
+    for key in keys:
+        text = text.replace(key, "••••") if len(key) >= KEY_LENGTH else text
+    return text
+
+
 def digest(*parts: str | bytes, length: int = 16) -> str:
     """Hex digest of `parts`, each closed off so that ("ab", "c") and ("a", "bc") differ.
 

@@ -321,7 +321,8 @@ def judgement_of(workspace: Workspace, current: Run) -> Judgement:
     """Sum up the answers of a run; of one that does not answer only the causes, up to the ranking, are known."""
     store, config = workspace.store, current.config
     questions, results = store.asked(current.id), store.results(current.id)
-    judged, scores = store.judged(current.id), answer_metrics.renamed(store.scores(current.id))
+    judged = store.judged(current.id, keys=workspace.settings.keys)
+    scores = answer_metrics.renamed(store.scores(current.id))
     answers = {i: j.answer for i, j in judged.items() if config.answerer != "none"}
     rulings = {q.id: _ruling(q, answers[q.id], scores) for q in questions if q.id in answers}
     if config.answerer != "none":  # of a run that was stopped, the rest is not known

@@ -42,6 +42,7 @@ from ragviz.records import (
     Score,
     Span,
     digest,
+    without_keys,
 )
 
 Cuts = NDArray[np.int32]
@@ -702,15 +703,20 @@ class Store:
                     connection.execute(table.insert(), rows_batch)
             _changed(connection, run_id)
 
-    def judged(self, run_id: str, question_ids: Sequence[str] | None = None) -> dict[str, Judged]:
-        """What is known of the answered questions of a run (or of some of them), by question id."""
+    def judged(
+        self, run_id: str, question_ids: Sequence[str] | None = None, *, keys: Sequence[str] = ()
+    ) -> dict[str, Judged]:
+        """What is known of the answered questions of a run (or of some of them), by question id.
+
+        What is to be shown is read without `keys`; what is kept is as the models said it.
+        """
         columns = (_judgements.c.question_id, _judgements.c.body, _results.c.question)
         same = sa.and_(_results.c.run_id == _judgements.c.run_id, _results.c.question_id == _judgements.c.question_id)
         query = sa.select(*columns).join(_results, same).where(_judgements.c.run_id == run_id)
         if question_ids is not None:
             query = query.where(_judgements.c.question_id.in_(list(question_ids)))
         return {
-            row.question_id: judged_from_json(row.body, question_from_json(row.question))
+            row.question_id: judged_from_json(without_keys(row.body, keys), question_from_json(row.question))
             for row in self._rows(query.order_by(_results.c.position))
         }
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import psutil
 import pytest
+from pydantic import SecretStr
 
 from ragviz import cli, corpora, indexing, jobs, judging, pipeline, running
 from ragviz.config import Settings
@@ -91,6 +92,16 @@ def test_a_run_answers_judges_and_tells_where_it_lost(workspace, server):
     again = running.run(workspace, "again", config())
     assert server.counts.calls == before
     assert workspace.store.scores(again.id).keys() == workspace.store.scores(run.id).keys()
+
+
+def test_what_is_shown_of_replies_hides_the_key_and_what_is_kept_does_not(workspace):
+    run = running.run(workspace, "r", config())
+    key = "pump was replaced"  # stands in every answer, as if the server echoed it
+    shown = Workspace(workspace.settings.model_copy(update={"openai_api_key": SecretStr(key)}))
+    assert key in repr(running.judgement_of(workspace, run).judged)
+    assert key not in "".join(map(repr, (j.answer for j in running.judgement_of(shown, run).judged.values())))
+    assert all(key not in call.raw for j in running.judgement_of(shown, run).judged.values() for call in j.calls)
+    assert key in repr(shown.store.judged(run.id))
 
 
 def test_what_cannot_be_had_is_said_before_anything_is_made(workspace):
