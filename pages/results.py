@@ -397,15 +397,15 @@ def numbers(summary: Summary, row: int) -> None:
 
 
 def downloads(run: Run) -> None:
-    """The classic three files, one by one or together."""
+    """A run's files, one by one or together."""
     with st.popover("Download"):
-        for name in ("dataset.csv", "answers.csv", "evaluation.csv"):
+        for name in ("results.csv", "results.jsonl", "dataset.csv", "answers.csv", "evaluation.csv", "metrics.csv"):
             st.download_button(
                 name, lambda name=name: running.export_run(workspace, run)[name], f"{run.name}-{name}", "text/csv",
                 key=f"download-{name}", on_click="ignore",
             )  # fmt: skip
         st.download_button(
-            "All three (zip)", lambda: zipped(run), f"{run.name}.zip", "application/zip", on_click="ignore"
+            "All of them (zip)", lambda: zipped(run), f"{run.name}.zip", "application/zip", on_click="ignore"
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,3 +151,111 @@ def by_document(summary: Summary, documents: Mapping[str, Sequence[str]]) -> lis
         for name, rows in places.items()
     ]
     return sorted(groups, key=lambda group: (group.recall.mean or 0.0, group.name))
+
+
+KINDS = ("single", "multi", "unanswerable")
+"""Kinds of questions, by how many passages each needs: one, several, none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Questions that have something in common, and every mean over them.
+
+    `by` is "all", "kind" (`name` is one of `KINDS`) or "document" (a document's name). `questions` counts all that were
+    asked, `misses` those ranked whose evidence was not found to depth. `metrics` holds the ranking ones, then those of
+    answers; unanswerable questions are "not_applicable" to the former.
+    """
+
+    by: Literal["all", "kind", "document"]
+    name: str
+    questions: int
+    misses: int
+    metrics: Mapping[str, Scored]
+
+
+def breakdown(
+    summary: Summary,
+    scores: Mapping[str, Mapping[str, Score]],
+    questions: Sequence[Question],
+    documents: Mapping[str, Sequence[str]],
+    *,
+    seed: int = 0,
+) -> list[Slice]:
+    """Every mean over all questions, per kind and per document, each with its n and interval.
+
+    `scores` are those of answers, by metric and question id; `documents` names those that the evidence of each question
+    stands in: a question with evidence in two counts in both, an unanswerable one in none. Kinds come in the order of
+    `KINDS`, documents by the mean of recall, the worst first, then by name.
+    """
+    values, statuses = _values(summary, scores, questions)
+    rows = {question.id: row for row, question in enumerate(questions)}
+    missed = {question_id for question_id, rank in zip(summary.question_ids, summary.ranks, strict=True) if not rank}
+
+    def slice_of(by: Literal["all", "kind", "document"], name: str, ids: Sequence[str]) -> Slice:
+        places = [rows[question_id] for question_id in ids]
+        means = _estimates(values[places], seed)
+        metrics = {
+            metric: Scored(estimate, Counter(column[place] for place in places if place in column))
+            for (metric, column), estimate in zip(statuses.items(), means, strict=True)
+        }
+        return Slice(by, name, len(ids), sum(question_id in missed for question_id in ids), metrics)
+
+    kinds = {kind: [question.id for question in questions if question.kind == kind] for kind in KINDS}
+    by_name: dict[str, list[str]] = {}
+    for question in questions:
+        for name in dict.fromkeys(documents.get(question.id, ())):
+            by_name.setdefault(name, []).append(question.id)
+    recall = label("recall", summary.k)
+    return [
+        slice_of("all", "", [question.id for question in questions]),
+        *(slice_of("kind", kind, ids) for kind, ids in kinds.items() if ids),
+        *sorted(
+            (slice_of("document", name, ids) for name, ids in by_name.items()),
+            key=lambda part: (part.metrics[recall].estimate.mean or 0.0, part.name),
+        ),
+    ]
+
+
+def _values(
+    summary: Summary, scores: Mapping[str, Mapping[str, Score]], questions: Sequence[Question]
+) -> tuple[Floats, dict[str, dict[int, str]]]:
+    """Numbers of every metric, (questions, metrics), NaN where there is none; and by metric the status of each row."""
+    rows = {question.id: row for row, question in enumerate(questions)}
+    ranked = [rows[question_id] for question_id in summary.question_ids]
+    of_ranked = dict.fromkeys(rows.values(), "not_applicable") | dict.fromkeys(ranked, "ok")
+    values = np.full((len(questions), len(summary.scores) + len(scores)), np.nan)
+    statuses: dict[str, dict[int, str]] = {}
+    for column, (name, numbers) in enumerate(summary.scores.items()):
+        values[ranked, column] = numbers
+        statuses[name] = of_ranked
+    for column, (name, by_question) in enumerate(scores.items(), start=len(summary.scores)):
+        known = {rows[question_id]: score for question_id, score in by_question.items() if question_id in rows}
+        for row, score in known.items():
+            values[row, column] = np.nan if score.value is None else score.value
+        statuses[name] = {row: score.status for row, score in known.items()}
+    return values, statuses
+
+
+def _estimates(values: Floats, seed: int) -> list[Estimate]:
+    """Estimate every column of `values`, (n, metrics), over its rows with a number, those of the same rows at once."""
+    told = np.isfinite(values)
+    alike: dict[bytes, list[int]] = {}
+    for column in range(values.shape[1]):
+        alike.setdefault(told[:, column].tobytes(), []).append(column)
+    result: dict[int, Estimate] = {}
+    for columns in alike.values():
+        rows = told[:, columns[0]]
+        result |= stats.estimates({column: values[rows, column] for column in columns}, seed=seed)
+    return [result[column] for column in range(values.shape[1])]
+
+
+def breakdown_to_json(slices: Sequence[Slice]) -> dict[str, Any]:
+    """Means per kind and per document as the command line prints them."""
+    return {
+        f"by_{by}": [
+            {by: part.name, "questions": part.questions, "misses": part.misses, "metrics": scored_to_json(part.metrics)}
+            for part in slices
+            if part.by == by
+        ]
+        for by in ("kind", "document")
+    }

@@ -1,4 +1,4 @@
-"""Questions and runs in foreign formats: CSV and JSONL in and out.
+"""Questions in foreign formats: CSV and JSONL in and out.
 
 A question's row names its evidence in any of these ways, tried in this order:
 
@@ -30,15 +30,12 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from ragviz import language
 from ragviz.errors import InputError, UsageError
-from ragviz.evaluate import Summary
 from ragviz.records import (
     NESTED,
-    Chunk,
     Document,
     Evidence,
     Question,
     QuestionStatus,
-    Retrieved,
     Span,
     digest,
     is_deep,
@@ -161,48 +158,12 @@ def write_questions(questions: Iterable[Question], names: Mapping[str, str], fil
         UsageError: another format.
 
     """
-    rows = [_row(question, names) for question in questions]
+    rows = [question_row(question, names) for question in questions]
     if file_format == "jsonl":
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "replace")
     if file_format == "csv":
-        return _csv(COLUMNS, [[_cell(row[column]) for column in COLUMNS] for row in rows])
+        return csv_of(COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
     raise UsageError(f"Questions are written as csv or jsonl, not '{file_format}'.")
-
-
-def classic_csvs(
-    summary: Summary,
-    questions: Sequence[Question],
-    results: Sequence[Retrieved],
-    chunks: Mapping[str, Chunk],
-    names: Mapping[str, str],
-) -> dict[str, bytes]:
-    """Write a run as the classic three files, by file name.
-
-    dataset.csv: every question with its answer, source chunks and documents. answers.csv: the first k chunks of every
-    question with their text; of a chunk that is not in `chunks` only the id. evaluation.csv: rank of the first gold
-    chunk ("miss" when there is none to depth) and every score, for the questions with evidence.
-    """
-    gold = {result.question_id: [c for group in result.gold for c in group] for result in results}
-    dataset = [
-        [q.id, q.text, q.answer, " ".join(q.source_chunks or gold.get(q.id, ())), _documents(q, names)]
-        for q in questions
-    ]
-    answers = [
-        [result.question_id, hit.rank, hit.chunk_id, float(hit.score), *_found(chunks.get(hit.chunk_id), names)]
-        for result in results
-        for hit in result.ranking.hits()[: summary.k]
-    ]
-    texts = {question.id: question.text for question in questions}
-    evaluation = [
-        [question_id, texts.get(question_id, ""), summary.ranks[row] or "miss"]
-        + [float(values[row]) for values in summary.scores.values()]
-        for row, question_id in enumerate(summary.question_ids)
-    ]
-    return {
-        "dataset.csv": _csv(("id", "question", "answer", "chunk_id", "document"), dataset),
-        "answers.csv": _csv(("question_id", "rank", "chunk_id", "score", "document", "text"), answers),
-        "evaluation.csv": _csv(("question_id", "question", "rank", *summary.scores), evaluation),
-    }
 
 
 # Reading a file into rows
@@ -428,13 +389,14 @@ def _once(quote: str, document: Document) -> tuple[int, int]:
 # Writing
 
 
-def _row(question: Question, names: Mapping[str, str]) -> dict[str, Any]:
+def question_row(question: Question, names: Mapping[str, str]) -> dict[str, Any]:
+    """A question as a row of an export, by column; `names` are documents' by id."""
     evidence = [[_member(span, names) for span in group] for group in question.evidence]
     return {
         "question": question.text,
         "answer": question.answer,
         "status": question.status,
-        "document": _documents(question, names),
+        "document": ", ".join(documents_of(question, names)),
         "evidence": evidence,
         "reason": question.reason,
         "generator": question.generator,
@@ -451,21 +413,21 @@ def _member(span: Span, names: Mapping[str, str]) -> dict[str, Any]:
     return member | {"stale": True} if span.stale else member
 
 
-def _documents(question: Question, names: Mapping[str, str]) -> str:
+def documents_of(question: Question, names: Mapping[str, str]) -> list[str]:
+    """Names of the documents that the evidence of a question stands in; an id where there is no name."""
     ids = dict.fromkeys(span.document_id for group in question.evidence for span in group)
-    return ", ".join(names.get(document_id, document_id) for document_id in ids)
+    return [names.get(document_id, document_id) for document_id in ids]
 
 
-def _found(chunk: Chunk | None, names: Mapping[str, str]) -> tuple[str, str]:
-    return (names.get(chunk.document_id, chunk.document_id), chunk.text) if chunk else ("", "")
+def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Write a CSV file that spreadsheets open rightly: UTF-8 with its mark; text that would be a formula gets a '.
 
-
-def _csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """A CSV file that spreadsheets open rightly: UTF-8 with its mark; text that would be a formula gets a '."""
+    A list becomes its JSON.
+    """
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(header)
-    writer.writerows([[_inert(cell) for cell in row] for row in rows])
+    writer.writerows([[_inert(_cell(cell)) for cell in row] for row in rows])
     return out.getvalue().encode("utf-8-sig", "replace")
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
-from ragviz import __version__, answer, chunking, evaluate, forecast, gold, indexing, interchange, judging, lost
+from ragviz import __version__, answer, cases, chunking, evaluate, forecast, gold, indexing, interchange, judging, lost
 from ragviz import compare as comparing
 from ragviz.errors import UsageError
 from ragviz.llm import Usage, dollars
@@ -417,15 +417,41 @@ def summary_of(workspace: Workspace, current: Run, k: int | None = None) -> eval
     return evaluate.summarise(results, questions, k or config.k, config.depth, seed=config.seed)
 
 
-def export_run(workspace: Workspace, current: Run) -> dict[str, bytes]:
-    """Write a run as the classic three CSV files, by file name."""
+def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[cases.Case]:
+    """Every question of a run with all that became of it, ranked at `k` (default: its own)."""
     store = workspace.store
-    results, questions = store.results(current.id), store.asked(current.id)
-    shown = {hit.chunk_id: hit for r in results for hit in r.ranking.hits()[: current.config.k]}
-    hits = indexing.found(workspace, current.corpus_id, list(shown.values()))
-    names = {d.id: d.name for d in store.documents(current.corpus_id, replaced=True)}
-    chunks = {f.chunk.id: f.chunk for f in hits if f.chunk is not None}
-    return interchange.classic_csvs(summary_of(workspace, current), questions, results, chunks, names)
+    results, judgement = store.results(current.id), judgement_of(workspace, current)
+    hits = {hit.chunk_id: hit for r in results for hit in r.ranking.hits()[: k or current.config.k]}
+    texts = {f.chunk.id: f.chunk for f in indexing.found(workspace, current.corpus_id, [*hits.values()]) if f.chunk}
+    return cases.cases(
+        summary_of(workspace, current, k),
+        store.asked(current.id),
+        results,
+        _names(workspace, current),
+        chunks=texts,
+        judged=judgement.judged,
+        scores=judgement.scores,
+        causes=judgement.causes,
+    )
+
+
+def _names(workspace: Workspace, current: Run) -> dict[str, str]:
+    """Names of the documents of a run's corpus by id, those that were replaced too."""
+    return {d.id: d.name for d in workspace.store.documents(current.corpus_id, replaced=True)}
+
+
+def breakdown_of(workspace: Workspace, current: Run, k: int | None = None) -> list[evaluate.Slice]:
+    """Every mean of a run, over all questions, per kind and per document, ranked at `k` (default: its own)."""
+    questions, names = workspace.store.asked(current.id), _names(workspace, current)
+    documents = {question.id: interchange.documents_of(question, names) for question in questions}
+    summary, scores = summary_of(workspace, current, k), judgement_of(workspace, current).scores
+    return evaluate.breakdown(summary, scores, questions, documents, seed=current.config.seed)
+
+
+def export_run(workspace: Workspace, current: Run) -> dict[str, bytes]:
+    """Write a run as files (see `cases`), by file name."""
+    found, slices = cases_of(workspace, current), breakdown_of(workspace, current)
+    return cases.files(found, slices, _names(workspace, current))
 
 
 def compare_runs(workspace: Workspace, runs: Sequence[Run], k: int | None = None) -> comparing.Comparison:

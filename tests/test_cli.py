@@ -157,7 +157,12 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert [s["key"] for s in compared["settings"]] == ["retriever"]
 
         assert ragviz("export", "words", tmp_path / "out")[0] == 0
-        assert {f.name for f in (tmp_path / "out").iterdir()} == {"dataset.csv", "answers.csv", "evaluation.csv"}
+        out_files = {f.name for f in (tmp_path / "out").iterdir()}
+        assert out_files == {"results.csv", "results.jsonl", "metrics.csv"} | {
+            *("dataset.csv", "answers.csv", "evaluation.csv")
+        }
+        code, out, _ = ragviz("questions", "import", "notes", tmp_path / "out" / "dataset.csv", "--name", "d", "--json")
+        assert json.loads(out) == {"questions": "d", "imported": 3, "problems": {}, "notes": []}
         assert ragviz("questions", "export", "asked", tmp_path / "asked.csv")[0] == 0
         code, out, _ = ragviz("questions", "import", "notes", tmp_path / "asked.csv", "--name", "copy", "--json")
         assert json.loads(out) == {"questions": "copy", "imported": 3, "problems": {}, "notes": []}

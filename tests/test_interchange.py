@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.errors import InputError, UsageError
-from ragviz.evaluate import summarise
-from ragviz.interchange import classic_csvs, read_questions, write_questions
-from ragviz.records import Chunk, Document, Question, Ranking, Retrieved, Span
+from ragviz.interchange import read_questions, write_questions
+from ragviz.records import Chunk, Document, Question, Span
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
@@ -315,46 +314,3 @@ def test_the_public_set_of_spans():
     texts = {d.id: d.text for d in documents.values()}
     spans = [s for q in read.questions for [s] in q.evidence]
     assert all(texts[s.document_id][s.start : s.end] == s.text for s in spans)
-
-
-def test_classic_files():
-    one, two, three, gone = (Chunk.make_id(DESK_ID, start, start + 9) for start in (0, 20, 40, 60))
-    found = Question("q1", "How long?", "21 days", ((LENT,),), "import", source_chunks=(one,))
-    missed = Question("q2", "=Where?", "kitchen", ((span("钥匙挂在厨房。", GARAGE, GARAGE_ID),),), "import")
-    nothing = Question("q3", "Why?", "", (), "import")
-    results = [
-        Retrieved("q1", Ranking((two, one, three), (0.5, -0.25, -0.5)), ((one,),)),
-        Retrieved("q2", Ranking((two,), (0.1,)), ((gone,),)),
-        Retrieved("q3", Ranking((), ()), ()),
-    ]
-    chunks = {one: Chunk(one, DESK_ID, 0, 9, "=the desk", 2)}
-    questions = [found, missed, nothing]
-    files = classic_csvs(summarise(results, questions, k=2, depth=3), questions, results, chunks, NAMES)
-    dataset, answers, evaluation = (list(csv.DictReader(io.StringIO(f.decode("utf-8-sig")))) for f in files.values())
-    assert list(files) == ["dataset.csv", "answers.csv", "evaluation.csv"]
-    assert [(row["id"], row["chunk_id"], row["document"]) for row in dataset] == [
-        ("q1", one, "rules/desk.md"),
-        ("q2", gone, "garage.txt"),
-        ("q3", "", ""),
-    ]
-    assert [tuple(row.values()) for row in answers] == [
-        ("q1", "1", two, "0.5", "", ""),
-        ("q1", "2", one, "-0.25", "rules/desk.md", "'=the desk"),
-        ("q2", "1", two, "0.1", "", ""),
-    ]
-    assert [(row["question_id"], row["question"], row["rank"]) for row in evaluation] == [
-        ("q1", "How long?", "2"),
-        ("q2", "'=Where?", "miss"),
-    ]
-    assert [(float(row["recall@2"]), float(row["precision@2"]), float(row["mrr"])) for row in evaluation] == [
-        (1.0, 0.5, 0.5),
-        (0.0, 0.0, 0.0),
-    ]
-
-
-def test_the_classic_dataset_can_be_read_again():
-    question = Question("q1", "How long?", "21 days", ((LENT,),), "import", source_chunks=(CHUNK_ID,))
-    results = [Retrieved("q1", Ranking((CHUNK_ID,), (1.0,)), ((CHUNK_ID,),))]
-    files = classic_csvs(summarise(results, [question], k=1, depth=1), [question], results, {}, NAMES)
-    [again] = read_questions(files["dataset.csv"], "dataset.csv", DOCUMENTS).questions
-    assert again == replace(question, status="accepted")

@@ -171,7 +171,11 @@ def _deltas(comparison: comparing.Comparison) -> Iterator[tuple[str, ...]]:
 
 
 def export(run_name: Annotated[str, typer.Argument(metavar="RUN")], folder: Path, as_json: Json = False) -> None:
-    """Write the classic three files of a run: dataset.csv, answers.csv, evaluation.csv."""
+    """Write a run into FOLDER: results.csv holds every question with its answer, rank, hits, scores and reasons.
+
+    results.jsonl is the same with the texts of the hits. dataset.csv can be imported again, answers.csv has a row for
+    each hit, evaluation.csv one for each question, metrics.csv the means per kind and per document.
+    """
     workspace = console.open_workspace()
     files = running.export_run(workspace, workspace.store.run(run_name))
     try:

@@ -1,0 +1,120 @@
+"""Means per kind and per document, by hand; and what they cost."""
+
+import time
+
+import numpy as np
+import pytest
+
+from ragviz import stats
+from ragviz.evaluate import breakdown, breakdown_to_json, summarise
+from ragviz.records import Question, Ranking, Retrieved, Score, Span
+
+
+def question(number, groups):
+    spans = tuple((Span("d", at, at + 5),) for at in range(groups))
+    return Question(f"q{number}", f"Question {number}?", "yes", spans, "hand", "accepted")
+
+
+def retrieved(number, rank, groups=1):
+    """Each group's gold chunk at the same rank; 0 for a miss."""
+    gold = tuple((f"d-0000000{group}-00000{group}99",) for group in range(groups))
+    ids = [f"e-00000{n}00-00000{n}50" for n in range(9)]
+    for place, (chunk_id,) in enumerate(gold):
+        if rank:
+            ids.insert(rank - 1 + place, chunk_id)
+    return Retrieved(f"q{number}", Ranking(tuple(ids), tuple(range(len(ids), 0, -1))), gold)
+
+
+QUESTIONS = [question(0, 1), question(1, 1), question(2, 2), question(3, 0), question(4, 1)]
+RESULTS = [retrieved(0, 1), retrieved(1, 0), retrieved(2, 1, 2), retrieved(3, 0, 0), retrieved(4, 4)]
+DOCUMENTS = {"q0": ["a.md"], "q1": ["手册.md"], "q2": ["a.md", "手册.md"], "q4": ["a.md"]}
+SCORES = {
+    "completeness": {
+        "q0": Score("completeness", 1.0),
+        "q1": Score("completeness", 0.25),
+        "q2": Score("completeness", 0.5),
+        "q3": Score("completeness", None, "no_answer", "a refusal"),
+        "q4": Score("completeness", None, "judge_error", "timed out"),
+    }
+}
+
+
+@pytest.fixture
+def parts():
+    summary = summarise(RESULTS, QUESTIONS, k=3, depth=9)
+    return {(part.by, part.name): part for part in breakdown(summary, SCORES, QUESTIONS, DOCUMENTS)}
+
+
+def test_by_hand(parts):
+    assert list(parts) == [
+        ("all", ""),
+        ("kind", "single"),
+        ("kind", "multi"),
+        ("kind", "unanswerable"),
+        ("document", "手册.md"),
+        ("document", "a.md"),
+    ]
+    means = {key: (part.questions, part.misses, part.metrics["recall@3"].estimate.mean) for key, part in parts.items()}
+    assert means == {
+        ("all", ""): (5, 1, 0.5),
+        ("kind", "single"): (3, 1, pytest.approx(1 / 3)),
+        ("kind", "multi"): (1, 0, 1.0),
+        ("kind", "unanswerable"): (1, 0, None),
+        ("document", "手册.md"): (2, 1, 0.5),
+        ("document", "a.md"): (3, 0, pytest.approx(2 / 3)),
+    }
+    complete = {key: part.metrics["completeness"] for key, part in parts.items()}
+    assert complete["all", ""].estimate == stats.bootstrap([1.0, 0.25, 0.5])
+    assert complete["document", "a.md"].estimate == stats.bootstrap([1.0, 0.5])
+    assert complete["document", "a.md"].statuses == {"ok": 2, "judge_error": 1}
+    assert (complete["kind", "unanswerable"].estimate.n, complete["kind", "unanswerable"].statuses) == (
+        0,
+        {"no_answer": 1},
+    )
+    assert parts["kind", "unanswerable"].metrics["recall@3"].statuses == {"not_applicable": 1}
+    assert parts["all", ""].metrics["mrr"].statuses == {"ok": 4, "not_applicable": 1}
+
+
+def test_all_is_what_the_run_s_own_summary_says(parts):
+    summary = summarise(RESULTS, QUESTIONS, k=3, depth=9)
+    everything = parts["all", ""].metrics
+    assert {name: everything[name].estimate for name in summary.metrics} == summary.metrics
+
+
+def test_as_json(parts):
+    body = breakdown_to_json(list(parts.values()))
+    assert set(body) == {"by_kind", "by_document"}
+    assert [(row["kind"], row["questions"]) for row in body["by_kind"]] == [
+        ("single", 3),
+        ("multi", 1),
+        ("unanswerable", 1),
+    ]
+    [first, _] = body["by_document"]
+    assert (first["document"], first["misses"]) == ("手册.md", 1)
+    assert set(first["metrics"]["completeness"]) == {"mean", "low", "high", "n", "statuses"}
+
+
+def test_a_run_without_a_question_that_is_ranked():
+    summary = summarise([RESULTS[3]], [QUESTIONS[3]], k=3, depth=9)
+    parts = breakdown(summary, {}, [QUESTIONS[3]], {})
+    assert [(part.by, part.name, part.metrics["recall@3"].estimate.n) for part in parts] == [
+        ("all", "", 0),
+        ("kind", "unanswerable", 0),
+    ]
+
+
+def test_time_grows_with_the_questions_not_with_documents_times_questions():
+    random = np.random.default_rng(0)
+
+    def seconds(documents):
+        questions = [question(n, 1) for n in range(3 * documents)]
+        results = [retrieved(n, int(random.integers(0, 9))) for n in range(3 * documents)]
+        summary = summarise(results, questions, k=3, depth=9)
+        scores = {f"m{m}": {q.id: Score(f"m{m}", random.random()) for q in questions} for m in range(20)}
+        names = {q.id: [f"d{n % documents}"] for n, q in enumerate(questions)}
+        began = time.process_time()
+        breakdown(summary, scores, questions, names)
+        return time.process_time() - began
+
+    seconds(20)
+    assert seconds(320) < 16 * seconds(40)  # eight times the documents; their square would be 64

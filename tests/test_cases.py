@@ -1,0 +1,244 @@
+"""The files a person takes away: every question with its answer, rank, hits and scores; questions come back whole."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragviz.cases import cases, chosen, files, to_json
+from ragviz.evaluate import breakdown, summarise
+from ragviz.interchange import documents_of, read_questions
+from ragviz.records import (
+    Answer,
+    Chunk,
+    Document,
+    Judged,
+    Question,
+    Ranking,
+    Retrieved,
+    Score,
+    Span,
+)
+
+DESK = "The desk lends maps for 21 days. Fines are one euro a day. Maps are red."
+GARAGE = "雪链放在车库里。钥匙挂在厨房。"
+TEXTS = {"rules/desk.md": DESK, "garage.txt": GARAGE}
+DOCUMENTS = {
+    name: Document(Document.make_id(name, text), name, text, (), "en", "text/plain", "h", len(text))
+    for name, text in TEXTS.items()
+}
+NAMES = {d.id: d.name for d in DOCUMENTS.values()}
+DESK_ID, GARAGE_ID = (d.id for d in DOCUMENTS.values())
+
+
+def span(document_id, start, end):
+    text = DESK if document_id == DESK_ID else GARAGE
+    return Span(document_id, start, end, text[start:end])
+
+
+def chunk(document_id, start, end):
+    text = DESK if document_id == DESK_ID else GARAGE
+    return Chunk(Chunk.make_id(document_id, start, end), document_id, start, end, text[start:end], 9)
+
+
+LENT, FINES, KEYS = chunk(DESK_ID, 0, 32), chunk(DESK_ID, 33, 58), chunk(GARAGE_ID, 8, 15)
+ONE = Question("q1", "How long?", "21 days", ((span(DESK_ID, 14, 31),),), "import", "accepted")
+SEVERAL = Question(
+    "q2",
+    '=Which, "two"\nthings？',
+    "maps, 钥匙",
+    ((span(DESK_ID, 4, 8), span(GARAGE_ID, 8, 14)), (span(DESK_ID, 14, 18),)),
+    "gpt-4o",
+    "proposed",
+    language="zh",
+)
+NOTHING = Question("q3", "Who owns the moon?", "", (), "hand", "accepted")
+QUESTIONS = [ONE, SEVERAL, NOTHING]
+RESULTS = [
+    Retrieved("q1", Ranking((FINES.id, LENT.id, KEYS.id), (0.5, -0.25, -0.5)), ((LENT.id,),)),
+    Retrieved("q2", Ranking((FINES.id,), (0.1,)), ((LENT.id, KEYS.id), (LENT.id,))),
+    Retrieved("q3", Ranking((), ()), ()),
+]
+JUDGED = {
+    "q1": Judged(ONE, Answer("q1", "21 days [2]", "answered", "model", citations=(2,)), equivalence_reason="The same."),
+    "q2": Judged(SEVERAL, Answer("q2", "", "failed", "model", reason="HTTP 500: try again")),
+    "q3": Judged(NOTHING, Answer("q3", "The passages do not tell.", "refused", "model")),
+}
+SCORES = {
+    "completeness": {
+        "q1": Score("completeness", 0.5),
+        "q2": Score("completeness", None, "skipped", "there is no answer to judge"),
+        "q3": Score("completeness", None, "no_answer", "the answer is a refusal"),
+    },
+    "equivalence": {"q1": Score("equivalence", 1.0)},
+}
+CAUSES = {"q1": "fine", "q2": "not_retrieved", "q3": "fine"}
+CHUNKS = {c.id: c for c in (LENT, FINES)}
+
+
+def table(data):
+    return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
+
+
+@pytest.fixture
+def found():
+    summary = summarise(RESULTS, QUESTIONS, k=2, depth=3)
+    return cases(summary, QUESTIONS, RESULTS, NAMES, chunks=CHUNKS, judged=JUDGED, scores=SCORES, causes=CAUSES)
+
+
+@pytest.fixture
+def slices():
+    summary = summarise(RESULTS, QUESTIONS, k=2, depth=3)
+    return breakdown(summary, SCORES, QUESTIONS, {q.id: documents_of(q, NAMES) for q in QUESTIONS})
+
+
+@pytest.fixture
+def written(found, slices):
+    return files(found, slices, NAMES)
+
+
+def test_one_file_holds_every_question_answer_rank_hit_and_score_with_reasons(written):
+    one, several, nothing = table(written["results.csv"])
+    assert (one["question_id"], one["question"], one["kind"]) == ("q1", "How long?", "single")
+    assert (one["reference_answer"], one["answer"], one["answer_status"]) == ("21 days", "21 days [2]", "answered")
+    assert (one["document"], one["cause"], one["rank"]) == ("rules/desk.md", "fine", "2")
+    assert json.loads(one["hits"]) == [
+        {"rank": 1, "score": 0.5, "gold": False, "document": "rules/desk.md", "chunk_id": FINES.id},
+        {"rank": 2, "score": -0.25, "gold": True, "document": "rules/desk.md", "chunk_id": LENT.id},
+    ]
+    assert (float(one["recall@2"]), float(one["mrr"])) == (1.0, 0.5)
+    assert (float(one["completeness"]), one["completeness_reason"]) == (0.5, "")
+    assert (float(one["equivalence"]), one["equivalence_reason"]) == (1.0, "The same.")
+    assert (several["question"], several["document"]) == ("'" + SEVERAL.text, "rules/desk.md, garage.txt")
+    assert (several["rank"], several["recall@2"], several["completeness"]) == ("miss", "0.0", "")
+    assert several["completeness_reason"] == "skipped: there is no answer to judge"
+    assert several["answer_reason"] == "HTTP 500: try again"
+    assert (nothing["kind"], nothing["rank"], nothing["recall@2"]) == ("unanswerable", "unanswerable", "")
+    assert (nothing["answer_status"], nothing["completeness_reason"]) == (
+        "refused",
+        "no_answer: the answer is a refusal",
+    )
+    assert (nothing["equivalence"], nothing["equivalence_reason"], nothing["hits"]) == ("", "", "[]")
+
+
+def test_the_same_as_lines_of_json_with_the_texts_of_the_hits(written):
+    one, several, nothing = map(json.loads, written["results.jsonl"].decode().splitlines())
+    assert [hit["text"] for hit in one["hits"]] == [FINES.text, LENT.text]
+    assert one["answer"] == {"text": "21 days [2]", "status": "answered", "reason": "", "citations": [2]}
+    assert one["scores"]["equivalence"] == {
+        "metric": "equivalence", "value": 1.0, "status": "ok", "reason": "The same.", "version": "1",
+    }  # fmt: skip
+    assert one["metrics"]["mrr"] == 0.5
+    assert (several["outcome"], several["rank"], several["question"]) == ("missed", None, SEVERAL.text)
+    assert [len(group) for group in several["evidence"]] == [2, 1]
+    assert (nothing["outcome"], nothing["metrics"], nothing["hits"]) == ("unanswerable", {}, [])
+
+
+def test_a_file_of_results_read_as_questions_keeps_the_reference_not_the_answer(written):
+    again = read_questions(written["results.jsonl"], "results.jsonl", DOCUMENTS)
+    assert [(q.text, q.answer, q.evidence) for q in again.questions] == [
+        (q.text, q.answer, q.evidence) for q in QUESTIONS
+    ]
+    assert "Column 'reference_answer' was read as the answer." in again.notes
+
+
+def test_answers_and_evaluation_hold_every_question_too(written):
+    answers = table(written["answers.csv"])
+    columns = ("question_id", "rank", "chunk_id", "score", "document", "text", "gold", "answer", "answer_status")
+    told = ("21 days [2]", "answered")
+    assert [tuple(row[column] for column in columns) for row in answers] == [
+        ("q1", "1", FINES.id, "0.5", "rules/desk.md", FINES.text, "no", *told),
+        ("q1", "2", LENT.id, "-0.25", "rules/desk.md", LENT.text, "yes", *told),
+        ("q2", "1", FINES.id, "0.1", "rules/desk.md", FINES.text, "no", "", "failed"),
+        ("q3", "", "", "", "", "", "", "The passages do not tell.", "refused"),
+    ]
+    evaluation = table(written["evaluation.csv"])
+    assert [(row["question_id"], row["rank"], row["kind"]) for row in evaluation] == [
+        ("q1", "2", "single"),
+        ("q2", "miss", "multi"),
+        ("q3", "unanswerable", "unanswerable"),
+    ]
+    assert [(row["precision@2"], row["completeness"]) for row in evaluation] == [("0.5", "0.5"), ("0.0", ""), ("", "")]
+
+
+def test_the_dataset_names_a_chunk_once_and_is_read_as_the_same_questions(written):
+    rows = table(written["dataset.csv"])
+    assert rows[1]["chunk_id"].split() == sorted([LENT.id, KEYS.id])
+    again = read_questions(written["dataset.csv"], "dataset.csv", DOCUMENTS)
+    assert again.notes == ()
+    assert [replace(q, source_chunks=()) for q in again.questions] == QUESTIONS
+    assert [len(group) for group in again.questions[1].evidence] == [2, 1]
+
+
+def test_without_the_evidence_column_chunks_are_what_is_known():
+    data = f"question,chunk_id\nQ?,{LENT.id}\n".encode()
+    [question] = read_questions(data, "dataset.csv", DOCUMENTS).questions
+    assert question.evidence == ((span(DESK_ID, 0, 32),),)
+
+
+def spans_of(document_id, text):
+    places = st.tuples(st.integers(0, len(text) - 1), st.integers(1, 12))
+    return places.map(lambda at: span(document_id, at[0], min(at[0] + at[1], len(text))))
+
+
+TEXT = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+    st.text("'=+-@\t\r\n\", ;，“雪链", max_size=12),
+)
+EVIDENCE = st.lists(
+    st.lists(spans_of(DESK_ID, DESK) | spans_of(GARAGE_ID, GARAGE), min_size=1, max_size=3).map(tuple), max_size=3
+).map(tuple)
+
+
+@given(st.lists(st.tuples(TEXT, TEXT, EVIDENCE), min_size=1, max_size=3))
+def test_whatever_is_asked_the_dataset_gives_it_back(rows):
+    questions = [
+        Question(f"q{number}", "Q" + text, answer, evidence, "hand", "accepted", language="zh")
+        for number, (text, answer, evidence) in enumerate(rows)
+    ]
+    results = [Retrieved(q.id, Ranking((), ()), tuple((LENT.id,) for _ in q.evidence)) for q in questions]
+    found = cases(summarise(results, questions, k=1, depth=1), questions, results, NAMES)
+    written = files(found, [], NAMES)
+    again = read_questions(written["dataset.csv"], "dataset.csv", DOCUMENTS)
+    assert not again.problems
+    assert [replace(q, source_chunks=()) for q in again.questions] == questions
+    for data in (data for name, data in written.items() if name.endswith(".csv")):
+        cells = [cell for row in csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")) for cell in row]
+        assert not [cell for cell in cells if cell[:1] in tuple("=+@\t\r") or (cell[:1] == "-" and not number(cell))]
+
+
+def number(cell):
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def test_means_are_a_file_of_their_own(written):
+    rows = {(row["by"], row["name"], row["metric"]): row for row in table(written["metrics.csv"])}
+    everything = rows["all", "", "completeness"]
+    assert (everything["mean"], everything["n"], everything["without"]) == ("0.5", "1", "1 skipped, 1 no_answer")
+    assert rows["kind", "unanswerable", "recall@2"]["without"] == "1 not_applicable"
+    assert rows["document", "garage.txt", "recall@2"]["questions"] == "1"
+
+
+def test_cases_are_filtered(found):
+    def ids(**filters):
+        return [case.question.id for case in chosen(found, **filters)]
+
+    assert ids() == ["q1", "q2", "q3"]
+    assert (ids(outcome="missed"), ids(cause="fine"), ids(kind="multi")) == (["q2"], ["q1", "q3"], ["q2"])
+    assert (ids(document="garage.txt"), ids(find="LONG"), ids(find="passages do")) == (["q2"], ["q1"], ["q3"])
+    assert ids(find="钥匙", outcome="found") == []
+
+
+def test_a_run_that_does_not_answer_has_no_answers():
+    summary = summarise(RESULTS, QUESTIONS, k=2, depth=3)
+    found = cases(summary, QUESTIONS, RESULTS, NAMES)
+    assert to_json(found[0], NAMES)["answer"] is None
+    assert table(files(found, [], NAMES)["results.csv"])[0]["answer_status"] == ""
