@@ -593,6 +593,23 @@ class Store:
                 connection.execute(_questions.insert(), rows_batch)
             _changed(connection, set_id)
 
+    def put_question(self, set_id: str, question: Question, version: str) -> tuple[bool, Question | None]:
+        """Replace the question with this id when it is still that `version`: whether it was, and what stands there now.
+
+        What stands there is None when there is no such question (any more).
+        """
+        mine = sa.and_(_questions.c.set_id == set_id, _questions.c.id == question.id)
+        with self._write() as connection:
+            body = connection.execute(sa.select(_questions.c.body).where(mine)).scalar()
+            current = question_from_json(body) if body is not None else None
+            if current is None or version_of(current) != version:
+                return False, current
+            # Another process may have written since: only what was read is replaced.
+            same = sa.and_(mine, _questions.c.body == body)
+            done = connection.execute(_questions.update().where(same).values(_question_row(question)))
+            _changed(connection, set_id)
+        return done.rowcount == 1, question if done.rowcount else current
+
     def delete_questions(self, set_id: str, ids: Sequence[str]) -> None:
         """Delete single questions of a set."""
         with self._write() as connection:
@@ -844,6 +861,11 @@ class StoreCache:
 def question_to_json(question: Question) -> str:
     """One line of JSON; `question_from_json` reads it back."""
     return json.dumps(asdict(question) | {"evidence": _evidence_rows(question.evidence)}, ensure_ascii=False)
+
+
+def version_of(question: Question) -> str:
+    """What a question's version is called: equal where nothing of it differs."""
+    return digest(question_to_json(question))
 
 
 def question_from_json(body: str) -> Question:

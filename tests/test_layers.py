@@ -20,7 +20,7 @@ LAYERS = {
     2: "crew ingest language prose phrasing chunking embedding llm index store stats markup guard",
     3: "gold retrieve synthesize answer workspace metrics",
     4: "evaluate compare judging forecast lost",
-    5: "corpora indexing running foreign pipeline plots interchange cases",
+    5: "authoring corpora indexing running foreign pipeline plots interchange cases",
     6: "jobs",
     7: "cli ui __main__",
 }
@@ -31,6 +31,7 @@ BESIDE = {  # the few arrows inside a layer
     ("pipeline", "running"),
     ("running", "indexing"), ("running", "interchange"), ("running", "cases"),  # an index's chunks; files
     ("cases", "interchange"),  # questions as rows, CSV
+    ("authoring", "interchange"),  # evidence as an import names it
     ("forecast", "judging"),  # the same steps, without a model
     ("__main__", "cli"),
 }  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
@@ -11,10 +12,10 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.rooms import llm, pipeline
+from ragviz.cli.rooms import authoring, llm, pipeline
 from ragviz.cli.run import show_forecast
 from ragviz.errors import UsageError
-from ragviz.records import Corpus, GeneratorName
+from ragviz.records import Corpus, Evidence, GeneratorName, Question, QuestionSet, Span
 
 if TYPE_CHECKING:
     from ragviz.workspace import Workspace
@@ -129,9 +130,8 @@ def questions_show(set_name: str, as_json: Json = False) -> None:
     store = console.open_workspace().store
     questions = store.questions(store.question_set(set_name).id)
     drawn = [(q.id, q.status, q.kind, q.text, q.answer, q.reason) for q in questions]
-    console.show(
-        questions, as_json, lambda: console.table(("id", "status", "kind", "question", "answer", "reason"), drawn)
-    )
+    rows = [asdict(q) | {"kind": q.kind, "version": authoring.version_of(q)} for q in questions]
+    console.show(rows, as_json, lambda: console.table(("id", "status", "kind", "question", "answer", "reason"), drawn))
 
 
 @questions_app.command("review")
@@ -150,6 +150,177 @@ def questions_review(
     status = "accepted" if accept else "rejected"
     why = "" if accept else reason or "rejected by hand"
     store.put_questions(asked.id, [replace(q, status=cast(Any, status), reason=why) for q in chosen])
+
+
+Quotes = Annotated[list[str], typer.Option("--quote", help="Text that the answer rests on; each one is needed.")]
+Documents = Annotated[list[str], typer.Option("--document", help="Where it stands: one for all quotes, or one each.")]
+Evidences = Annotated[
+    str, typer.Option("--evidence", help="Instead of quotes: JSON as in an import's column evidence.")
+]
+
+
+@questions_app.command("add")
+def questions_add(
+    set_name: str,
+    text: Annotated[str, typer.Option("--question")],
+    answer: Annotated[str, typer.Option(help="The reference answer.")] = "",
+    quotes: Quotes = [],  # noqa: B006
+    documents: Documents = [],  # noqa: B006
+    evidence: Evidences = "",
+    corpus_name: Annotated[str, typer.Option("--corpus", help="For a set that is still to be made.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Add a question of one's own; without a quote it is one that the documents do not answer."""
+    workspace = console.open_workspace()
+    there = {s.name: s.corpus_id for s in workspace.store.question_sets()}
+    if set_name not in there and not corpus_name:
+        raise UsageError(f"There is no question set '{set_name}': name the --corpus it is to be about.")
+    corpus = workspace.store.corpus(corpus_name or there[set_name])
+    where = _evidence(workspace, corpus.id, quotes, documents, evidence)
+    question = authoring.written(text, answer, where or ())
+    asked = pipeline.question_set(workspace, corpus, set_name)
+    workspace.store.put_questions(asked.id, [question])
+    _show_saved(question, as_json)
+
+
+@questions_app.command("edit")
+def questions_edit(
+    set_name: str,
+    question_id: str,
+    text: Annotated[str | None, typer.Option("--question")] = None,
+    answer: Annotated[str | None, typer.Option()] = None,
+    quotes: Quotes = [],  # noqa: B006
+    documents: Documents = [],  # noqa: B006
+    evidence: Evidences = "",
+    unanswerable: Annotated[bool, typer.Option("--unanswerable", help="Take all of its evidence away.")] = False,
+    version: Annotated[str, typer.Option(help="Save only when it is still this one (`questions show --json`).")] = "",
+    as_json: Json = False,
+) -> None:
+    """Change a question, its answer or its evidence; what is not given stays."""
+    workspace = console.open_workspace()
+    asked = workspace.store.question_set(set_name)
+    question = authoring.question_of(workspace.store, asked, question_id)
+    where = () if unanswerable else _evidence(workspace, asked.corpus_id, quotes, documents, evidence)
+    after = authoring.changed(question, text=text, answer=answer, evidence=where)
+    authoring.save(workspace.store, asked, after, version or authoring.version_of(question))
+    _show_saved(after, as_json)
+
+
+@questions_app.command("mend")
+def questions_mend(
+    set_name: str,
+    question_id: Annotated[str, typer.Argument(help="Without one, stale evidence is listed with proposals.")] = "",
+    place: Annotated[str, typer.Option(help="Which piece: its PASSAGE.MEMBER as listed, as 1.1.")] = "1.1",
+    proposal: Annotated[int, typer.Option(min=0, help="Take this one of the listed proposals.")] = 0,
+    quotes: Quotes = [],  # noqa: B006
+    documents: Documents = [],  # noqa: B006
+    as_json: Json = False,
+) -> None:
+    """List evidence whose text is gone from its document, with where it may stand now; or show where it stands."""
+    workspace = console.open_workspace()
+    asked = workspace.store.question_set(set_name)
+    if not question_id:
+        _list_stale(workspace, asked, documents, as_json)
+        return
+    question = authoring.question_of(workspace.store, asked, question_id)
+    wanted = next((s for s in authoring.stale([question]) if _numbered(s) == place), None)
+    if wanted is None:
+        raise UsageError(f"Question '{question_id}' has no stale evidence {place}: `ragviz questions mend` lists it.")
+    if bool(quotes) == bool(proposal):
+        raise UsageError("Say where it stands: --quote and --document, or the number of a --proposal.")
+    span = (
+        _proposed(workspace, asked, wanted, documents, proposal)
+        if proposal
+        else _one(workspace, asked, quotes, documents)
+    )
+    after = authoring.changed(question, evidence=authoring.mended(question.evidence, wanted.group, wanted.member, span))
+    authoring.save(workspace.store, asked, after, authoring.version_of(question))
+    _show_saved(after, as_json)
+
+
+def _numbered(stale: authoring.Stale) -> str:
+    return f"{stale.group + 1}.{stale.member + 1}"
+
+
+def _evidence(
+    workspace: Workspace, corpus_id: str, quotes: Sequence[str], documents: Sequence[str], listed: str
+) -> Evidence | None:
+    """The evidence that was named, None when none was."""
+    if listed and quotes:
+        raise UsageError("Give --quote or --evidence, not both.")
+    if listed:
+        return authoring.listed(workspace.store, corpus_id, listed)
+    if not quotes:
+        return None
+    if len(documents) not in (1, len(quotes)):
+        raise UsageError(f"{len(quotes)} quotes with {len(documents)} documents: give one --document, or one each.")
+    named = list(documents) * len(quotes) if len(documents) == 1 else documents
+    return tuple(
+        (authoring.quoted(authoring.document_of(workspace.store, corpus_id, name), quote),)
+        for name, quote in zip(named, quotes, strict=True)
+    )
+
+
+def _one(workspace: Workspace, asked: QuestionSet, quotes: Sequence[str], documents: Sequence[str]) -> Span:
+    evidence = _evidence(workspace, asked.corpus_id, quotes, documents, "")
+    if evidence is None or len(evidence) != 1:
+        raise UsageError("One piece is mended at a time: give one --quote.")
+    return evidence[0][0]
+
+
+def _proposed(
+    workspace: Workspace, asked: QuestionSet, stale: authoring.Stale, documents: Sequence[str], number: int
+) -> Span:
+    found = _proposals(workspace, asked, stale, documents)
+    if number > len(found):
+        raise UsageError(
+            f"There are {len(found)} proposals for this piece, not {number}: `ragviz questions mend` lists them."
+        )
+    return found[number - 1].span
+
+
+def _proposals(
+    workspace: Workspace, asked: QuestionSet, stale: authoring.Stale, documents: Sequence[str]
+) -> list[authoring.Proposal]:
+    """Places in the piece's own document, or in those that were named."""
+    store = workspace.store
+    ids = [authoring.document_of(store, asked.corpus_id, name).id for name in documents] or [stale.span.document_id]
+    texts = store.document_texts(asked.corpus_id, ids)
+    return [found for document in texts for found in authoring.proposals(document, stale.span.text)]
+
+
+def _list_stale(workspace: Workspace, asked: QuestionSet, documents: Sequence[str], as_json: bool) -> None:
+    names = {d.id: d.name for d in workspace.store.documents(asked.corpus_id, replaced=True)}
+    rows: list[dict[str, Any]] = [
+        {
+            "question": s.question.id,
+            "place": _numbered(s),
+            "text": s.span.text,
+            "document": names.get(s.span.document_id),
+        }
+        | {"proposals": [asdict(found) for found in _proposals(workspace, asked, s, documents)]}
+        for s in authoring.stale(workspace.store.questions(asked.id))
+    ]
+
+    def draw() -> None:
+        console.table(("question", "place", "document", "text"), [_stale_row(row) for row in rows])
+        for row in rows:
+            drawn = [
+                (n, p["how"], f"{p['alike']:.2f}", names.get(p["span"]["document_id"], ""), p["span"]["text"])
+                for n, p in enumerate(row["proposals"], start=1)
+            ]
+            console.table(("proposal", "how", "alike", "document", "text"), drawn, f"{row['question']} {row['place']}")
+
+    console.show(rows, as_json, draw)
+
+
+def _stale_row(row: dict[str, Any]) -> tuple[object, ...]:
+    return row["question"], row["place"], row["document"] or "(deleted)", row["text"]
+
+
+def _show_saved(question: Question, as_json: bool) -> None:
+    body = asdict(question) | {"kind": question.kind, "version": authoring.version_of(question)}
+    console.show(body, as_json, lambda: console.out.print(console.said(f"Saved question {question.id}.")))
 
 
 @questions_app.command("delete")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ragviz import answer as answer
+    from ragviz import authoring as authoring
     from ragviz import compare as compare
     from ragviz import corpora as corpora
     from ragviz import evaluate as evaluate
@@ -32,6 +33,7 @@ class _Later:
 
 
 if not TYPE_CHECKING:
+    authoring = _Later("authoring")
     answer, corpora, evaluate, forecast = map(_Later, ("answer", "corpora", "evaluate", "forecast"))
     foreign, indexing, jobs, llm, lost = map(_Later, ("foreign", "indexing", "jobs", "llm", "lost"))
     pipeline, running, compare = map(_Later, ("pipeline", "running", "compare"))

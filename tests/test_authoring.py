@@ -1,0 +1,252 @@
+"""Questions written and mended by hand: places, quotes, proposals, versions; the commands add, edit and mend."""
+
+import json
+import sys
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragviz import authoring, cli, corpora
+from ragviz.config import Settings
+from ragviz.errors import InputError, UsageError
+from ragviz.records import Document, Span
+from ragviz.workspace import Workspace
+
+PUMPS = (
+    "# Pumps 🚰\n\nThe north pump 🛠️ was replaced in May 2023. It moves 40 litres a minute.\n\n"
+    "The south pump was repaired in June 2022.\nIt moves 25 litres a minute and feeds the upper tank.\n"
+)
+ADD = ["q", "--corpus", "notes", "--question"]
+VALVES = "北阀门于2021年更换😀。检修周期为三十天。负责人是王芳。"
+
+
+def document(text, language="en", name="d.md"):
+    return Document("d" * 16, name, text, (), language, "text/markdown", "", 0)
+
+
+# Evidence
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [(PUMPS, "It moves 40 litres a minute."), (VALVES, "检修周期为三十天。"), (PUMPS, "🛠️"), (VALVES, "😀")],
+)
+def test_a_mark_is_the_characters_without_the_blanks_around(text, wanted):
+    padded = document(text.replace(wanted, f" \n{wanted}\t ", 1))
+    at = padded.text.index(wanted)
+    span = authoring.marked(padded, at - 2, at + len(wanted) + 2)
+    assert (span.text, span.start, span.end) == (wanted, at, at + len(wanted))
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 3), (3, 3), (5, 2), (0, len(PUMPS) + 1), (8, 8)])
+def test_a_mark_outside_is_refused(start, end):
+    with pytest.raises(UsageError, match=f"characters 0 to {len(PUMPS)}"):
+        authoring.marked(document(PUMPS), start, end)
+
+
+def test_a_mark_of_blanks_is_refused():
+    with pytest.raises(UsageError, match="Nothing but blanks"):
+        authoring.marked(document("a   b"), 1, 4)
+
+
+def test_quotes_stand_once_or_are_refused():
+    pumps = document(PUMPS)
+    assert authoring.quoted(pumps, " June 2022.  It moves 25 ").text == "June 2022.\nIt moves 25"
+    assert authoring.quoted(document(VALVES), "检修周期为三十天").start == VALVES.index("检修")
+    with pytest.raises(InputError, match=r"stands 2 times in 'd\.md' \(at 52, 124\): quote more"):
+        authoring.quoted(document(PUMPS.replace("🛠️ ", "")), "It moves")
+    with pytest.raises(InputError, match="does not stand in 'd.md'"):
+        authoring.quoted(pumps, "It moved")
+    assert authoring.places(pumps, "  ") == []
+
+
+def test_an_exact_place_is_proposed_first_and_alone():
+    [found] = authoring.proposals(document(PUMPS), "It moves 40\nlitres a minute.")
+    assert (found.how, found.alike, found.span.text) == ("exact", 1.0, "It moves 40 litres a minute.")
+
+
+def test_a_near_place_is_the_sentences_that_share_most_words():
+    [found] = authoring.proposals(document(PUMPS), "The south pump was mended in June 2021.")
+    # By hand: five of its seven words are among the sentence's seven (articles do not count).
+    assert (found.how, found.alike) == ("near", round(2 * 5 / (7 + 7), 3))
+    assert found.span.text == "The south pump was repaired in June 2022."
+    two = "The north pump was replaced in May 2022. It moves 45 litres a minute."
+    assert authoring.proposals(document(PUMPS), two)[0].span.text.endswith("It moves 40 litres a minute.")
+    assert authoring.proposals(document(PUMPS), two)[0].span.text.startswith("The north pump")
+    assert authoring.proposals(document(PUMPS), "Nobody may swim in the canal after dark.") == []
+    [chinese] = authoring.proposals(document(VALVES, "zh"), "检修周期为二十天。")
+    assert chinese.span.text == "检修周期为三十天。"
+
+
+@given(st.lists(st.sampled_from(["The pump leaks.", "It is old.", "检修周期为三十天。", "😀", "\n\n"]), max_size=12))
+def test_proposals_are_where_they_say_and_do_not_overlap(pieces):
+    whole = document(" ".join(pieces))
+    found = authoring.proposals(whole, "The old pump leaks. It is 3 years old.")
+    spans = sorted((p.span.start, p.span.end) for p in found)
+    assert all(whole.text[p.span.start : p.span.end] == p.span.text for p in found)
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+
+
+# Questions
+
+
+@pytest.fixture
+def workspace(tmp_path, monkeypatch) -> Workspace:
+    for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAGVIZ_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
+    workspace = Workspace(Settings(_env_file=None))
+    corpus = workspace.store.create_corpus("notes")
+    corpora.add_file(workspace, corpus, "pumps.md", PUMPS.encode())
+    corpora.add_file(workspace, corpus, "阀门.txt", VALVES.encode())
+    return workspace
+
+
+def kept(workspace: Workspace, name: str = "q"):
+    return workspace.store.questions(workspace.store.question_set(name).id)
+
+
+def test_a_question_is_saved_only_over_the_version_that_was_shown(workspace):
+    store = workspace.store
+    asked = store.create_question_set(store.corpus("notes").id, "q")
+    first, second = (authoring.written(f"What moves {n}?", "a pump", ()) for n in (1, 2))
+    store.put_questions(asked.id, [first, second])
+    shown = authoring.version_of(first)
+    theirs = replace(first, answer="two pumps")
+    authoring.save(store, asked, theirs, shown)
+    with pytest.raises(authoring.Conflict, match="changed by somebody else") as conflict:
+        authoring.save(store, asked, replace(first, text="What is moved?"), shown)
+    assert conflict.value.current == theirs
+    assert kept(workspace) == [theirs, second], "nothing was saved, and the order stays"
+    authoring.save(store, asked, replace(first, text="What is moved?"), authoring.version_of(theirs))
+    store.delete_questions(asked.id, [first.id])
+    with pytest.raises(authoring.Conflict, match="deleted"):
+        authoring.save(store, asked, first, shown)
+
+
+def test_what_has_no_words_is_no_question():
+    with pytest.raises(UsageError):
+        authoring.written("  ", "x", ())
+    with pytest.raises(UsageError):
+        authoring.changed(authoring.written("What?", "x", ()), text=" ")
+
+
+def test_mending_changes_one_piece_alone():
+    evidence = ((Span("a", 0, 1, "x"), Span("b", 0, 1, "y", stale=True)), (Span("c", 0, 1, "z", stale=True),))
+    question = replace(authoring.written("Which?", "", ()), evidence=evidence)
+    assert [(s.group, s.member, s.span.text) for s in authoring.stale([question])] == [(0, 1, "y"), (1, 0, "z")]
+    new = Span("b", 4, 5, "Y")
+    assert authoring.mended(evidence, 0, 1, new) == ((evidence[0][0], new), evidence[1])
+
+
+# The command line
+
+
+@pytest.fixture
+def ragviz(workspace, monkeypatch, capsys):
+    def call(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["ragviz", *map(str, words)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+        out, err = capsys.readouterr()
+        return code, out, " ".join(err.split())
+
+    return call
+
+
+def test_a_question_is_added_with_quotes_and_with_alternatives(ragviz, workspace):
+    add = ("questions", "add", "q", "--corpus", "notes", "--json", "--question")
+    code, out, err = ragviz(
+        *(*add, "Which pump feeds the tank, and who looks after the valves?", "--answer", "the south pump; 王芳"),
+        *(
+            "--quote",
+            "feeds the upper tank",
+            "--document",
+            "pumps.md",
+            "--quote",
+            "负责人是王芳",
+            "--document",
+            "阀门.txt",
+        ),
+    )
+    assert code == 0, err
+    assert json.loads(out)["kind"] == "multi"
+    [question] = kept(workspace)
+    assert [[s.text for s in group] for group in question.evidence] == [["feeds the upper tank"], ["负责人是王芳"]]
+    assert (question.generator, question.status, question.language) == ("hand", "accepted", "en")
+    either = [[{"document": "pumps.md", "quote": "40 litres"}, {"document": "pumps.md", "quote": "25 litres"}]]
+    code, out, err = ragviz(*add, "How much does a pump move?", "--evidence", json.dumps(either))
+    assert code == 0, err
+    assert [[s.text for s in group] for group in kept(workspace)[1].evidence] == [["40 litres", "25 litres"]]
+    assert json.loads(ragviz(*add, "Who owns it?")[1])["kind"] == "unanswerable"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["new", "--question", "What?"], "name the --corpus"),
+        ([*ADD, " "], "Write the question first"),
+        ([*ADD, "What?", "--quote", "no such words", "--document", "pumps.md"], "copy it exactly"),
+        ([*ADD, "What?", "--quote", "It moves", "--document", "pumps.md"], "stands 2 times"),
+        ([*ADD, "What?", "--quote", "pump"], "with 0 documents"),
+        ([*ADD, "What?", "--quote", "x", "--document", "z.md"], "no readable document 'z.md'"),
+        ([*ADD, "What?", "--evidence", "[{"], "not JSON"),
+        ([*ADD, "What?", "--evidence", '[{"document": "z"}]'], "not in the corpus"),
+    ],
+)
+def test_what_cannot_be_added_leaves_no_set_behind(ragviz, workspace, words, said):
+    code, out, err = ragviz("questions", "add", *words)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert workspace.store.question_sets() == []
+
+
+def test_an_edit_names_what_changes_and_can_name_the_version(ragviz, workspace):
+    ragviz(
+        "questions", "add", "q", "--corpus", "notes", "--question", "Which pump is old?", "--answer", "the north pump"
+    )
+    [shown] = json.loads(ragviz("questions", "show", "q", "--json")[1])
+    edit = ("questions", "edit", "q", shown["id"], "--version", shown["version"])
+    code, out, err = ragviz(
+        *edit, "--answer", "the south pump", "--quote", "June 2022", "--document", "pumps.md", "--json"
+    )
+    assert code == 0, err
+    assert json.loads(out)["version"] != shown["version"]
+    assert (kept(workspace)[0].text, kept(workspace)[0].answer) == ("Which pump is old?", "the south pump")
+    code, out, err = ragviz(*edit, "--answer", "none")
+    assert code == 2
+    assert "changed by somebody else" in err
+    assert ragviz("questions", "edit", "q", shown["id"], "--unanswerable")[0] == 0
+    assert kept(workspace)[0].kind == "unanswerable"
+    assert ragviz("questions", "edit", "q", "nope", "--answer", "x")[0] == 2
+
+
+def test_stale_evidence_is_listed_and_mended_by_proposal_or_quote(ragviz, workspace):
+    quotes = ("--quote", "The south pump was repaired in June 2022.", "--quote", "It moves 40 litres a minute.")
+    ragviz("questions", "add", "q", "--corpus", "notes", "--question", "Which?", *quotes, "--document", "pumps.md")
+    corpus = workspace.store.corpus("notes")
+    new = PUMPS.replace("repaired in June 2022", "repaired in July 2022").replace("40 litres a minute", "plenty")
+    corpora.add_file(workspace, corpus, "pumps.md", new.encode(), replace=True)
+    listed = json.loads(ragviz("questions", "mend", "q", "--json")[1])
+    assert [(row["place"], row["text"]) for row in listed] == [("1.1", quotes[1]), ("2.1", quotes[3])]
+    assert [p["span"]["text"] for p in listed[0]["proposals"]] == ["The south pump was repaired in July 2022."]
+    question = listed[0]["question"]
+    code, _, err = ragviz("questions", "mend", "q", question, "--proposal", "1")
+    assert code == 0, err
+    code, _, err = ragviz("questions", "mend", "q", question, "--proposal", "1")
+    assert (code, "has no stale evidence 1.1" in err) == (2, True)
+    code, _, err = ragviz(
+        *("questions", "mend", "q", question, "--place", "2.1", "--quote", "It moves plenty.", "--document", "pumps.md")
+    )
+    assert code == 0, err
+    [[first], [second]] = kept(workspace)[0].evidence
+    assert (first.text, first.stale) == ("The south pump was repaired in July 2022.", False)
+    assert (second.text, second.stale) == ("It moves plenty.", False)
+    assert new[second.start : second.end] == second.text
+    assert json.loads(ragviz("questions", "mend", "q", "--json")[1]) == []
