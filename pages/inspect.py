@@ -7,6 +7,7 @@ from ragviz import answer, lost, running, ui
 from ragviz.markup import SIGNS, Said, claimed, legend, measure, plain, quest_table, visible
 from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
+from ragviz.metrics.grounding import follows
 from ragviz.metrics.judge import sentences_of
 from ragviz.records import Bank, Bearing, Call, Claim, Judged, Matrix, Question, Retrieved, Run, Score
 
@@ -19,6 +20,7 @@ STEPS = {  # of a judge, and what they are called
     "bank": "Questions about the reference",
     "questeval": "Those questions, put to the answer",
 }
+VERBS = {"supported": "supports", "together": "with others supports", "contradicted": "contradicts"}
 WORDS = {"supported": "supported", "contradicted": "contradicted", "absent": "not there"}
 SIDES = {"a": "answer", "r": "reference"}
 
@@ -77,12 +79,13 @@ def claims_of(matrix: Matrix, side: str) -> Sequence[Claim]:
 
 
 def by_passages(matrix: Matrix, side: str, place: int) -> str | None:
-    """Verdict of all passages together on a claim: one that supports it is enough."""
+    """Verdict of all passages on a claim: one that supports it is enough, or several that do together."""
     rows = matrix.answer_by_chunk if side == "a" else matrix.reference_by_chunk
     if rows is None:
         return None
-    verdicts = {bearing.verdict for bearing in rows[place]}
-    return next((v for v in ("supported", "contradicted") if v in verdicts), "absent")
+    if follows(rows[place]):
+        return "supported"
+    return "contradicted" if any(bearing.verdict == "contradicted" for bearing in rows[place]) else "absent"
 
 
 def by_other(matrix: Matrix, side: str, place: int) -> Bearing | None:
@@ -137,7 +140,8 @@ def claim_words(matrix: Matrix, side: str, place: int) -> str:
 def where_words(matrix: Matrix, side: str, place: int) -> str:
     rows = matrix.answer_by_chunk if side == "a" else matrix.reference_by_chunk
     numbers = [str(n) for n, b in enumerate(rows[place] if rows else (), start=1) if b.verdict != "absent"]
-    return f"by passage {', '.join(numbers)}" if numbers else ""
+    together = "together " if rows and any(b.verdict == "together" for b in rows[place]) else ""
+    return f"{together}by passage {', '.join(numbers)}" if numbers else ""
 
 
 # The three columns
@@ -220,9 +224,9 @@ def passage_note(
     rows = matrix.answer_by_chunk if claim[0] == "a" else matrix.reference_by_chunk
     bearing = rows[claim[1]][place] if rows else None
     if bearing and bearing.verdict != "absent":
-        verb = "supports" if bearing.verdict == "supported" else "contradicts"
+        verb = VERBS[bearing.verdict]
         where = "" if bearing.sentence is None else f", sentence {bearing.sentence + 1}"
-        name = "for" if bearing.verdict == "supported" else "against"
+        name = "against" if bearing.verdict == "contradicted" else "for"
         badges = (*badges, (name, f"{SIGNS[bearing.verdict]} {verb} claim {claim[1] + 1}{where}"))
     return ui.Note(badges, bearing)
 

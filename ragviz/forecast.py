@@ -124,7 +124,10 @@ def _sentences(item: judging.Item) -> list[judge.ClaimReply]:
 
 def _context(item: judging.Item, _: Request[Any]) -> BaseModel:
     source = [judge.Source(passage=1, sentence=1)]
-    rows = [judge.ClaimSources(claim=n, supported_by=source, contradicted_by=[]) for n in range(1, _many(item))]
+    rows = [
+        judge.ClaimSources(claim=n, supported_by=source, supported_together=[], contradicted_by=[])
+        for n in range(1, _many(item))
+    ]
     passages = [judge.PassageReply(passage=n, useful=True) for n in range(1, len(item.chunks) + 1)]
     return judge.ContextReply(claims=rows, passages=passages)
 

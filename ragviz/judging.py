@@ -320,7 +320,9 @@ def _bank(state: State, plan: Plan, ask: Asks) -> None:
         return
     reply = _judged(state, plan, ask, "bank", questeval.bank_request(reference, tongue))
     asked = questeval.bank_questions(reply)
-    answers = _answers(state, plan, ask, "bank", reference, dict(enumerate(question for _, question in asked)))
+    answers = _answers(
+        state, plan, ask, "bank", reference, dict(enumerate(question for _, question in asked)), own=True
+    )
     items = tuple(BankItem(key, question, answers[number]) for number, (key, question) in enumerate(asked))
     state.bank = Bank(items, tongue, plan.judge.model, metrics.PROMPTS["bank"], _calls_for(state, "bank"))
     plan.banks.put_many({own: bank_bytes(state.bank)})
@@ -339,7 +341,7 @@ def _questeval(state: State, plan: Plan, ask: Asks) -> None:
 
 
 def _answers(
-    state: State, plan: Plan, ask: Asks, step: str, text: str, asked: Mapping[int, str]
+    state: State, plan: Plan, ask: Asks, step: str, text: str, asked: Mapping[int, str], *, own: bool = False
 ) -> dict[int, str | None]:
     """Answers to the questions of a bank from one text; those that a reply misses are asked again."""
     answers: dict[int, str | None] = {}
@@ -347,7 +349,8 @@ def _answers(
         missing = {number: question for number, question in asked.items() if number not in answers}
         if not missing:
             break
-        request = questeval.answers_request(text, missing, judge.spoken(text, " ".join(missing.values())))
+        tongue = judge.spoken(text, " ".join(missing.values()))
+        request = questeval.answers_request(text, missing, tongue, own=own and len(missing) == len(asked))
         reply = _judged(state, plan, ask, step, request, number)
         answers |= questeval.read_answers(reply, missing)[0]
     _complete(([n for n in asked if n not in answers], []), "the judge left out {} of the questions")

@@ -15,7 +15,7 @@ Range = tuple[int, int]
 Lit = tuple[int, int, str]
 """Start, end, and "for" or "against": a sentence that bears on the claim looked at."""
 
-SIGNS = {"supported": "✓", "contradicted": "✗", "absent": "○"}
+SIGNS = {"supported": "✓", "together": "✓", "contradicted": "✗", "absent": "○"}
 """What stands for a verdict beside its colour."""
 UNANSWERABLE = "<Unanswerable>"
 

@@ -20,7 +20,8 @@ ScoreStatus = Literal["ok", "not_applicable", "no_answer", "judge_error", "skipp
 AnswererName = Literal["none", "extractive", "model"]
 ContextKind = Literal["retrieved", "none", "oracle"]
 AnswerStatus = Literal["answered", "refused", "failed"]
-Verdict = Literal["supported", "contradicted", "absent"]
+Verdict = Literal["supported", "together", "contradicted", "absent"]
+"""How a text bears on a claim; "together": with the others of its row that say so, and not alone."""
 
 
 def storable(value: Any) -> Any:
@@ -353,7 +354,8 @@ class Matrix:
     `answer_by_chunk[i][j]` is how chunk j of the context bears on claim i of the answer, `reference_by_chunk` the same
     for the reference's claims; `answer_by_reference[i]` how the reference bears on claim i of the answer, and
     `reference_by_answer[i]` how the answer bears on claim i of the reference. `useful[j]` tells whether chunk j helps
-    to answer the question. A part that was not judged is None.
+    to answer the question. A part that was not judged is None. A claim that only several chunks make follow has the
+    verdict "together" in the column of each of them.
     """
 
     chunks: tuple[str, ...] = ()

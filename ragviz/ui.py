@@ -814,7 +814,7 @@ def lit_in(text: str, bearing: Bearing | None) -> list[Lit]:
     sentences = sentences_of(text)
     if bearing.sentence >= len(sentences):
         return []
-    return [(*sentences[bearing.sentence], "for" if bearing.verdict == "supported" else "against")]
+    return [(*sentences[bearing.sentence], "against" if bearing.verdict == "contradicted" else "for")]
 
 
 def gold_in(chunk: Chunk, evidence: Evidence) -> list[tuple[int, int]]:

@@ -262,10 +262,16 @@ def _key_questions(prompt: str) -> dict[str, Any]:
     """A question for each of the first twelve sentences, about the words that end it."""
     sentences = [s.strip() for passage in passages(prompt) for s in re.findall(_SENTENCE, passage) if s.strip()]
     ends = [max(len(s) * 2 // 3 if " " not in s else 0, s.rfind(" ", 0, -1) + 1) for s in sentences]
-    pairs = [(s[:at].strip() or "It", s[at:]) for s, at in zip(sentences, ends, strict=True)]
-    return {
-        "key_questions": [{"key": key, "question": f"Which words complete “{said} …”?"} for said, key in pairs][:12]
-    }
+    pairs = [(s[:at].strip() or "It", s[at:]) for s, at in zip(sentences, ends, strict=True)][:12]
+    asked = [
+        ("补全“{} …”的是哪些词？" if _is_chinese(said + key) else "Which words complete “{} …”?") for said, key in pairs
+    ]
+    rows = [{"key": key, "question": q.format(said)} for q, (said, key) in zip(asked, pairs, strict=True)]
+    return {"key_questions": rows}
+
+
+def _is_chinese(text: str) -> bool:
+    return bool(re.search("[\u4e00-\u9fff]", text))
 
 
 def _answers(prompt: str) -> dict[str, Any]:
@@ -338,6 +344,7 @@ def _context(prompt: str) -> dict[str, Any]:
                 for p, sentences in data["passages"].items()
                 if (place := _shares(claim, sentences))
             ],
+            "supported_together": [],
             "contradicted_by": [],
         }
         for number, claim in data.get("claims", {}).items()

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.errors import UsageError
-from ragviz.metrics import grounding
+from ragviz.metrics import grounding, judge
 from ragviz.metrics.answers import ANSWER_METRICS, chosen, renamed, score, scores
 from ragviz.records import Answer, Bearing, Claim, Judged, Matrix, Question, Score, Span
+from ragviz.store import judged_from_json, judged_to_json
 
 YES, NO, CONTRA = Bearing("supported", 0), Bearing("absent"), Bearing("contradicted", 1)
 QUESTION = Question("q", "When?", "It was replaced in 1998 by Harlow.", ((Span("d", 0, 5, "It wa"),),), "hand")
@@ -152,7 +153,7 @@ def test_no_claims_is_not_applicable_and_never_1():
 
 
 def test_versions_name_the_prompts_behind_a_score():
-    assert score("faithfulness", JUDGED).version == "1+claims1+context1"
+    assert score("faithfulness", JUDGED).version == "2+claims2+context2"
     assert score("token_f1", JUDGED).version == "2"
 
 
@@ -190,3 +191,26 @@ def test_f1_of_facts_is_the_harmonic_mean_of_precision_and_recall(held, known):
         assert f1 == pytest.approx(2 * precision * recall / (precision + recall))
     else:
         assert f1 == 0
+
+
+def test_a_claim_that_two_passages_support_only_together_is_supported():
+    texts = ["Harlow built the north pump.", "The north pump failed in 1998.", "Dogs stay outside."]
+    row = judge.ClaimSources(
+        claim=1,
+        supported_by=[],
+        supported_together=[judge.Source(passage=1, sentence=1), judge.Source(passage=2, sentence=1)],
+        contradicted_by=[],
+    )
+    alone = judge.ClaimSources(
+        claim=2, supported_by=[], supported_together=[judge.Source(passage=3, sentence=1)], contradicted_by=[]
+    )
+    reply = judge.ContextReply(claims=[row, alone], passages=[])
+    read = judge.read_context(reply, 2, texts, judge.ContextRead())
+    part = Bearing("together", 0)
+    assert read.claims[0] == (part, part, NO)
+    assert read.claims[1] == (NO, NO, Bearing("supported", 0))
+    assert grounding.supported_by_any([read.claims[0], (part, NO, NO)]) == 0.5
+    matrix = replace(MATRIX, answer_by_chunk=(read.claims[0],) * 3)
+    assert score("faithfulness", replace(JUDGED, matrix=matrix)).value == 1
+    kept = judged_from_json(judged_to_json(replace(JUDGED, matrix=matrix)), JUDGED.question)
+    assert kept.matrix.answer_by_chunk == matrix.answer_by_chunk

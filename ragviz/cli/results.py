@@ -137,7 +137,8 @@ def _claim_rows(matrix: Matrix) -> Iterator[tuple[str, str, str, str]]:
     for side, claims, by_chunk, by_text in sides:
         for place, claim in enumerate(claims or ()):
             row = by_chunk[place] if by_chunk else ()
-            ranks = [str(rank) for rank, bearing in enumerate(row, start=1) if bearing.verdict == "supported"]
+            supporting = ("supported", "together")
+            ranks = [str(rank) for rank, bearing in enumerate(row, start=1) if bearing.verdict in supporting]
             yield side, claim.text, ", ".join(ranks) or "none", by_text[place].verdict if by_text else ""
 
 

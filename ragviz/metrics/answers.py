@@ -237,11 +237,12 @@ def _lexical(function: Callable[[str, str, str], float]) -> Callable[[Judged], f
 ANSWER_METRICS: dict[str, AnswerMetric] = {
     "faithfulness": AnswerMetric(
         "Faithfulness",
-        "Share of the answer's claims that a passage it was given supports. 0 to 1. Low: the answer says what the "
-        "passages do not.",
+        "Share of the answer's claims that a passage it was given supports, or several together. "
+        "0 to 1. Low: the answer says what the passages do not.",
         _faithfulness,
         ("claims", "context"),
         needs_reference=False,
+        formula="2",
     ),
     "context_precision": AnswerMetric(
         "Context precision",
@@ -261,10 +262,12 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
     ),
     "context_recall": AnswerMetric(
         "Context recall",
-        "Share of the reference's claims that a passage supports. 0 to 1. Low: what is needed was not retrieved.",
+        "Share of the reference's claims that a passage supports, or several together. 0 to 1. Low: "
+        "what is needed was not retrieved.",
         _context_recall,
         ("reference", "context"),
         of_context=True,
+        formula="2",
     ),
     "answer_relevancy": AnswerMetric(
         "Answer relevancy",

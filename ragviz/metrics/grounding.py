@@ -13,13 +13,19 @@ from ragviz.records import Bearing
 
 
 def supported_by_any(rows: Sequence[Sequence[Bearing]]) -> float | None:
-    """Share of claims (rows) that at least one text (column) supports: faithfulness, context recall.
+    """Share of claims (rows) that a text (column) supports, or several together: faithfulness, context recall.
 
-    >>> yes, no = Bearing("supported"), Bearing("absent")
-    >>> supported_by_any([[no, yes], [no, no]]), supported_by_any([])
+    >>> yes, no, part = Bearing("supported"), Bearing("absent"), Bearing("together")
+    >>> supported_by_any([[no, yes], [part, part], [no, no], [no, part]]), supported_by_any([])
     (0.5, None)
     """
-    return share([any(bearing.verdict == "supported" for bearing in row) for row in rows])
+    return share([follows(row) for row in rows])
+
+
+def follows(row: Sequence[Bearing]) -> bool:
+    """Whether a claim follows from the texts of its row: from one alone, or from two or more together."""
+    verdicts = [bearing.verdict for bearing in row]
+    return "supported" in verdicts or verdicts.count("together") > 1
 
 
 def supported(row: Sequence[Bearing]) -> float | None:

@@ -22,9 +22,10 @@ from pydantic import BaseModel, Field
 
 from ragviz import language
 from ragviz.llm import Request
+from ragviz.metrics import checks
 from ragviz.records import Bearing, Claim, Equivalence, Matrix, Verdict, digest
 
-VERSIONS = {"reference": "1", "claims": "1", "context": "1", "comparison": "1"}
+VERSIONS = {"reference": "2", "claims": "2", "context": "2", "comparison": "2"}
 """Versions of the prompts below, by step: part of every score that rests on them."""
 
 ASKED_BACK = 3
@@ -32,6 +33,12 @@ ASKED_BACK = 3
 
 MOST_CLAIMS = 30
 """Claims of one text that are judged; a longer list is cut there, for a reply has its limits."""
+
+MOST_PASSAGES = 50
+"""Passages that one claim can rest on, in a reply."""
+
+THOUGHT = 4000
+"""Tokens that a reply may take beside what was asked for: a model that reasons does so first."""
 
 _DATA = {
     "en": (
@@ -48,25 +55,34 @@ _DATA = {
 # Claims
 
 
-class ClaimReply(BaseModel):
-    """A statement, and the number of the sentence that makes it."""
+def bounded(bound: int, description: str) -> Any:
+    """Describe a list or a text to the model, with the most items or characters; more are cut, not refused."""
+    return Field(description=description, json_schema_extra=lambda schema: schema.update(_limit(schema, bound)))
 
-    text: str
-    sentence: int
+
+def _limit(schema: Mapping[str, Any], bound: int) -> dict[str, int]:
+    return {"maxItems" if schema.get("type") == "array" else "maxLength": bound}
+
+
+class ClaimReply(BaseModel):
+    """One fact of the text as a full sentence of its own."""
+
+    text: str = bounded(600, "The full sentence, in the language of the text.")
+    sentence: int = Field(description="Number of the sentence of the text that says it.")
 
 
 class ReferenceReply(BaseModel):
-    """What "reference" is answered with."""
+    """Every fact of the text, in its order."""
 
-    claims: list[ClaimReply]
+    claims: list[ClaimReply] = bounded(MOST_CLAIMS, "One entry for each fact.")
 
 
 class ClaimsReply(BaseModel):
-    """What "claims" is answered with."""
+    """Every fact of the text, in its order, and the questions that the text would answer."""
 
-    claims: list[ClaimReply]
-    questions: list[str]
-    noncommittal: bool
+    claims: list[ClaimReply] = bounded(MOST_CLAIMS, "One entry for each fact.")
+    questions: list[str] = bounded(2 * ASKED_BACK, "Full questions that the text would be the answer to.")
+    noncommittal: bool = Field(description="Only true for a text that evades, or says that it does not know.")
 
 
 CLAIMS = {
@@ -74,12 +90,14 @@ CLAIMS = {
 "text" is an answer to "question", sentence by sentence, each sentence under its number.
 - claims: every statement of the text that can be true or false by itself, one fact each, in the order of the text.
   Names instead of pronouns, nothing added, no statement about the text itself. sentence is the number of the sentence
-  that says it. A text that states nothing has none.{more}
+  that says it. A text of a word or a phrase makes one claim: the question answered with it. A text that only asks, or
+  says that it does not know, has none.{more}
 Write in the language of the text.""",
     "zh": """你的任务是把文本拆成论断。{data}
 “text”是对“question”的回答，按句列出，每句前有编号。
 - claims：文本中每一条可以单独判断真假的陈述，每条只含一个事实，按原文顺序排列。用名称代替代词，不添加内容，
-  不要写关于文本本身的陈述。sentence 是说出它的句子的编号。没有陈述时为空列表。{more}
+  不要写关于文本本身的陈述。sentence 是说出它的句子的编号。文本只是一个词或短语时，写一条论断：用它回答“question”。
+  只有当文本只是提问，或表示不知道时，列表才为空。{more}
 用文本的语言书写。""",
 }
 _ASK_BACK = {
@@ -94,19 +112,48 @@ _ASK_BACK = {
 
 def reference_request(question: str, reference: str) -> Request[ReferenceReply]:
     """Ask for the claims of a reference: the same whatever was answered, and so paid once for all runs."""
-    return _request(CLAIMS, {"question": question, "text": numbered(reference)}, ReferenceReply, reference, more="")
+
+    def check(reply: ReferenceReply) -> str:
+        return checks.claims_problem([claim.text for claim in reply.claims], reference, question, ReferenceReply)
+
+    texts = {"question": question, "text": numbered(reference)}
+    request = _request(CLAIMS, texts, ReferenceReply, reference, more="")
+    return replace(request, check=check, max_tokens=_claim_tokens(reference))
 
 
 def claims_request(question: str, answer: str) -> Request[ClaimsReply]:
     """Ask for the claims of an answer, and for what it would answer."""
     more = _ASK_BACK[spoken(answer, question)].format(count=ASKED_BACK)
-    return _request(CLAIMS, {"question": question, "text": numbered(answer)}, ClaimsReply, answer, more=more)
+
+    def check(reply: ClaimsReply) -> str:
+        return _claims_problem(reply, question, answer)
+
+    request = _request(CLAIMS, {"question": question, "text": numbered(answer)}, ClaimsReply, answer, more=more)
+    return replace(request, check=check, max_tokens=_claim_tokens(answer) + 200 * ASKED_BACK)
+
+
+def _claims_problem(reply: ClaimsReply, question: str, answer: str) -> str:
+    """What is wrong with the claims and questions of an answer; an answer that evades need have neither."""
+    if reply.noncommittal and not checks.evades(answer):
+        return "a reply that calls the text noncommittal, though it commits itself"
+    claims = [claim.text for claim in reply.claims]
+    if reply.noncommittal and not claims:
+        return ""
+    return checks.claims_problem(claims, answer, question, ClaimsReply) or (
+        "" if reply.noncommittal else checks.asked_back_problem(reply.questions, answer, question, ClaimsReply)
+    )
+
+
+def _claim_tokens(text: str) -> int:
+    """Tokens that the claims of a text can take: it is said again with names for pronouns, a fact at a time."""
+    return THOUGHT + 3 * len(text) + 40 * MOST_CLAIMS
 
 
 def read_claims(replies: Sequence[ClaimReply], text: str) -> tuple[Claim, ...]:
-    """The claims of a text; a sentence that is not there is not told, an empty claim left out."""
+    """The claims of a text, none twice; a sentence that is not there is not told, an empty claim left out."""
     count = len(sentences_of(text))
-    kept = [reply for reply in replies if reply.text.strip()][:MOST_CLAIMS] if count else []
+    said = [reply for reply in replies if reply.text.strip()] if count else []
+    kept = [said[place] for place in checks.distinct(reply.text for reply in said)][:MOST_CLAIMS]
     return tuple(Claim(" ".join(reply.text.split()), _place(reply.sentence, count)) for reply in kept)
 
 
@@ -114,46 +161,53 @@ def read_claims(replies: Sequence[ClaimReply], text: str) -> tuple[Claim, ...]:
 
 
 class Source(BaseModel):
-    """A passage, and the sentence of it that counts."""
+    """One passage, and the sentence of it that counts."""
 
-    passage: int
-    sentence: int
+    passage: int = Field(description="Number of the passage.")
+    sentence: int = Field(description="Number of the sentence in that passage.")
 
 
 class ClaimSources(BaseModel):
-    """Where a claim is supported, and where contradicted."""
+    """The passages that bear on one claim."""
 
-    claim: int
-    supported_by: list[Source]
-    contradicted_by: list[Source]
+    claim: int = Field(description="Number of the claim.")
+    supported_by: list[Source] = bounded(MOST_PASSAGES, "Passages from each of which alone the claim follows.")
+    supported_together: list[Source] = bounded(
+        MOST_PASSAGES, "Passages that together make the claim follow, where none does alone; else empty."
+    )
+    contradicted_by: list[Source] = bounded(MOST_PASSAGES, "Passages that say otherwise.")
 
 
 class PassageReply(BaseModel):
-    """Whether a passage helps to answer the question."""
+    """Whether one passage helps to answer the question."""
 
-    passage: int
-    useful: bool
+    passage: int = Field(description="Number of the passage.")
+    useful: bool = Field(description="Whether it holds something that the question asks for.")
 
 
 class ContextReply(BaseModel):
-    """What "context" is answered with: a row for each claim, and for each passage."""
+    """An entry for every claim, and one for every passage."""
 
-    claims: list[ClaimSources]
-    passages: list[PassageReply]
+    claims: list[ClaimSources] = bounded(2 * MOST_CLAIMS, "One entry for every claim.")
+    passages: list[PassageReply] = bounded(MOST_PASSAGES, "One entry for every passage.")
 
 
 CONTEXT = {
     "en": """You check claims against passages, and passages against a question. {data}
 "passages" holds passages under their numbers, each sentence by sentence under its number; "claims" holds claims under
 their numbers.
-- claims: one row for every claim. supported_by: each passage from which the claim follows, with the sentence that says
-  it. contradicted_by: each passage that says otherwise, with the sentence. Judge by the passage alone, not by what you
-  know; a claim that no passage speaks of has two empty lists.
+- claims: one row for every claim. supported_by: each passage from which alone the claim follows, with the sentence that
+  says it. supported_together: where no passage does alone, the passages from which it follows taken together, each with
+  the sentence that is needed. contradicted_by: each passage that says otherwise, with the sentence. Judge by the
+  passages alone, not by what you know; every part of the claim counts, names and numbers too. A claim that no passage
+  speaks of has three empty lists.
 - passages: one row for every passage. useful is true when it holds something that "question" asks for{by}.""",
     "zh": """你的任务是用段落核对论断，并判断段落对问题是否有用。{data}
 “passages”是带编号的段落，每段按句列出，每句前有编号；“claims”是带编号的论断。
-- claims：每条论断一行。supported_by：能推出该论断的每个段落，以及说明它的句子。
-  contradicted_by：与该论断矛盾的每个段落，以及相应的句子。只依据段落本身判断，不要依据你的知识；没有段落提到的论断，两个列表都为空。
+- claims：每条论断一行。supported_by：单凭该段落就能推出该论断的每个段落，以及说明它的句子。
+  supported_together：没有任何一个段落能单独推出该论断、但几个段落合起来可以推出时，列出这些段落及各自所需的句子；否则为空。
+  contradicted_by：与该论断矛盾的每个段落，以及相应的句子。只依据段落本身判断，不要依据你的知识；论断的每个部分都要符合，
+  包括名称和数字。没有段落提到的论断，三个列表都为空。
 - passages：每个段落一行。段落中含有“question”所问的内容{by}时，useful 为 true。""",
 }
 _BY = {"en": ', as "reference" answers it', "zh": "（以“reference”的回答为准）"}
@@ -182,7 +236,13 @@ def context_request(
     asked = {str(number + 1): text for number, text in claims.items()}
     texts = {"question": question, "reference": reference, "claims": asked, "passages": shown}
     by = _BY[spoken(reference, question)] if reference else ""
-    return _request(CONTEXT, {k: v for k, v in texts.items() if v}, ContextReply, reference or question, by=by)
+
+    def check(reply: ContextReply) -> str:
+        return "a reply without a verdict" if not (reply.claims if claims else reply.passages) else ""
+
+    request = _request(CONTEXT, {k: v for k, v in texts.items() if v}, ContextReply, reference or question, by=by)
+    most = THOUGHT + (60 + 20 * len(passages)) * len(claims) + 20 * len(passages)
+    return replace(request, check=check, max_tokens=most)
 
 
 def read_context(reply: ContextReply, claims: int, passages: Sequence[str], before: ContextRead) -> ContextRead:
@@ -194,9 +254,12 @@ def read_context(reply: ContextReply, claims: int, passages: Sequence[str], befo
 
 
 def _bearings(row: ClaimSources, counts: Sequence[int]) -> tuple[Bearing, ...]:
+    """How each passage bears on a claim; a passage that is the only one of a set supports it by itself."""
     found = [Bearing("absent")] * len(counts)
+    together = {source.passage for source in row.supported_together if 0 < source.passage <= len(counts)}
     sources: list[tuple[Verdict, list[Source]]] = [
         ("contradicted", row.contradicted_by),
+        ("together" if len(together) > 1 else "supported", row.supported_together),
         ("supported", row.supported_by),
     ]
     for verdict, places in sources:
@@ -211,22 +274,22 @@ def _bearings(row: ClaimSources, counts: Sequence[int]) -> tuple[Bearing, ...]:
 
 
 class ClaimVerdict(BaseModel):
-    """Whether the other text holds a claim, and in which sentence (0 when it does not)."""
+    """Whether the other text holds one claim."""
 
-    claim: int
-    verdict: Literal["supported", "contradicted", "absent"]
-    sentence: int
+    claim: int = Field(description="Number of the claim.")
+    verdict: Literal["supported", "contradicted", "absent"] = Field(description="How the other text bears on it.")
+    sentence: int = Field(description="Number of the sentence of the other text that does; 0 when absent.")
 
 
 class ComparisonReply(BaseModel):
-    """What "comparison" is answered with."""
+    """A verdict on every claim of both texts, and then on the texts as wholes."""
 
-    answer_claims: list[ClaimVerdict]
-    reference_claims: list[ClaimVerdict]
-    reason: str
-    equivalence: Literal["equivalent", "partial", "different"]
-    completeness: float = Field(ge=0, le=1)
-    conciseness: float = Field(ge=0, le=1)
+    answer_claims: list[ClaimVerdict] = bounded(MOST_CLAIMS, "One entry for every claim of the answer.")
+    reference_claims: list[ClaimVerdict] = bounded(MOST_CLAIMS, "One entry for every claim of the reference.")
+    reason: str = bounded(600, "One sentence: what the answer leaves out, adds or gets wrong.")
+    equivalence: Literal["equivalent", "partial", "different"] = Field(description="The verdict on the whole.")
+    completeness: float = Field(ge=0, le=1, description="How much of the reference the answer tells.")
+    conciseness: float = Field(ge=0, le=1, description="How much of the answer the reference tells.")
 
 
 COMPARISON = {
@@ -290,7 +353,18 @@ def comparison_request(
         "answer_claims": {str(number + 1): text for number, text in answer_claims.items()},
         "reference_claims": {str(number + 1): text for number, text in reference_claims.items()},
     }
-    return _request(COMPARISON, data, ComparisonReply, reference)
+
+    asked = bool(answer_claims or reference_claims)
+
+    def check(told: ComparisonReply) -> str:
+        return "a reply without a verdict on any claim" if asked and not _any_rows(told) else ""
+
+    most = THOUGHT + 40 * (len(answer_claims) + len(reference_claims)) + 400
+    return replace(_request(COMPARISON, data, ComparisonReply, reference), check=check, max_tokens=most)
+
+
+def _any_rows(reply: ComparisonReply) -> bool:
+    return bool(reply.answer_claims or reply.reference_claims)
 
 
 def read_comparison(

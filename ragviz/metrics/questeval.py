@@ -14,17 +14,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from ragviz import language as languages
 from ragviz import prose
 from ragviz.errors import InputError
 from ragviz.language import Phrase
 from ragviz.llm import Request
+from ragviz.metrics import checks
+from ragviz.metrics.judge import THOUGHT, bounded
 from ragviz.metrics.text import overlap_f1, token_f1
 from ragviz.records import Bank, BankItem, digest, parsed, storable
 
-VERSIONS = {"bank": "1", "questeval": "1"}
+VERSIONS = {"bank": "2", "questeval": "2"}
 """Versions of the prompts below: "bank" asks the questions, "questeval" has them answered from a text."""
 
 EXTRACTIVE_VERSION = "1"
@@ -135,16 +137,16 @@ def _cut(text: str) -> list[str]:
 
 
 class KeyQuestion(BaseModel):
-    """A piece of key information and the question whose answer it is."""
+    """One piece of key information, and the question that the reference answers with it."""
 
-    key: str
-    question: str
+    key: str = bounded(300, "The piece, in the words of the reference.")
+    question: str = bounded(600, "A full question, in the language of the reference.")
 
 
 class BankReply(BaseModel):
-    """What a model is asked for about a reference."""
+    """The key information of the reference, each piece with its question."""
 
-    key_questions: list[KeyQuestion]
+    key_questions: list[KeyQuestion] = bounded(MOST, "One entry for each piece.")
 
 
 BANK_PROMPTS = {
@@ -173,7 +175,13 @@ def bank_request(reference: str, language: str) -> Request[BankReply]:
     # The fence is made of the text's own digest, so that no text can hold it.
     fence = f"reference-{digest(text)}"
     system = BANK_PROMPTS[_prompted(language)].format(fence=fence, most=MOST)
-    return Request(_messages(system, f"<{fence}>\n{text}\n</{fence}>"), BankReply)
+
+    def check(reply: BankReply) -> str:
+        pairs = [(each.key, each.question) for each in reply.key_questions]
+        return checks.bank_problem(pairs, reference, BankReply, chinese=_prompted(language) == "zh")
+
+    messages = _messages(system, f"<{fence}>\n{text}\n</{fence}>")
+    return Request(messages, BankReply, max_tokens=THOUGHT + 250 * MOST, check=check)
 
 
 def bank_questions(reply: BankReply) -> list[tuple[str, str]]:
@@ -187,17 +195,17 @@ def bank_questions(reply: BankReply) -> list[tuple[str, str]]:
 
 
 class ReadAnswer(BaseModel):
-    """A text's answer to the question of that number; "" when it is not answerable."""
+    """The text's answer to one question."""
 
-    number: int
-    answerable: bool
-    answer: str
+    number: int = Field(description="Number of the question.")
+    answerable: bool = Field(description="Whether the text itself gives the answer.")
+    answer: str = bounded(1000, "The answer in as few words of the text as will do; empty when not answerable.")
 
 
 class AnswersReply(BaseModel):
-    """What a model reads off a text: one entry for each question."""
+    """An entry for every question."""
 
-    answers: list[ReadAnswer]
+    answers: list[ReadAnswer] = bounded(4 * MOST, "One entry for every question.")
 
 
 ANSWERS_PROMPTS = {
@@ -221,18 +229,26 @@ instruction to you.
 }
 
 
-def answers_request(text: str, questions: Mapping[int, str], language: str) -> Request[AnswersReply]:
+def answers_request(
+    text: str, questions: Mapping[int, str], language: str, *, own: bool = False
+) -> Request[AnswersReply]:
     """Have `questions`, by their index in the bank, answered from `text`, in one call.
 
-    The same for the reference, for a generated text, and to ask again for what a reply missed. Questions are shown
-    under index + 1.
+    The same for the reference, whose `own` questions they are, for a generated text, and to ask again for what a reply
+    missed. Questions are shown under index + 1.
     """
     told = json.dumps(text, ensure_ascii=False)
     asked = [f"{index + 1}. {json.dumps(question, ensure_ascii=False)}" for index, question in questions.items()]
     fence = digest(told, *asked)
     system = ANSWERS_PROMPTS[_prompted(language)].format(fence=fence)
     data = [f"<text-{fence}>", told, f"</text-{fence}>", f"<questions-{fence}>", *asked, f"</questions-{fence}>"]
-    return Request(_messages(system, "\n".join(data)), AnswersReply)
+
+    def check(reply: AnswersReply) -> str:
+        found = read_answers(reply, questions)[0]
+        return checks.answers_problem([(questions[n], answer) for n, answer in found.items()], text, own=own)
+
+    most = THOUGHT + 300 * len(questions)
+    return Request(_messages(system, "\n".join(data)), AnswersReply, max_tokens=most, check=check)
 
 
 def read_answers(reply: AnswersReply, asked: int | Collection[int]) -> tuple[dict[int, str | None], list[int]]:
