@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -159,10 +159,12 @@ def differences(found: Comparison) -> None:
     ui.figure(plots.differences(changes, x_title="Difference"), "differences")
 
 
-def measures_table(found: Comparison) -> None:
+def rows_of(found: Comparison, measured: Mapping[str, compare.MetricRow]) -> pd.DataFrame:
+    """A row a measure: every run's mean, and how each differs from the baseline."""
     rows = []
-    for name, row in found.metrics.items():
-        cells: dict[str, object] = {"Measure": name}
+    for name, row in measured.items():
+        title = ANSWER_METRICS[name].title if name in ANSWER_METRICS else name
+        cells: dict[str, object] = {"Measure": title, "n": row.estimates[0].n}
         cells |= {run: estimate.mean for run, estimate in zip(found.runs, row.estimates, strict=True)}
         for delta in row.deltas:
             mark = f" {delta.run}" if len(row.deltas) > 1 else ""
@@ -173,52 +175,30 @@ def measures_table(found: Comparison) -> None:
                 f"Won · tied · lost{mark}": f"{d.wins} · {d.ties} · {d.losses}",
             }
         rows.append(cells)
-    table = pd.DataFrame(rows)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**Every measure**", width="stretch")
-        ui.csv_button(table, "comparison.csv", "comparison-csv")
-    columns: dict[str, object] = {"Measure": st.column_config.TextColumn(width=140)}
-    columns |= {
-        name: st.column_config.NumberColumn(format="%.3f", width=75)
-        for name in table.columns
-        if table[name].dtype == float
-    }
-    ui.table(table, "every-measure", columns=columns, height="content", alt="Every measure of the runs compared")
-
-
-@st.cache_data(show_spinner="Comparing answers", max_entries=32)
-def answer_rows(of: ui.State) -> pd.DataFrame:
-    """A row for each metric of answers that all runs have: over the questions that all of them have a score for."""
-    runs = [ui.workspace().store.run(run_id) for run_id in of.ids]
-    sides = [ui.judgement(run).scores for run in runs]
-    rows = []
-    for name in [name for name in ANSWER_METRICS if all(name in side for side in sides)]:
-        known = [{i: s.value for i, s in side[name].items() if s.value is not None} for side in sides]
-        shared = [i for i in known[0] if all(i in values for values in known)]
-        if not shared:
-            continue
-        columns = [np.array([values[i] for i in shared], dtype=float) for values in known]
-        cells: dict[str, object] = {"Measure": ANSWER_METRICS[name].title, "n": len(shared)}
-        cells |= {run.name: column.mean() for run, column in zip(runs, columns, strict=True)}
-        for run, column in zip(runs[1:], columns[1:], strict=True):
-            mark = f" {run.name}" if len(runs) > 2 else ""
-            d = stats.paired_difference(columns[0], column)
-            cells |= {f"Difference{mark}": d.mean, f"95 %{mark}": f"[{d.low:+.3f}, {d.high:+.3f}]"}
-            cells |= {f"Won · tied · lost{mark}": f"{d.wins} · {d.ties} · {d.losses}"}
-        rows.append(cells)
     return pd.DataFrame(rows)
 
 
-def answers_table(of: ui.State) -> None:
-    rows = answer_rows(of)
-    if not len(rows):
-        return
+def measures_table(title: str, table: pd.DataFrame, name: str) -> None:
+    """A table of `rows_of`, with its CSV."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**The answers**, over the questions that every run has a score for", width="stretch")
-        ui.csv_button(rows, "answers.csv", "answers-csv")
-    columns = {name: st.column_config.NumberColumn(format="%.3f") for name in rows.columns if rows[name].dtype == float}
-    ui.table(rows, "answer-measures", columns=columns, height="content", alt="Metrics of the answers compared")
-    st.caption("Differences are paired by question, with bootstrap 95 % intervals; not corrected for their number.")
+        st.markdown(title, width="stretch")
+        ui.csv_button(table, f"{name}.csv", f"{name}-csv")
+    columns: dict[str, object] = {"Measure": st.column_config.TextColumn(width=140)}
+    columns |= {
+        column: st.column_config.NumberColumn(format="%.3f", width=75)
+        for column in table.columns
+        if table[column].dtype == float
+    }
+    ui.table(table, f"{name}-measures", columns=columns, height="content", alt="Measures of the runs compared")
+
+
+def answers_table(found: Comparison) -> None:
+    title = "**The answers**, over the questions that every run has a score for"
+    measures_table(title, rows_of(found, found.answers), "answers")
+    st.caption(
+        "Differences are paired by question, with bootstrap 95 % intervals; p-values are corrected for all measures of "
+        "answers and runs (Holm)."
+    )
 
 
 def pictures(found: Comparison, of: ui.State) -> None:
@@ -348,9 +328,9 @@ with ui.errors_shown():
     with left:
         differences(found)
     with right:
-        measures_table(found)
-    if all(ui.answers(run) or run.config.metrics for run in runs):
+        measures_table("**Every measure**", rows_of(found, found.metrics).drop(columns="n"), "comparison")
+    if found.answers:
         with ui.errors_shown():
-            answers_table(of)
+            answers_table(found)
     pictures(found, of)
     cases(found, runs)

@@ -1,12 +1,13 @@
 """Runs on the same questions → what differs between them, and whether the difference can be told from chance.
 
-The first run is the baseline. Everything is paired: only questions that every run has, and that have evidence, count.
+The first run is the baseline. Everything is paired: of rankings only questions that every run has, and that have
+evidence, count; of answers those for which every run has a score.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ragviz.errors import NotFoundError, UsageError
 from ragviz.metrics import METRICS, label, scores
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.ranking import Floats, RankTable, measure
-from ragviz.records import Estimate, Evidence, Retrieved
+from ragviz.records import Estimate, Evidence, Retrieved, Score
 from ragviz.stats import (
     Difference,
     estimates,
@@ -34,13 +35,15 @@ class RunSide:
     """A run as it is compared.
 
     `config` holds its choices, "k" and "depth" among them, nested where they are a part's own; `fingerprint` names,
-    part by part ("corpus", "questions", "metrics" …), what else went into its numbers.
+    part by part ("corpus", "questions", "metrics" …), what else went into its numbers. `scores` are those of its
+    answers, by metric and question id.
     """
 
     name: str
     config: Mapping[str, Any]
     fingerprint: Mapping[str, str]
     results: Sequence[Retrieved]
+    scores: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +58,10 @@ class Setting:
 class Delta:
     """A run against the baseline in one metric.
 
-    `p_adjusted` is Holm's, over all metrics and runs of the comparison; metrics whose differences are the same but
-    for a factor (recall@k and precision@k with one gold chunk) are one test. `detectable` is the true difference
-    that this many questions show with 80 % power, `needed` how many questions show the difference seen; both are None
-    when unknown.
+    `p_adjusted` is Holm's, over all runs and all metrics of rankings, or all of answers; metrics whose differences are
+    the same but for a factor (recall@k and precision@k with one gold chunk) are one test. `detectable` is the true
+    difference that this many questions show with 80 % power, `needed` how many questions show the difference seen; both
+    are None when unknown.
     """
 
     run: str
@@ -88,7 +91,8 @@ class Comparison:
 
     `settings` are what differs in their configurations, `notes` sentences on what else makes them hard to compare.
     `metrics` holds a row per label ("recall@3", "mrr"), `values` the numbers behind it, (runs, n). `tables` are the
-    runs' ranks to the common `depth`, for curves and histograms.
+    runs' ranks to the common `depth`, for curves and histograms. `answers` holds a row for each metric of answers that
+    all runs have, each over the questions for which all of them have a score: n differs from row to row.
     """
 
     runs: tuple[str, ...]
@@ -100,6 +104,7 @@ class Comparison:
     metrics: dict[str, MetricRow]
     values: dict[str, Floats]
     tables: tuple[RankTable, ...]
+    answers: dict[str, MetricRow] = field(default_factory=dict)
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
@@ -114,6 +119,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "settings": [asdict(setting) for setting in comparison.settings],
         "notes": comparison.notes,
         "metrics": {name: asdict(row) for name, row in comparison.metrics.items()},
+        "answers": {name: asdict(row) for name, row in comparison.answers.items()},
         "questions": {
             name: asdict(outcomes(comparison, recall, run)) for run, name in enumerate(comparison.runs) if run
         },
@@ -151,16 +157,19 @@ def compare(
     common = _common(sides)
     tables = tuple(measure(results, depth) for results in common)
     values = _values(common, tables, k, evidence)
+    names = [side.name for side in sides]
+    rows = _rows(_answer_values(sides), names, seed)
     return Comparison(
         runs=tuple(side.name for side in sides),
         k=k,
         depth=depth,
         question_ids=tables[0].question_ids,
         settings=settings_that_differ(sides),
-        notes=tuple(_notes(sides, k, depth, len(common[0]))),
-        metrics=_rows(values, [side.name for side in sides], seed),
+        notes=(*_notes(sides, k, depth, len(common[0])), *_answer_notes(sides)),
+        metrics=_rows([values], names, seed),
         values=values,
         tables=tables,
+        answers={name: rows[name] for name in _answer_metrics(sides) if name in rows},
     )
 
 
@@ -250,29 +259,57 @@ def _values(
     return {name: np.stack([side[name] for side in sides]) for name in sides[0]}
 
 
-def _rows(values: Mapping[str, Floats], names: Sequence[str], seed: int) -> dict[str, MetricRow]:
-    """Estimates and differences of all metrics and runs over the same resampled questions."""
-    columns = {(name, run): numbers[run] for name, numbers in values.items() for run in range(len(names))}
-    found = estimates(columns, seed=seed)
-    pairs = [(name, run) for name, run in columns if run]
-    matrix = np.column_stack([_difference(values[name], run) for name, run in pairs])
-    differences = paired_differences(matrix, seed=seed)
-    deltas = {
-        (name, run): Delta(
-            names[run], difference, adjusted, minimum_detectable_difference(column), questions_needed(column)
-        )
-        for (name, run), difference, adjusted, column in zip(
-            pairs, differences, _adjusted(matrix, differences), matrix.T, strict=True
-        )
-    }
+def _answer_values(sides: Sequence[RunSide]) -> list[dict[str, Floats]]:
+    """Numbers of every metric of answers that all runs have, (runs, n), metrics of the same questions together."""
+    together: dict[tuple[str, ...], dict[str, Floats]] = {}
+    for name in _answer_metrics(sides):
+        known = [{i: s.value for i, s in side.scores[name].items() if s.value is not None} for side in sides]
+        shared = tuple(i for i in known[0] if all(i in values for values in known))
+        if shared and len(_versions(sides, name)) == 1:
+            numbers = np.array([[values[i] for i in shared] for values in known], dtype=np.float64)
+            together.setdefault(shared, {})[name] = numbers
+    return list(together.values())
+
+
+def _answer_metrics(sides: Sequence[RunSide]) -> list[str]:
+    return [name for name in sides[0].scores if all(name in side.scores for side in sides)]
+
+
+def _versions(sides: Sequence[RunSide], name: str) -> list[str]:
+    """Versions by which a metric was measured: scores of two are not comparable."""
+    return sorted({score.version for side in sides for score in side.scores[name].values() if score.value is not None})
+
+
+def _rows(groups: Sequence[Mapping[str, Floats]], names: Sequence[str], seed: int) -> dict[str, MetricRow]:
+    """Estimates and differences of all metrics and runs, in each group over the same resampled questions."""
+    found: dict[tuple[str, int], Estimate] = {}
+    columns: dict[tuple[str, int], tuple[Floats, Difference]] = {}
+    tests: list[tuple[str, int, int]] = []  # metric, run, and which test of all it is
+    p_values: list[float] = []
+    for values in groups:
+        found |= estimates({(m, run): n[run] for m, n in values.items() for run in range(len(names))}, seed=seed)
+        pairs = [(name, run) for name in values for run in range(1, len(names))]
+        matrix = np.column_stack([_difference(values[name], run) for name, run in pairs])
+        differences = paired_differences(matrix, seed=seed)
+        columns |= dict(zip(pairs, zip(matrix.T, differences, strict=True), strict=True))
+        first, test = _tests(matrix)
+        tests += [(*pair, len(p_values) + number) for pair, number in zip(pairs, test, strict=True)]
+        p_values += [differences[column].p_value or 0.0 for column in first]  # n > 0: there is one
+    adjusted = holm(p_values)
+    deltas = {(name, run): _delta(names[run], *columns[name, run], adjusted[test]) for name, run, test in tests}
     return {
         name: MetricRow(
             name,
             tuple(found[name, run] for run in range(len(names))),
             tuple(deltas[name, run] for run in range(1, len(names))),
         )
+        for values in groups
         for name in values
     }
+
+
+def _delta(run: str, column: Floats, difference: Difference, adjusted: float) -> Delta:
+    return Delta(run, difference, adjusted, minimum_detectable_difference(column), questions_needed(column))
 
 
 def _difference(numbers: Floats, run: int) -> Floats:
@@ -281,14 +318,23 @@ def _difference(numbers: Floats, run: int) -> Floats:
     return np.where(np.abs(difference) < 1e-12, 0.0, difference)
 
 
-def _adjusted(matrix: Floats, differences: Sequence[Difference]) -> list[float]:
-    """Holm's p-values of the columns; columns that are multiples of each other are one test."""
+def _tests(matrix: Floats) -> tuple[list[int], list[int]]:
+    """Tests among the columns, multiples of each other being one: the column of each, and the test of each column."""
     greatest = np.abs(matrix).max(axis=0)
     scaled = np.round(matrix / np.where(greatest > 0, greatest, 1.0), 9) + 0.0  # + 0.0: no −0
     _, first, test = np.unique(scaled, axis=1, return_index=True, return_inverse=True)
-    p_values = [difference.p_value for difference in differences if difference.p_value is not None]  # n > 0: all
-    adjusted = holm([p_values[column] for column in first])
-    return [adjusted[number] for number in test.ravel()]
+    return [int(column) for column in first], [int(number) for number in test.ravel()]
+
+
+def _answer_notes(sides: Sequence[RunSide]) -> Iterator[str]:
+    """What makes scores of answers hard to compare, or keeps them from it."""
+    for name in _answer_metrics(sides):
+        if len(versions := _versions(sides, name)) > 1:
+            yield f"{name} is not compared: its versions are {', '.join(versions)}; make the older run again."
+    judges = [side.config.get("judge", "") for side in sides]
+    if len(set(judges)) > 1 and all(judges) and _answer_metrics(sides):
+        each = ", ".join(f"{side.name} {judge}" for side, judge in zip(sides, judges, strict=True))
+        yield f"The answers were judged by different models ({each}): a difference may come from the judge."
 
 
 def _notes(sides: Sequence[RunSide], k: int, depth: int, common: int) -> Iterator[str]:

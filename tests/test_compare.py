@@ -5,9 +5,10 @@ import time
 import numpy as np
 import pytest
 
-from ragviz.compare import RunSide, compare, outcomes, sentence, settings_that_differ
+from ragviz import stats
+from ragviz.compare import RunSide, compare, outcomes, sentence, settings_that_differ, to_json
 from ragviz.errors import NotFoundError, UsageError
-from ragviz.records import Chunk, Ranking, Retrieved, Span
+from ragviz.records import Chunk, Ranking, Retrieved, Score, Span
 from ragviz.stats import holm
 
 FINGERPRINT = {"corpus": "c0ffee", "questions": "9a9a"}
@@ -156,3 +157,63 @@ def test_thousands_of_questions_take_seconds():
     began = time.process_time()
     compare(runs)
     assert time.process_time() - began < 5  # 0.7 s alone
+
+
+def judged(name, values, *, version="1", metric="completeness", **config):
+    """A run with a score of its answer to q0, q1 …; None where there is no score."""
+    plain = side(name, [1] * len(values), **config)
+    scores = {
+        f"q{n}": Score(metric, v, "ok" if v is not None else "judge_error", "", version) for n, v in enumerate(values)
+    }
+    return RunSide(plain.name, plain.config, plain.fingerprint, plain.results, {metric: scores})
+
+
+def test_answers_are_paired_over_the_questions_that_every_run_has_a_score_for():
+    first = [0.5, 1.0, None, 0.0, 0.25, 1.0]
+    second = [1.0, 1.0, 1.0, None, 0.5, 0.5]
+    found = compare([judged("a", first), judged("b", second)])
+    row = found.answers["completeness"]
+    shared_first, shared_second = [0.5, 1.0, 0.25, 1.0], [1.0, 1.0, 0.5, 0.5]
+    assert row.estimates == (stats.bootstrap(shared_first), stats.bootstrap(shared_second))
+    (delta,) = row.deltas
+    assert delta.difference == stats.paired_difference(shared_first, shared_second)
+    assert (delta.difference.wins, delta.difference.ties, delta.difference.losses) == (2, 1, 1)
+    assert to_json(found)["answers"]["completeness"]["deltas"][0]["difference"]["n"] == 4
+    assert "completeness" not in found.metrics
+
+
+def test_answers_are_corrected_among_themselves_and_rankings_too():
+    """Answers that are compared as well take nothing from what is told of the rankings."""
+    ranks, other = [1] * 20 + [0] * 10, [1] * 20 + [2] * 8 + [0] * 2
+    plain = compare([side("a", ranks), side("b", other)])
+    random = np.random.default_rng(0)
+    scores = [
+        {m: {f"q{n}": Score(m, float(random.random() + extra)) for n in range(30)} for m in ("x", "y", "z")}
+        for extra in (0, 0.3)
+    ]
+    sides = [side("a", ranks), side("b", other)]
+    with_answers = compare(
+        [RunSide(s.name, s.config, s.fingerprint, s.results, known) for s, known in zip(sides, scores, strict=True)]
+    )
+    assert with_answers.metrics == plain.metrics
+    deltas = [with_answers.answers[m].deltas[0] for m in ("x", "y", "z")]
+    assert [d.p_adjusted for d in deltas] == holm([d.difference.p_value for d in deltas])
+
+
+def test_scores_of_two_versions_are_not_compared_and_two_judges_are_told():
+    old, new = judged("a", [0.5, 1.0]), judged("b", [1.0, 1.0], version="2")
+    found = compare([old, new])
+    assert found.answers == {}
+    assert found.notes[-1].startswith("completeness is not compared: its versions are 1, 2")
+    told = compare([judged("a", [0.5, 1.0], judge="small"), judged("b", [1.0, 1.0], judge="large")])
+    assert told.notes[-1] == (
+        "The answers were judged by different models (a small, b large): a difference may come from the judge."
+    )
+    assert list(told.answers) == ["completeness"]
+
+
+def test_a_metric_that_one_run_lacks_is_left_out():
+    found = compare([judged("a", [0.5, 1.0]), judged("b", [1.0, 1.0], metric="token_f1")])
+    assert (found.answers, found.notes) == ({}, ())
+    none = compare([judged("a", [None, 1.0]), judged("b", [1.0, None])])
+    assert none.answers == {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -147,7 +147,10 @@ def compare(
     k: Annotated[int | None, typer.Option("-k", help="Default: the first run's.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare runs on the questions they share, paired by question; the first is the baseline."""
+    """Compare runs on the questions they share, paired by question; the first is the baseline.
+
+    Rankings over the questions with evidence, answers over those that every run has a score for.
+    """
     workspace = console.open_workspace()
     comparison = running.compare_runs(workspace, [workspace.store.run(name) for name in run_names], k)
 
@@ -157,14 +160,19 @@ def compare(
         for note in comparison.notes:
             console.out.print(console.said(note))
         rows = [(r.label, *map(console.interval, r.estimates)) for r in comparison.metrics.values()]
+        columns = ("difference", "run", "mean [95 %]", "p (Holm)", "won, tied, lost")
         console.table(("metric", *comparison.runs), rows)
-        console.table(("difference", "run", "mean [95 %]", "p (Holm)", "won, tied, lost"), [*_deltas(comparison)])
+        console.table(columns, [*_deltas(comparison.metrics)])
+        if comparison.answers:
+            rows = [(r.label, *map(console.interval, r.estimates)) for r in comparison.answers.values()]
+            console.table(("metric", *comparison.runs), rows, "answers, over the questions that all have a score for")
+            console.table(columns, [*_deltas(comparison.answers)])
 
     console.show(comparing.to_json(comparison), as_json, draw)
 
 
-def _deltas(comparison: comparing.Comparison) -> Iterator[tuple[str, ...]]:
-    for row in comparison.metrics.values():
+def _deltas(rows: Mapping[str, comparing.MetricRow]) -> Iterator[tuple[str, ...]]:
+    for row in rows.values():
         for delta in row.deltas:
             d = delta.difference
             interval = "none" if d.mean is None else f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
