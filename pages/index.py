@@ -6,17 +6,14 @@ import numpy as np
 import streamlit as st
 
 from ragviz import embedding, indexing, jobs, markup, plots, ui
+from ragviz import preview as cutting
 from ragviz.chunking import CHUNKERS
 from ragviz.errors import RagvizError, UsageError
 from ragviz.index import SIMILARITIES
 from ragviz.index.elastic import OPTIONS
 from ragviz.markup import plain
-from ragviz.records import Chunk, Document, DocumentInfo, IndexConfig, IndexInfo
+from ragviz.records import Chunk, DocumentInfo, IndexConfig, IndexInfo
 from ragviz.retrieve import RETRIEVERS
-
-SAMPLE = 300_000  # characters that are cut to preview and estimate
-SHOWN = 6_000  # characters of the previewed text
-EMBEDDED = 14 * 200  # tokens a second of the packaged model on two cores; other models differ
 
 STRATEGIES = {
     "tokens": "Fixed windows of tokens: every chunk has the same length, borders fall anywhere.",
@@ -110,42 +107,22 @@ def backend_choices() -> tuple[Any, dict[str, Any]]:
 @st.cache_data(show_spinner=False, max_entries=64)
 def sample_cuts(of: ui.State, ids: tuple[str, ...], most: int, config: IndexConfig) -> list[list[Chunk]]:
     """Chunks of the sampled documents of a corpus, of each the first `most` characters."""
-    split = indexing.splitter(config)
-    return [split(shortened(d, most)) for d in ui.workspace().store.document_texts(of.ids[0], ids)]
-
-
-def share_of(chosen: Sequence[DocumentInfo]) -> int:
-    """Characters of each sampled document that are cut, so that all together come to about `SAMPLE`."""
-    small = sum(d.characters for d in chosen) <= SAMPLE
-    return SAMPLE if small else max(SAMPLE // len(chosen), SHOWN)
-
-
-def shortened(document: Document, most: int) -> Document:
-    if len(document.text) <= most:
-        return document
-    pages = tuple(page for page in document.pages if page.end <= most)
-    return Document(
-        **{f: getattr(document, f) for f in document.__slots__} | {"text": document.text[:most], "pages": pages}
-    )
-
-
-def sampled(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
-    """All documents of a small corpus; of a large one twelve, spread evenly over it, the first among them."""
-    step = max(1, len(documents) // 12) if sum(d.characters for d in documents) > SAMPLE else 1
-    return list(documents)[::step][: 12 if step > 1 else None]
+    found = cutting.cuts(ui.workspace(), of.ids[0], ids, most, config)
+    return [found[document_id] for document_id in ids]
 
 
 def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
     """How the first documents would be cut, and what the whole corpus would come to."""
-    chosen = sampled(documents)
-    cuts = sample_cuts(ui.state(corpus.id), tuple(d.id for d in chosen), share_of(chosen), cut_only(config))
+    chosen = cutting.sampled(documents)
+    most = cutting.share_of(chosen)
+    cuts = sample_cuts(ui.state(corpus.id), tuple(d.id for d in chosen), most, cut_only(config))
     chunks = [chunk for document in cuts for chunk in document]
     if not chunks:
         st.caption("Nothing to cut: the documents have no text.")
         return
     limit = embedding.text_tokens_of(config.embedder)
     lengths = np.array([chunk.tokens for chunk in chunks])
-    estimate(documents, chosen, cuts, config)
+    estimate(cutting.extent(documents, chosen, cuts))
     if limit is not None and (over := int((lengths > limit).sum())):
         st.warning(
             f"{over} of {len(chunks)} previewed chunks are longer than the {limit} tokens that the embedder reads: "
@@ -163,35 +140,25 @@ def cut_only(config: IndexConfig) -> IndexConfig:
 
 
 def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk]) -> None:
-    text = store.document(corpus.id, info.id).text[:SHOWN]
-    here = [(c.start, min(c.end, SHOWN)) for c in chunks if c.start < SHOWN]
+    text = store.document(corpus.id, info.id).text[: cutting.SHOWN]
+    here = [(c.start, min(c.end, cutting.SHOWN)) for c in chunks if c.start < cutting.SHOWN]
     entries = [("even", "chunk"), ("odd", "next chunk"), ("shared", "in both: the overlap")]
     st.html(markup.legend(entries if markup.overlapping(here) else entries[:2]))
     with st.container(border=True, height=300):
         st.html(markup.cuts(text, here, language=info.language))
-    if info.characters > SHOWN:
-        st.caption(f"The first {SHOWN:,} of {info.characters:,} characters.")
+    if info.characters > cutting.SHOWN:
+        st.caption(f"The first {cutting.SHOWN:,} of {info.characters:,} characters.")
 
 
-def estimate(
-    documents: Sequence[DocumentInfo],
-    chosen: Sequence[DocumentInfo],
-    cuts: Sequence[Sequence[Chunk]],
-    config: IndexConfig,
-) -> None:
-    """Chunks, tokens, time and disk of the whole corpus, scaled up from the sample by characters."""
-    seen = sum(min(d.characters, share_of(chosen)) for d in chosen)
-    total = sum(d.characters for d in documents)
-    scale = total / max(seen, 1)
-    about = "" if seen == total else "~"
-    chunks = round(sum(map(len, cuts)) * scale)
-    tokens = round(sum(c.tokens for document in cuts for c in document) * scale)
+def estimate(extent: cutting.Extent) -> None:
+    """Chunks, tokens, time and disk of the whole corpus."""
+    about = "" if extent.exact else "~"
     spoken = "At the speed of the packaged model on two CPU cores. What was embedded before is not again."
     with ui.tiles():
-        ui.tile("Chunks", f"{about}{rounded(chunks, about):,}")
-        ui.tile("Tokens", f"{about}{rounded(tokens, about):,}")
-        ui.tile("Embedding", ui.duration(tokens / EMBEDDED), explained=spoken)
-        ui.tile("Disk", ui.size_words(chunks * 384 * 4 + total * 1.5), explained="Vectors of 384 dimensions, and text.")
+        ui.tile("Chunks", f"{about}{rounded(extent.chunks, about):,}")
+        ui.tile("Tokens", f"{about}{rounded(extent.tokens, about):,}")
+        ui.tile("Embedding", ui.duration(extent.seconds), explained=spoken)
+        ui.tile("Disk", ui.size_words(extent.size), explained="Vectors of 384 dimensions, and text.")
 
 
 def rounded(count: int, about: str) -> int:

@@ -1,14 +1,12 @@
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import pandas as pd
 import streamlit as st
 
-from ragviz import config, ui
+from ragviz import config, connections, ui
 from ragviz.errors import RagvizError, UsageError
-from ragviz.index import elastic
-from ragviz.llm import Support
 from ragviz.markup import plain
 from ragviz.records import digest
 
@@ -60,7 +58,7 @@ def values() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["Variable", "Value", "From"])
 
 
-def part(title: str, address: str, test: Callable[[], str], key: str, verb: str = "Test") -> None:
+def part(title: str, address: str, key: str, verb: str = "Test") -> None:
     """One part: where it is, and a test with the real reply time."""
     with st.container(border=True, height="stretch"):
         st.markdown(f"**{title}**")
@@ -68,45 +66,9 @@ def part(title: str, address: str, test: Callable[[], str], key: str, verb: str 
         if st.button(verb, key=f"test-{key}"):
             with ui.errors_shown(), st.spinner("Asking"):
                 started = time.perf_counter()
-                words = test()
+                words = connections.PARTS[key](workspace)
                 took = "" if key == "model" else f" · {time.perf_counter() - started:.2f} s"  # a model tells its own
                 st.markdown(f":blue[●] {plain(words)}{took}")
-
-
-def test_store() -> str:
-    store = workspace.store
-    return f"answers; {ui.counted(len(store.corpora()), 'corpus')}, {ui.counted(len(store.runs()), 'run')}"
-
-
-def test_index() -> str:
-    key = settings.elasticsearch_api_key
-    server = elastic.health(str(settings.elasticsearch_url), key.get_secret_value() if key else None)
-    states = {"green": "all copies are there", "yellow": "copies are missing", "red": "shards are missing"}
-    return f"Elasticsearch {server['version']} answers; {states.get(server['status'], server['status'])}"
-
-
-def test_embedder() -> str:
-    vectors = workspace.embedder(settings.embedder).embed([f"a test at {time.time()}"], "query")
-    return f"answers with {vectors.shape[1]} dimensions"
-
-
-def test_model() -> str:
-    """A real tiny call to each model that is configured."""
-    names = dict.fromkeys([settings.model, settings.judge or settings.model])
-    return ". ".join(support_words(workspace.client(name).test()) for name in names)
-
-
-MODES = {
-    "json_schema": "replies by JSON schema: what is asked for comes typed",
-    "json_object": "replies in JSON mode, without a schema: what does not fit is asked for again",
-    "text": "knows neither JSON schema nor JSON mode: JSON is asked for in words, and read out of the text",
-}
-
-
-def support_words(support: Support) -> str:
-    """What an endpoint can do."""
-    refused = f"; refuses {', '.join(support.refused)}, which is left out then" if support.refused else ""
-    return f"{support.model} answers in {support.seconds:.2f} s and {MODES[support.mode]}{refused}"
 
 
 # What is typed here
@@ -255,22 +217,22 @@ def priced(rows: pd.DataFrame) -> dict[str, tuple[float, float]]:
 ui.header("Settings", "What ragviz is connected to, and where each value comes from.")
 columns = st.columns(2)
 with columns[0]:
-    part("Store", workspace.store.address, test_store, "store")
+    part("Store", workspace.store.address, "store")
 with columns[1]:
     if settings.elasticsearch_url:
-        part("Elasticsearch", settings.elasticsearch_url, test_index, "index")
+        part("Elasticsearch", settings.elasticsearch_url, "index")
     else:
         with st.container(border=True, height="stretch"):
             st.markdown("**Index**")
             st.caption("Local files, exact search. Set ELASTICSEARCH_URL to use Elasticsearch.")
 columns = st.columns(2)
 with columns[0]:
-    part("Embedder", settings.embedder, test_embedder, "embedder")
+    part("Embedder", settings.embedder, "embedder")
 with columns[1]:
     if settings.model_configured:
         where = settings.openai_base_url or "the OpenAI API"
         judge = f", judge {settings.judge}" if settings.judge else ""
-        part("Model", f"{settings.model}{judge} at {where}", test_model, "model", "Test the connection")
+        part("Model", f"{settings.model}{judge} at {where}", "model", "Test the connection")
     else:
         with st.container(border=True, height="stretch"):
             st.markdown("**Model**")

@@ -471,6 +471,5 @@ def _side(workspace: Workspace, current: Run) -> comparing.RunSide:
     choices = {key: value for key, value in asdict(current.config).items() if key not in ("index", "questions")}
     index = {"index": {"name": current.provenance["index"], **current.provenance["index_config"]}}
     parts = {key: current.provenance["identity"][key] for key in ("corpus", "questions", "metrics")}
-    kept = workspace.store.scores(current.id)
-    scores = {name: kept[name] for name in answer_metrics.ANSWER_METRICS if name in kept}
+    scores = answer_metrics.renamed(workspace.store.scores(current.id))
     return comparing.RunSide(current.name, choices | index, parts, workspace.store.results(current.id), scores)

@@ -19,8 +19,8 @@ LAYERS = {
     1: "config migrations",
     2: "crew ingest language prose phrasing chunking embedding llm index store stats markup guard",
     3: "gold retrieve synthesize answer workspace metrics",
-    4: "evaluate compare judging forecast lost",
-    5: "authoring corpora indexing running foreign pipeline plots interchange cases",
+    4: "evaluate compare judging forecast lost connections",
+    5: "authoring corpora indexing running foreign pipeline plots interchange cases preview",
     6: "jobs",
     7: "cli ui __main__",
 }
@@ -30,6 +30,7 @@ BESIDE = {  # the few arrows inside a layer
     ("pipeline", "corpora"), ("pipeline", "indexing"), ("pipeline", "interchange"),  # the sample: all of it
     ("pipeline", "running"),
     ("running", "indexing"), ("running", "interchange"), ("running", "cases"),  # an index's chunks; files
+    ("preview", "indexing"),  # what cuts
     ("cases", "interchange"),  # questions as rows, CSV
     ("authoring", "interchange"),  # evidence as an import names it
     ("forecast", "judging"),  # the same steps, without a model

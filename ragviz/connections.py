@@ -1,0 +1,89 @@
+"""What is connected, tried for real: the store, the search server, the embedder, the model endpoint."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ragviz.errors import RagvizError, UsageError
+from ragviz.index import elastic
+from ragviz.llm import Support
+from ragviz.workspace import Workspace
+
+MODES = {
+    "json_schema": "replies by JSON schema: what is asked for comes typed",
+    "json_object": "replies in JSON mode, without a schema: what does not fit is asked for again",
+    "text": "knows neither JSON schema nor JSON mode: JSON is asked for in words, and read out of the text",
+}
+"""What is told of the ways in which an endpoint gives typed replies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """Whether a part answers, in how many seconds, and what it says, or why it does not."""
+
+    part: str
+    ok: bool
+    detail: str
+    seconds: float
+
+
+def store(workspace: Workspace) -> str:
+    """Read something from the store."""
+    counts = len(workspace.store.corpora()), len(workspace.store.runs())
+    words = (f"{count} {noun}" for count, noun in zip(counts, ("corpora", "runs"), strict=True))
+    return f"answers; {', '.join(words)}"
+
+
+def index(workspace: Workspace) -> str:
+    """Ask Elasticsearch how it is; local files when there is none."""
+    settings = workspace.settings
+    if settings.elasticsearch_url is None:
+        return "local files, exact search: set ELASTICSEARCH_URL to use Elasticsearch"
+    key = settings.elasticsearch_api_key
+    server = elastic.health(settings.elasticsearch_url, key.get_secret_value() if key else None)
+    states = {"green": "all copies are there", "yellow": "copies are missing", "red": "shards are missing"}
+    return f"Elasticsearch {server['version']} answers; {states.get(server['status'], server['status'])}"
+
+
+def embedder(workspace: Workspace) -> str:
+    """Embed a text that no cache holds."""
+    vectors = workspace.embedder(workspace.settings.embedder).embed([f"a test at {time.time()}"], "query")
+    return f"{workspace.settings.embedder} answers with {vectors.shape[1]} dimensions"
+
+
+def model(workspace: Workspace) -> str:
+    """Make a real tiny call to each model that is configured.
+
+    Raises:
+        UsageError: none is.
+
+    """
+    settings = workspace.settings
+    if not settings.model_configured:
+        raise UsageError("No model is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own.")
+    names = dict.fromkeys([settings.model, settings.judge or settings.model])
+    return ". ".join(support_words(workspace.client(name).test()) for name in names)
+
+
+def support_words(support: Support) -> str:
+    """What an endpoint can do."""
+    refused = f"; refuses {', '.join(support.refused)}, which is left out then" if support.refused else ""
+    return f"{support.model} answers in {support.seconds:.2f} s and {MODES[support.mode]}{refused}"
+
+
+PARTS: Mapping[str, Callable[[Workspace], str]] = {
+    "store": store, "index": index, "embedder": embedder, "model": model,
+}  # fmt: skip
+"""Part → what tries it and says what it is like; raises an error of `errors` when it does not answer."""
+
+
+def tried(workspace: Workspace, part: str) -> Tried:
+    """Try one of `PARTS`; what goes wrong is told, not raised."""
+    started = time.perf_counter()
+    try:
+        detail, ok = PARTS[part](workspace), True
+    except RagvizError as error:
+        detail, ok = str(error), False
+    return Tried(part, ok, detail, time.perf_counter() - started)
