@@ -6,13 +6,15 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ragviz import jobs, markup, pipeline, ui
+from ragviz import authoring, jobs, marking, markup, pipeline, ui
 from ragviz.llm import dollars
 from ragviz.markup import plain
 from ragviz.records import Question, QuestionSet, digest
+from ragviz.store import version_of
 from ragviz.synthesize import GENERATORS
 
-STATUSES = ("all", "proposed", "accepted", "rejected")
+STATUSES = ("proposed", "accepted", "rejected")
+SHOWN = ("all", *STATUSES, "stale")  # stale: with evidence whose text is gone
 FORMAT = """One question a row, as CSV or JSONL: `question`, `answer`, and where the answer stands, as any of
 
 - `document` and `quote`: the exact text, which must stand there once
@@ -36,7 +38,7 @@ def tiles(asked: QuestionSet, questions: Sequence[Question], names: dict[str, st
     kept = [q for q in questions if q.status != "rejected"]
     by_kind = Counter(q.kind for q in kept)
     covered = {s.document_id for q in kept for group in q.evidence for s in group}
-    stale = sum(any(s.stale for group in q.evidence for s in group) for q in questions)
+    stale = sum(map(is_stale, questions))
     generators = ", ".join(sorted({q.generator for q in questions}))
     note = f"{stale} with stale evidence" if stale else f"made by {generators}"
     calls, paid = store.paid(asked.id)
@@ -99,9 +101,9 @@ def filtered(questions: Sequence[Question]) -> list[Question]:
     """The questions that pass the filter of the address: status, and words in them; rejected ones last."""
     left, right = st.columns(2, vertical_alignment="bottom")
     with left:
-        status = st.session_state["status-filter"] = ui.chosen("status", STATUSES, "all") or "all"
+        status = st.session_state["status-filter"] = ui.chosen("status", SHOWN, "all") or "all"
         st.segmented_control(
-            "Status", STATUSES, key="status-filter", required=True, label_visibility="collapsed",
+            "Status", SHOWN, key="status-filter", required=True, label_visibility="collapsed",
             on_change=lambda: ui.put(status=st.session_state["status-filter"]),
         )  # fmt: skip
     st.session_state["find-filter"] = find = st.query_params.get("find", "")
@@ -111,7 +113,12 @@ def filtered(questions: Sequence[Question]) -> list[Question]:
     )  # fmt: skip
     wanted = find.casefold()
     found = [q for q in questions if wanted in q.text.casefold() or wanted in q.answer.casefold()]
-    return sorted((q for q in found if status in ("all", q.status)), key=lambda q: q.status == "rejected")
+    fits = [q for q in found if status in ("all", q.status) or (status == "stale" and is_stale(q))]
+    return sorted(fits, key=lambda q: q.status == "rejected")
+
+
+def is_stale(question: Question) -> bool:
+    return any(span.stale for group in question.evidence for span in group)
 
 
 def pick(shown: Sequence[Question], rows: pd.DataFrame) -> None:
@@ -128,12 +135,11 @@ def detail(asked: QuestionSet, shown: Sequence[Question]) -> None:
     wanted = st.query_params.get("question")
     place = ids.index(wanted) if wanted in ids else 0
     question = shown[place]
+    # A click is done on what was on the screen, which another process may have changed since.
+    seen, st.session_state["seen-question"] = st.session_state.get("seen-question"), (question.id, version_of(question))
     following = ids[place + 1] if place + 1 < len(ids) else ids[place]
     with st.container(border=True):
         st.caption(f"{place + 1} of {len(ids)} · {question.status} · {question.kind} · {plain(question.generator)}")
-        if st.session_state.get("editing") == question.id:
-            edit(asked, question)
-            return
         st.markdown(f"**{plain(question.text or UNASKED)}**")
         st.html(markup.highlighted(question.answer or "(no answer given)", language=question.language))
         if question.reason:
@@ -142,11 +148,11 @@ def detail(asked: QuestionSet, shown: Sequence[Question]) -> None:
             if st.button(
                 "Accept", shortcut="a", key="accept", disabled=question.status == "accepted" or not question.text
             ):
-                decide(asked, replace(question, status="accepted", reason=""), following)
+                decide(asked, replace(question, status="accepted", reason=""), following, seen)
             if st.button("Reject", shortcut="x", key="reject", disabled=question.status == "rejected"):
-                decide(asked, replace(question, status="rejected", reason="rejected by hand"), following)
-            if st.button("Edit", shortcut="e", key="edit"):
-                st.session_state["editing"] = question.id
+                decide(asked, replace(question, status="rejected", reason="rejected by hand"), following, seen)
+            if st.button("Mend" if is_stale(question) else "Edit", shortcut="e", key="edit"):
+                ui.put(edit=question.id)
                 st.rerun()
             if st.button("Next", shortcut="n", key="next", disabled=following == question.id):
                 ui.put(question=following)
@@ -160,24 +166,18 @@ def detail(asked: QuestionSet, shown: Sequence[Question]) -> None:
             ui.source_chunks(asked.corpus_id, question)
 
 
-def decide(asked: QuestionSet, question: Question, following: str) -> None:
-    store.put_questions(asked.id, [question])
+def decide(asked: QuestionSet, question: Question, following: str, seen: tuple[str, str] | None) -> None:
+    """Write a decision on the question that was seen, when it is still as it was."""
+    if seen is None or seen[0] != question.id:
+        st.warning("Another question stands here since: look at it, and decide again.")
+        return
+    try:
+        authoring.save(store, asked, question, seen[1])
+    except authoring.Conflict as conflict:
+        st.warning(plain(f"{conflict} Look at it, and decide again."))
+        return
     ui.put(question=following)
     st.rerun()
-
-
-def edit(asked: QuestionSet, question: Question) -> None:
-    with st.form("edit-question", border=False):
-        text = st.text_area("Question", question.text)
-        answer = st.text_area("Answer", question.answer, height=140)
-        with st.container(horizontal=True):
-            saved = st.form_submit_button("Save", type="primary")
-            left = st.form_submit_button("Leave it")
-    if saved and text.strip():
-        store.put_questions(asked.id, [replace(question, text=text.strip(), answer=answer.strip())])
-    if saved or left:
-        del st.session_state["editing"]
-        st.rerun()
 
 
 def edit_table(asked: QuestionSet, shown: Sequence[Question], rows: pd.DataFrame) -> None:
@@ -185,21 +185,65 @@ def edit_table(asked: QuestionSet, shown: Sequence[Question], rows: pd.DataFrame
     columns = {
         "Question": st.column_config.TextColumn(width="large", required=True),
         "Answer": st.column_config.TextColumn(width="large"),
-        "Status": st.column_config.SelectboxColumn(options=STATUSES[1:], required=True),
+        "Status": st.column_config.SelectboxColumn(options=STATUSES, required=True),
     }
-    # Edits are by row: they are dropped when other rows are shown, or another process changed the set.
-    key = f"editor-{digest(repr(ui.state(asked.id)), *(q.id for q in shown))}"
+    shown, key = table_shown(asked, shown)
+    rows = rows_of(shown, names)
     editable = ["Question", "Answer", "Status", "Reason"]
     fixed = [name for name in rows.columns if name not in editable]
     st.data_editor(
         rows.map(lambda cell: markup.visible(cell)), key=key, hide_index=True, disabled=fixed, column_config=columns,
         column_order=[*editable, *fixed], height=520,
     )  # fmt: skip
+    edits = edits_of(key)
+    changed = [(shown[int(row)], changed_question(shown[int(row)], values)) for row, values in edits.items()]
+    with st.container(horizontal=True):
+        if st.button(f"Save {ui.counted(len(changed), 'change')}", type="primary", disabled=not changed):
+            st.session_state["not-saved"] = not_saved(asked, changed)
+            del st.session_state["table-shown"]
+            st.rerun()
+        if changed and st.button("Drop them", key="drop-edits"):
+            del st.session_state["table-shown"]
+            st.rerun()
+    told_not_saved()
+
+
+def edits_of(key: str) -> dict[int, dict[str, Any]]:
     edits: dict[int, dict[str, Any]] = st.session_state.get(key, {}).get("edited_rows", {})
-    changed = [changed_question(shown[int(row)], values) for row, values in edits.items()]
-    if st.button(f"Save {ui.counted(len(changed), 'change')}", type="primary", disabled=not changed):
-        store.put_questions(asked.id, changed)
-        st.rerun()
+    return edits
+
+
+def table_shown(asked: QuestionSet, now: Sequence[Question]) -> tuple[Sequence[Question], str]:
+    """The questions that the table shows, and its key. Edits are by row: as long as there are any, the rows stay."""
+    view = (asked.id, st.query_params.get("status", "all"), st.query_params.get("find", ""))
+    held = st.session_state.get("table-shown")
+    if held is not None and held[0] == view and held[1] != now and edits_of(held[2]):
+        st.caption(":orange[▲] The set was changed meanwhile. The table shows it as it was when you began to edit.")
+    elif held is None or held[0] != view or held[1] != now:
+        turn = st.session_state["table-turn"] = st.session_state.get("table-turn", 0) + 1
+        held = st.session_state["table-shown"] = (view, list(now), f"editor-{turn}-{digest(*map(version_of, now))}")
+    return held[1], held[2]
+
+
+def not_saved(asked: QuestionSet, changed: Sequence[tuple[Question, Question]]) -> list[Question]:
+    """Save what was edited; those that somebody else changed meanwhile, as they were typed."""
+    refused = []
+    for before, after in changed:
+        try:
+            authoring.save(store, asked, after, version_of(before))
+        except authoring.Conflict:
+            refused.append(after)
+    return refused
+
+
+def told_not_saved() -> None:
+    """What was typed over questions that somebody else changed: kept on the screen until it is put away."""
+    if refused := st.session_state.get("not-saved"):
+        st.warning(f"{ui.counted(len(refused), 'question')} changed by somebody else meanwhile: not saved. You wrote:")
+        ui.table(rows_of(refused, names)[["Question", "Answer", "Status", "Reason", "Id"]], "refused-edits")
+        if st.button("Put away", key="put-away-refused"):
+            del st.session_state["not-saved"]
+            st.rerun()
 
 
 def changed_question(question: Question, values: dict[str, Any]) -> Question:
@@ -343,19 +387,27 @@ with ui.header("Questions", f"What is asked about {corpus.name}, with the answer
 import_outcome()
 newest(corpus.id)
 suggested = ui.free_name(f"{ui.short_name(corpus.name)}-questions", {s.name for s in store.question_sets()})
+questions = store.questions(asked.id) if sets else []
+edited = next((q for q in questions if q.id == st.query_params.get("edit")), None)
+if edited is not None:
+    with ui.errors_shown():
+        marking.view(corpus, asked.name, edited)
+    st.stop()
 if sets:
-    questions = store.questions(asked.id)
     tiles(asked, questions, names)
-    reviewing, making, importing = ui.choose_tab(["Review", "Generate", "Import"], "questions-tab")
+    reviewing, making, writing, importing = ui.choose_tab(["Review", "Generate", "Write", "Import"], "questions-tab")
     if reviewing.open:
         with reviewing, ui.errors_shown():
             review(asked, questions, names)
 else:
-    st.markdown("No questions yet. Generate some from an index, or import a file.")
-    making, importing = ui.choose_tab(["Generate", "Import"], "questions-tab")
+    st.markdown("No questions yet. Generate some from an index, write one, or import a file.")
+    making, writing, importing = ui.choose_tab(["Generate", "Write", "Import"], "questions-tab")
 if making.open:
     with making, ui.errors_shown():
         generate(suggested)
+if writing.open:
+    with writing, ui.errors_shown():
+        marking.view(corpus, asked.name if sets else suggested, None)
 if importing.open:
     with importing, ui.errors_shown():
         bring_in(suggested)

@@ -58,7 +58,7 @@ def test_quotes_stand_once_or_are_refused():
     assert authoring.quoted(document(VALVES), "检修周期为三十天").start == VALVES.index("检修")
     with pytest.raises(InputError, match=r"stands 2 times in 'd\.md' \(at 52, 124\): quote more"):
         authoring.quoted(document(PUMPS.replace("🛠️ ", "")), "It moves")
-    with pytest.raises(InputError, match="does not stand in 'd.md'"):
+    with pytest.raises(InputError, match=r"does not stand in 'd\.md'"):
         authoring.quoted(pumps, "It moved")
     assert authoring.places(pumps, "  ") == []
 

@@ -1,0 +1,258 @@
+"""Evidence marked in a document with the mouse, in a real browser: the characters are Python's, whatever they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from ragviz.marking import Draft, pieces, put_in, targets_of
+from ragviz.records import Question, Span
+from ragviz.store import Store, open_store
+from tests.test_browser import (  # noqa: F401  # fixtures are found by their names
+    PATIENCE,
+    Server,
+    browser,
+    drawn,
+    page,
+    picture,
+    server,
+    show_all,
+)
+
+PUMPS = (
+    "# Pumps 🚰\n\nThe north pump 🛠️👩‍🔧 was <b>replaced</b> in May 2023. It moves 40 litres a minute.\n\n"
+    "The south pump was repaired in June 2022. It moves 25 litres a minute and feeds the 𝒖𝒑𝒑𝒆𝒓 tank.\n"
+)
+VALVES = "北阀门于2021年更换😀。检修周期为三十天。负责人是王芳。"
+LONG = "\n\n".join(f"Paragraph {n} tells of pump number {n} 😀." for n in range(1200))
+
+
+# What needs no browser
+
+
+def test_pieces_are_the_text_and_carry_every_class():
+    cut = pieces("a😀bcd", [(1, 3, "gold"), (2, 99, "focus"), (4, 4, "gold")])
+    assert cut == [("a", ""), ("😀", "gold"), ("b", "focus gold"), ("cd", "focus")]
+    assert pieces("", [(0, 3, "gold")]) == []
+
+
+def test_a_mark_becomes_what_was_chosen():
+    one, two, three, gone = (Span("d", n, n + 1, "x") for n in (1, 2, 3, 4))
+    draft = Draft()
+    assert list(targets_of(draft)) == ["new"]
+    for span, target in ((one, "new"), (two, "or 1"), (two, "or 1"), (three, "new"), (three, "new")):
+        put_in(draft, span, target)
+    assert draft.evidence == ((one, two), (three,))
+    draft.groups[0][1] = Span("d", 9, 10, "y", stale=True)
+    assert list(targets_of(draft)) == ["for 1.2", "new", "or 1", "or 2"]
+    put_in(draft, gone, "for 1.2")
+    assert draft.evidence == ((one, gone), (three,))
+
+
+# In a browser
+
+
+@pytest.fixture(scope="module")
+def notes(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Store:  # noqa: F811
+    folder: Path = tmp_path_factory.mktemp("notes")
+    for name, text in (("pumps.md", PUMPS), ("阀门.txt", VALVES), ("long.md", LONG)):
+        (folder / name).write_text(text, encoding="utf-8")
+    server.ragviz("corpus", "add", "notes", str(folder))
+    return open_store(server.env["RAGVIZ_DATABASE_URL"])
+
+
+def questions(store: Store, name: str) -> list[Question]:
+    return store.questions(store.question_set(name).id)
+
+
+def text_of(store: Store, name: str) -> str:
+    corpus = store.corpus("notes")
+    info = store.document_named(corpus.id, name)
+    assert info is not None
+    return store.document(corpus.id, info.id).text
+
+
+RECTANGLES = """([first, last]) => {
+    const box = document.querySelector(".rv-marking");
+    const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+    const nodes = [];
+    while (walker.nextNode()) nodes.push(walker.currentNode);
+    const place = (units) => {
+        for (const node of nodes) { if (units <= node.length) return [node, units]; units -= node.length; }
+    };
+    const whole = nodes.map((node) => node.data).join("");
+    const start = whole.indexOf(first), end = whole.indexOf(last, start) + last.length;
+    const range = document.createRange();
+    range.setStart(...place(start));
+    range.setEnd(...place(end));
+    const rectangles = [...range.getClientRects()].filter((each) => each.width > 0);
+    rectangles[0].x; // what is in view is marked
+    const [from, to] = [rectangles[0], rectangles[rectangles.length - 1]];
+    return [from.left + 0.5, from.top + from.height / 2, to.right - 0.5, to.top + to.height / 2];
+}"""
+
+
+def drag(page: Page, first: str, last: str) -> None:  # noqa: F811
+    """Mark with the mouse from the beginning of `first` to the end of `last`."""
+    box = page.locator(".rv-marking")
+    expect(box).to_contain_text(first)
+    box.scroll_into_view_if_needed()
+    left, top, right, bottom = page.evaluate(RECTANGLES, [first, last])
+    page.mouse.move(left, top)
+    page.mouse.down()
+    page.mouse.move((left + right) / 2, (top + bottom) / 2, steps=4)
+    page.mouse.move(right, bottom, steps=4)
+    page.mouse.up()
+
+
+def choose(page: Page, label: str, option: str) -> None:  # noqa: F811
+    page.get_by_role("combobox", name=label).click()
+    page.get_by_role("option", name=option, exact=True).click()
+    drawn(page)
+
+
+def fill(page: Page, label: str, words: str) -> None:  # noqa: F811
+    page.get_by_label(label, exact=True).fill(words)
+    page.get_by_label(label, exact=True).blur()
+    drawn(page)
+
+
+def saved(page: Page, store: Store, name: str) -> Question:  # noqa: F811
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Saved")).to_be_visible()
+    drawn(page)
+    return questions(store, name)[-1]
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(420)
+def test_marks_are_the_characters_of_the_text_also_behind_emoji_and_in_chinese(
+    server: Server,  # noqa: F811
+    page: Page,  # noqa: F811
+    notes: Store,
+) -> None:
+    page.goto(server.address("questions", corpus="notes", tab="Write"))
+    drawn(page)
+    fill(page, "Question", "How much does the south pump move, and who looks after the valves?")
+    choose(page, "Document", "pumps.md")
+    drag(page, "It moves 25 litres", "a minute")
+    expect(page.locator(".rv-marking mark.gold")).to_have_text("It moves 25 litres a minute")
+    drawn(page)
+    choose(page, "What is marked is", "Alternative to 1")
+    drag(page, "feeds the 𝒖𝒑𝒑𝒆𝒓", "tank")
+    expect(page.get_by_text("any of these suffices")).to_be_visible()
+    drawn(page)
+    choose(page, "What is marked is", "Further passage")
+    choose(page, "Document", "阀门.txt")
+    drag(page, "检修周期", "三十天。")
+    expect(page.get_by_text("Passage 2 of 2")).to_be_visible()
+    drawn(page)
+    picture(page, "story-marked")
+    question = saved(page, notes, "notes-questions")
+    pumps, valves = text_of(notes, "pumps.md"), text_of(notes, "阀门.txt")
+    either, chinese = question.evidence
+    assert [s.text for s in either] == ["It moves 25 litres a minute", "feeds the 𝒖𝒑𝒑𝒆𝒓 tank"]
+    assert [s.text for s in chinese] == ["检修周期为三十天。"]
+    for span, text in [*((s, pumps) for s in either), (chinese[0], valves)]:
+        assert (span.start, span.end) == (text.index(span.text), text.index(span.text) + len(span.text))
+    assert (question.generator, question.status, question.kind) == ("hand", "accepted", "multi")
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(420)
+def test_a_quote_is_found_and_a_later_part_of_a_long_document_is_marked(
+    server: Server,  # noqa: F811
+    page: Page,  # noqa: F811
+    notes: Store,
+) -> None:
+    page.goto(server.address("questions", corpus="notes", tab="Write"))
+    drawn(page)
+    fill(page, "Question", "Of which pumps do the paragraphs tell?")
+    choose(page, "Document", "long.md")
+    page.get_by_label("Quote", exact=True).fill("Paragraph 1100 tells  of pump")
+    page.get_by_role("button", name="Find").click()
+    expect(page.locator(".rv-marking mark.gold")).to_have_text("Paragraph 1100 tells of pump")
+    drawn(page)
+    drag(page, "Paragraph 1102 tells", "1102 😀.")
+    expect(page.get_by_text("Passage 2 of 2")).to_be_visible()
+    drawn(page)
+    question = saved(page, notes, "notes-questions")
+    text = text_of(notes, "long.md")
+    assert [g[0].text for g in question.evidence] == [
+        "Paragraph 1100 tells of pump",
+        "Paragraph 1102 tells of pump number 1102 😀.",
+    ]
+    assert all(text[s.start : s.end] == s.text for g in question.evidence for s in g)
+
+
+def added(server: Server, name: str, *words: str) -> dict[str, Any]:  # noqa: F811
+    body: dict[str, Any] = server.ragviz("questions", "add", name, "--corpus", "notes", *words)
+    return body
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(420)
+def test_stale_evidence_is_mended_and_a_conflict_keeps_what_was_typed(
+    server: Server,  # noqa: F811
+    page: Page,  # noqa: F811
+    notes: Store,
+    tmp_path: Path,
+) -> None:
+    quotes = ("--quote", "The tower is 40 metres high.", "--quote", "It was built in 1950.", "--document", "tower.md")
+    file = tmp_path / "tower.md"
+    file.write_text("The tower is 40 metres high. It was built in 1950.", encoding="utf-8")
+    server.ragviz("corpus", "add", "notes", str(file))
+    made = added(server, "mine", "--question", "How high and how old is the tower?", *quotes)
+    file.write_text("Up on 🏔️ the hill. The tower is 42 metres high. Its roof is of the year 1951.", encoding="utf-8")
+    server.ragviz("corpus", "add", "notes", str(file), "--replace")
+    page.goto(server.address("questions", corpus="notes", set="mine", status="stale"))
+    drawn(page)
+    page.get_by_role("button", name="Mend").click()
+    expect(page.get_by_text("Stale")).to_have_count(2)
+    drawn(page)
+    picture(page, "story-stale")
+    page.get_by_role("button", name="Use this").first.click()
+    expect(page.get_by_text("▲ Stale")).to_have_count(1)
+    drawn(page)
+    drag(page, "Its roof", "1951.")
+    expect(page.get_by_text("▲ Stale")).to_have_count(0)
+    drawn(page)
+    fill(page, "Answer", "42 metres; its roof is of 1951")
+    server.ragviz("questions", "edit", "mine", made["id"], "--answer", "40 m; 1950")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("was changed by somebody else")).to_be_visible()
+    drawn(page)
+    expect(page.get_by_label("Answer", exact=True)).to_have_value("42 metres; its roof is of 1951")
+    picture(page, "story-conflict")
+    page.get_by_role("button", name="Keep mine").click()
+    drawn(page)
+    question = saved(page, notes, "mine")
+    text = text_of(notes, "tower.md")
+    assert question.answer == "42 metres; its roof is of 1951"
+    assert [g[0].text for g in question.evidence] == ["The tower is 42 metres high.", "Its roof is of the year 1951."]
+    assert all(text[s.start : s.end] == s.text and not s.stale for g in question.evidence for s in g)
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(420)
+def test_the_view_fits_wide_and_narrow_light_and_dark(server: Server, page: Page, notes: Store) -> None:  # noqa: F811
+    made = added(
+        server, "looks", "--question", "Which pump feeds the tank?", "--answer", "The south pump.",
+        *("--quote", "The south pump", "--document", "pumps.md"),
+    )  # fmt: skip
+    links = {
+        "questions-edit": server.address("questions", corpus="notes", set="looks", edit=made["id"]),
+        "questions-write": server.address("questions", corpus="notes", set="looks", tab="Write"),
+    }
+    for name, link in links.items():
+        page.goto(link)
+        drawn(page)
+        for width in (1440, 1024):
+            show_all(page, width)
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                page.wait_for_timeout(400)
+                picture(page, f"{name}-{width}-{scheme}")
