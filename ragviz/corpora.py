@@ -6,10 +6,11 @@ import hashlib
 import os
 import shutil
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Literal
 
@@ -66,13 +67,20 @@ def add_files(
     password: str | None = None,
     progress: Progress = silent,
 ) -> list[FileOutcome]:
-    """Parse files, some at a time, and put them into a corpus in order; a bad one is answered, the others go on."""
+    """Parse files, some at a time, and put them into a corpus in order; a bad one is answered, the others go on.
+
+    Evidence in documents that were replaced is moved at the end, all of it in one reading of the questions; that of an
+    earlier call which did not get so far too.
+    """
     outcomes: list[FileOutcome] = []
     waiting: deque[tuple[str, Finish]] = deque()
-    with ThreadPoolExecutor(READERS, "read") as pool:
+    replaced = workspace.store.replaced(corpus.id)
+    with _evidence_moved(workspace, corpus, replaced), ThreadPoolExecutor(READERS, "read") as pool:
 
         def later(parse: Callable[[], Document]) -> Callable[[], Document]:
             return pool.submit(parse).result
+
+        adding = _Adding(workspace, corpus, replace, password, later, replaced)
 
         def finish() -> None:
             outcomes.append(waiting.popleft()[1]())
@@ -82,7 +90,7 @@ def add_files(
             safe = ingest.safe_name(name)
             while safe in {each for each, _ in waiting}:  # what becomes of that one decides about this
                 finish()
-            begun = _begin_path(workspace, corpus, name, path, replace=replace, password=password, later=later)
+            begun = _begin_path(adding, name, path)
             waiting.append((safe, begun))
             if len(waiting) > READERS:
                 finish()
@@ -93,19 +101,39 @@ def add_files(
     return outcomes
 
 
-def _begin_path(
-    workspace: Workspace, corpus: Corpus, name: str, path: Path, *, replace: bool, password: str | None, later: Later
-) -> Finish:
-    limit = workspace.settings.max_file_mb * 2**20
+Finish = Callable[[], FileOutcome]
+"""Puts a file in that was begun, and tells what became of it."""
+Later = Callable[[Callable[[], Document]], Callable[[], Document]]
+"""Takes what parses a file, and gives what waits for the document."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Adding:
+    """What holds for all files that are added together; `replaced` takes id and name of each document that went."""
+
+    workspace: Workspace
+    corpus: Corpus
+    replace: bool
+    password: str | None
+    later: Later
+    replaced: dict[str, str]
+
+    @property
+    def limit(self) -> int:
+        """Bytes that a file may have."""
+        return self.workspace.settings.max_file_mb * 2**20
+
+
+def _begin_path(adding: _Adding, name: str, path: Path) -> Finish:
     try:
         size = path.stat().st_size
-        data = path.read_bytes() if size <= limit else b""
+        data = path.read_bytes() if size <= adding.limit else b""
     except OSError as error:
         failed = FileOutcome(name, "unreadable", f"The file cannot be opened: {error.strerror}.")
         return lambda: failed
-    if size > limit:
-        return lambda: _unreadable(workspace, corpus, name, b"", size, _too_big(size, limit))
-    return _begin(workspace, corpus, name, data, replace=replace, password=password, later=later)
+    if size > adding.limit:
+        return lambda: _unreadable(adding, name, b"", size, _too_big(size, adding.limit))
+    return _begin(adding, name, data)
 
 
 def _too_big(size: int, limit: int) -> UnreadableFile:
@@ -122,58 +150,38 @@ def add_file(
     The same bytes under the same name are recognised and not read again. Other bytes under a name that is taken are put
     in only when `replace` is true; evidence that pointed into the old text moves to where the same words stand now.
     """
-    return _begin(workspace, corpus, name, data, replace=replace, password=password, later=lambda parse: parse)()
+    replaced: dict[str, str] = {}
+    with _evidence_moved(workspace, corpus, replaced):
+        return _begin(_Adding(workspace, corpus, replace, password, lambda parse: parse, replaced), name, data)()
 
 
-Finish = Callable[[], FileOutcome]
-"""Puts a file in that was begun, and tells what became of it."""
-Later = Callable[[Callable[[], Document]], Callable[[], Document]]
-"""Takes what parses a file, and gives what waits for the document."""
-
-
-def _begin(
-    workspace: Workspace,
-    corpus: Corpus,
-    name: str,
-    data: bytes,
-    *,
-    replace: bool,
-    password: str | None,
-    later: Later,
-) -> Finish:
+def _begin(adding: _Adding, name: str, data: bytes) -> Finish:
     """Look whether a file is known, and have it parsed when it is to be taken."""
     name = ingest.safe_name(name)
-    there = workspace.store.document_named(corpus.id, name)
+    there = adding.workspace.store.document_named(adding.corpus.id, name)
     content = hashlib.sha256(data).hexdigest()
     if there is not None and there.content_hash == content:
         same = _told(there, "same", "already here, unchanged")
         return lambda: same
-    if there is not None and not replace:
+    if there is not None and not adding.replace:
         exists = _told(there, "exists", "another file of this name is here: confirm to replace it")
         return lambda: exists
-    limit = workspace.settings.max_file_mb * 2**20
-    parsed = later(partial(ingest.parse, name, data, detect=language.detect, password=password, max_bytes=limit))
-    return partial(_finish, workspace, corpus, name, data, there, parsed)
+    parse = partial(ingest.parse, detect=language.detect, password=adding.password, max_bytes=adding.limit)
+    return partial(_finish, adding, name, data, there, adding.later(partial(parse, name, data)))
 
 
 def _finish(
-    workspace: Workspace,
-    corpus: Corpus,
-    name: str,
-    data: bytes,
-    there: DocumentInfo | None,
-    parsed: Callable[[], Document],
+    adding: _Adding, name: str, data: bytes, there: DocumentInfo | None, parsed: Callable[[], Document]
 ) -> FileOutcome:
     try:
         document = parsed()
     except UnreadableFile as error:
-        return _unreadable(workspace, corpus, name, data, len(data), error)
-    store = workspace.store
-    store.add_document(corpus.id, document)
+        return _unreadable(adding, name, data, len(data), error)
+    store = adding.workspace.store
+    store.add_document(adding.corpus.id, document)
     if there is not None:
-        _move_evidence(workspace, corpus, there.id, document)
-        store.prune_documents(corpus.id)
-    info = store.document_named(corpus.id, name)
+        adding.replaced[there.id] = name
+    info = store.document_named(adding.corpus.id, name)
     assert info is not None
     return _told(info, "added" if there is None else "replaced", "")
 
@@ -182,13 +190,11 @@ def _told(info: DocumentInfo, status: Literal["added", "same", "replaced", "exis
     return FileOutcome(info.name, status, message, info.pages, info.characters, info.language, info.warnings)
 
 
-def _unreadable(
-    workspace: Workspace, corpus: Corpus, name: str, data: bytes, size: int, error: UnreadableFile
-) -> FileOutcome:
-    content = hashlib.sha256(data).hexdigest()
-    workspace.store.add_unreadable(corpus.id, ingest.safe_name(name), content, size, str(error))
+def _unreadable(adding: _Adding, name: str, data: bytes, size: int, error: UnreadableFile) -> FileOutcome:
+    content, name = hashlib.sha256(data).hexdigest(), ingest.safe_name(name)
+    adding.workspace.store.add_unreadable(adding.corpus.id, name, content, size, str(error))
     status: Literal["password", "unreadable"] = "password" if isinstance(error, PasswordNeeded) else "unreadable"
-    return FileOutcome(ingest.safe_name(name), status, str(error))
+    return FileOutcome(name, status, str(error))
 
 
 def stage(workspace: Workspace, files: Iterable[tuple[str, bytes]]) -> tuple[Path, list[tuple[str, str]]]:
@@ -217,16 +223,34 @@ def discard_staged(workspace: Workspace, folder: Path, keep: Collection[Path] = 
 
 def delete_documents(workspace: Workspace, corpus: Corpus, ids: Sequence[str]) -> None:
     """Delete files from a corpus; evidence that points into them turns stale, indexes have to be updated."""
-    for document_id in ids:
-        _move_evidence(workspace, corpus, document_id, None)
+    _move_evidence(workspace, corpus, dict.fromkeys(ids))
     workspace.store.delete_documents(corpus.id, ids)
 
 
-def _move_evidence(workspace: Workspace, corpus: Corpus, old_id: str, new: Document | None) -> None:
+@contextmanager
+def _evidence_moved(workspace: Workspace, corpus: Corpus, replaced: Mapping[str, str]) -> Iterator[None]:
+    """Move the evidence in the documents that were `replaced` (name by id) at the end, however that comes."""
+    try:
+        yield
+    finally:
+        if replaced:
+            successors = {old_id: _successor(workspace, corpus, name) for old_id, name in replaced.items()}
+            _move_evidence(workspace, corpus, {old: new for old, new in successors.items() if old != new})
+            workspace.store.prune_documents(corpus.id)
+
+
+def _successor(workspace: Workspace, corpus: Corpus, name: str) -> str | None:
+    info = workspace.store.document_named(corpus.id, name)
+    return info.id if info else None
+
+
+def _move_evidence(workspace: Workspace, corpus: Corpus, successors: Mapping[str, str | None]) -> None:
+    """Move all evidence in documents that are gone to those that have their places, reading each question once."""
     store = workspace.store
+    document_of = lru_cache(maxsize=8)(partial(store.document, corpus.id))
     for questions in store.question_sets(corpus.id):
         before = store.questions(questions.id)
-        after = [gold.reanchored(question, old_id, new) for question in before]
-        moved = [new_one for old_one, new_one in zip(before, after, strict=True) if new_one != old_one]
+        after = [gold.reanchored(question, successors, document_of) for question in before]
+        moved = [new_one for old_one, new_one in zip(before, after, strict=True) if new_one is not old_one]
         if moved:
             store.put_questions(questions.id, moved)

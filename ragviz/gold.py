@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ragviz.records import Document, Evidence, Question, Span
@@ -57,30 +57,34 @@ def _overlaps(span: Span, cuts: Sequence[Cut]) -> Iterator[tuple[str, int, int]]
             yield chunk_id, overlap, min(end - start, span.end - span.start)
 
 
-def reanchored(question: Question, old_id: str, new: Document | None) -> Question:
-    """Move the question's spans from the document `old_id` to `new`, where their exact text stands; else stale.
+def reanchored(
+    question: Question, successors: Mapping[str, str | None], document_of: Callable[[str], Document]
+) -> Question:
+    """Move the question's spans out of documents that are gone, to where their exact text stands now; else stale.
 
-    A span whose text stands more than once goes to the place nearest to where it was. A stale one is tried again when
-    the document is replaced once more.
+    `successors` tells for the id of each document that is gone which one has its place, None for a deleted one;
+    `document_of` reads one. A span whose text stands more than once goes to the place nearest to where it was (ties:
+    the earlier). A stale one is tried again when its document is replaced once more.
     """
-    groups = tuple(tuple(_moved(span, old_id, new) for span in group) for group in question.evidence)
-    return replace(question, evidence=groups)
+
+    def moved(span: Span) -> Span:
+        if span.document_id not in successors:
+            return span
+        successor = successors[span.document_id]
+        if successor is None:
+            return replace(span, stale=True)
+        start = _nearest(document_of(successor).text, span.text, span.start) if span.text else None
+        if start is None:
+            return replace(span, document_id=successor, stale=True)
+        return replace(span, document_id=successor, start=start, end=start + len(span.text), stale=False)
+
+    if all(span.document_id not in successors for group in question.evidence for span in group):
+        return question
+    return replace(question, evidence=tuple(tuple(map(moved, group)) for group in question.evidence))
 
 
-def _moved(span: Span, old_id: str, new: Document | None) -> Span:
-    if span.document_id != old_id:
-        return span
-    places = _places(new.text, span.text) if new is not None and span.text else []
-    if new is None or not places:
-        return replace(span, document_id=span.document_id if new is None else new.id, stale=True)
-    start = min(places, key=lambda place: abs(place - span.start))
-    return replace(span, document_id=new.id, start=start, end=start + len(span.text), stale=False)
-
-
-def _places(text: str, wanted: str) -> list[int]:
-    places = []
-    at = text.find(wanted)
-    while at >= 0:
-        places.append(at)
-        at = text.find(wanted, at + 1)
-    return places
+def _nearest(text: str, wanted: str, place: int) -> int | None:
+    """Where `wanted` stands in `text`, nearest to `place`; None when it does not."""
+    before, after = text.rfind(wanted, 0, place + len(wanted)), text.find(wanted, place)
+    places = [at for at in (before, after) if at >= 0]
+    return min(places, key=lambda at: abs(at - place), default=None)

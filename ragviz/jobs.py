@@ -241,7 +241,7 @@ class _Beat:
         self._thread.join()
 
     def __call__(self, done: int, total: int | None, unit: str, message: str = "") -> None:
-        if message != self._latest[3] and self._store.job(self._job_id).cancel:
+        if message != self._latest[3] and self._store.cancelled(self._job_id):
             self._cancelled.set()
         self._latest = (done, total, unit, message)
         if self._cancelled.is_set():
@@ -256,7 +256,7 @@ class _Beat:
     def _write(self) -> None:
         while not self._ended.wait(BEAT):
             self._store.update_job(self._job_id, **self.values(), heartbeat=time.time())
-            if self._store.job(self._job_id).cancel:
+            if self._store.cancelled(self._job_id):
                 self._cancelled.set()
 
 

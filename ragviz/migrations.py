@@ -83,7 +83,12 @@ _REVISIONS = """
 CREATE TABLE revisions (owner_id VARCHAR(64) NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (owner_id));
 """
 
-MIGRATIONS = (_FIRST, _JUDGEMENTS_AND_SCORES, _PAYMENTS, _DOCUMENTS_BY_NAME, _REVISIONS)
+_IN_ORDER = """
+CREATE INDEX ix_questions_set_id_position ON questions (set_id, position);
+CREATE INDEX ix_jobs_created ON jobs (created);
+"""
+
+MIGRATIONS = (_FIRST, _JUDGEMENTS_AND_SCORES, _PAYMENTS, _DOCUMENTS_BY_NAME, _REVISIONS, _IN_ORDER)
 """Each brings the schema from version i to i + 1."""
 
 

@@ -121,6 +121,7 @@ _questions = sa.Table(
     sa.Column("position", sa.Integer, nullable=False),
     sa.Column("status", sa.String(16), nullable=False),
     sa.Column("body", sa.Text, nullable=False),
+    sa.Index("ix_questions_set_id_position", "set_id", "position"),
 )
 _runs = sa.Table(
     "runs",
@@ -194,6 +195,7 @@ _jobs = sa.Table(
     sa.Column("cancel", sa.Boolean, nullable=False),
     sa.Column("result", sa.Text, nullable=False),
     sa.Column("error", sa.Text, nullable=False),
+    sa.Index("ix_jobs_created", "created"),
 )
 _revisions = sa.Table(
     "revisions",
@@ -449,6 +451,12 @@ class Store:
         query = _info_query(corpus_id).where(_documents.c.name == name, _documents.c.status == "ok")
         return next((_document_info(row) for row in self._rows(query)), None)
 
+    def replaced(self, corpus_id: str) -> dict[str, str]:
+        """Names, by id, of the documents that were replaced and whose text is still kept."""
+        query = sa.select(_documents.c.id, _documents.c.name)
+        rows = self._rows(query.where(_documents.c.corpus_id == corpus_id, _documents.c.status == "replaced"))
+        return {row.id: row.name for row in rows}
+
     def delete_documents(self, corpus_id: str, ids: Sequence[str]) -> None:
         """Delete files from a corpus, their text included."""
         with self._write() as connection:
@@ -460,7 +468,7 @@ class Store:
     def prune_documents(self, corpus_id: str) -> None:
         """Drop the texts of replaced documents that no index was built from any more."""
         needed = {d for index in self.indexes(corpus_id) for d in index.documents}
-        gone = [d.id for d in self.documents(corpus_id, replaced=True) if d.status == "replaced" and d.id not in needed]
+        gone = [document_id for document_id in self.replaced(corpus_id) if document_id not in needed]
         self.delete_documents(corpus_id, gone)
 
     # Indexes
@@ -575,15 +583,13 @@ class Store:
     def put_questions(self, set_id: str, questions: Sequence[Question]) -> None:
         """Add questions at the end of a set; one whose id is there already is replaced in its place."""
         with self._write() as connection:
-            places: dict[str, int] = {
-                row.id: row.position
-                for row in connection.execute(
-                    sa.select(_questions.c.id, _questions.c.position).where(_questions.c.set_id == set_id)
-                )
-            }
-            fresh = max(places.values(), default=-1) + 1
-            for batch in _batches([q.id for q in questions if q.id in places]):
-                connection.execute(_questions.delete().where(_questions.c.set_id == set_id, _questions.c.id.in_(batch)))
+            mine, places = _questions.c.set_id == set_id, dict[str, int]()
+            for batch in _batches([q.id for q in questions]):
+                known = sa.select(_questions.c.id, _questions.c.position).where(mine, _questions.c.id.in_(batch))
+                places.update((row.id, row.position) for row in connection.execute(known))
+                connection.execute(_questions.delete().where(mine, _questions.c.id.in_(batch)))
+            last = connection.execute(sa.select(sa.func.max(_questions.c.position)).where(mine)).scalar()
+            fresh = max([-1 if last is None else last, *places.values()]) + 1
             rows = []
             for question in {q.id: q for q in questions}.values():
                 position = places.get(question.id, fresh)
@@ -805,6 +811,10 @@ class Store:
         if not rows:
             raise NotFoundError(f"There is no job '{job_id}'. `ragviz jobs` lists them.")
         return _job(rows[0])
+
+    def cancelled(self, job_id: str) -> bool:
+        """Whether a job was asked to stop; reads nothing else of it, and a job may hold the names of all its files."""
+        return any(row.cancel for row in self._rows(sa.select(_jobs.c.cancel).where(_jobs.c.id == job_id)))
 
     def delete_job(self, job_id: str) -> None:
         """Forget a job; what it made stays."""

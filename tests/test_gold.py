@@ -140,7 +140,8 @@ def document(identity, text):
 def moved(text, *spans):
     """The one group of a question with these spans, after document "old" was replaced by one with this text."""
     new = None if text is None else document("new", text)
-    return reanchored(Question("q", "?", "!", (spans,), "hand"), "old", new).evidence[0]
+    successors = {"old": None if new is None else "new"}
+    return reanchored(Question("q", "?", "!", (spans,), "hand"), successors, {"new": new}.__getitem__).evidence[0]
 
 
 def test_replaced_documents_keep_the_spans_whose_text_still_stands():
@@ -148,6 +149,22 @@ def test_replaced_documents_keep_the_spans_whose_text_still_stands():
     assert moved("now seven days", span) == (Span("new", 4, 9, "seven"),)
     assert moved("中文 é 🙂 seven days", span) == (Span("new", 7, 12, "seven"),)
     assert moved("seven, and then seven, and seven", span) == (Span("new", 0, 5, "seven"),)  # the nearest
+
+
+@given(st.text("ab", min_size=1, max_size=3), st.text("ab", max_size=30), st.integers(0, 40))
+def test_the_nearest_place_is_found_as_by_looking_at_all(wanted, text, start):
+    places = [at for at in range(len(text)) if text.startswith(wanted, at)]
+    [span] = moved(text, Span("old", start, start + len(wanted), wanted))
+    assert span.stale == (not places)
+    if places:
+        assert span.start == min(places, key=lambda at: abs(at - start))
+
+
+def test_a_text_of_blanks_is_searched_once():
+    text = " " * 200_000
+    began = time.process_time()
+    assert moved(text, Span("old", 7, 100_007, " " * 100_000))[0].start == 7
+    assert time.process_time() - began < 1
 
 
 def test_spans_whose_text_is_gone_are_stale_and_others_are_left_alone():
@@ -160,4 +177,5 @@ def test_spans_whose_text_is_gone_are_stale_and_others_are_left_alone():
 
 def test_a_stale_span_is_found_again_when_its_words_come_back():
     lost = Question("q", "?", "!", ((Span("old", 4, 9, "seven", stale=True),),), "hand")
-    assert reanchored(lost, "old", document("new", "seven")).evidence == ((Span("new", 0, 5, "seven"),),)
+    found = reanchored(lost, {"old": "new"}, {"new": document("new", "seven")}.__getitem__)
+    assert found.evidence == ((Span("new", 0, 5, "seven"),),)

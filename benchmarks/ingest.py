@@ -1,0 +1,93 @@
+"""Rate of adding 11,429 documents to a corpus, from first to last: last thousand ÷ first thousand, at most 1.3.
+
+Then every one is replaced, while a question has its evidence in it, which is moved; at the same rate too.
+Both sides of each ratio come from one run. Prints one JSON line; `--documents 3000` for a quick try.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import tempfile
+import time
+from pathlib import Path
+
+from ragviz import corpora
+from ragviz.config import Settings
+from ragviz.records import Corpus, Question, Span
+from ragviz.workspace import Workspace
+
+WORDS = [f"word{n}" for n in range(5000)]
+LIMIT = 1.3
+
+
+def write(folder: Path, documents: int, salt: int) -> list[tuple[str, Path]]:
+    """Text files of 200 words each: the first line is their own, the rest differs with `salt`."""
+    folder.mkdir(exist_ok=True)
+    choose = random.Random(salt)
+    files = []
+    for number in range(documents):
+        path = folder / f"{number:06}.txt"
+        path.write_text(f"{' '.join(choose.choices(WORDS, k=200))}\nThis is note {number}.\n", encoding="utf-8")
+        files.append((path.name, path))
+    return files
+
+
+def timed(workspace: Workspace, corpus: Corpus, files: list[tuple[str, Path]]) -> list[float]:
+    """Add files, and return when each was done, in seconds."""
+    clock: dict[int, float] = {}
+    corpora.add_files(
+        workspace,
+        corpus,
+        files,
+        replace=True,
+        progress=lambda done, *_: clock.setdefault(done, time.perf_counter()),
+    )
+    return [clock[done] - clock[0] for done in sorted(clock)]
+
+
+def ask(workspace: Workspace, corpus: Corpus) -> None:
+    """Put a question about each document into a set."""
+    asked = workspace.store.create_question_set(corpus.id, "asked")
+    questions = []
+    infos = [info.id for info in workspace.store.documents(corpus.id)]
+    for document in workspace.store.document_texts(corpus.id, infos):
+        start = document.text.index("This is note")
+        span = Span(document.id, start, len(document.text.rstrip()), document.text[start:].rstrip())
+        questions.append(Question(document.name, "Which note is this?", "That one.", ((span,),), "hand"))
+    workspace.store.put_questions(asked.id, questions)
+
+
+def ratio(times: list[float], part: int) -> tuple[float, float, float]:
+    """Seconds of the first and of the last `part` documents, and the last ÷ the first."""
+    first, last = times[part] - times[0], times[-1] - times[-1 - part]
+    return round(first, 2), round(last, 2), round(last / first, 3)
+
+
+def main() -> None:
+    """Measure, and print one JSON line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=11_429)
+    documents = parser.parse_args().documents
+    part = min(1000, documents // 3)
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        workspace = Workspace(Settings(_env_file=None, home=home / "home"))  # type: ignore[call-arg]
+        corpus = workspace.store.create_corpus("benchmark")
+        added = timed(workspace, corpus, write(home / "in", documents, salt=1))
+        ask(workspace, corpus)
+        began = time.perf_counter()
+        replaced = timed(workspace, corpus, write(home / "in", documents, salt=2))
+        whole = time.perf_counter() - began
+        [asked] = workspace.store.question_sets(corpus.id)
+        stale = sum(q.evidence[0][0].stale for q in workspace.store.questions(asked.id))
+    result = {"documents": documents, "part": part, "at_most": LIMIT}
+    result |= dict(zip(("first_s", "last_s", "last_to_first"), ratio(added, part), strict=True))
+    names = ("replaced_first_s", "replaced_last_s", "replaced_last_to_first")
+    result |= dict(zip(names, ratio(replaced, part), strict=True))
+    print(json.dumps(result | {"added_s": round(added[-1], 1), "replaced_s": round(whole, 1), "stale": stale}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""What is done for one thing does not grow with how many there are: counted in steps of SQLite, not in seconds."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import sqlalchemy as sa
+
+from ragviz import corpora, indexing, jobs, running
+from ragviz import store as store_module
+from ragviz.config import Settings
+from ragviz.records import DocumentInfo, IndexConfig, Question, RunConfig, Span
+from ragviz.workspace import Workspace
+
+STRIDE = 100
+"""Steps between two counts."""
+
+
+class Steps:
+    """Counts what the database of a workspace does."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.count, self.statements = 0, []
+        engine = workspace.store._engine
+        sa.event.listen(engine, "checkout", self._watch)
+        sa.event.listen(engine, "before_cursor_execute", self._note)
+
+    def _watch(self, connection, *_) -> None:
+        connection.set_progress_handler(self._step, STRIDE)
+
+    def _step(self) -> int:
+        self.count += 1
+        return 0
+
+    def _note(self, _connection, _cursor, statement, *_) -> None:
+        self.statements.append(statement)
+
+    def of(self, work: Callable[[], object]) -> int:
+        before = self.count
+        work()
+        return (self.count - before) * STRIDE
+
+
+@pytest.fixture
+def workspace(tmp_path) -> Workspace:
+    return Workspace(Settings(_env_file=None, home=tmp_path / "home"))
+
+
+@pytest.fixture
+def steps(workspace) -> Steps:
+    return Steps(workspace)
+
+
+def write(folder, count: int, text: str = "Note {n}: the pump was replaced.", start: int = 0):
+    folder.mkdir(exist_ok=True)
+    for n in range(start, start + count):
+        (folder / f"{n:05}.txt").write_text(text.format(n=n), encoding="utf-8")
+    return [(f"{n:05}.txt", folder / f"{n:05}.txt") for n in range(start, start + count)]
+
+
+def test_the_last_document_costs_what_the_first_did(workspace, steps, tmp_path):
+    corpus = workspace.store.create_corpus("notes")
+    files = write(tmp_path / "in", 600)
+    rounds = [
+        steps.of(lambda part=files[at : at + 100]: corpora.add_files(workspace, corpus, part))
+        for at in range(0, 600, 100)
+    ]
+    assert rounds[-1] < 1.5 * rounds[1], rounds
+
+
+def test_evidence_is_moved_in_one_reading_of_the_questions(workspace, steps, tmp_path):
+    store = workspace.store
+    corpus = store.create_corpus("notes")
+    corpora.add_files(workspace, corpus, write(tmp_path / "in", 60))
+    asked = store.create_question_set(corpus.id, "set")
+    infos = store.documents(corpus.id)
+    quote = "the pump was replaced"
+    store.put_questions(asked.id, [question(info, 8 + len(info.name) - 8, quote) for info in infos])
+    files = write(tmp_path / "in", 60, "A line before. Note {n}: the pump was replaced.")
+    steps.statements.clear()
+    outcomes = corpora.add_files(workspace, corpus, files, replace=True)
+    assert {outcome.status for outcome in outcomes} == {"replaced"}
+    readings = [s for s in steps.statements if s.startswith("SELECT") and "questions.body" in s]
+    assert len(readings) == 1
+    names = {d.id: d.name for d in store.documents(corpus.id)}
+    for asked_question in store.questions(asked.id):
+        [[span]] = asked_question.evidence
+        assert not span.stale
+        document = store.document(corpus.id, span.document_id)
+        assert document.text[span.start : span.end] == quote
+        assert names[span.document_id] == asked_question.id
+
+    steps.statements.clear()
+    corpora.delete_documents(workspace, corpus, [*names])
+    assert len([s for s in steps.statements if s.startswith("SELECT") and "questions.body" in s]) == 1
+    assert all(q.evidence[0][0].stale for q in store.questions(asked.id))
+
+
+def question(info: DocumentInfo, start: int, quote: str) -> Question:
+    span = Span(info.id, start, start + len(quote), quote)
+    return Question(info.name, "?", "!", ((span,),), "hand")
+
+
+def test_evidence_is_moved_though_the_addition_is_stopped(workspace, tmp_path):
+    store = workspace.store
+    corpus = store.create_corpus("notes")
+    corpora.add_files(workspace, corpus, write(tmp_path / "in", 20))
+    asked = store.create_question_set(corpus.id, "set")
+    store.put_questions(asked.id, [question(info, 9, "the pump") for info in store.documents(corpus.id)])
+    files = write(tmp_path / "in", 20, "A line before. Note {n}: the pump was replaced.")
+
+    def stopping(done: int, *_: object) -> None:
+        if done == 10:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        corpora.add_files(workspace, corpus, files, replace=True, progress=stopping)
+    there = {d.id for d in store.documents(corpus.id)}
+    spans = [q.evidence[0][0] for q in store.questions(asked.id)]
+    assert {span.document_id for span in spans} == there
+    assert not any(span.stale for span in spans)
+
+
+def test_a_question_costs_the_same_in_a_long_set(workspace, steps):
+    asked = workspace.store.create_question_set(workspace.store.create_corpus("notes").id, "set")
+
+    def put(start: int) -> None:
+        for n in range(start, start + 50):
+            workspace.store.put_questions(asked.id, [Question(f"q{n}", "?", "!", (), "hand")])
+
+    rounds = [steps.of(lambda start=start: put(start)) for start in range(0, 500, 50)]
+    assert rounds[-1] < 1.5 * rounds[1], rounds
+    assert [q.id for q in workspace.store.questions(asked.id)] == [f"q{n}" for n in range(500)]
+
+
+def test_a_name_is_found_without_reading_the_others(workspace, steps):
+    store = workspace.store
+    corpus = store.create_corpus("notes")
+
+    def make(numbers: range) -> None:
+        """Make so many rows like those there are."""
+        with store._engine.begin() as connection:
+            for letter, table in (("i", tables["indexes"]), ("s", tables["question_sets"]), ("r", tables["runs"])):
+                row = connection.execute(sa.select(table).limit(1)).one()._asdict()
+                rows = [row | {"id": f"{letter}-{n}", "name": f"{letter}{n}"} for n in numbers]
+                connection.execute(table.insert(), rows)
+
+    store.create_index(corpus.id, "i", IndexConfig())
+    store.create_question_set(corpus.id, "s")
+    store.create_run("r", corpus.id, RunConfig("i", "s"), "f", {})
+    tables = store_module._meta.tables
+
+    def look() -> None:
+        for kind in (store.index, store.index_named, store.question_set, store.run, store.run_named):
+            kind({"index": "i", "question_set": "s", "run": "r"}[kind.__name__.removesuffix("_named")] + "7")
+
+    make(range(20))
+    few = steps.of(lambda: [look() for _ in range(20)])
+    make(range(20, 2000))
+    assert steps.of(lambda: [look() for _ in range(20)]) < 1.5 * few
+
+
+def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspace, monkeypatch):
+    """No set is built, and no tuple searched, once for each document."""
+    ids = tuple(f"d{n}" for n in range(20_000))
+    infos = [DocumentInfo(i, "c", f"{i}.txt", "ok", 0, 9, "en", "", "", 9, (), "", 0.0) for i in ids]
+    store = workspace.store
+    corpus = store.create_corpus("notes")
+    info = store.create_index(corpus.id, "i", IndexConfig())
+    monkeypatch.setattr(store, "documents", lambda *_, **__: infos)
+    began = time.process_time()
+    assert indexing.stale(workspace, replace(info, documents=ids[1:])) == ([infos[0]], [], [])
+    asked = store.create_question_set(corpus.id, "s")
+    running._provenance(workspace, RunConfig(info.id, asked.id), replace(info, documents=ids), asked, [])
+    assert time.process_time() - began < 2
+
+
+def test_a_job_looks_only_whether_it_was_stopped(workspace, steps):
+    """Its row holds the names of all its files: to read those once a file grows with the square."""
+    job = workspace.store.create_job("documents", "Add", "", {"files": [["a", "b"]] * 1000})
+    with jobs._Beat(workspace.store, job.id, None) as beat:
+        steps.statements.clear()
+        beat(1, 2, "files", "one.txt")
+    assert steps.statements
+    assert not any("arguments" in statement for statement in steps.statements)
