@@ -69,11 +69,12 @@ class ModelError(ServiceError):
 
     `outage` tells that the endpoint as a whole is down, too busy, or refuses the key or the model; otherwise it is
     this one request that failed, and others may go on. A `passing` outage may end by itself: wait, and ask again.
+    `replies` came, were paid, and could not be used.
     """
 
-    def __init__(self, message: str, *, outage: bool = False, passing: bool = False) -> None:
-        """Keep whether asking on is useless until something is put right."""
-        self.outage, self.passing = outage, passing
+    def __init__(self, message: str, *, outage: bool = False, passing: bool = False, replies: int = 0) -> None:
+        """Keep whether asking on is useless until something is put right, and what was paid in vain."""
+        self.outage, self.passing, self.replies = outage, passing, replies
         super().__init__(message)
 
 

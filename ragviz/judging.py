@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -57,6 +58,8 @@ NEEDS: dict[str, tuple[str, ...]] = {
 WORKING = "Answering and judging"
 ROUNDS = 3
 """How often a step that failed is asked, in all."""
+REPLIES = 9
+"""Replies that are paid for one step of a question, at most: those that cannot be used, of all rounds, included."""
 WINDOW = 16
 """Questions that are embedded and written down together, at most."""
 TOGETHER = 0.25
@@ -76,13 +79,14 @@ class Item:
     """A question of a run with its context: the first k chunks, best first.
 
     `seed` goes with what is asked again because a reply lacked something: another one gets another reply. `paid` are
-    the calls that an earlier try at it paid.
+    the calls that an earlier try at it paid, `failed` the steps that failed then.
     """
 
     question: Question
     chunks: tuple[Chunk, ...]
     seed: int = 0
     paid: tuple[Call, ...] = ()
+    failed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,9 +208,13 @@ class State:
     done: set[str] = field(default_factory=set)
     failures: dict[str, str] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
+    replies: Counter[str] = field(default_factory=Counter)  # by step, of all rounds
+    useless: dict[str, int] = field(default_factory=dict)  # by the words that were asked
+    reasons: dict[str, str] = field(default_factory=dict)  # why a step failed last
 
     def once_more(self) -> State:
         """Forget what failed, to try that again."""
+        self.reasons |= self.failures
         self.failures.clear()
         self.item = replace(self.item, seed=self.item.seed + 2)
         return self
@@ -236,21 +244,26 @@ def _answer(state: State, plan: Plan, ask: Asks) -> None:
     question, config = state.item.question, plan.config
     state.given = answering.fitted(state.item.chunks, config.context_tokens)
     asking = partial(ask, plan.answerer) if plan.answerer else None
-    for number in range(2):  # an empty answer is asked again, with another seed, or it came back
-        seed = state.item.seed + number if number else config.seed
+    for again in range(2):  # an empty answer is asked again, in other words and with another seed, or it came back
         answer = answering.answer(
             question,
             state.given,
             config.answerer,
-            ask=asking,
+            ask=asking
+            if not (asking and again)
+            else partial(_once_more, asking, config.seed + state.item.seed + again),
             temperature=config.temperature,
             kind=config.context,
-            seed=seed,
+            seed=config.seed,
         )
         if answer.status != "failed":
             state.answer = answer
             return
     raise ModelError(answer.reason)
+
+
+def _once_more(ask: Callable[[Request[Any]], Completion[Any]], number: int, request: Request[Any]) -> Completion[Any]:
+    return ask(request.once_more(number, "The last answer was empty: answer, or say that it is not answerable."))
 
 
 def _reference(state: State, plan: Plan, ask: Asks) -> None:
@@ -378,9 +391,10 @@ def _complete(missing: tuple[Sequence[int], Sequence[int]], sentence: str) -> No
 
 
 def _judged(state: State, plan: Plan, ask: Asks, step: str, request: Request[Any], again: int = 0) -> Any:
-    """Ask the judge; what is asked `again` is asked with another seed, or the reply that lacked something came back."""
+    """Ask the judge; what is asked `again` is asked in other words, or the reply that lacked something came back."""
     assert plan.judge is not None
-    completion = ask(plan.judge, replace(request, seed=state.item.seed + again) if again else request)
+    lacking = "The last reply left out some of what was asked for: give every row."
+    completion = ask(plan.judge, request.once_more(state.item.seed + again, lacking) if again else request)
     state.calls.append(call_of(step, metrics.PROMPTS[step], completion))
     return completion.parsed
 
@@ -639,6 +653,27 @@ def _cost(client: ModelClient, request: Request[Any]) -> float:
     return client.price(asked, REPLY) or 0.0
 
 
+def _bounded(state: State, step: str, ask: Asks) -> Asks:
+    """Ask for a step, for at most `REPLIES` replies over all rounds; what came in vain is asked in other words."""
+
+    def asking(client: ModelClient, request: Request[Any]) -> Completion[Any]:
+        if state.replies[step] >= REPLIES:
+            raise ModelError(state.reasons.get(step, f"{REPLIES} replies were not enough; choose another model."))
+        words = request.messages[-1]["content"]
+        before = state.useless.get(words, state.item.seed if step in state.item.failed else 0)
+        try:
+            completion = ask(client, replace(request, number=before))
+        except ModelError as error:
+            state.replies[step] += error.replies
+            state.useless[words] = before + error.replies
+            state.reasons[step] = str(error)
+            raise
+        state.replies[step] += completion.useless + (not completion.cached)
+        return completion
+
+    return asking
+
+
 def _finished(states: Sequence[State], plan: Plan, asker: Asker) -> Iterator[list[State]]:
     """Do the steps of `states`, and give those that are through, some at a time; an empty list while there are none."""
 
@@ -651,7 +686,7 @@ def _finished(states: Sequence[State], plan: Plan, asker: Asker) -> Iterator[lis
             state.failures[step] = state.failures[broken]
             return
         try:
-            STEPS[step](state, plan, asker)
+            STEPS[step](state, plan, _bounded(state, step, asker))
             state.done.add(step)
         except ModelError as error:
             if error.outage:

@@ -52,6 +52,8 @@ USELESS = 3
 """Replies to one call that cannot be used, until it is given up: each is paid."""
 MOST_TOKENS = 10**9
 """Tokens of one call: a server that tells more is not believed, and no sum of costs becomes infinite."""
+MOST_ROOM = 8
+"""How many times its bound a reply may take, of a model whose replies were cut off."""
 LONGEST_PAUSE = 8.0
 """Seconds: the cap of the exponential back-off."""
 TOLD_AFTER = 2
@@ -78,6 +80,13 @@ class Request(Generic[Reply]):
     `check` tells what is wrong with a reply that has the right form, "" when nothing is: such a reply is asked again
     with that said, and never kept. Replies of one `edition` are not served to another: a model whose replies turned out
     to be worthless is asked the same words anew.
+
+    `max_tokens` bounds the reply, and every request carries one: twice the tokens of the longest reply that would be
+    accepted, its JSON included, so that what is useful is not cut and what runs on is stopped. A reply that was cut is
+    asked again with more room; a whole one is the same under any bound, which is no part of its content key.
+
+    `number` replies to it could not be used before: that is said, so that no model gets the same words twice. A reply
+    is kept under the words of the request itself.
     """
 
     messages: Sequence[Message]
@@ -87,6 +96,11 @@ class Request(Generic[Reply]):
     seed: int | None = None
     check: Callable[[Reply], str] | None = field(default=None, compare=False, repr=False)
     edition: int = 0
+    number: int = field(default=0, compare=False, repr=False)
+
+    def once_more(self, number: int, why: str) -> Request[Reply]:
+        """Ask for another reply than the one that came: in other words, for greedy decoding minds no seed."""
+        return replace(self, messages=_noted(self.messages, f"Attempt {number + 1}. {why}"), seed=number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +108,8 @@ class Completion(Generic[Reply]):
     """An answer. `parsed` is None when no reply type was asked for.
 
     Tokens (0 when the server does not tell) and `seconds` (in flight, without waits) include attempts thrown away;
-    of a `cached` answer they are what was paid then. `cost` is in dollars, None when the model has no price.
+    of a `cached` answer they are what was paid then. `cost` is in dollars, None when the model has no price. `useless`
+    replies came before it.
     """
 
     text: str
@@ -105,6 +120,7 @@ class Completion(Generic[Reply]):
     cached: bool
     model: str
     cost: float | None
+    useless: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +188,11 @@ class Gate:
 
 
 class _Malformed(Exception):
-    """An answer that came whole but cannot be used; the message says how."""
+    """An answer that came but cannot be used; the message says how."""
+
+
+class _Cut(_Malformed):
+    """An answer that its bound cut off."""
 
 
 class ModelClient:
@@ -200,6 +220,7 @@ class ModelClient:
         self._timeout, self._attempts, self._backoff = timeout, attempts, backoff
         self._mode: Mode = MODES[0]
         self._refused: set[str] = set()
+        self._room = 1  # how many times its bound a reply may take; more for a model that thinks aloud first
         self._asking: dict[str, Future[Completion[Any]]] = {}
         self._lock = threading.Lock()
         self._client: openai.OpenAI | None = None
@@ -343,7 +364,7 @@ class ModelClient:
         asked = [
             [dict(message) for message in request.messages],
             request.temperature,
-            request.max_tokens,
+            None if request.reply else request.max_tokens,
             request.seed,
             _schema(request.reply) if request.reply else None,  # type: ignore[arg-type]  # a class is hashable
         ]
@@ -362,23 +383,35 @@ class ModelClient:
             return None  # the reply type or its check has become stricter
 
     def _pay(self, key: str, request: Request[Reply]) -> Completion[Reply]:
-        spent = Usage()
+        spent, useless, room = Usage(), 0, self._room
 
         def attempt(complaint: str) -> tuple[str, Reply | None]:
-            nonlocal spent
-            messages = list(request.messages)
-            if complaint and request.reply:
-                messages.append({"role": "user", "content": f"That was {complaint}. {_instruction(request.reply)}"})
-            response, paid = self._send(messages, request)
+            nonlocal spent, useless, room
+            messages = self._in_other_words(request, request.number + useless, complaint)
+            response, paid = self._send(messages, _roomier(request, room))
             spent += paid
-            text = _text(response, whole=request.reply is not None)
-            return text, _read(text, request)
+            try:
+                text = _text(response, whole=request.reply is not None)
+                return text, _read(text, request)
+            except _Malformed as error:
+                useless += 1
+                room = min(MOST_ROOM, 2 * room) if isinstance(error, _Cut) else room
+                raise
 
         text, parsed = self._persist(self.model, attempt)
+        self._room = max(self._room, room)
         if self._cache:
             kept = [text, spent.prompt_tokens, spent.completion_tokens, round(spent.seconds, 4)]
             self._cache.put_many({key: json.dumps(kept).encode()})
-        return self._completion(text, parsed, spent, cached=False)
+        return replace(self._completion(text, parsed, spent, cached=False), useless=useless)
+
+    def _in_other_words(self, request: Request[Any], number: int, complaint: str) -> Sequence[Message]:
+        """The messages of a request that was answered in vain `number` times, the last time so that `complaint`."""
+        if not number:
+            return request.messages
+        why = f"The last reply cannot be used. That was {complaint}." if complaint else "Replies could not be used."
+        form = _instruction(request.reply) if request.reply and self._mode == "json_schema" else ""
+        return _noted(request.messages, f"Attempt {number + 1}. {why} {form}".rstrip())
 
     def _completion(self, text: str, parsed: Reply | None, spent: Usage, *, cached: bool) -> Completion[Reply]:
         counts = (spent.prompt_tokens, spent.completion_tokens)
@@ -415,7 +448,9 @@ class ModelClient:
                     break
                 if after or getattr(error, "status_code", 0) == 429:
                     self._gate.busy(sent, after)
-        raise self._error(model, trouble) from None
+        failed = self._error(model, trouble)
+        failed.replies = useless
+        raise failed from None
 
     def _send(self, messages: Sequence[Message], request: Request[Any]) -> tuple[Any, Usage]:
         """One call in the best mode the endpoint takes; a worse mode that works is remembered."""
@@ -598,6 +633,16 @@ def _strict(schema: Any) -> Any:
     return kept
 
 
+def _noted(messages: Sequence[Message], note: str) -> list[Message]:
+    """The messages with a note at the end of the last: many a model takes no two messages of a user in a row."""
+    *before, last = messages
+    return [*before, {**last, "content": f"{last['content']}\n\n{note}"}]
+
+
+def _roomier(request: Request[Reply], room: int) -> Request[Reply]:
+    return replace(request, max_tokens=room * request.max_tokens) if request.max_tokens else request
+
+
 def _instruction(reply: type[BaseModel]) -> str:
     schema = json.dumps(_schema(reply), ensure_ascii=False)
     return f"Reply with nothing but a JSON object that fits this JSON schema:\n{schema}"
@@ -613,10 +658,13 @@ def _text(response: Any, *, whole: bool) -> str:
     try:
         choice = response.choices[0]
         text, finish = choice.message.content, choice.finish_reason
+        calls = getattr(choice.message, "tool_calls", None)
     except (AttributeError, LookupError, TypeError):
         raise _Malformed("a response without choices") from None
     if whole and finish == "length":
-        raise _Malformed("an answer cut off at the model's token limit")
+        raise _Cut("an answer cut off at its token limit")
+    if calls and not text:
+        raise _Malformed("a call of a tool instead of an answer")
     if not isinstance(text, str) or not text.strip():
         raise _Malformed("an empty reply")
     return str(storable(text))
@@ -648,6 +696,8 @@ def _parse(text: str, reply: type[Reply] | None) -> Reply | None:
         return reply.model_validate_json(body)
     except ValidationError:
         pass
+    if any(body.count(opening) > body.count(closing) for opening, closing in ("{}", "[]")):
+        raise _Malformed("a reply that ends in the middle of its JSON")  # repaired, it would be another reply
     try:
         return reply.model_validate(storable(json_repair.loads(body)))
     except RecursionError:

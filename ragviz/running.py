@@ -251,10 +251,11 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: judging
     pairs = [(q, r) for q, r in zip(store.asked(current.id), store.results(current.id), strict=True) if q.id in wanted]
     items = _items(workspace, config.index, current.corpus_id, config, [q for q, _ in pairs], [r for _, r in pairs])
     before = store.judged(current.id)
-    again = [_once_more(item, before.get(item.question.id)) for item in items]
+    paid, spent = store.paid(current.id)
+    again = [_once_more(item, before.get(item.question.id), paid) for item in items]
     plan = replace(
         plan,
-        spent=store.paid(current.id)[1],
+        spent=spent,
         pay=partial(store.pay, current.id),
         finished=len(store.answered(current.id)) - len(items),
     )
@@ -265,12 +266,15 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: judging
     judging.work(again, plan, keep, progress)
 
 
-def _once_more(item: judging.Item, before: Judged | None) -> judging.Item:
-    """Go on with a question that was tried before: with a seed that it was not asked with, and what it has paid."""
+def _once_more(item: judging.Item, before: Judged | None, calls: int) -> judging.Item:
+    """Go on with a question that was tried before: what failed is asked with a seed and in words that are new.
+
+    `calls` are those that the run has paid so far: there are more of them at every try.
+    """
     if before is None:
         return item
     paid = tuple(call for call in before.calls if not call.cached)
-    return replace(item, seed=2 * judging.ROUNDS * (1 + len(before.calls)), paid=paid)
+    return replace(item, seed=2 * judging.ROUNDS * (1 + calls), paid=paid, failed=frozenset(before.failures))
 
 
 def calls_of(judged: Judged) -> list[Call]:

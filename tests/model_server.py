@@ -29,6 +29,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 FAULTS = ("429", "500", "timeout", "malformed", "empty")
+USELESS = ("malformed", "empty", "cut", "tools")
+"""Faults that are replies: they are paid, and cannot be used."""
 DIMS = 64
 
 
@@ -48,6 +50,7 @@ class Counts:
 class ModelServer:
     """Serves in a thread while the `with` block lasts; settings may be changed while it runs.
 
+    A reply is cut off at the request's `max_tokens`, as a model's is; "cut" and "tools" are faults too.
     `latency` and `hang` (how long a time-out fault sleeps) are seconds; `fail` is the share of calls that get one of
     `faults`; `script` holds what befalls the next calls, in order ("ok" for nothing). `refuse` holds what is answered
     with HTTP 400: "json_schema", "json_object", "temperature", "max_tokens"; `ignore_format` takes a
@@ -165,7 +168,12 @@ class _Handler(BaseHTTPRequestHandler):
         text = "" if fault == "empty" else _prose(body) if self.server.owner.ignore_format else complete(body)
         if fault == "malformed":
             text = text[: len(text) // 2].replace('"', "")
-        return self.reply(200, _completion(body, text)) and fault == "ok"
+        response = _completion(body, text)
+        _bound(body, response, 0 if fault == "cut" else None)
+        if fault == "tools":
+            call = {"id": "1", "type": "function", "function": {"name": "answer", "arguments": "{}"}}
+            response["choices"][0]["message"] |= {"content": None, "tool_calls": [call]}
+        return self.reply(200, response) and fault == "ok"
 
     def embed(self, body: dict[str, Any]) -> bool:
         rows = [{"object": "embedding", "index": i, "embedding": vector(t)} for i, t in enumerate(body["input"])]
@@ -213,6 +221,17 @@ def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
             "total_tokens": prompt + len(text) // 4,
         },
     }
+
+
+def _bound(body: dict[str, Any], response: dict[str, Any], most: int | None) -> None:
+    """Cut a reply off at `most` tokens, or what the request allows."""
+    choices = response.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    limits = (most, body.get("max_tokens"), body.get("max_completion_tokens"))
+    limit = next((limit for limit in limits if limit is not None), None)
+    text = choice.get("message", {}).get("content") if isinstance(choice, dict) else None
+    if limit is not None and isinstance(text, str) and len(text) > 4 * limit:
+        choice["message"]["content"], choice["finish_reason"] = text[: 4 * limit], "length"
 
 
 def complete(body: dict[str, Any]) -> str:

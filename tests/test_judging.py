@@ -9,14 +9,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragviz import forecast, judging
+from ragviz import answer, forecast, judging
 from ragviz.crew import Crew
 from ragviz.errors import BudgetReached, Cancelled, ModelError
 from ragviz.llm import ModelClient
 from ragviz.metrics import judge
 from ragviz.metrics.answers import ANSWER_METRICS, chosen
 from ragviz.records import Bank, BankItem, Bearing, Chunk, Question, RunConfig, Span
-from tests.model_server import ModelServer, vector
+from tests import model_server
+from tests.model_server import FAULTS, USELESS, ModelServer, vector
 
 
 class Memory:
@@ -174,14 +175,81 @@ def test_a_dry_run_foresees_the_calls_and_asks_nothing():
         assert server.counts.calls == asked
 
 
-@pytest.mark.parametrize("share", [0.1, 0.3])
-def test_failing_calls_lose_no_score(share):
-    items, kept = make_items(50), Kept()
-    with ModelServer(fail=share, hang=0.3, retry_after="0.01") as server:
-        judging.work(items, plan_of(server, timeout=0.2, patience=30), kept)
+def compared(kept, truth, items):
+    """Scores that are not those of an undisturbed run: (told failures, all others)."""
+    failed, altered = [], []
+    for item in items:
+        for name in ANSWER_METRICS:
+            mine, right = kept.scores[item.question.id][name], truth.scores[item.question.id][name]
+            if (mine.status, mine.value) != (right.status, right.value):
+                told = mine.status in ("judge_error", "skipped") and mine.reason
+                (failed if told else altered).append((item.question.id, name, mine, right))
+    return failed, altered
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    items, truth = make_items(50), Kept()
+    with ModelServer() as server:
+        judging.work(items, plan_of(server), truth)
+    assert not wrong(truth, items)
+    return items, truth
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
+@pytest.mark.parametrize("faults", [FAULTS, USELESS], ids=["all", "useless"])
+def test_a_faulty_run_has_the_scores_of_an_undisturbed_one(undisturbed, share, faults):
+    """What failed may be a failure that is told, and gone when it is asked again; it never is another score."""
+    items, truth = undisturbed
+    kept, cache, banks = Kept(), Memory(), Memory()
+    with ModelServer(fail=share, faults=faults, hang=0.15, retry_after="0.01") as server:
+        plan = plan_of(server, timeout=0.1, patience=30, cache=cache, banks=banks)
+        judging.work(items, plan, kept)
         assert sum(server.counts.faults.values()) > share * 0.5 * server.counts.calls
-    assert not wrong(kept, items)
-    assert len(kept.judged) == 50
+        failed, altered = compared(kept, truth, items)
+        assert not altered
+        assert len({question for question, *_ in failed}) <= {0.1: 0, 0.3: 2, 0.6: 20}[share]  # nine replies in vain
+        server.fail = 0.0
+        left = [item for item in items if kept.judged[item.question.id].failures]
+        judging.work([replace(i, seed=100, failed=frozenset(judging.NEEDS)) for i in left], plan, kept)
+    assert compared(kept, truth, items) == ([], [])
+
+
+def test_an_empty_answer_is_asked_again_in_other_words_and_with_another_seed(monkeypatch):
+    [item], kept = make_items(1), Kept()
+    real, said = model_server.complete, []
+
+    def first_empty(body):
+        if "answerable" in str(body.get("response_format")) and not said:
+            said.append(body)
+            return json.dumps({"answerable": True, "answer": " "})
+        return real(body)
+
+    monkeypatch.setattr(model_server, "complete", first_empty)
+    with ModelServer() as server:
+        plan = plan_of(server, names=("token_f1",))
+        judging.work([item], replace(plan, config=replace(plan.config, seed=1)), kept)
+        first, second = server.bodies
+    assert kept.judged["q0"].answer.status == "answered"
+    assert (first["seed"], second["seed"]) == (1, 2)
+    assert first["messages"] != second["messages"]
+    assert {body["max_tokens"] for body in server.bodies} == {answer.MOST_TOKENS}
+
+
+@pytest.mark.parametrize("fault", USELESS)
+def test_a_step_has_at_most_so_many_replies_and_no_two_in_the_same_words(fault, monkeypatch):
+    [item], kept = make_items(1), Kept()
+    config = {"names": ("context_recall",), "answerer": "none"}
+    with ModelServer(fail=1.0, faults=(fault,)) as server:
+        started = time.monotonic()
+        judging.work([item], plan_of(server, **config), kept)
+        assert time.monotonic() - started < 10
+        assert server.counts.calls == judging.REPLIES
+        assert len({str(body["messages"]) for body in server.bodies}) == judging.REPLIES
+        assert kept.scores["q0"]["context_recall"].status == "judge_error"
+        again = replace(item, seed=60, failed=frozenset(kept.judged["q0"].failures))
+        judging.work([again], plan_of(server, **config), kept)
+        assert len({str(body["messages"]) for body in server.bodies}) == 2 * judging.REPLIES
 
 
 def test_an_endpoint_that_is_down_is_waited_for(monkeypatch):

@@ -16,7 +16,7 @@ from pydantic import BaseModel, SecretStr
 from ragviz import llm
 from ragviz.errors import ModelError
 from ragviz.llm import Completion, Gate, ModelClient, Request, cost
-from tests.model_server import ModelServer, vector
+from tests.model_server import USELESS, ModelServer, vector
 
 KEY = "sk-very-secret-1234"
 
@@ -138,7 +138,7 @@ def test_cache_by_content_and_dry_run(server):
         Request(say("hello")),
         Request(say("hello"), Verdict, temperature=0.5),
         Request(say("hello"), Verdict, seed=1),
-        Request(say("hello"), Verdict, max_tokens=9),
+        Request(say("hello"), max_tokens=9),
         Request([{"role": "system", "content": "hello"}], Verdict),
     ):
         assert client.cached([other]) == [False]
@@ -165,7 +165,7 @@ def test_what_can_be_retried_is(server, fault):
 def test_the_complaint_goes_with_the_next_attempt(server):
     server.script.append("malformed")
     answer = client_of(server).complete(say("hello"), Verdict)
-    assert [len(body["messages"]) for body in server.bodies] == [1, 2]
+    assert [len(body["messages"]) for body in server.bodies] == [1, 1]  # two of a user in a row are refused by some
     assert "JSON schema" in server.bodies[1]["messages"][-1]["content"]
     assert answer.prompt_tokens > 2 + 2  # what was thrown away was paid for too
 
@@ -254,7 +254,7 @@ def test_closing_the_iterator_asks_no_more(server):
 
 @pytest.mark.parametrize("share", [0.1, 0.3])
 def test_nothing_is_lost_when_calls_fail(share):
-    with ModelServer(fail=share, retry_after="0", hang=0.6, seed=7) as server:
+    with ModelServer(fail=share, faults=("429", "500", "timeout"), retry_after="0", hang=0.6, seed=7) as server:
         client = client_of(server, timeout=0.3, concurrency=16, attempts=12)
         answers = list(client.complete_many(Request(say(f"item {i}"), Verdict) for i in range(100)))
     assert all(isinstance(answer, Completion) for answer in answers)
@@ -457,6 +457,41 @@ def test_a_reply_that_fails_its_check_is_asked_again_and_kept_nowhere():
             client.ask(strict)
         assert cache.items == kept
         assert server.counts.calls == 3 + llm.USELESS
+
+
+@pytest.mark.parametrize("fault", USELESS)
+def test_replies_that_cannot_be_used_end_after_three_never_in_the_same_words(server, fault):
+    server.script.extend([fault] * 20)
+    request = Request(say("hello"), Verdict, max_tokens=100)
+    client = client_of(server)
+    with pytest.raises(ModelError, match="Try again, or choose a model") as failed:
+        client.ask(request)
+    assert (failed.value.replies, failed.value.outage, server.counts.calls) == (3, False, 3)
+    with pytest.raises(ModelError):
+        client.ask(replace(request, number=failed.value.replies))  # another round
+    assert len({body["messages"][-1]["content"] for body in server.bodies}) == 6
+    assert {len(body["messages"]) for body in server.bodies} == {1}
+
+
+def test_an_answer_without_a_form_is_asked_again_in_other_words_too(server):
+    server.script.extend(["empty", "tools"])
+    completion = client_of(server).complete(say("hello"))
+    assert (completion.useless, server.counts.calls) == (2, 3)
+    assert len({body["messages"][-1]["content"] for body in server.bodies}) == 3
+
+
+def test_a_reply_that_was_cut_gets_more_room_and_later_ones_do_too(server, monkeypatch):
+    monkeypatch.setattr("tests.model_server.complete", lambda body: GOOD)  # 49 characters, 12 tokens and a bit
+    client = client_of(server)
+    for words in ("hello", "hello again"):
+        assert client.ask(Request(say(words), Verdict, max_tokens=4)).text == GOOD
+    assert [body["max_tokens"] for body in server.bodies] == [4, 8, 16, 16]
+
+
+def test_a_whole_reply_is_the_same_under_any_bound(server):
+    cache = MemoryCache()
+    client_of(server, cache=cache).ask(Request(say("hello"), Verdict, max_tokens=500))
+    assert client_of(server, cache=cache).cached([Request(say("hello"), Verdict, max_tokens=900)]) == [True]
 
 
 def test_editions_do_not_share_replies():
