@@ -15,9 +15,9 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 
@@ -32,6 +32,7 @@ BEAT = 1.0
 SILENCE = 60.0
 """Seconds without a beat after which a job on another machine counts as interrupted."""
 
+Config = TypeVar("Config", IndexConfig, RunConfig)
 Task = Callable[[Workspace, Mapping[str, Any], Progress], dict[str, Any]]
 
 
@@ -47,9 +48,19 @@ def _add_documents(workspace: Workspace, arguments: Mapping[str, Any], progress:
 
 def _build_index(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     corpus = workspace.store.corpus(arguments["corpus"])
-    config = IndexConfig(**arguments["config"])
+    config = _config(IndexConfig, arguments["config"])
     fresh = arguments.get("fresh", False)
     return asdict(indexing.build_index(workspace, corpus, arguments["name"], config, fresh=fresh, progress=progress))
+
+
+def _config(record: type[Config], choices: Mapping[str, Any]) -> Config:
+    """Read the choices of a job. A stored one is shown without what is not known here; one to be done is refused."""
+    if unknown := sorted(choices.keys() - {field.name for field in fields(record)}):
+        raise UsageError(
+            f"This job was put down by another version of ragviz, with {', '.join(unknown)}, which this one does not "
+            "know: start it anew, or upgrade ragviz."
+        )
+    return record(**choices)
 
 
 def _generate(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -57,7 +68,7 @@ def _generate(workspace: Workspace, arguments: Mapping[str, Any], progress: Prog
 
 
 def _run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    config = RunConfig(**arguments["config"])
+    config = _config(RunConfig, arguments["config"])
     run = running.run(workspace, arguments["name"], config, budget=arguments.get("budget"), progress=progress)
     failed = sum(workspace.store.judged_ids(run.id).values())
     return {"run": run.name, "fingerprint": run.fingerprint, "failed": failed}

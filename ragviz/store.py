@@ -6,14 +6,15 @@ Names of corpora, indexes, question sets and runs are unique. Times are seconds 
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar, cast
 
 import numpy as np
 import sqlalchemy as sa
@@ -214,6 +215,7 @@ _cache = sa.Table(
 _TABLES: dict[Kind, sa.Table] = {"corpus": _corpora, "index": _indexes, "questions": _question_sets, "run": _runs}
 _BATCH = 500  # keys in one IN (…): well below SQLite's limit of variables
 T = TypeVar("T")
+_log = logging.getLogger("ragviz")
 
 
 def open_store(url: str) -> Store:
@@ -882,7 +884,20 @@ def question_from_json(body: str) -> Question:
     """Read what `question_to_json` wrote."""
     values = json.loads(body)
     values["evidence"] = tuple(tuple(Span(*span) for span in group) for group in values["evidence"])
-    return Question(**values | {"source_chunks": tuple(values["source_chunks"])})
+    return known(Question, values | {"source_chunks": tuple(values["source_chunks"])}, "Question")
+
+
+def known(record: type[T], values: Mapping[str, Any], what: str) -> T:
+    """Make a `record` of what was stored, without the fields that this version does not know: those are logged."""
+    names = {field.name for field in fields(cast(Any, record))}
+    if unknown := sorted(values.keys() - names):
+        _tell_unknown(what, tuple(unknown))
+    return record(**{name: value for name, value in values.items() if name in names})
+
+
+@cache  # once is enough
+def _tell_unknown(what: str, unknown: tuple[str, ...]) -> None:
+    _log.warning("%s was stored with %s, which this ragviz does not know: read without.", what, ", ".join(unknown))
 
 
 @cache
@@ -954,12 +969,12 @@ def _document_info(row: Row[Any]) -> DocumentInfo:
 
 
 def _index_info(row: Row[Any]) -> IndexInfo:
-    config = IndexConfig(**json.loads(row.config))
+    config = known(IndexConfig, json.loads(row.config), f"Index '{row.name}'")
     return IndexInfo(**row._asdict() | {"config": config, "documents": tuple(json.loads(row.documents))})
 
 
 def _run(row: Row[Any]) -> Run:
-    config = RunConfig(**json.loads(row.config))
+    config = known(RunConfig, json.loads(row.config), f"Run '{row.name}'")
     return Run(**row._asdict() | {"config": config, "provenance": json.loads(row.provenance)})
 
 

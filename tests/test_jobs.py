@@ -70,6 +70,16 @@ def test_a_defect_names_the_log_that_has_its_traceback(workspace, monkeypatch):
     assert "one by nought" in log.read_text()
 
 
+@pytest.mark.parametrize("kind", ["index", "run"])
+def test_a_job_of_another_version_is_refused_by_the_choice_that_is_not_known(workspace, kind):
+    corpus = workspace.store.create_corpus("notes")
+    arguments = {"corpus": corpus.id, "name": "i", "config": {"late_chunking": True}}
+    job = workspace.store.create_job(kind, "x", corpus.id, arguments)
+    with pytest.raises(UsageError, match="with late_chunking, which this one does not know"):
+        jobs.perform(workspace, job.id)
+    assert "late_chunking" in workspace.store.job(job.id).error
+
+
 def test_a_job_that_is_being_done_is_not_done_again(workspace):
     job = workspace.store.create_job("sample", "x", "", {})
     me = psutil.Process()

@@ -90,6 +90,27 @@ def test_a_name_that_is_not_there_is_told_with_some_that_are(store):
     )
 
 
+def test_what_was_stored_with_an_unknown_field_is_read_without_it_and_says_so(store, caplog):
+    store_module._tell_unknown.cache_clear()
+    corpus = store.create_corpus("one")
+    store.create_index(corpus.id, "索引", IndexConfig(chunk_size=120))
+    store.create_run("r", corpus.id, RunConfig("i", "s", k=5), "f", {})
+    asked = store.create_question_set(corpus.id, "s")
+    store.put_questions(asked.id, [make_question()])
+    with store._write() as connection:
+        for table, column in (("indexes", "config"), ("runs", "config"), ("questions", "body")):
+            stored = connection.exec_driver_sql(f"SELECT {column} FROM {table}").scalar()
+            table = store_module._meta.tables[table]
+            connection.execute(table.update().values({column: stored.replace("{", '{"late_chunking": true, ', 1)}))
+    assert store.index("索引").config == store.indexes()[0].config == IndexConfig(chunk_size=120)
+    assert store.run("r").config == store.runs()[0].config == RunConfig("i", "s", k=5)
+    assert store.questions(asked.id) == [make_question()]
+    for what in ("Index '索引'", "Run 'r'", "Question"):
+        assert (
+            f"{what} was stored with late_chunking, which this ragviz does not know: read without." in caplog.messages
+        )
+
+
 def test_replaced_text_stays_while_an_index_needs_it(store):
     corpus = store.create_corpus("one")
     old, new = make_document(text="old"), make_document(text="new")
