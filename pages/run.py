@@ -249,7 +249,7 @@ def cost(config: RunConfig) -> None:
 
 
 def forecast_key(config: RunConfig) -> str:
-    """Digest of all that an estimate rests on: choices, documents, index, questions, prices, and what runs have paid."""
+    """Digest of all that an estimate rests on: choices, documents, index, questions, prices, what runs have paid."""
     known = ui.state(corpus.id, config.index, config.questions, *(run.id for run in runs))
     return digest(config.hash(), repr(known), repr(sorted(workspace.prices().items())))
 

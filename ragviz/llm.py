@@ -63,6 +63,12 @@ LONGEST_RETRY_AFTER = 120.0
 EMBED_BATCH = 64
 """Texts per embeddings call: small enough for every server that was met."""
 
+UNSUPPORTED = ("unsupported_parameter", "unsupported_value")
+"""Codes of an HTTP 400 that is about one parameter, named in `param`, whatever its value."""
+_ROOM_REFUSED = re.compile(
+    r"max_(?:completion_)?tokens|(?:output|completion) tokens|context (?:length|window|size)", re.I
+)
+"""How servers word an HTTP 400 about a bound that is greater than the room left after the prompt."""
 REDIRECT = "The server redirects, which is not followed with a prompt or a key: set OPENAI_BASE_URL to its new address."
 NEXT_STEP = {
     **dict.fromkeys((301, 302, 303, 307, 308), REDIRECT),
@@ -481,8 +487,11 @@ class ModelClient:
                 "/chat/completions", cast_to=ChatCompletion, body=self._body(messages, request, mode)
             )
         except openai.BadRequestError as error:
+            if request.max_tokens and _ROOM_REFUSED.search(str(error.message)) and error.code not in UNSUPPORTED:
+                # The prompt and the bound together are more than the model reads: without one it takes what is left.
+                return self._post(messages, replace(request, max_tokens=None), mode)
             refusable = {"temperature", "seed", "max_tokens"} - self._refused
-            if error.code not in ("unsupported_parameter", "unsupported_value") or error.param not in refusable:
+            if error.code not in UNSUPPORTED or error.param not in refusable:
                 raise
             self._refused.add(str(error.param))
             return self._post(messages, request, mode)
@@ -626,7 +635,10 @@ def _strict(schema: Any) -> Any:
         return [_strict(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {name: _strict(value) for name, value in schema.items() if name not in ("title", "default", "properties")}
+    left_out = ("title", "default", "properties", "maxLength")
+    kept = {name: _strict(value) for name, value in schema.items() if name not in left_out}
+    if "maxLength" in schema:  # strict structured output knows bounds of lists and numbers, but not of texts
+        kept["description"] = f"{schema.get('description', '')} At most {schema['maxLength']} characters.".lstrip()
     if "properties" in schema:
         kept["properties"] = {name: _strict(value) for name, value in schema["properties"].items()}
         kept |= {"required": list(schema["properties"]), "additionalProperties": False}

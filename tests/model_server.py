@@ -55,6 +55,7 @@ class ModelServer:
     `faults`; `script` holds what befalls the next calls, in order ("ok" for nothing). `refuse` holds what is answered
     with HTTP 400: "json_schema", "json_object", "temperature", "max_tokens"; `ignore_format` takes a
     `response_format` and answers prose. `capacity` is how many calls may be in flight before the rest get a 429.
+    `window` is how many tokens prompt and `max_tokens` together may be, else a 400.
     """
 
     def __init__(
@@ -71,7 +72,9 @@ class ModelServer:
         capacity: int | None = None,
         key: str | None = None,
         seed: int = 0,
+        window: int | None = None,
     ) -> None:
+        self.window = window
         self.latency, self.fail, self.faults, self.retry_after, self.hang = latency, fail, faults, retry_after, hang
         self.refuse, self.ignore_format, self.capacity, self.key = set(refuse), ignore_format, capacity, key
         self.script: deque[str] = deque()
@@ -165,6 +168,10 @@ class _Handler(BaseHTTPRequestHandler):
         if refused:
             code = "unsupported_parameter" if refused in body else "invalid_request"
             return self.error(400, f"'{refused}' is not supported", param=refused, code=code)
+        prompt, room = sum(len(m["content"]) for m in body["messages"]) // 4, body.get("max_tokens") or 0
+        if self.server.owner.window is not None and prompt + room > self.server.owner.window:
+            wanted = f"You requested {room} output tokens and your prompt has {prompt}"
+            return self.error(400, f"This model's maximum context length is {self.server.owner.window}. {wanted}.")
         text = "" if fault == "empty" else _prose(body) if self.server.owner.ignore_format else complete(body)
         if fault == "malformed":
             text = text[: len(text) // 2].replace('"', "")

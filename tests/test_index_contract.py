@@ -407,7 +407,7 @@ def random_texts(count: int, seed: int) -> list[str]:
 
 @pytest.mark.parametrize("shards", [1, 3])
 def test_after_updates_every_score_is_a_fresh_index_s(opened: Open, backend: str, shards: int):
-    """Adds, replacements and removals: no word of a chunk that is gone may count in BM25, nor in what is fused of it."""
+    """Adds, replacements and removals: no word of a removed chunk may count in BM25, nor in what is fused of it."""
     if (backend, shards) == ("local", 3):
         pytest.skip("the local backend has no shards")
     updated, fresh = opened("updated", shards=shards), opened("fresh", shards=shards)

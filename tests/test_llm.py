@@ -16,6 +16,7 @@ from pydantic import BaseModel, SecretStr
 from ragviz import llm
 from ragviz.errors import ModelError
 from ragviz.llm import Completion, Gate, ModelClient, Request, cost
+from ragviz.metrics import judge
 from tests.model_server import USELESS, ModelServer, vector
 
 KEY = "sk-very-secret-1234"
@@ -343,7 +344,9 @@ def test_an_odd_response_is_a_failed_call(server, monkeypatch, odd):
         client_of(server, attempts=2).complete(say("x"), Verdict)
 
 
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"reason": ' * 50_000], ids=["lists", "objects"])
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000 + "]" * 100_000, '{"reason": ' * 50_000 + "1" + "}" * 50_000], ids=["lists", "objects"]
+)
 def test_a_reply_that_is_nested_too_deep_is_a_failed_call(server, monkeypatch, text):
     monkeypatch.setattr("tests.model_server.complete", lambda body: text)
     with pytest.raises(ModelError, match="reply that is"):
@@ -502,3 +505,21 @@ def test_editions_do_not_share_replies():
         assert client.cached([request, replace(request, edition=1)]) == [True, False]
         client.ask(replace(request, edition=1))
         assert server.counts.calls == 2
+
+
+def test_a_bound_that_a_small_context_does_not_hold_is_left_out(server):
+    server.window = 400
+    completion = client_of(server).complete(say("hello"), Verdict, max_tokens=4000)
+    assert isinstance(completion.parsed, Verdict)
+    assert [body.get("max_tokens") for body in server.bodies] == [4000, None]
+    assert {body["response_format"]["type"] for body in server.bodies} == {"json_schema"}  # it is not the form's fault
+    with pytest.raises(ModelError, match="maximum context length"):
+        client_of(server).complete(say("hello " * 400), Verdict, max_tokens=4000)
+
+
+def test_the_length_of_a_text_is_said_in_words_for_strict_schemas_do_not_take_it(server):
+    client_of(server).ask(judge.reference_request("Who replaced the pump?", "Harlow replaced it in 1998."))
+    schema = json.dumps(server.bodies[0]["response_format"])
+    assert "maxLength" not in schema
+    assert "At most 600 characters." in schema
+    assert '"maxItems": 30' in schema

@@ -763,7 +763,7 @@ class ElasticWriter:
         ask(lambda client: client.indices.put_settings(index=filled, settings={"index.blocks.write": True}))
         self._concrete = index.clone(filled)
         index.delete([filled])
-        expunge = {"index": self._concrete, "only_expunge_deletes": True, "wait_for_completion": False}
+        expunge: Body = {"index": self._concrete, "only_expunge_deletes": True, "wait_for_completion": False}
         for pause in EXPUNGE_SECONDS:
             while self._merging():
                 time.sleep(pause)
