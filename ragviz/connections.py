@@ -31,9 +31,8 @@ class Tried:
 
 def store(workspace: Workspace) -> str:
     """Read something from the store."""
-    counts = len(workspace.store.corpora()), len(workspace.store.runs())
-    words = (f"{count} {noun}" for count, noun in zip(counts, ("corpora", "runs"), strict=True))
-    return f"answers; {', '.join(words)}"
+    corpora, runs = len(workspace.store.corpora()), len(workspace.store.runs())
+    return f"answers; {corpora} {'corpus' if corpora == 1 else 'corpora'}, {runs} run{'s' * (runs != 1)}"
 
 
 def index(workspace: Workspace) -> str:

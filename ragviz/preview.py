@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ragviz import indexing
+from ragviz import chunking, indexing
 from ragviz.records import Chunk, Document, DocumentInfo, IndexConfig
 from ragviz.workspace import Workspace
 
@@ -54,6 +54,7 @@ def cuts(
         UsageError: the choices cannot be used, or the embedder's tokenizer cannot be had.
 
     """
+    chunking.check(config)
     split = indexing.splitter(config)
     return {d.id: split(_shortened(d, most)) for d in workspace.store.document_texts(corpus_id, ids)}
 

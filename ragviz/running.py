@@ -321,9 +321,13 @@ def cost_words(found: Judgement) -> str:
     return f"{asked} · {cost}{mine if dollars(paid) != dollars(usage.cost) else ''}"
 
 
-def judgement_of(workspace: Workspace, current: Run) -> Judgement:
-    """Sum up the answers of a run; of one that does not answer only the causes, up to the ranking, are known."""
+def judgement_of(workspace: Workspace, current: Run, k: int | None = None) -> Judgement:
+    """Sum up the answers of a run; of one that does not answer only the causes, up to the ranking at `k`, are known.
+
+    Answers were given from the run's own k chunks: for these `k` is of no account.
+    """
     store, config = workspace.store, current.config
+    k = k if k and config.answerer == "none" else config.k
     questions, results = store.asked(current.id), store.results(current.id)
     judged = store.judged(current.id, keys=workspace.settings.keys)
     scores = answer_metrics.renamed(store.scores(current.id))
@@ -331,7 +335,7 @@ def judgement_of(workspace: Workspace, current: Run) -> Judgement:
     rulings = {q.id: _ruling(q, answers[q.id], scores) for q in questions if q.id in answers}
     if config.answerer != "none":  # of a run that was stopped, the rest is not known
         results = [result for result in results if result.question_id in answers]
-    causes = lost.where_lost(questions, results, config.k, answers, rulings, kind=config.context)
+    causes = lost.where_lost(questions, results, k, answers, rulings, kind=config.context)
     calls = [call for known in judged.values() for call in calls_of(known)]
     counts = (len(calls), sum(c.prompt_tokens for c in calls), sum(c.completion_tokens for c in calls))
     usage = Usage(*counts, sum(c.seconds for c in calls), sum(c.cost or 0.0 for c in calls))
@@ -415,8 +419,15 @@ def _chunks(workspace: Workspace, index_id: str, corpus_id: str, ids: Sequence[s
 
 
 def summary_of(workspace: Workspace, current: Run, k: int | None = None) -> evaluate.Summary:
-    """Measure a run at `k` (default: its own)."""
+    """Measure a run at `k` (default: its own).
+
+    Raises:
+        UsageError: `k` is not from 1 to the run's depth.
+
+    """
     store, config = workspace.store, current.config
+    if k is not None and not 1 <= k <= config.depth:
+        raise UsageError(f"k must be from 1 to the depth of run '{current.name}', {config.depth}: {k} is not.")
     results, questions = store.results(current.id), store.asked(current.id)
     return evaluate.summarise(results, questions, k or config.k, config.depth, seed=config.seed)
 
@@ -424,14 +435,14 @@ def summary_of(workspace: Workspace, current: Run, k: int | None = None) -> eval
 def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[cases.Case]:
     """Every question of a run with all that became of it, ranked at `k` (default: its own)."""
     store = workspace.store
-    results, judgement = store.results(current.id), judgement_of(workspace, current)
+    results, judgement = store.results(current.id), judgement_of(workspace, current, k)
     hits = {hit.chunk_id: hit for r in results for hit in r.ranking.hits()[: k or current.config.k]}
     texts = {f.chunk.id: f.chunk for f in indexing.found(workspace, current.corpus_id, [*hits.values()]) if f.chunk}
     return cases.cases(
         summary_of(workspace, current, k),
         store.asked(current.id),
         results,
-        _names(workspace, current),
+        document_names(workspace, current),
         chunks=texts,
         judged=judgement.judged,
         scores=judgement.scores,
@@ -439,14 +450,14 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
     )
 
 
-def _names(workspace: Workspace, current: Run) -> dict[str, str]:
+def document_names(workspace: Workspace, current: Run) -> dict[str, str]:
     """Names of the documents of a run's corpus by id, those that were replaced too."""
     return {d.id: d.name for d in workspace.store.documents(current.corpus_id, replaced=True)}
 
 
 def breakdown_of(workspace: Workspace, current: Run, k: int | None = None) -> list[evaluate.Slice]:
     """Every mean of a run, over all questions, per kind and per document, ranked at `k` (default: its own)."""
-    questions, names = workspace.store.asked(current.id), _names(workspace, current)
+    questions, names = workspace.store.asked(current.id), document_names(workspace, current)
     documents = {question.id: interchange.documents_of(question, names) for question in questions}
     summary, scores = summary_of(workspace, current, k), judgement_of(workspace, current).scores
     return evaluate.breakdown(summary, scores, questions, documents, seed=current.config.seed)
@@ -455,7 +466,7 @@ def breakdown_of(workspace: Workspace, current: Run, k: int | None = None) -> li
 def export_run(workspace: Workspace, current: Run) -> dict[str, bytes]:
     """Write a run as files (see `cases`), by file name."""
     found, slices = cases_of(workspace, current), breakdown_of(workspace, current)
-    return cases.files(found, slices, _names(workspace, current))
+    return cases.files(found, slices, document_names(workspace, current))
 
 
 def compare_runs(workspace: Workspace, runs: Sequence[Run], k: int | None = None) -> comparing.Comparison:

@@ -113,7 +113,15 @@ class Workspace:
             raise UsageError(f"{self._price_file} is no table of prices: delete it, and enter them again.") from None
 
     def set_prices(self, prices: llm.Prices) -> None:
-        """Keep a price table in RAGVIZ_HOME, for every process."""
+        """Keep a price table in RAGVIZ_HOME, for every process.
+
+        Raises:
+            UsageError: a model without a name, or a price that is no number from 0 to a million.
+
+        """
+        for name, pair in prices.items():
+            if not name.strip() or not all(0 <= price < 1e6 for price in pair):
+                raise UsageError(f"'{name}' at {pair} is no price: give a model's name, and two numbers from 0 up.")
         self._price_file.parent.mkdir(parents=True, exist_ok=True)
         self._price_file.write_text(json.dumps(prices, indent=1, ensure_ascii=False), encoding="utf-8")
 

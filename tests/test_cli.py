@@ -156,6 +156,64 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert compared["n"] == 2
         assert [s["key"] for s in compared["settings"]] == ["retriever"]
 
+        at_one = json.loads(ragviz("results", "words", "-k", "1", "--json")[1])
+        assert (at_one["k"], at_one["metrics"]["recall@1"]["n"]) == (1, 2)
+        kinds = {row["kind"]: row for row in at_one["by_kind"]}
+        assert {kind: row["questions"] for kind, row in kinds.items()} == {"single": 2, "unanswerable": 1}
+        assert set(kinds["single"]["metrics"]["recall@1"]) == {"mean", "low", "high", "n", "statuses"}
+        assert {row["document"] for row in at_one["by_document"]} == {"pumps.md", "阀门.txt"}
+        code, out, _ = ragviz("results", "words", "--by", "document", "--metric", "hit@3")
+        assert (code, out.split("\n")[0].split()) == (0, ["document", "questions", "misses", "hit@3"])
+        assert "阀门.txt" in out
+        for wrong in (["-k", "0"], ["-k", "51"], ["--by", "year"], ["--by", "kind", "--metric", "hit@9"]):
+            code, out, err = ragviz("results", "words", *wrong)
+            assert (code, out) == (2, ""), wrong
+            assert err.strip()
+
+        listed = json.loads(ragviz("runs", "questions", "words", "--kind", "single", "--find", "王芳", "--json")[1])
+        assert [(row["question"], row["outcome"], row["documents"]) for row in listed] == [
+            ("谁负责阀门？", "found", ["阀门.txt"])
+        ]
+        assert listed[0]["hits"][0]["gold"]
+        assert "王芳" in listed[0]["hits"][0]["text"]
+        assert "1 of 3 questions" in ragviz("runs", "questions", "words", "--outcome", "unanswerable")[1]
+        assert ragviz("runs", "questions", "words", "--cause", "bad luck")[0] == 2
+        assert len(json.loads(ragviz("questions", "show", "asked", "--kind", "unanswerable", "--json")[1])) == 1
+        shown = json.loads(ragviz("questions", "show", "asked", "--document", "阀门.txt", "--find", "王", "--json")[1])
+        assert [q["text"] for q in shown] == ["谁负责阀门？"]
+        assert json.loads(ragviz("questions", "show", "asked", "--status", "rejected", "--json")[1]) == []
+
+        for name, k in (("narrow", 1), ("wide", 4)):
+            answering = ("--answerer", "extractive", "--metrics", "token_f1,exact_match")
+            code, _, err = ragviz(
+                *("run", "--index", "small", "--questions", "asked", "--name", name, "-k", k, "--retriever", "bm25"),
+                *answering,
+            )
+            assert code == 0, err
+        answers = json.loads(ragviz("compare", "narrow", "wide", "--json")[1])["answers"]
+        assert set(answers) == {"token_f1", "exact_match"}
+        assert set(answers["token_f1"]["deltas"][0]["difference"]) >= {"mean", "low", "high", "n", "p_value", "wins"}
+        assert answers["token_f1"]["estimates"][0]["n"] == answers["token_f1"]["deltas"][0]["difference"]["n"]
+        assert "token_f1" in ragviz("compare", "narrow", "wide")[1]
+        told = json.loads(ragviz("runs", "questions", "wide", "--json")[1])
+        assert {row["answer"]["status"] for row in told} <= {"answered", "refused"}
+        assert all(set(row["scores"]) == {"token_f1", "exact_match"} for row in told)
+
+        preview = ["index", "preview", "notes", "--embedder", "openai:loopback", "--chunker", "sentences"]
+        cut = json.loads(ragviz(*preview, "--chunk-size", "20", "--document", "阀门.txt", "--json")[1])
+        assert cut["extent"]["chunks"] == cut["previewed"]["chunks"] == built["chunks"]
+        assert "".join(c["text"] for c in cut["cuts"]) == "北阀门于2021年更换。检修周期为三十天。负责人是王芳。"
+        assert f"{built['chunks']} chunks" in ragviz(*preview, "--chunk-size", "20")[1]
+        for wrong, said in ((["--document", "x.md"], "no readable document 'x.md'"), (["--overlap", "300"], "overlap")):
+            code, out, err = ragviz(*preview, *wrong)
+            assert (code, out) == (2, "")
+            assert said in err.lower()
+
+        tried = {t["part"]: t for t in json.loads(ragviz("settings", "test", "store", "index", "model", "--json")[1])}
+        assert all(t["ok"] for t in tried.values()), tried
+        assert "replies by JSON schema" in tried["model"]["detail"]
+        assert tried["store"]["detail"] == "answers; 1 corpus, 4 runs"
+
         assert ragviz("export", "words", tmp_path / "out")[0] == 0
         out_files = {f.name for f in (tmp_path / "out").iterdir()}
         assert out_files == {"results.csv", "results.jsonl", "metrics.csv"} | {
@@ -196,6 +254,37 @@ def test_names_with_blanks_at_their_ends_mean_the_same_everywhere(ragviz, notes,
         assert json.loads(ragviz("results", " first ", "--json")[1])["run"] == "first"
     held = {"documents": 2, "indexes": 1, "question sets": 1, "runs": 1}
     assert json.loads(ragviz("corpus", "list", "--json")[1]) == [{"corpus": "notes", **held}]
+
+
+def test_prices_are_kept_and_checked(ragviz):
+    assert ragviz("prices", "set", "local/qwen", "0", "0.5")[0] == 0
+    prices = {row["model"]: row for row in json.loads(ragviz("prices", "list", "--json")[1])}
+    assert prices["local/qwen"] == {"model": "local/qwen", "asked": 0, "answered": 0.5}
+    for wrong in (["local/qwen", "nan", "1"], ["", "1", "1"], ["m", "1", "1e9"], ["m", "a", "1"]):
+        code, out, err = ragviz("prices", "set", *wrong)
+        assert (code, out) == (2, ""), wrong
+        assert "Traceback" not in err
+    assert ragviz("prices", "remove", "local/qwen")[0] == 0
+    code, _, err = ragviz("prices", "remove", "local/qwen")
+    assert (code, "no price of 'local/qwen'" in err) == (2, True)
+    assert "local/qwen" not in ragviz("prices", "list")[1]
+
+
+def test_what_is_not_connected_says_so_with_exit_1(ragviz, monkeypatch):
+    code, out, _ = ragviz("settings", "test", "model", "--json")
+    [model] = json.loads(out)
+    assert (code, model["ok"]) == (1, False)
+    assert "OPENAI_BASE_URL" in model["detail"]
+    assert ragviz("settings", "test", "moon")[0] == 2
+
+
+@pytest.mark.parametrize("words", [["results"], ["runs", "questions"], ["index", "preview"], ["settings", "test"]])
+def test_help_tells_every_option(ragviz, words):
+    code, out, _ = ragviz(*words, "--help")
+    assert code == 0
+    options = [line for line in out.splitlines() if line.strip().startswith("-")]
+    assert options
+    assert all(len(line.split()) > 2 for line in options), options
 
 
 def test_a_server_that_is_down_is_exit_1_with_its_address(ragviz, notes, monkeypatch):

@@ -19,6 +19,7 @@ from ragviz.cli.index import index_app
 from ragviz.cli.questions import questions_app
 from ragviz.cli.rooms import jobs
 from ragviz.cli.runs import runs_app
+from ragviz.cli.settings import prices_app, settings_app
 from ragviz.errors import InputError, RagvizError, UsageError
 
 app = console.group("See where a RAG system loses answers, and whether a change really helped.")
@@ -81,5 +82,8 @@ app.command("results")(results.results)
 app.command("inspect")(results.inspect)
 app.command("compare")(results.compare)
 app.command("export")(results.export)
-for name, group in (("corpus", corpus_app), ("index", index_app), ("questions", questions_app), ("runs", runs_app)):
+for name, group in (
+    *(("corpus", corpus_app), ("index", index_app), ("questions", questions_app), ("runs", runs_app)),
+    *(("prices", prices_app), ("settings", settings_app)),
+):
     app.add_typer(group, name=name)

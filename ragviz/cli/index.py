@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, cast
 
@@ -11,22 +12,27 @@ from rich.markup import escape
 from ragviz.chunking import CHUNKERS
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.rooms import indexing
+from ragviz.cli.rooms import embedding, indexing, preview
 from ragviz.errors import UsageError
 from ragviz.records import IndexConfig
 from ragviz.retrieve import RETRIEVERS
 
-index_app = console.group("Indexes: build, search.")
+index_app = console.group("Indexes: build, preview, search.")
+
+
+ChunkerOption = Annotated[str, typer.Option(help=", ".join(CHUNKERS))]
+TokensOption = Annotated[int, typer.Option(help="In the embedder's tokens.")]
+EmbedderOption = Annotated[str | None, typer.Option(help="Model name, folder, or openai:MODEL.")]
 
 
 @index_app.command("build")
 def index_build(
     corpus: str,
     index_name: Annotated[str, typer.Option("--name")],
-    chunker: Annotated[str, typer.Option(help=", ".join(CHUNKERS))] = "tokens",
-    chunk_size: Annotated[int, typer.Option(help="In the embedder's tokens.")] = 200,
-    overlap: Annotated[int, typer.Option(help="In the embedder's tokens.")] = 0,
-    embedder: Annotated[str | None, typer.Option(help="Model name, folder, or openai:MODEL.")] = None,
+    chunker: ChunkerOption = "tokens",
+    chunk_size: TokensOption = 200,
+    overlap: TokensOption = 0,
+    embedder: EmbedderOption = None,
     backend: Annotated[
         str | None, typer.Option(help="local or elasticsearch (default: that, when configured).")
     ] = None,
@@ -57,6 +63,65 @@ def index_build(
             f"{built['longer_than_read']} chunks are longer than {config.embedder} reads; their rest is not embedded."
         )
         console.err.print(console.said(limit))
+
+
+@index_app.command("preview")
+def index_preview(
+    corpus: str,
+    chunker: ChunkerOption = "tokens",
+    chunk_size: TokensOption = 200,
+    overlap: TokensOption = 0,
+    embedder: EmbedderOption = None,
+    document: Annotated[str, typer.Option(help="Whose cuts are shown; default: the first of the corpus.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Show how a document of CORPUS would be cut, and what an index would come to; builds nothing."""
+    workspace = console.open_workspace()
+    found = workspace.store.corpus(corpus)
+    config = IndexConfig(
+        chunker=cast(Any, console.one_of("chunker", chunker, CHUNKERS)),
+        chunk_size=chunk_size,
+        overlap=overlap,
+        embedder=embedder or workspace.settings.embedder,
+    )
+    documents = [d for d in workspace.store.documents(found.id) if d.status == "ok" and d.characters]
+    shown = next((d for d in documents if document in ("", d.name)), None)
+    if shown is None:
+        what = f"readable document '{document}'" if document else "text to cut"
+        raise UsageError(f"Corpus '{found.name}' has no {what}: `ragviz corpus show` lists what there is.")
+    chosen = preview.sampled(documents)
+    most, ids = preview.share_of(chosen), list({d.id: None for d in (*chosen, shown)})
+    cuts = preview.cuts(workspace, found.id, ids, most, config)
+    lengths = [chunk.tokens for d in chosen for chunk in cuts[d.id]]
+    reads = embedding.text_tokens_of(config.embedder)
+    body = {
+        "corpus": found.name,
+        "extent": preview.extent(documents, chosen, [cuts[d.id] for d in chosen]),
+        "previewed": {"documents": len(chosen), "chunks": len(lengths), "tokens_of_chunks": sorted(lengths)},
+        "reads": reads,
+        "longer_than_read": 0 if reads is None else sum(length > reads for length in lengths),
+        "document": shown.name,
+        "characters_cut": min(most, shown.characters),
+        "cuts": [
+            {"start": c.start, "end": c.end, "tokens": c.tokens, "page": c.page, "text": c.text} for c in cuts[shown.id]
+        ],
+    }
+    console.show(body, as_json, lambda: _draw_preview(body, shown.characters))
+
+
+def _draw_preview(body: Mapping[str, Any], characters: int) -> None:
+    rows = [(c["start"], c["end"], c["tokens"], " ".join(c["text"].split())[:160]) for c in body["cuts"]]
+    console.table(("start", "end", "tokens", "text"), rows, console.said(body["document"]))
+    if characters > body["characters_cut"]:
+        console.out.print(f"the first {body['characters_cut']:,} of {characters:,} characters")
+    extent: preview.Extent = body["extent"]
+    console.out.print(
+        f"{'' if extent.exact else 'about '}{extent.chunks:,} chunks, {extent.tokens:,} tokens, "
+        f"{extent.seconds / 60:.1f} minutes to embed with the packaged model on two cores, {extent.size / 1e6:.1f} MB"
+    )
+    if longer := body["longer_than_read"]:
+        told = f"{longer:,} of {body['previewed']['chunks']:,} previewed chunks are longer than the {body['reads']}"
+        console.out.print(f"{told} tokens that the embedder reads: choose a smaller --chunk-size.")
 
 
 def _option(pair: str) -> tuple[str, Any]:

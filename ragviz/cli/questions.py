@@ -12,10 +12,10 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.rooms import authoring, llm, pipeline
+from ragviz.cli.rooms import authoring, evaluate, interchange, llm, pipeline
 from ragviz.cli.run import show_forecast
 from ragviz.errors import UsageError
-from ragviz.records import Corpus, Evidence, GeneratorName, Question, QuestionSet, Span
+from ragviz.records import Corpus, Evidence, GeneratorName, Question, QuestionSet, QuestionStatus, Span
 
 if TYPE_CHECKING:
     from ragviz.workspace import Workspace
@@ -125,10 +125,31 @@ def questions_list(as_json: Json = False) -> None:
 
 
 @questions_app.command("show")
-def questions_show(set_name: str, as_json: Json = False) -> None:
-    """Show the questions of a set."""
+def questions_show(
+    set_name: str,
+    status: Annotated[str, typer.Option(help="proposed, accepted or rejected.")] = "",
+    kind: Annotated[str, typer.Option(help="single, multi or unanswerable.")] = "",
+    document: Annotated[str, typer.Option(help="Only questions with evidence in this document.")] = "",
+    find: Annotated[str, typer.Option(help="Words in question or answer.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Show the questions of a set, all or those that pass the filters."""
     store = console.open_workspace().store
-    questions = store.questions(store.question_set(set_name).id)
+    asked = store.question_set(set_name)
+    if status:
+        console.one_of("status", status, get_args(QuestionStatus))
+    if kind:
+        console.one_of("kind", kind, evaluate.KINDS)
+    names = {d.id: d.name for d in store.documents(asked.corpus_id, replaced=True)} if document else {}
+    words = find.casefold()
+    questions = [
+        q
+        for q in store.questions(asked.id)
+        if status in ("", q.status)
+        and kind in ("", q.kind)
+        and (not document or document in interchange.documents_of(q, names))
+        and (words in q.text.casefold() or words in q.answer.casefold())
+    ]
     drawn = [(q.id, q.status, q.kind, q.text, q.answer, q.reason) for q in questions]
     rows = [asdict(q) | {"kind": q.kind, "version": authoring.version_of(q)} for q in questions]
     console.show(rows, as_json, lambda: console.table(("id", "status", "kind", "question", "answer", "reason"), drawn))

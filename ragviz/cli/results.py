@@ -16,25 +16,48 @@ from ragviz.cli.rooms import evaluate, indexing, lost, questeval, running
 from ragviz.errors import InputError, UsageError
 from ragviz.records import Bank, Judged, Matrix, Question, Score
 
+HEADLINES = (
+    *("completeness", "faithfulness", "answer_correctness", "context_recall", "questeval_recall", "equivalence"),
+    *("extractive_questeval_recall", "embedding_similarity", "token_f1"),
+)
+"""Metrics of answers that are shown per kind and document when none is named: the first three that a run has."""
 
-def results(run_name: Annotated[str, typer.Argument(metavar="RUN")], as_json: Json = False) -> None:
-    """Show what a run measured."""
+
+def results(
+    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    k: Annotated[int | None, typer.Option("-k", help="Measure the rankings at this k; default: the run's.")] = None,
+    by: Annotated[str, typer.Option(help="kind or document: a row for each.")] = "",
+    metrics: Annotated[
+        list[str], typer.Option("--metric", help="With --by: show this metric, as recall@3; may be given again.")
+    ] = [],  # noqa: B006
+    as_json: Json = False,
+) -> None:
+    """Show what a run measured; --json holds every mean per kind and per document too."""
     workspace = console.open_workspace()
     run = workspace.store.run(run_name)
-    summary, judgement = running.summary_of(workspace, run), running.judgement_of(workspace, run)
+    if by:
+        console.one_of("way to group", by, ("kind", "document"))
+    summary, judgement = running.summary_of(workspace, run, k), running.judgement_of(workspace, run, k)
     if run.status != "done":
         console.err.print(
             console.said(f"Run '{run.name}' is not finished: this is what it has so far."), highlight=False
         )
-    body = {"run": run.name, "fingerprint": run.fingerprint, "status": run.status} | evaluate.to_json(summary)
+    body: dict[str, Any] = {"run": run.name, "fingerprint": run.fingerprint, "status": run.status, "k": summary.k}
+    body |= evaluate.to_json(summary)
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
     steps = lost.waterfall(list(judgement.causes.values()), run.config.context)
+    body |= {"lost": {step.cause: step.count for step in steps[1:]}}
     if judgement.judged:
-        body |= {"lost": {step.cause: step.count for step in steps[1:]}, "usage": asdict(judgement.usage)}
+        body |= {"usage": asdict(judgement.usage)}
         body |= {"paid": dict(zip(("calls", "cost"), judgement.paid, strict=True))}
         body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
+    slices = running.breakdown_of(workspace, run, k) if as_json or by else []
+    body |= evaluate.breakdown_to_json(slices)
 
     def draw() -> None:
+        if by:
+            _draw_slices([part for part in slices if part.by in ("all", by)], by, metrics)
+            return
         console.table(
             ("metric", "mean [95 %]"), [(name, console.interval(e)) for name, e in summary.metrics.items()], run.name
         )
@@ -43,6 +66,19 @@ def results(run_name: Annotated[str, typer.Argument(metavar="RUN")], as_json: Js
             _draw_judgement(judgement, steps)
 
     console.show(body, as_json, draw)
+
+
+def _draw_slices(slices: Sequence[evaluate.Slice], by: str, metrics: Sequence[str]) -> None:
+    known = slices[0].metrics
+    for name in metrics:
+        console.one_of("metric of this run", name, known)
+    recall = next(name for name in known if name.startswith("recall@"))
+    names = metrics or [recall, "mrr", *[name for name in HEADLINES if name in known][:3]]
+    rows = []
+    for part in slices:
+        means = [console.interval(part.metrics[name].estimate) for name in names]
+        rows.append((part.name or "all", part.questions, part.misses, *means))
+    console.table((by, "questions", "misses", *names), rows)
 
 
 def _draw_judgement(judgement: running.Judgement, steps: Sequence[lost.Step]) -> None:

@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ragviz import answer as answer
     from ragviz import authoring as authoring
+    from ragviz import cases as cases
     from ragviz import compare as compare
+    from ragviz import connections as connections
     from ragviz import corpora as corpora
+    from ragviz import embedding as embedding
     from ragviz import evaluate as evaluate
     from ragviz import forecast as forecast
     from ragviz import foreign as foreign
     from ragviz import indexing as indexing
+    from ragviz import interchange as interchange
     from ragviz import jobs as jobs
     from ragviz import llm as llm
     from ragviz import lost as lost
     from ragviz import pipeline as pipeline
+    from ragviz import preview as preview
     from ragviz import running as running
     from ragviz.metrics import questeval as questeval
 
@@ -36,5 +41,7 @@ if not TYPE_CHECKING:
     authoring = _Later("authoring")
     answer, corpora, evaluate, forecast = map(_Later, ("answer", "corpora", "evaluate", "forecast"))
     foreign, indexing, jobs, llm, lost = map(_Later, ("foreign", "indexing", "jobs", "llm", "lost"))
+    cases, connections, preview = map(_Later, ("cases", "connections", "preview"))
+    embedding, interchange = map(_Later, ("embedding", "interchange"))
     pipeline, running, compare = map(_Later, ("pipeline", "running", "compare"))
     questeval = _Later("metrics.questeval")

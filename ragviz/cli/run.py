@@ -62,7 +62,7 @@ def run_questions(
     corpus = workspace.store.corpus(info.corpus_id)
     arguments = {"name": run_name, "config": asdict(config), "budget": budget}
     job = console.perform(workspace, "run", f"Run {run_name}", corpus, arguments)
-    results.results(run_name, as_json)
+    results.results(run_name, as_json=as_json)
     _end_with(job)
 
 
@@ -104,5 +104,5 @@ def rejudge(
         console.err.print(
             console.said(f"Nothing of run '{run.name}' had failed: nothing was asked again."), highlight=False
         )
-    results.results(run.name, as_json)
+    results.results(run.name, as_json=as_json)
     _end_with(job)

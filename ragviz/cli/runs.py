@@ -9,7 +9,7 @@ import typer
 
 from ragviz.cli import console, results
 from ragviz.cli.console import Json
-from ragviz.cli.rooms import answer, foreign, jobs
+from ragviz.cli.rooms import answer, cases, evaluate, foreign, jobs, lost, running
 from ragviz.records import Run, RunFormat
 
 runs_app = console.group("Runs that were made.")
@@ -40,6 +40,42 @@ def _answers_of(run: Run) -> str:
     return f"{run.config.model or run.config.answerer}, from {answer.CONTEXTS[run.config.context]}"
 
 
+@runs_app.command("questions")
+def runs_questions(
+    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    k: Annotated[int | None, typer.Option("-k", help="Hits and ranks at this k; default: the run's.")] = None,
+    outcome: Annotated[str, typer.Option(help="found, below k, missed or unanswerable.")] = "",
+    cause: Annotated[str, typer.Option(help="Where it was lost, as in `ragviz results --json`: not_retrieved …")] = "",
+    kind: Annotated[str, typer.Option(help="single, multi or unanswerable.")] = "",
+    document: Annotated[str, typer.Option(help="Only questions with evidence in this document.")] = "",
+    find: Annotated[str, typer.Option(help="Words in question, reference or answer.")] = "",
+    as_json: Json = False,
+) -> None:
+    """List a run's questions: rank, cause and answer; with --json hits and scores with their reasons too."""
+    workspace = console.open_workspace()
+    run = workspace.store.run(run_name)
+    for what, value, known in (
+        ("outcome", outcome, cases.OUTCOMES),
+        ("cause", cause, lost.CAUSES),
+        ("kind", kind, evaluate.KINDS),
+    ):
+        if value:
+            console.one_of(what, value, known)
+    found = running.cases_of(workspace, run, k)
+    kept = cases.chosen(found, outcome=outcome, cause=cause, kind=kind, document=document, find=find)
+    names = running.document_names(workspace, run)
+    drawn = [
+        (c.question.id, c.rank or "", c.outcome, c.cause, ", ".join(c.documents), c.question.text, c.answer[0])
+        for c in kept
+    ]
+
+    def draw() -> None:
+        console.table(("id", "rank", "outcome", "cause", "document", "question", "answer"), drawn)
+        console.out.print(f"{len(kept)} of {len(found)} questions")
+
+    console.show([cases.to_json(case, names) for case in kept] if as_json else [], as_json, draw)
+
+
 @runs_app.command("import")
 def runs_import(
     corpus: str,
@@ -56,7 +92,7 @@ def runs_import(
     run = foreign.import_run(workspace, kept, run_name, found)
     for problem in found.problems:
         console.err.print(console.said(problem), highlight=False)
-    results.results(run.name, as_json)
+    results.results(run.name, as_json=as_json)
 
 
 @runs_app.command("delete")
