@@ -675,6 +675,68 @@ def test_a_reader_that_swells_is_stopped(monkeypatch):
         parse("a.pdf", bomb)
 
 
+FRAGMENTS = [
+    *(
+        " ",
+        " <b> </b>",
+        "<pre> <b> ",
+        "<p> \t\n",
+        "&nbsp;",
+        " \n",
+        "<br> ",
+        "<",
+        "<!",
+        "<!--",
+        "<!-- --",
+        "<p ",
+        "<p '",
+        '<p "',
+    ),
+    *(
+        "<p style=",
+        "<div style='display",
+        "<script>",
+        "</script",
+        "<td> ",
+        "<table><tr><td>",
+        "<ul><li>",
+        "<blockquote> ",
+    ),
+    *("<ol start='", "</ul>", "<svg>", "<div hidden>", "a|", "- ", "1. "),
+]
+
+
+@pytest.mark.parametrize("fragment", FRAGMENTS)
+def test_no_page_takes_longer_than_its_length(fragment):
+    page = fragment * (300_000 // len(fragment))
+    began = time.process_time()
+    html.markdown(f"<html><p>{page}x")
+    html.markdown(f"<html><pre>{page}x</pre>")
+    assert time.process_time() - began < 3, "the square of so many takes ten seconds and more"
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.html", b"<html><pre>"), ("a.txt", b""), ("a.csv", b"")])
+def test_a_long_text_is_read_within_a_bound_too(monkeypatch, name, start):
+    long = start + b" " * ingest.SMALL + "阀门 ".encode() * 400_000
+    assert parse(name, long).text.count("阀门") == 400_000
+    while child._waiting:
+        child._waiting.pop()._end()
+    monkeypatch.setattr(child, "SECONDS", 0)
+    monkeypatch.setattr(child, "SECONDS_PER_MB", 0.001)
+    with pytest.raises(UnreadableFile, match="Reading took longer than 0 seconds and was stopped"):
+        parse(name, long)
+
+
+def test_a_long_text_that_is_none_is_told_as_a_short_one_is():
+    noise = random.Random(1).randbytes(ingest.SMALL)
+    for data in (noise[:2000], noise * 2):
+        with pytest.raises(UnreadableFile, match=r"These [\d,]+ bytes are neither text nor a known format"):
+            parse("a.txt", data)
+        with pytest.raises(UnreadableFile, match=r"The file is damaged: a PDF that cannot be read \(its first bytes"):
+            parse("a.pdf", data)
+    assert parse("a.csv", b"a,b\n1\n" + b"1,2\n" * ingest.SMALL).warnings == parse("a.csv", b"a,b\n1\n").warnings
+
+
 SUFFIXES = [".txt", ".md", ".csv", ".html", ".pdf", ".docx", ".xlsx", ".epub", ".doc", ".rtf", ".json", "", ".xyz"]
 STARTS = [b"", b"%PDF-1.4\n", b"PK\3\4", b"\xff\xfe", b"\xef\xbb\xbf", b"<html>", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"]
 

@@ -6,21 +6,23 @@ Every file is answered: with a Document, whose warnings say what may be wrong wi
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from ragviz.errors import UnreadableFile
-from ragviz.ingest import html
-from ragviz.ingest.child import read_apart
-from ragviz.ingest.encoding import clean, decode, strangeness
-from ragviz.ingest.kinds import Kind, damaged, extension_of, kind_of, media_type_of, misnamed, promised_kind
+from ragviz.ingest import texts
+from ragviz.ingest.child import read_apart, read_text_apart
+from ragviz.ingest.encoding import clean, strangeness
+from ragviz.ingest.kinds import Kind, kind_of, media_type_of, misnamed
+from ragviz.ingest.texts import counted, listed
 from ragviz.records import Document, Page
 
 MAX_BYTES = 200 * 2**20
+SMALL = 64 * 2**10
+"""Bytes of text that are read without a process of their own."""
 
 FORMATS = (
     "PDF, DOCX, PPTX, XLSX, HTML, Markdown, TXT, CSV, TSV, EPUB, ODT, ODS, RTF, RST, AsciiDoc, Org, JSON, source code "
@@ -53,11 +55,7 @@ def parse(
         raise UnreadableFile(f"The file has {len(data):,} bytes, more than the limit of {max_bytes:,}: split it.")
     name = safe_name(name)
     kind = kind_of(name, data)
-    if kind is None:
-        text, warnings = _plain(name, data)
-        pages: tuple[Page, ...] = ()
-    else:
-        kind, text, pages, warnings = _read(kind, data, password or None)
+    kind, text, pages, warnings = _read(kind, name, data, password or None)
     return Document(
         id=Document.make_id(name, text),
         name=name,
@@ -71,21 +69,15 @@ def parse(
     )
 
 
-def _plain(name: str, data: bytes) -> tuple[str, list[str]]:
-    try:
-        text, warnings = decode(data)
-    except UnreadableFile:
-        if promised := promised_kind(name):
-            raise damaged(promised.title, "its first bytes are not those of one") from None
-        raise
-    text, lost = clean(text)
-    return text, [*warnings, *lost, *_uneven_rows(name, text)]
-
-
-def _read(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, str, tuple[Page, ...], list[str]]:
-    if kind.key == "html":
-        page, warnings = decode(data, html.charset(data))
-        return kind, clean(html.markdown(page))[0], (), warnings
+def _read(
+    kind: Kind | None, name: str, data: bytes, password: str | None
+) -> tuple[Kind | None, str, tuple[Page, ...], list[str]]:
+    if kind is None or kind.key == "html":
+        reader = "html" if kind else "text"
+        # To start a process takes longer than to read a small file here, whatever is in it.
+        at_once = texts.READERS[reader] if len(data) <= SMALL else partial(read_text_apart, reader)
+        text, warnings = at_once(name, data)
+        return kind, text, (), warnings
     kind, parts = read_apart(kind, data, password)
     if isinstance(parts, str):
         return kind, clean(parts)[0].strip("\n"), (), []
@@ -118,38 +110,10 @@ def _missing_text(kind: Kind | None, text: str, pages: Sequence[Page]) -> list[s
         return ["much of its text layer is signs without meaning (fonts without a character map): run OCR on it"]
     empty = [page.number for page in pages if page.start == page.end]
     if len(empty) == len(pages):
-        return [f"no text layer: {_count(len(pages), 'page is a picture', 'pages are pictures')}; run OCR first"]
+        return [f"no text layer: {counted(len(pages), 'page is a picture', 'pages are pictures')}; run OCR first"]
     verb = "has" if len(empty) == 1 else "have"
-    note = f"{len(empty)} of {len(pages)} pages {verb} no text (empty, or pictures that need OCR): {_list(empty)}"
+    note = f"{len(empty)} of {len(pages)} pages {verb} no text (empty, or pictures that need OCR): {listed(empty)}"
     return [note] if empty else []
-
-
-def _count(n: int, one: str, many: str) -> str:
-    return f"{n} {one if n == 1 else many}"
-
-
-def _list(numbers: Sequence[int]) -> str:
-    shown = ", ".join(map(str, numbers[:8]))
-    return shown + (" …" if len(numbers) > 8 else "")
-
-
-def _uneven_rows(name: str, text: str) -> list[str]:
-    """Say which rows of a CSV or TSV have more or fewer cells than its first."""
-    if extension_of(name) not in (".csv", ".tsv"):
-        return []
-    counts = Counter(text.partition("\n")[0])
-    delimiter = "\t" if extension_of(name) == ".tsv" else max(",;\t|", key=lambda sign: counts[sign])
-    try:
-        rows = [
-            (number, len(row)) for number, row in enumerate(csv.reader(text.split("\n"), delimiter=delimiter), 1) if row
-        ]
-    except csv.Error:
-        return []
-    uneven = [number for number, cells in rows if cells != rows[0][1]]
-    if not uneven:
-        return []
-    what = _count(len(uneven), "row has", "rows have")
-    return [f"{what} more or fewer cells than the {rows[0][1]} of the first: {_list(uneven)}"]
 
 
 _DRIVE = re.compile(r"(?:\s*[A-Za-z]:)+")

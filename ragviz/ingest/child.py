@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from ragviz.errors import PasswordNeeded, UnreadableFile
+from ragviz.ingest import texts
 from ragviz.ingest.kinds import KINDS, Kind, damaged
 from ragviz.ingest.readers import Parts, read
 
@@ -41,18 +42,40 @@ def read_apart(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, Par
         UnreadableFile: damaged, or reading it takes too long or too much memory; PasswordNeeded.
 
     """
+    reply = _answered(kind.title, {"kind": kind.key, "password": password}, data)
+    return KINDS[reply["kind"]], reply["parts"]
+
+
+def read_text_apart(reader: str, name: str, data: bytes) -> tuple[str, list[str]]:
+    """Read a text file or web page in a child process: its text, and warnings.
+
+    Raises:
+        UnreadableFile: no text, or reading it takes too long or too much memory.
+
+    """
+    reply = _answered("a web page" if reader == "html" else "a text file", {"kind": reader, "name": name}, data)
+    return reply["text"], reply["warnings"]
+
+
+def _answered(title: str, request: dict[str, Any], data: bytes) -> dict[str, Any]:
+    """Have a child process read a file, within bounds that grow with its length.
+
+    Raises:
+        UnreadableFile: as `read_apart`.
+
+    """
     seconds = SECONDS + SECONDS_PER_MB * len(data) / 2**20
     memory = MEMORY + MEMORY_PER_BYTE * len(data)
-    request = {"kind": kind.key, "password": password, "memory": memory, "size": len(data)}
-    reply = _ask(json.dumps(request).encode() + b"\n" + data, seconds)
+    header = json.dumps({**request, "memory": memory, "size": len(data)})
+    reply = _ask(header.encode() + b"\n" + data, seconds)
     if reply is None:
         raise UnreadableFile(
-            f"Reading {kind.title} of {len(data):,} bytes crashed or needed more than {memory / 2**30:.1f} GB "
+            f"Reading {title} of {len(data):,} bytes crashed or needed more than {memory / 2**30:.1f} GB "
             "of memory: split the file, or save it anew."
         )
     if "error" in reply:
         raise (PasswordNeeded if reply["password"] else UnreadableFile)(reply["error"])
-    return KINDS[reply["kind"]], reply["parts"]
+    return reply
 
 
 _waiting: list[_Child] = []
@@ -159,22 +182,27 @@ def main() -> None:
         request = json.loads(header)
         data = sys.stdin.buffer.read(request["size"])
         _limit_memory(request["memory"])
-        answer = _answer(request["kind"], data, request["password"])
+        answer = _answer(request, data)
         again = "error" not in answer and not _swollen()
         answers.write(json.dumps({**answer, "again": again}).encode() + b"\n")
         answers.flush()
     os._exit(0)  # whatever threads a library has left
 
 
-def _answer(key: str, data: bytes, password: str | None) -> dict[str, object]:
+def _answer(request: dict[str, Any], data: bytes) -> dict[str, object]:
+    key = request["kind"]
     try:
-        kind, parts = read(key, data, password)
+        if key in texts.READERS:
+            text, warnings = texts.READERS[key](request["name"], data)
+            return {"text": text, "warnings": warnings}
+        kind, parts = read(key, data, request["password"])
     except UnreadableFile as error:
         return {"error": str(error), "password": isinstance(error, PasswordNeeded)}
     except MemoryError:
         os._exit(1)
     except BaseException as error:  # a panic in Rust is not an Exception
-        return {"error": str(damaged(KINDS[key].title, str(error))), "password": False}
+        title = KINDS[key].title if key in KINDS else "a text file"
+        return {"error": str(damaged(title, str(error))), "password": False}
     return {"kind": kind, "parts": parts}
 
 

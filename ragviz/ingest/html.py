@@ -31,7 +31,7 @@ _TAG = re.compile(
     rf"<(/?)([a-zA-Z][a-zA-Z0-9:-]*+)((?:[^<>\"']++|{_QUOTED})*+)>|<(/?)([a-zA-Z][a-zA-Z0-9:-]*+)([^<>]*+)>"
 )
 _SPACE = re.compile("[ \t\n\r\f\xa0]+")
-_AROUND_BREAK = re.compile(" *\n *")
+_AROUND_BREAK = re.compile("(?<! ) *+\n *+")  # begun only where blanks begin: many of them are looked at once
 _ITEM = re.compile(r" *(?:-|\d+\.) ")
 _VALUE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*'|[^\s"']*)""")
 _INVISIBLE = re.compile(r"style\s*=[^=]*?display\s*:\s*none", re.IGNORECASE)
