@@ -21,7 +21,8 @@ UNANSWERABLE = "<Unanswerable>"
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
-_SHORTCODE = re.compile(r":(?=[\w+-]+:)")
+_READ_AGAIN = re.compile(r":(?=[\w+-]+:|//)|www(?=\.)|@(?=\w)|(?<!\S)[-<>~](?=[->=](?!\S))", re.IGNORECASE)
+"""What Streamlit looks for in text that is escaped already: :names: of emoji, addresses to link, arrows."""
 
 STYLE = """<style>
 .rv-text { white-space: pre-wrap; overflow-wrap: anywhere; max-width: 90ch; line-height: 1.55; font-size: .95rem;
@@ -103,12 +104,12 @@ def visible(text: str) -> str:
 def plain(text: str) -> str:
     r"""Escape one line of text for Streamlit's markdown: it reads exactly as written.
 
-    A zero-width space parts what would still be taken for an emoji's name.
+    A zero-width space parts what would still be taken for an emoji's name, an address to link or an arrow.
 
     >>> print(plain("*a* [b](c) $x$ <i>"))
     \*a\* \[b\]\(c\) \$x\$ \<i\>
     """
-    parted = _SHORTCODE.sub(":\u200b", " ".join(visible(text).split()))
+    parted = _READ_AGAIN.sub("\\g<0>\u200b", " ".join(visible(text).split()))
     return _PUNCTUATION.sub(r"\\\1", parted)
 
 

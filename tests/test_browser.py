@@ -16,6 +16,7 @@ import time
 import tomllib
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,10 +61,14 @@ class Server:
 
     def ragviz(self, *words: str, **env: str) -> Any:
         """What the command line says, as JSON, about the same home."""
-        command = [sys.executable, "-m", "ragviz", *words, "--json"]
-        done = subprocess.run(command, cwd=ROOT, env=self.env | env, capture_output=True, text=True, check=False)
+        done = self.process(*words, "--json", **env)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
+
+    def process(self, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+        """Another process at work on the same home."""
+        command = [sys.executable, "-m", "ragviz", *words]
+        return subprocess.run(command, cwd=ROOT, env=self.env | env, capture_output=True, text=True, check=False)
 
 
 def chromium() -> str:
@@ -91,13 +96,20 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def server(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """`streamlit run app.py` on an empty home, with nothing else configured; it and its jobs are ended afterwards."""
-    folder = tmp_path_factory.mktemp("browser")
+    """`streamlit run app.py` on an empty home, with nothing else configured."""
+    with serving(tmp_path_factory.mktemp("browser")) as started:
+        yield started
+
+
+@contextmanager
+def serving(folder: Path, **configured: str) -> Iterator[Server]:
+    """`streamlit run app.py` on the home in a folder; it and its jobs are ended afterwards."""
     home, log, port = folder / "home", folder / "server.log", free_port()
     foreign = ("OPENAI_", "ELASTICSEARCH_", "RAGVIZ_", "STREAMLIT_")
     env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     env["RAGVIZ_HOME"] = str(home)
     env["RAGVIZ_DATABASE_URL"] = sqlite_url(home / "ragviz.db")  # whatever a developer's .env says
+    env |= configured
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
     with log.open("wb") as output:
         process = subprocess.Popen(

@@ -30,8 +30,21 @@ def test_plain_escapes_every_mark_of_markdown(text: str) -> None:
     assert read == " ".join(markup.visible(text).split()).replace("\u200b", "")
 
 
-def test_plain_parts_the_names_of_emojis() -> None:
-    assert ":smile:" not in markup.plain(":smile:").replace("\\", "")
+READ_AGAIN = (  # patterns of remark-gfm, remark-emoji and Streamlit, which look at text that is escaped already
+    r":\+1:|:-1:|:[\w-]+:", r"(https?://|www(?=\.))([-.\w]+)", r"[-.\w+]+@[-\w]+(?:\.[-\w]+)+",
+    r"(^|\s)(<-|->|--|>=|<=|~=)(\s|$)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [":smile:", ":+1: :100:", ":material/home:", "https://evil.example/x", "(HTTP://evil.example)", "see WWW.evil.example",
+     "a.b@evil.example", "mailto:a@evil.example", "a -> b <- c -- d >= e <= f ~= g", "<https://evil.example>"],
+)  # fmt: skip
+def test_plain_parts_what_is_read_again_after_escaping(text: str) -> None:
+    read = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markup.plain(text))
+    assert not any(re.search(pattern, read, re.IGNORECASE) for pattern in READ_AGAIN)
+    assert read.replace("\u200b", "") == text
 
 
 @given(texts)
