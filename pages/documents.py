@@ -153,9 +153,7 @@ def table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
 
 def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
     with st.popover("Delete…", type="tertiary"):
-        names = st.multiselect(
-            "Documents", [d.name for d in documents], key="to-delete", format_func=markup.visible
-        )
+        names = st.multiselect("Documents", [d.name for d in documents], key="to-delete", format_func=markup.visible)
         if st.button(f"Delete {ui.counted(len(names), 'document')}", disabled=not names):
             ids = [d.id for d in documents if d.name in names]
             ui.confirm(

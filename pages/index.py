@@ -130,9 +130,7 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
         )
     ui.figure(plots.chunk_lengths(lengths, limit, height=190), "lengths")
     names = [d.name for d in chosen]
-    name = st.selectbox(
-        "Preview of", names, key="preview-of", label_visibility="collapsed", format_func=markup.visible
-    )
+    name = st.selectbox("Preview of", names, key="preview-of", label_visibility="collapsed", format_func=markup.visible)
     draw_cuts(chosen[names.index(name)], cuts[names.index(name)])
 
 

@@ -95,13 +95,23 @@ def scored_words(scored: Scored) -> tuple[str, str]:
 
 def answer_line(run: Run, found: running.Judgement) -> None:
     """Coverage with the way to mend it, refusals, and what was paid."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.markdown(" · ".join(filter(None, [coverage(run, found), refusals(run, found)])), width="stretch")
-        if found.failed and st.button("Judge again", help="Asks again about what failed, and nothing else."):
-            title = f"Judge again what failed in {run.name}"
-            ui.watch(jobs.submit(workspace, "rejudge", title, corpus.id, {"run": run.name, "budget": None}))
-            st.rerun()
+        if found.failed:
+            judge_again(run)
     st.caption(plain(running.cost_words(found)))
+
+
+def judge_again(run: Run) -> None:
+    """Ask again about what failed, within a budget where something is to be paid."""
+    budget = None
+    if run.config.model or run.config.judge:
+        budget = ui.budget_field(f"again-{run.id}", run, explained="For the whole run, what it paid before included.")
+    if st.button("Judge again", help="Asks again about what failed, and nothing else."):
+        running.check_budget(workspace, run.config, budget)
+        title = f"Judge again what failed in {run.name}"
+        ui.watch(jobs.submit(workspace, "rejudge", title, corpus.id, {"run": run.name, "budget": budget}))
+        st.rerun()
 
 
 def coverage(run: Run, found: running.Judgement) -> str:

@@ -274,20 +274,20 @@ def unfinished(runs: list[Run], going: Collection[str]) -> None:
             st.markdown(f"**{plain(run.name)}** · {ui.ago(run.created)}")
             job = last.get(run.name)
             st.caption(plain(job.error if job and job.error else "Its process is gone; what was finished is kept."))
-            go_on(run, job.arguments.get("budget") if job else None)
+            go_on(run)
 
 
-def go_on(run: Run, budget: float | None) -> None:
+def go_on(run: Run) -> None:
     """The button that takes a run up again; a budget holds until another is given."""
+    budget = None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if run.config.model or run.config.judge:
-            with st.container(width=180):
-                budget = st.number_input(
-                    "Budget in dollars", 0.0, None, budget, step=1.0, format="%.2f", placeholder="no limit",
-                    key=f"more-{run.id}", help="For the whole run, what it paid before included.",
-                )  # fmt: skip
+            budget = ui.budget_field(
+                f"more-{run.id}", run, explained="For the whole run, what it paid before included."
+            )
         if st.button("Go on", key=f"go-on-{run.id}"):
-            begin_run(run.name, run.config, None if budget is None else float(budget))
+            running.check_budget(workspace, run.config, budget)
+            begin_run(run.name, run.config, budget)
 
 
 def begin_run(name: str, config: RunConfig, budget: float | None) -> None:
@@ -357,6 +357,7 @@ with right:
             running.check_run(running.resolved(workspace, config))
             if store.run_named(name):
                 raise UsageError(f"There is already a run called “{name}”: choose another name.")
+            running.check_budget(workspace, running.resolved(workspace, config), budget)
             begin_run(name, config, budget)
     try:
         cost(config)

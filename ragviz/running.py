@@ -160,6 +160,13 @@ def check_run(config: RunConfig) -> None:
         raise UsageError(f"Temperature must be from 0 to 2: {config.temperature} is not.")
 
 
+def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) -> None:
+    """Raise UsageError for a budget over models whose prices are not known; None is none."""
+    for name in (config.model, config.judge):
+        if budget is not None and name and not workspace.client(name).priced:
+            raise UsageError(f"A budget needs the price of '{name}': enter it on the settings page.")
+
+
 def _run_row(
     workspace: Workspace,
     name: str,
@@ -360,10 +367,8 @@ def _ruling(question: Question, given: Answer, scores: Mapping[str, Mapping[str,
 def _plan(workspace: Workspace, config: RunConfig, budget: float | None) -> judging.Plan:
     names = answer_metrics.known(config.metrics)  # a run of an earlier version may have others
     vectors = any(answer_metrics.ANSWER_METRICS[name].vectors for name in names)
+    check_budget(workspace, config, budget)
     answerer, judge = (workspace.client(name) if name else None for name in (config.model, config.judge))
-    for client in (answerer, judge):
-        if budget is not None and client is not None and not client.priced:
-            raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")
     return judging.Plan(
         config,
         names,

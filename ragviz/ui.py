@@ -947,6 +947,27 @@ def _span_in_document(corpus_id: str, span: Span, kept: Sequence[str], language:
 # Jobs
 
 
+def budget_field(key: str, run: Run | None = None, *, explained: str) -> float | None:
+    """Ask for the most dollars that may be paid, at first the last budget of `run`; None is no limit."""
+    with st.container(width=180):
+        given = st.number_input(
+            "Budget in dollars", 0.0, None, last_budget(run) if run else None, step=1.0, format="%.2f",
+            placeholder="no limit", key=key, help=explained,
+        )  # fmt: skip
+    return None if given is None else float(given)
+
+
+def last_budget(run: Run) -> float | None:
+    """Return the budget that was given last for a run, None when it had none."""
+    mine = (job for job in jobs.jobs(workspace()) if run.name == job.arguments.get(RUN_OF.get(job.kind, "")))
+    newest = next(mine, None)
+    return None if newest is None else newest.arguments.get("budget")
+
+
+RUN_OF = {"run": "name", "rejudge": "run"}
+"""Kind of job → the argument that names its run."""
+
+
 def watch(job: Job) -> None:
     """Look after a job that this page has just started."""
     st.session_state.setdefault(_WATCHED, set()).add(job.id)

@@ -278,6 +278,27 @@ def test_results_tell_coverage_and_judge_again(home: Path) -> None:
     assert (job.kind, job.arguments) == ("rejudge", {"run": "told", "budget": None})
 
 
+def test_judging_again_asks_for_a_budget_and_begins_with_the_last_one(server: ModelServer) -> None:
+    workspace = open_workspace()
+    server.fail, server.faults = 1.0, ("malformed",)
+    config = RunConfig("small", "told", "bm25", depth=20, answerer="extractive", metrics=("faithfulness",))
+    running.run(workspace, "badly judged", config)
+    app = show("results", run="badly judged")
+    budget = next(n for n in app.number_input if n.label == "Budget in dollars")
+    assert budget.value is None, "no limit until one is given"
+    budget.set_value(2.5)
+    next(b for b in app.button if b.label == "Judge again").click()
+    app.run()
+    assert "needs the price of 'loopback'" in app.error[0].value.replace("\\", "")
+    assert not workspace.store.jobs()
+    workspace.set_prices({"loopback": (1.0, 2.0)})
+    next(b for b in app.button if b.label == "Judge again").click()
+    checked(app.run())
+    assert workspace.store.jobs()[0].arguments == {"run": "badly judged", "budget": 2.5}
+    again = show("results", run="badly judged")
+    assert next(n for n in again.number_input if n.label == "Budget in dollars").value == 2.5
+
+
 def test_tiles_of_answers_have_their_n(home: Path) -> None:
     app = show("results", run="told")
     tile = next(m for m in app.metric if m.label == "Faithfulness ↑")
@@ -370,6 +391,7 @@ def test_what_a_run_takes_is_told_when_asked_and_a_budget_goes_with_it(server: M
     assert tiles["Model calls"].value == str(running.foresee(open_workspace(), config).total)
     assert tiles["Cost"].delta == "no price known: enter it in Settings"
     assert not server.counts.calls, "nothing was asked"
+    open_workspace().set_prices({"loopback": (1.0, 2.0)})  # a budget needs them
     next(b for b in app.button if b.label == "Run").click()
     checked(app.run())
     assert open_workspace().store.jobs()[0].arguments["budget"] == 2.5

@@ -20,7 +20,6 @@ from tests.test_browser import (
     TITLES,
     Server,
     browser,  # noqa: F401 - a fixture
-    cell,
     drawn,
     page,  # noqa: F401 - a fixture
     serving,
@@ -36,6 +35,7 @@ QUESTIONS = [
      "document": "pumps.md", "quote": f"Pump {n} moves {n * 10} litres"}
     for n in range(2, 8)
 ]  # fmt: skip
+VALVE = {"id": "v", "question": "Who keeps the valve?", "answer": "Ada", "document": "valve.txt", "quote": "Ada Quill"}
 
 
 @pytest.fixture(scope="module")
@@ -50,10 +50,14 @@ def server(browser: Browser, model: ModelServer, tmp_path_factory: pytest.TempPa
     folder = tmp_path_factory.mktemp("live")
     configured = {"OPENAI_BASE_URL": model.url, "RAGVIZ_MODEL": "loopback", "RAGVIZ_EMBEDDER": "openai:loopback"}
     with serving(folder, **configured) as started:
-        files = {"pumps.md": PUMPS, "asked.jsonl": "\n".join(map(json.dumps, QUESTIONS))}
+        files = {
+            "pumps.md": PUMPS,
+            "valve.txt": "The valve is kept by Ada Quill.",
+            "asked.jsonl": "\n".join(map(json.dumps, [*QUESTIONS, VALVE])),
+        }
         for name, text in files.items():
             (folder / name).write_text(text, encoding="utf-8")
-        started.ragviz("corpus", "add", "notes", str(folder / "pumps.md"))
+        started.ragviz("corpus", "add", "notes", str(folder / "pumps.md"), str(folder / "valve.txt"))
         started.ragviz("index", "build", "notes", "--name", "small", "--chunk-size", "30", "--chunker", "sentences")
         started.ragviz("questions", "import", "notes", str(folder / "asked.jsonl"), "--name", "asked")
         run = ["run", "--index", "small", "--questions", "asked", "--retriever", "bm25", "--name"]
@@ -69,12 +73,12 @@ def server(browser: Browser, model: ModelServer, tmp_path_factory: pytest.TempPa
 def test_what_was_judged_again_is_shown(server: Server, page: Page) -> None:  # noqa: F811
     page.goto(server.address("results", run="judged"))
     drawn(page)
-    coverage = page.get_by_test_id("stMarkdownContainer").filter(has_text="of 6 scored").first
-    expect(coverage).to_contain_text("6 judge errors")
+    coverage = page.get_by_test_id("stMarkdownContainer").filter(has_text="of 7 scored").first
+    expect(coverage).to_contain_text("7 judge errors")
     assert server.ragviz("rejudge", "judged")["failed"] == 0
     page.reload()
     drawn(page)
-    expect(coverage).to_have_text("6 of 6 scored")
+    expect(coverage).to_have_text("7 of 7 scored")
     expect(page.get_by_text("judge error")).to_have_count(0)
 
 
@@ -109,13 +113,13 @@ def test_what_became_of_documents_questions_and_runs_is_shown(server: Server, pa
     page.goto(server.address("results", run="one"))
     drawn(page)
     documents, asked = (page.get_by_test_id("stDataFrame").nth(place) for place in (0, -1))
-    assert cell(documents, "Document", 0) == "pumps.md"
+    expect(documents.get_by_text("valve.txt")).not_to_have_count(0)
     page.goto(server.address("questions", set="asked"))
     drawn(page)
-    expect(tile(page, "Accepted").get_by_test_id("stMetricValue")).to_have_text("6")
+    expect(tile(page, "Accepted").get_by_test_id("stMetricValue")).to_have_text("7")
     page.goto(server.address("compare", runs="one,two,three"))
     drawn(page)
-    assert server.process("corpus", "remove", "notes", "pumps.md", "--yes").returncode == 0
+    assert server.process("corpus", "remove", "notes", "valve.txt", "--yes").returncode == 0
     assert server.process("questions", "review", "asked", "q2", "--reject").returncode == 0
     assert server.process("runs", "delete", "two", "--yes").returncode == 0
     page.reload()
@@ -123,12 +127,13 @@ def test_what_became_of_documents_questions_and_runs_is_shown(server: Server, pa
     expect(page.get_by_text("There is no run called “two” here.")).to_be_visible()
     page.goto(server.address("questions", set="asked"))
     drawn(page)
-    expect(tile(page, "Accepted").get_by_test_id("stMetricValue")).to_have_text("5")
-    expect(tile(page, "Questions")).to_contain_text("6 with stale evidence")
+    expect(tile(page, "Accepted").get_by_test_id("stMetricValue")).to_have_text("6")
+    expect(tile(page, "Questions")).to_contain_text("7 with stale evidence")
     page.goto(server.address("results", run="one"))
     drawn(page)
-    assert cell(documents, "Document", 0) == "(deleted)"
-    assert cell(asked, "Document", 0) == "(deleted)"
+    expect(documents.get_by_text("valve.txt")).to_have_count(0)
+    expect(asked.get_by_text("valve.txt")).to_have_count(0)
+    expect(asked.get_by_text("(deleted)")).not_to_have_count(0)
 
 
 # What others wrote is text

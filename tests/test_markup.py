@@ -38,7 +38,7 @@ READ_AGAIN = (  # patterns of remark-gfm, remark-emoji and Streamlit, which look
 
 @pytest.mark.parametrize(
     "text",
-    [":smile:", ":+1: :100:", ":material/home:", "https://evil.example/x", "(HTTP://evil.example)", "see WWW.evil.example",
+    [":smile:", ":+1: :100:", ":material/home:", "https://evil.example/x", "(HTTP://evil.example)", "WWW.evil.example",
      "a.b@evil.example", "mailto:a@evil.example", "a -> b <- c -- d >= e <= f ~= g", "<https://evil.example>"],
 )  # fmt: skip
 def test_plain_parts_what_is_read_again_after_escaping(text: str) -> None:
