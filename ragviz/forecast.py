@@ -45,9 +45,13 @@ class Forecast:
         return sum(self.calls.values())
 
 
-def foresee(items: Sequence[judging.Item], plan: judging.Plan) -> Forecast:
-    """Count what `judging.work` would ask about `items`; asks nothing that is not cached."""
+def foresee(items: Sequence[judging.Item], plan: judging.Plan, controls: Sequence[Request[Any]] = ()) -> Forecast:
+    """Count what `judging.work` would ask about `items`, and the `controls`; asks nothing that is not cached."""
     dry, plan = _Dry(), replace(plan, banks=_Kept(plan.banks))
+    for request in controls:
+        assert plan.judge is not None
+        dry.step, dry.item = "controls", items[0]
+        dry(plan.judge, request)
     for item in items:
         state = judging.State(item, 0)
         for step in judging.NEEDS:

@@ -95,7 +95,8 @@ class Plan:
 
     `answerer` and `judge` are clients, None where no model is asked; `names` are metrics of answers. `budget` is in
     dollars, of which `spent` are gone; both models need a price then. `pay` is told, now and then, of calls and dollars
-    that were paid since. `patience` is in seconds. `finished` questions of the run are through already.
+    that were paid since. `patience` is in seconds. `finished` questions of the run are through already. `edition` is
+    that of the judge's replies: those of another were worth nothing.
     """
 
     config: RunConfig
@@ -109,6 +110,7 @@ class Plan:
     pay: Callable[[int, float], None] = lambda calls, dollars: None
     patience: float = PATIENCE
     finished: int = 0
+    edition: int = 0
 
     @property
     def steps(self) -> frozenset[str]:
@@ -326,12 +328,15 @@ def _bank(state: State, plan: Plan, ask: Asks) -> None:
     assert plan.judge is not None
     tongue = judge.spoken(reference, state.item.question.text)
     maker = f"{plan.judge.model} {plan.judge.base_url}"  # servers of one's own often call what they run alike
+    maker += f" {plan.edition}" if plan.edition else ""
     imported, own = imported_bank_key(state.item.question), bank_key(maker, reference)
     kept = plan.banks.get_many([imported, own])
     if body := kept.get(imported) or kept.get(own):
         state.bank = read_bank(body)
         return
-    reply = _judged(state, plan, ask, "bank", questeval.bank_request(reference, tongue))
+    # When the answers to its questions could not be used before, other questions are asked for.
+    request, again = questeval.bank_request(reference, tongue), min(1, state.item.seed)
+    reply = _judged(state, plan, ask, "bank", request, again, UNANSWERABLE)
     asked = questeval.bank_questions(reply)
     answers = _answers(
         state, plan, ask, "bank", reference, dict(enumerate(question for _, question in asked)), own=True
@@ -390,11 +395,18 @@ def _complete(missing: tuple[Sequence[int], Sequence[int]], sentence: str) -> No
         raise ModelError(f"{sentence.format(left_out)}, asked twice. Judge again, or choose another judge.")
 
 
-def _judged(state: State, plan: Plan, ask: Asks, step: str, request: Request[Any], again: int = 0) -> Any:
+LACKING = "The last reply left out some of what was asked for: give every row."
+UNANSWERABLE = "The questions of the last reply could not be answered from the reference: ask others."
+
+
+def _judged(
+    state: State, plan: Plan, ask: Asks, step: str, request: Request[Any], again: int = 0, why: str = LACKING
+) -> Any:
     """Ask the judge; what is asked `again` is asked in other words, or the reply that lacked something came back."""
     assert plan.judge is not None
-    lacking = "The last reply left out some of what was asked for: give every row."
-    completion = ask(plan.judge, request.once_more(state.item.seed + again, lacking) if again else request)
+    if again:
+        request = request.once_more(state.item.seed + again, why)
+    completion = ask(plan.judge, replace(request, edition=plan.edition))
     state.calls.append(call_of(step, metrics.PROMPTS[step], completion))
     return completion.parsed
 

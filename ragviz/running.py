@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
-from ragviz import __version__, answer, cases, chunking, evaluate, forecast, gold, indexing, interchange, judging, lost
+from ragviz import (
+    __version__,
+    answer,
+    cases,
+    chunking,
+    controls,
+    evaluate,
+    forecast,
+    gold,
+    indexing,
+    interchange,
+    judging,
+    lost,
+)
 from ragviz import compare as comparing
-from ragviz.errors import UsageError
-from ragviz.llm import Usage, dollars
+from ragviz.errors import ModelError, UsageError
+from ragviz.llm import Completion, Request, Usage, dollars
 from ragviz.metrics import METRICS
 from ragviz.metrics import answers as answer_metrics
 from ragviz.records import (
@@ -58,8 +73,7 @@ def run(
     current = _run_row(workspace, name, config, index, asked, questions)
     _retrieve(workspace, current, index, questions, search_all, progress)
     if config.answerer != "none" or config.metrics:
-        there = workspace.store.judged_ids(current.id)
-        _judge(workspace, current, [q.id for q in questions if there.get(q.id, True)], plan, progress)
+        _judge_controlled(workspace, current, _waiting(workspace, current), plan, progress)
     workspace.store.finish_run(current.id, "done")
     return workspace.store.run(current.id)
 
@@ -67,7 +81,9 @@ def run(
 def rejudge(
     workspace: Workspace, current: Run, *, budget: float | None = None, progress: Progress = silent
 ) -> list[str]:
-    """Answer and judge again what failed in a run, and nothing else; return the ids of the questions that were.
+    """Answer and judge again what failed in a run; return the ids of the questions that were.
+
+    That is every question when the judge could not be relied on, and can be now; nothing else is asked again.
 
     Raises:
         UsageError: the run has no answers or metrics of answers, or was never finished.
@@ -78,12 +94,12 @@ def rejudge(
     if current.status != "done":
         again = "give its command again, or let it go on on the run page"
         raise UsageError(f"Run '{current.name}' was stopped on the way: {again}.")
-    there = workspace.store.judged_ids(current.id)
-    failed = [q.id for q in workspace.store.asked(current.id) if there.get(q.id, True)]
-    if failed:
-        _judge(workspace, current, failed, _plan(workspace, current.config, budget), progress)
-        workspace.store.finish_run(current.id, "done")  # at another time: what was summed up before is not this
-    return failed
+    failed, before = _waiting(workspace, current), controls_of(current)
+    if not failed and (before is None or before.reliable):
+        return []
+    asked = _judge_controlled(workspace, current, failed, _plan(workspace, current.config, budget), progress)
+    workspace.store.finish_run(current.id, "done")  # at another time: what was summed up before is not this
+    return asked
 
 
 def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
@@ -101,7 +117,11 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     golds = gold_of(workspace, index, questions)
     found = [Retrieved(q.id, r, g) for q, r, g in zip(questions, rankings, golds, strict=True)]
     items = _items(workspace, index.id, index.corpus_id, config, questions, found)
-    return forecast.foresee(items, _plan(workspace, config, None))
+    plan = _plan(workspace, config, None)
+    plan = replace(plan, edition=_record(workspace, plan).edition)
+    asked = [] if plan.judge is None else controls.made(questions, plan.steps)
+    edition = _record(workspace, plan).next
+    return forecast.foresee(items, plan, [replace(each.request, edition=edition) for each in asked])
 
 
 def _asked(workspace: Workspace, config: RunConfig) -> tuple[IndexInfo, QuestionSet, list[Question], RunConfig]:
@@ -251,6 +271,33 @@ def gold_of(workspace: Workspace, index: IndexInfo, questions: Sequence[Question
 # Answers and their judgement
 
 
+def _waiting(workspace: Workspace, current: Run) -> list[str]:
+    """Questions that are not answered and judged yet, or of which a step failed."""
+    there = workspace.store.judged_ids(current.id)
+    return [question.id for question in workspace.store.asked(current.id) if there.get(question.id, True)]
+
+
+def _judge_controlled(
+    workspace: Workspace, current: Run, ids: Sequence[str], plan: judging.Plan, progress: Progress
+) -> list[str]:
+    """Ask the judge its control items, then judge the questions with these ids; return the ids that were judged.
+
+    What a judge said that could not be relied on is judged again when it now can, all of it: until that is done, the
+    run is not called reliable.
+    """
+    before = controls_of(current)
+    found, edition = _controlled(workspace, current, _paying(workspace, current, plan), progress)
+    mended = before is not None and not before.reliable and found is not None and found.reliable
+    wanted = [question.id for question in workspace.store.asked(current.id)] if mended else list(ids)
+    if found is not None and not mended:
+        workspace.store.note_run(current.id, controls=controls.to_json(found))
+    if wanted:
+        _judge(workspace, current, wanted, replace(plan, edition=edition), progress)
+    if found is not None and mended:
+        workspace.store.note_run(current.id, controls=controls.to_json(found))
+    return wanted
+
+
 def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: judging.Plan, progress: Progress) -> None:
     """Answer and judge the questions with these ids, and keep what comes of it as it comes."""
     store, config = workspace.store, current.config
@@ -258,19 +305,183 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: judging
     pairs = [(q, r) for q, r in zip(store.asked(current.id), store.results(current.id), strict=True) if q.id in wanted]
     items = _items(workspace, config.index, current.corpus_id, config, [q for q, _ in pairs], [r for _, r in pairs])
     before = store.judged(current.id)
-    paid, spent = store.paid(current.id)
-    again = [_once_more(item, before.get(item.question.id), paid) for item in items]
-    plan = replace(
-        plan,
-        spent=spent,
-        pay=partial(store.pay, current.id),
-        finished=len(store.answered(current.id)) - len(items),
-    )
+    again = [_once_more(item, before.get(item.question.id), store.paid(current.id)[0]) for item in items]
+    plan = replace(_paying(workspace, current, plan), finished=len(store.answered(current.id)) - len(items))
 
     def keep(known: Sequence[tuple[Judged, Sequence[Score]]]) -> None:
         store.put_judged(current.id, known)
 
     judging.work(again, plan, keep, progress)
+
+
+def _paying(workspace: Workspace, current: Run, plan: judging.Plan) -> judging.Plan:
+    """Return `plan` as it stands after what the run has paid so far."""
+    store = workspace.store
+    return replace(plan, spent=store.paid(current.id)[1], pay=partial(store.pay, current.id))
+
+
+def coverage_words(found: Judgement) -> str:
+    """How many questions have a score, by the judge's measures (else by all there are), and which have fewest."""
+    judged = {n: s for n, s in found.metrics.items() if answer_metrics.ANSWER_METRICS[n].judged} or found.metrics
+    if not judged:
+        return ""
+    counts = {name: scored.statuses.get("ok", 0) for name, scored in judged.items()}
+    low, high, total = min(counts.values()), max(counts.values()), max(each.total for each in judged.values())
+    if low == high:
+        return f"{low:,} of {total:,} scored by every measure"
+    fewest = [answer_metrics.ANSWER_METRICS[name].title for name, count in counts.items() if count == low]
+    more = f" and {len(fewest) - 2} more" if len(fewest) > 2 else ""
+    return f"{low:,} to {high:,} of {total:,} scored, fewest by {', '.join(fewest[:2])}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Whether the numbers of a run can be taken as they stand, and a sentence on each thing that speaks against it."""
+
+    run: str
+    problems: tuple[str, ...]
+    controls: controls.Controls | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against it."""
+        return not self.problems
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in words."""
+        if self.problems:
+            return f"Run '{self.run}' did not pass: {' '.join(self.problems)}"
+        return f"Run '{self.run}' passed: {self.controls.sentence if self.controls else 'no judge was controlled.'}"
+
+
+def check(workspace: Workspace, current: Run) -> Checked:
+    """Check that a run is finished, that no step failed, and that its judge can be relied on."""
+    store, controlled, problems = workspace.store, controls_of(current), []
+    if current.status != "done":
+        problems.append("It is not finished.")
+    if failed := sum(store.judged_ids(current.id).values()):
+        problems.append(f"A step failed for {failed} of {len(store.asked(current.id))} questions.")
+    if controlled is not None and not controlled.reliable:
+        problems.append(controlled.sentence)
+    return Checked(current.name, tuple(problems), controlled)
+
+
+def judge_to_json(current: Run) -> dict[str, Any]:
+    """Who answered and who judged a run, with the versions of the prompts and what the control items told."""
+    config, controlled = current.config, controls_of(current)
+    judges: dict[str, Any] = {"model": config.judge, "host": controlled.host if controlled else None}
+    judges["prompts"] = dict(controlled.prompts) if controlled else None
+    answers = {"answerer": config.answerer, "model": config.model, "version": answer.VERSIONS.get(config.answerer)}
+    return {
+        "answerer": answers if config.answerer != "none" else None,
+        "judge": judges | {"controls": controls.to_json(controlled) if controlled else None} if config.judge else None,
+    }
+
+
+def judge_words(current: Run) -> str:
+    """Who answered and who judged, and by which prompts; "" without a judge."""
+    config, controlled = current.config, controls_of(current)
+    if not config.judge:
+        return ""
+    by = f"judged by {config.judge}" + (f" at {controlled.host}" if controlled else "")
+    prompts = ", ".join(f"{step} {version}" for step, version in controlled.prompts.items()) if controlled else ""
+    from_whom = config.model or config.answerer
+    answered = f"answered by {from_whom} · " if config.answerer != "none" else ""
+    return f"{answered}{by}{f' · prompts: {prompts}' if prompts else ''}"
+
+
+# Whether the judge can be relied on
+
+
+@dataclass(frozen=True, slots=True)
+class Editions:
+    """Of a judge's replies: the `edition` that is served, the last that was `tried`, and whether that was `bad`.
+
+    A judge that failed its control items is asked those anew by every run, for another may run at its address now; once
+    it does well, nothing that it said before is served again.
+    """
+
+    edition: int = 0
+    tried: int = 0
+    bad: bool = False
+
+    @property
+    def next(self) -> int:
+        """Edition of the control items that are to be asked."""
+        return self.tried + 1 if self.bad else self.edition
+
+    def after(self, controls: controls.Controls) -> Editions:
+        """What follows from control items that were asked in the edition `next`."""
+        if controls.reliable:
+            return Editions(controls.edition, controls.edition)
+        return Editions(self.edition, max(self.tried, controls.edition), bad=True)
+
+
+def _editions_key(plan: judging.Plan) -> str:
+    assert plan.judge is not None
+    return digest("judge", plan.judge.model, plan.judge.base_url, json.dumps(answer_metrics.PROMPTS), length=32)
+
+
+def _record(workspace: Workspace, plan: judging.Plan) -> Editions:
+    if plan.judge is None:
+        return Editions()
+    key = _editions_key(plan)
+    body = workspace.store.cache("controls").get_many([key]).get(key)
+    return Editions(**json.loads(body)) if body else Editions()
+
+
+def _controlled(
+    workspace: Workspace, current: Run, plan: judging.Plan, progress: Progress
+) -> tuple[controls.Controls | None, int]:
+    """Ask the judge of a run its control items; return the outcome, None without any, and the edition to judge by."""
+    items = controls.made(workspace.store.asked(current.id), plan.steps) if plan.judge is not None else []
+    if plan.judge is None or not items:
+        return None, _record(workspace, plan).edition
+    record = _record(workspace, plan)
+    progress(0, len(items), "control items", "Asking the control items")
+    replies = _asked_apart([replace(item.request, edition=record.next) for item in items], plan)
+    told = [told for item, reply in zip(items, replies, strict=True) for told in controls.judged(item, reply)]
+    prompts, usage = dict(answer_metrics.PROMPTS), _usage_of(replies)
+    found = controls.Controls(plan.judge.model, plan.judge.host, prompts, tuple(told), record.next, usage)
+    record = record.after(found)
+    body = json.dumps(asdict(record)).encode()
+    workspace.store.cache("controls").put_many({_editions_key(plan): body})
+    return found, record.edition
+
+
+def _asked_apart(requests: Sequence[Request[Any]], plan: judging.Plan) -> list[Completion[Any] | ModelError]:
+    """Have the judge reply to requests that belong to no question, within the budget; what failed is its error."""
+    assert plan.judge is not None
+    client = plan.judge
+    client.open()
+    asker = judging.Asker(plan)
+
+    def ask(request: Request[Any]) -> Completion[Any] | ModelError:
+        try:
+            return asker(client, request)
+        except ModelError as error:
+            if error.outage:
+                raise
+            return error
+
+    try:
+        with ThreadPoolExecutor(min(client.concurrency, len(requests)), thread_name_prefix="controls") as pool:
+            return list(pool.map(ask, requests))
+    finally:
+        asker.settle()
+
+
+def _usage_of(replies: Sequence[Completion[Any] | ModelError]) -> Usage:
+    paid = [reply for reply in replies if isinstance(reply, Completion)]
+    counts = (len(paid), sum(c.prompt_tokens for c in paid), sum(c.completion_tokens for c in paid))
+    return Usage(*counts, sum(c.seconds for c in paid), sum(c.cost or 0.0 for c in paid))
+
+
+def controls_of(current: Run) -> controls.Controls | None:
+    """How the judge of a run did on its control items; None when it was asked none."""
+    body = current.provenance.get("controls")
+    return controls.from_json(body) if body else None
 
 
 def _once_more(item: judging.Item, before: Judged | None, calls: int) -> judging.Item:
@@ -296,6 +507,7 @@ class Judgement:
     `scores` are by metric first. `causes` tells of every question where it was lost (a key of `lost.CAUSES`), with
     `rulings` on which answers are right. `usage` is what all model calls behind it cost when they were made, by
     whatever run; `paid` are the calls and dollars that this run paid.
+    `controls` tells how the judge did on the control items, None when it was asked none.
     """
 
     judged: Mapping[str, Judged]
@@ -306,6 +518,7 @@ class Judgement:
     abstention: answer.Abstention
     usage: Usage
     paid: tuple[int, float]
+    controls: controls.Controls | None = None
 
     @property
     def failed(self) -> list[str]:
@@ -346,6 +559,7 @@ def judgement_of(workspace: Workspace, current: Run, k: int | None = None) -> Ju
     calls = [call for known in judged.values() for call in calls_of(known)]
     counts = (len(calls), sum(c.prompt_tokens for c in calls), sum(c.completion_tokens for c in calls))
     usage = Usage(*counts, sum(c.seconds for c in calls), sum(c.cost or 0.0 for c in calls))
+    controlled = controls_of(current)
     return Judgement(
         judged,
         scores,
@@ -353,8 +567,9 @@ def judgement_of(workspace: Workspace, current: Run, k: int | None = None) -> Ju
         rulings,
         causes,
         answer.abstention(questions, answers.values()),
-        usage,
+        usage + controlled.usage if controlled else usage,
         store.paid(current.id),
+        controlled,
     )
 
 

@@ -650,6 +650,13 @@ class Store:
             connection.execute(_runs.update().where(_runs.c.id == run_id).values(status=status, finished=finished))
             _changed(connection, run_id)
 
+    def note_run(self, run_id: str, **known: Any) -> None:
+        """Add what became known of a run while it was made to its provenance; its fingerprint stays."""
+        body = json.dumps({**self.run(run_id).provenance, **known}, sort_keys=True, ensure_ascii=False)
+        with self._write() as connection:
+            connection.execute(_runs.update().where(_runs.c.id == run_id).values(provenance=body))
+            _changed(connection, run_id)
+
     def runs(self, corpus_id: str | None = None) -> list[Run]:
         """All runs (of a corpus), the newest first."""
         query = sa.select(_runs).order_by(_runs.c.created.desc())

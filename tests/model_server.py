@@ -345,10 +345,12 @@ def _texts(prompt: str) -> dict[str, Any]:
 
 
 def _shares(claim: str, sentences: dict[str, str]) -> int:
-    """Number of the first sentence that holds most of the claim's words, 0 when none does."""
-    wanted = _content_words(claim)
+    """Number of the first sentence that holds all numbers and half of the words of a claim, 0 when none does."""
+    wanted = _content_words(re.sub(r"\[\d+\]", "", claim))
     best = max(sentences, key=lambda n: len(wanted & _content_words(sentences[n])), default="0")
-    return int(best) if wanted and 2 * len(wanted & _content_words(sentences.get(best, ""))) >= len(wanted) else 0
+    held = _content_words(sentences.get(best, ""))
+    same_numbers = {word for word in wanted if word.isdigit()} <= held
+    return int(best) if wanted and same_numbers and 2 * len(wanted & held) >= len(wanted) else 0
 
 
 def _claims(prompt: str) -> dict[str, Any]:

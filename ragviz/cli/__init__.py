@@ -79,6 +79,7 @@ def list_jobs(
 app.command("run")(run.run_questions)
 app.command("rejudge")(run.rejudge)
 app.command("results")(results.results)
+app.command("check")(results.check)
 app.command("inspect")(results.inspect)
 app.command("compare")(results.compare)
 app.command("export")(results.export)

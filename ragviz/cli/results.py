@@ -12,9 +12,9 @@ import typer
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.rooms import compare as comparing
-from ragviz.cli.rooms import evaluate, indexing, lost, questeval, running
+from ragviz.cli.rooms import controls, evaluate, indexing, lost, questeval, running
 from ragviz.errors import InputError, UsageError
-from ragviz.records import Bank, Judged, Matrix, Question, Score
+from ragviz.records import Bank, Judged, Matrix, Question, Run, Score
 
 HEADLINES = (
     *("completeness", "faithfulness", "answer_correctness", "context_recall", "questeval_recall", "equivalence"),
@@ -51,6 +51,7 @@ def results(
         body |= {"usage": asdict(judgement.usage)}
         body |= {"paid": dict(zip(("calls", "cost"), judgement.paid, strict=True))}
         body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
+        body |= running.judge_to_json(run) | {"coverage": running.coverage_words(judgement)}
     slices = running.breakdown_of(workspace, run, k) if as_json or by else []
     body |= evaluate.breakdown_to_json(slices)
 
@@ -63,7 +64,7 @@ def results(
         )
         console.out.print(f"misses to depth {run.config.depth}: {summary.misses} of {summary.n}")
         if judgement.judged:
-            _draw_judgement(judgement, steps)
+            _draw_judgement(run, judgement, steps)
 
     console.show(body, as_json, draw)
 
@@ -81,7 +82,21 @@ def _draw_slices(slices: Sequence[evaluate.Slice], by: str, metrics: Sequence[st
     console.table((by, "questions", "misses", *names), rows)
 
 
-def _draw_judgement(judgement: running.Judgement, steps: Sequence[lost.Step]) -> None:
+def check(run_name: Annotated[str, typer.Argument(metavar="RUN")], as_json: Json = False) -> None:
+    """Tell whether a run's numbers can be taken as they stand: exit 1 when a step failed or its judge is unreliable."""
+    workspace = console.open_workspace()
+    told = running.check(workspace, workspace.store.run(run_name))
+    body = {"run": told.run, "passed": told.passed, "sentence": told.sentence, "problems": list(told.problems)}
+    body |= {"controls": controls.to_json(told.controls) if told.controls else None}
+    console.show(body, as_json, lambda: console.out.print(console.said(told.sentence), highlight=False))
+    if not told.passed:
+        raise typer.Exit(1)
+
+
+def _draw_judgement(run: Run, judgement: running.Judgement, steps: Sequence[lost.Step]) -> None:
+    for line in (running.judge_words(run), judgement.controls.sentence if judgement.controls else ""):
+        if line:
+            console.out.print(console.said(line), highlight=False)
     rows = [
         (name, console.interval(scored.estimate), f"{scored.statuses.get('ok', 0)} of {scored.total}", _without(scored))
         for name, scored in judgement.metrics.items()

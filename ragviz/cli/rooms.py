@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ragviz import cases as cases
     from ragviz import compare as compare
     from ragviz import connections as connections
+    from ragviz import controls as controls
     from ragviz import corpora as corpora
     from ragviz import embedding as embedding
     from ragviz import evaluate as evaluate
@@ -38,7 +39,7 @@ class _Later:
 
 
 if not TYPE_CHECKING:
-    authoring = _Later("authoring")
+    authoring, controls = map(_Later, ("authoring", "controls"))
     answer, corpora, evaluate, forecast = map(_Later, ("answer", "corpora", "evaluate", "forecast"))
     foreign, indexing, jobs, llm, lost = map(_Later, ("foreign", "indexing", "jobs", "llm", "lost"))
     cases, connections, preview = map(_Later, ("cases", "connections", "preview"))

@@ -142,8 +142,8 @@ def claims_problem(claims: Sequence[str], text: str, question: str, reply: type[
     if not said:
         return "a reply without a claim, though the text says something" if plain(text) else ""
     return (
-        _repeated(said, "claims")
-        or _in_pieces(said, text, "claims")
+        _in_pieces(said, text, "claims")
+        or _repeated(said, "claims")
         or _of_schema(said, text, reply, "claims")
         or _foreign(said, (text, question), "claims")
         or _most(said, lambda claim: not grounded(claim, text, question), "claims that the text does not make")
@@ -176,8 +176,8 @@ def bank_problem(
     questions = [question for _, question in said]
     joined = [f"{key} {question}" for key, question in said]
     return (
-        _repeated(questions, "questions")
-        or _in_pieces(questions, "", "questions")
+        _in_pieces(questions, "", "questions")
+        or _repeated(questions, "questions")
         or _of_schema(questions, reference, reply, "questions")
         or ("" if chinese else _foreign(questions, (reference,), "questions"))
         or _most(joined, lambda each: not _shares(each, reference), "questions about something else than the text")

@@ -37,8 +37,8 @@ MOST_CLAIMS = 30
 MOST_PASSAGES = 50
 """Passages that one claim can rest on, in a reply."""
 
-THOUGHT = 4000
-"""Tokens that a reply may take beside what was asked for: a model that reasons does so first."""
+THOUGHT = 1000
+"""Tokens that a reply may take beside what was asked for: a model that reasons does so first. More after a cut."""
 
 _DATA = {
     "en": (

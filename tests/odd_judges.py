@@ -1,0 +1,86 @@
+"""Judges that are not to be believed, on the loopback server: it answers and embeds well, and judges as they do."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from tests import model_server
+
+Judge = Callable[[str, dict[str, Any], str], Any]
+"""(field, its schema, the prompt) → the value of that field."""
+
+
+def always_yes(name: str, schema: dict[str, Any], prompt: str) -> Any:
+    """Every flag true, every verdict good, every text "yes"."""
+    if "enum" in schema:
+        return schema["enum"][0]
+    return {"boolean": True, "integer": 1, "number": 1.0, "string": "yes"}.get(schema.get("type", ""))
+
+
+def agreeable(good: dict[str, Any]) -> dict[str, Any]:
+    """A well-behaved reply with every verdict turned into a yes: what its form and words do not betray."""
+    for row in good.get("claims", []):
+        if "supported_by" in row:
+            row |= {"supported_by": [{"passage": 1, "sentence": 1}], "contradicted_by": []}
+    for name in ("answer_claims", "reference_claims"):
+        good[name] = [row | {"verdict": "supported", "sentence": 1} for row in good.get(name, [])] or good.get(name)
+    good = {name: value for name, value in good.items() if value is not None}
+    if "equivalence" in good:
+        good |= {"equivalence": "equivalent", "completeness": 1.0, "conciseness": 1.0}
+    return good
+
+
+def letters(name: str, schema: dict[str, Any], prompt: str) -> Any:
+    """Single letters or ideographs of the text for every text; else as the one that always says yes."""
+    if schema.get("type") == "string" and "enum" not in schema:
+        told = re.findall(r"\w", prompt.split("\n", 1)[1])
+        return told[len(name) % len(told)]
+    return always_yes(name, schema, prompt)
+
+
+def built(schema: dict[str, Any], root: dict[str, Any], prompt: str, judge: Judge, name: str = "") -> Any:
+    """A reply that fits `schema`, its values chosen by `judge`; lists have twelve entries."""
+    if "$ref" in schema:
+        schema = root["$defs"][schema["$ref"].rsplit("/", 1)[1]]
+    if schema.get("type") == "object":
+        return {n: built(part, root, prompt, judge, n) for n, part in schema["properties"].items()}
+    if schema.get("type") == "array":
+        rows = [built(schema["items"], root, prompt, judge, name) for _ in range(12)]
+        for number, row in enumerate(rows, start=1):
+            if isinstance(row, dict):
+                row |= {key: number for key in ("claim", "passage", "number") if key in row}
+        return rows
+    return judge(name, schema, prompt)
+
+
+def empty(schema: dict[str, Any], root: dict[str, Any]) -> Any:
+    """Empty lists, no words, zeros."""
+    if "enum" in schema:
+        return schema["enum"][-1]
+    values = {"array": [], "boolean": False, "integer": 0, "number": 0.0, "string": ""}
+    return {name: values.get(part.get("type", ""), empty(part, root) if "enum" in part else "") for name, part in
+            schema["properties"].items()} if schema.get("type") == "object" else ""  # fmt: skip
+
+
+JUDGE_FIELDS = {"claims", "passages", "answer_claims", "key_questions", "answers"}
+
+
+def install(monkeypatch: Any, kind: str) -> None:
+    """Have the loopback server judge as `kind` does from now on: "yes", "agreeable", "empty", "letters" or "good"."""
+    real = getattr(model_server.complete, "real", model_server.complete)
+
+    def complete(body: dict[str, Any]) -> str:
+        schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
+        prompt = next(m["content"] for m in body["messages"] if m["role"] == "user")
+        if kind == "good" or not JUDGE_FIELDS & set(schema.get("properties", {})):
+            return str(real(body))
+        if kind == "agreeable":
+            return json.dumps(agreeable(json.loads(real(body))), ensure_ascii=False)
+        if kind == "empty":
+            return json.dumps(empty(schema, schema))
+        judge = always_yes if kind == "yes" else letters
+        return json.dumps(built(schema, schema, prompt, judge), ensure_ascii=False)
+
+    complete.real = real  # type: ignore[attr-defined]
+    monkeypatch.setattr(model_server, "complete", complete)

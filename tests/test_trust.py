@@ -1,0 +1,231 @@
+"""Judges that are not to be believed, end to end: refused with the right words, kept nowhere, mended by a good one."""
+
+import json
+import sys
+
+import pytest
+
+from ragviz import cli, controls, corpora, indexing, pipeline, running
+from ragviz.config import Settings
+from ragviz.errors import UsageError
+from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.records import IndexConfig, Question, RunConfig, Span
+from ragviz.workspace import Workspace
+from tests import odd_judges
+from tests.model_server import ModelServer
+from tests.test_running import DOCUMENT, ROWS
+
+ZH_PLACES = ["北阀门", "南阀门", "东水泵", "西水泵", "上闸口", "下闸口", "内水塔", "外水塔"]
+ZH_DOCUMENT = "\n\n".join(
+    f"{place}于{2001 + n}年更换，负责人是王芳，每年费用为{40 + n}元。" for n, place in enumerate(ZH_PLACES)
+)
+ZH_ROWS = [
+    {
+        "id": f"zh-{n}",
+        "question": f"{place}是哪一年更换的？",
+        "answer": f"{place}于{2001 + n}年更换。",
+        "document": "阀门.txt",
+        "quote": f"{place}于{2001 + n}年更换",
+    }
+    for n, place in enumerate(ZH_PLACES)
+] + [{"id": "zh-none", "question": "礼拜堂的画家叫什么名字？", "answer": ""}]
+
+SETS = {"en": ("pumps.txt", DOCUMENT, ROWS), "zh": ("阀门.txt", ZH_DOCUMENT, ZH_ROWS)}
+JUDGED = {name for name, metric in ANSWER_METRICS.items() if metric.judged}
+
+
+@pytest.fixture
+def server():
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture(params=["en", "zh"])
+def workspace(request, server, tmp_path, monkeypatch) -> Workspace:
+    for name, value in {
+        "RAGVIZ_HOME": str(tmp_path / "home"), "OPENAI_BASE_URL": server.url, "RAGVIZ_MODEL": "loopback",
+        "RAGVIZ_EMBEDDER": "openai:bags",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    workspace = Workspace(Settings(_env_file=None))
+    for client in (workspace.client("loopback"),):
+        client._backoff = 0.001
+    name, text, rows = SETS[request.param]
+    corpus = workspace.store.create_corpus("c")
+    corpora.add_file(workspace, corpus, name, text.encode())
+    indexing.build_index(
+        workspace, corpus, "i", IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
+    )
+    data = "\n".join(json.dumps(row) for row in rows).encode()
+    assert not pipeline.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
+    return workspace
+
+
+def config(**more) -> RunConfig:
+    return RunConfig("i", "q", "bm25", **{"answerer": "model", "metrics": ("all",), **more})
+
+
+def scored(judgement: running.Judgement) -> dict[str, int]:
+    """Scores of each judged metric."""
+    return {name: each.statuses.get("ok", 0) for name, each in judgement.metrics.items() if name in JUDGED}
+
+
+def test_a_well_behaved_judge_is_not_refused(workspace, server):
+    run = running.run(workspace, "r", config())
+    judgement = running.judgement_of(workspace, run)
+    assert judgement.failed == []
+    assert judgement.controls.accuracy == 1
+    assert judgement.controls.reliable
+    assert set(judgement.controls.by_step) == {"comparison", "context", "questeval"}
+    assert (judgement.controls.judge, judgement.controls.host) == ("loopback", server.url.split("/")[2])
+    before = server.counts.calls
+    running.run(workspace, "again", config())
+    assert server.counts.calls == before  # the control items are paid once too
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("yes", "single letters or words"),
+        ("empty", "without a claim, though the text says something"),
+        ("letters", "single letters or words"),
+    ],
+)
+def test_a_judge_whose_replies_cannot_be_right_is_refused_and_nothing_of_it_is_kept(
+    workspace, server, monkeypatch, kind, words
+):
+    odd_judges.install(monkeypatch, kind)
+    run = running.run(workspace, "r", config())
+    judgement = running.judgement_of(workspace, run)
+    assert len(judgement.failed) >= 8  # all but a refusal, of which nothing is judged
+    assert max(scored(judgement).values()) == 0
+    reasons = {reason for judged in judgement.judged.values() for reason in judged.failures.values()}
+    assert any(words in reason for reason in reasons), reasons
+    assert any("a reply without a question" in reason or "questions" in reason for reason in reasons)
+    assert not judgement.controls.reliable
+    assert not running.check(workspace, run).passed
+
+    odd_judges.install(monkeypatch, "good")
+    asked = running.rejudge(workspace, run)
+    assert set(asked) >= set(judgement.failed)
+    after = running.judgement_of(workspace, workspace.store.run("r"))
+    assert after.failed == []
+    assert after.controls.reliable
+    assert after.metrics["completeness"].statuses["ok"] == 8
+    assert after.metrics["completeness"].estimate.mean == 1
+    assert after.metrics["questeval_recall"].estimate.n == 8
+    good = running.judgement_of(workspace, running.run(workspace, "fresh", config(seed=1)))
+    assert scored(after) == scored(good)
+    assert running.check(workspace, workspace.store.run("r")).passed
+
+
+def test_a_judge_that_agrees_with_everything_is_marked_and_its_scores_are_not_served_again(
+    workspace, server, monkeypatch
+):
+    odd_judges.install(monkeypatch, "agreeable")
+    run = running.run(workspace, "r", config())
+    judgement = running.judgement_of(workspace, run)
+    assert judgement.failed == []  # nothing betrays it but the control items
+    assert not judgement.controls.reliable
+    told = running.check(workspace, run)
+    assert not told.passed
+    assert "This judge cannot be relied on" in told.sentence
+    assert "another question's answer: equivalent instead of not equivalent" in told.sentence
+    calls = server.counts.calls
+    assert running.rejudge(workspace, run) == []  # still the same judge: only its control items are asked anew
+    assert server.counts.calls - calls <= 4
+    assert not running.judgement_of(workspace, workspace.store.run("r")).controls.reliable
+
+    odd_judges.install(monkeypatch, "good")
+    assert len(running.rejudge(workspace, workspace.store.run("r"))) == 9
+    after = running.judgement_of(workspace, workspace.store.run("r"))
+    assert after.controls.reliable
+    good = running.judgement_of(workspace, running.run(workspace, "fresh", config(seed=1)))
+    for name in JUDGED:
+        assert after.metrics[name].estimate.mean == good.metrics[name].estimate.mean, name
+    calls = server.counts.calls
+    running.run(workspace, "third", config())
+    assert server.counts.calls == calls  # the good judge's replies are kept
+    assert running.rejudge(workspace, workspace.store.run("r")) == []
+    assert server.counts.calls == calls
+
+
+def test_control_calls_are_foreseen_and_few(workspace, server):
+    told = running.foresee(workspace, config())
+    assert told.calls["controls"] == 4  # one of each kind, for 5 % of 72 calls are fewer
+    running.run(workspace, "r", config())
+    assert running.foresee(workspace, config()).cached == running.foresee(workspace, config()).total
+    without = running.foresee(workspace, config(metrics=("token_f1",)))
+    assert "controls" not in without.calls
+
+
+def make_questions(count: int) -> list[Question]:
+    return [
+        Question(
+            f"q{n}", f"When was the {n}th gauge of station {n} read?", f"Gauge {n} was read in {1000 + n}.",
+            ((Span("d", 0, 9, f"Gauge {n} of station {n} was read in {1000 + n} by Harlow."),),), "hand",
+        )
+        for n in range(count)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [1, 9, 40, 100, 400])
+def test_controls_are_at_most_a_twentieth_of_the_calls(count):
+    steps = {"answer", "bank", "reference", "claims", "context", "comparison", "questeval"}
+    made = controls.made(make_questions(count), steps)
+    calls = 8 * count
+    assert len(made) <= max(4, 0.05 * calls)
+    assert len(made) <= 4 * controls.MOST
+    assert {each.kind for each in made} == set(controls.STEP_OF) - ({"other"} if count == 1 else set())
+    assert [each.request for each in made] == [each.request for each in controls.made(make_questions(count), steps)]
+
+
+def test_a_number_is_changed_to_one_that_the_passage_does_not_hold():
+    passage = "Gauge 12 was read in 1998, 2001 and 2004."
+    assert controls._with_another_number("Gauge 12 was read in 1998", passage) == "Gauge 12 was read in 2002"
+    assert controls._with_another_number("北阀门于2021年更换", "2024") == "北阀门于2025年更换"
+
+
+@pytest.fixture
+def ragviz(workspace, monkeypatch, capsys):
+    def call(*words, code=0):
+        monkeypatch.setattr(sys, "argv", ["ragviz", *words])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        out, err = capsys.readouterr()
+        assert (end.value.code or 0) == code, err
+        return out + err
+
+    return call
+
+
+def test_the_command_line_checks_a_run_and_names_its_judge(ragviz, workspace, monkeypatch):
+    odd_judges.install(monkeypatch, "agreeable")
+    running.run(workspace, "bad", config())
+    assert "This judge cannot be relied on" in ragviz("check", "bad", code=1)
+    body = json.loads(ragviz("check", "bad", "--json", code=1))
+    assert (body["passed"], body["controls"]["reliable"]) == (False, False)
+    shown = ragviz("results", "bad")
+    assert "This judge cannot be relied on" in shown
+    assert "judged by loopback at 127.0.0.1" in shown
+    body = json.loads(ragviz("results", "bad", "--json"))
+    assert body["judge"]["model"] == "loopback"
+    assert body["judge"]["prompts"]["comparison"]
+    assert body["judge"]["controls"]["accuracy"] < controls.RELIABLE
+    assert body["answerer"]["model"] == "loopback"
+    odd_judges.install(monkeypatch, "good")
+    ragviz("rejudge", "bad")
+    assert "passed" in ragviz("check", "bad")
+    with pytest.raises(UsageError, match="no run"):
+        workspace.store.run("nope")
+
+
+def test_coverage_counts_scores_per_metric(workspace, monkeypatch):
+    odd_judges.install(monkeypatch, "empty")
+    judgement = running.judgement_of(workspace, running.run(workspace, "r", config()))
+    words = running.coverage_words(judgement)
+    assert words.startswith("0 of 9 scored")
+    odd_judges.install(monkeypatch, "good")
+    running.rejudge(workspace, workspace.store.run("r"))
+    words = running.coverage_words(running.judgement_of(workspace, workspace.store.run("r")))
+    assert words == "0 to 8 of 9 scored, fewest by Factual recall"  # no claim of these answers is right as a whole
