@@ -15,10 +15,10 @@ import pytrec_eval
 
 from ragviz.metrics import METRICS
 from ragviz.metrics.characters import measure_characters
-from ragviz.metrics.ranking import measure
+from ragviz.metrics.ranking import measure, read
 from ragviz.records import Chunk, Evidence, Ranking, Retrieved, Span, digest
 
-QUESTIONS, RESULTS, CHUNKS, DEPTH, ROUNDS = 10_000, 100, 20_000, 50, 5
+QUESTIONS, RESULTS, CHUNKS, DEPTH, ROUNDS = 10_000, 100, 20_000, 50, 9
 CUTS = "1,2,3,5,10,15,20,30,40,50"
 
 
@@ -48,38 +48,40 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Take turns, and compare the medians."""
+    """Take turns, and compare the least of each: other work on the machine only ever adds."""
     results, evidence = make()
     run = {r.question_id: dict(zip(r.ranking.ids, r.ranking.scores, strict=True)) for r in results}
     qrels = {r.question_id: {chunk_id: 1 for group in r.gold for chunk_id in group} for r in results}
     oracle = pytrec_eval.RelevanceEvaluator(qrels, {f"recall.{CUTS}", f"P.{CUTS}", f"ndcg_cut.{CUTS}", "recip_rank"})
 
-    def compute(needs: str) -> None:
-        table = measure(results, DEPTH) if needs == "ranking" else measure_characters(results, evidence, DEPTH)
+    def compute(*needs: str) -> None:
+        rankings = read(results, DEPTH)
+        tables = {"ranking": lambda: measure(rankings), "evidence": lambda: measure_characters(rankings, evidence)}
+        made = {need: tables[need]() for need in needs}
         for metric in METRICS.values():
-            if metric.needs == needs:
-                metric.function(table)
+            if metric.needs in made:
+                metric.function(made[metric.needs])
 
     times = np.array(
         [
             [
                 seconds(lambda: compute("ranking")),
-                seconds(lambda: compute("evidence")),
+                seconds(lambda: compute("ranking", "evidence")),
                 seconds(lambda: oracle.evaluate(run)),
             ]
             for _ in range(ROUNDS)
         ]
     )
-    chunks, characters, theirs = (float(value) for value in np.median(times, axis=0))
+    chunks, both, theirs = (float(value) for value in times.min(axis=0))
     print(
         json.dumps(
             {
                 "benchmark": "ranking",
-                "ratio": round((chunks + characters) / theirs, 3),
+                "ratio": round(both / theirs, 3),
                 "ratio_of_chunk_metrics": round(chunks / theirs, 3),
                 "cpu_seconds": {
                     "chunks": round(chunks, 3),
-                    "characters": round(characters, 3),
+                    "chunks_and_characters": round(both, 3),
                     "pytrec_eval": round(theirs, 3),
                 },
                 "questions": QUESTIONS,

@@ -15,7 +15,7 @@ import numpy as np
 from ragviz.errors import NotFoundError, UsageError
 from ragviz.metrics import METRICS, label, scores
 from ragviz.metrics.characters import measure_characters
-from ragviz.metrics.ranking import Floats, RankTable, measure
+from ragviz.metrics.ranking import Floats, Rankings, RankTable, measure, read
 from ragviz.records import Estimate, Evidence, Retrieved, Score
 from ragviz.stats import (
     Difference,
@@ -155,8 +155,9 @@ def compare(
     k = sides[0].config["k"] if k is None else k
     depth = min(side.config["depth"] for side in sides)
     common = _common(sides)
-    tables = tuple(measure(results, depth) for results in common)
-    values = _values(common, tables, k, evidence)
+    rankings = [read(results, depth) for results in common]
+    tables = tuple(map(measure, rankings))
+    values = _values(rankings, tables, k, evidence)
     names = [side.name for side in sides]
     rows = _rows(_answer_values(sides), names, seed)
     return Comparison(
@@ -246,15 +247,15 @@ def _common(sides: Sequence[RunSide]) -> list[list[Retrieved]]:
 
 
 def _values(
-    common: Sequence[Sequence[Retrieved]],
+    rankings: Sequence[Rankings],
     tables: Sequence[RankTable],
     k: int,
     evidence: Mapping[str, Evidence] | None,
 ) -> dict[str, Floats]:
     """Numbers of every metric, (runs, n), by label."""
     sides = [
-        scores(table, k, characters=measure_characters(results, evidence, k) if evidence else None)
-        for results, table in zip(common, tables, strict=True)
+        scores(table, k, characters=measure_characters(ranked, evidence, k) if evidence else None)
+        for ranked, table in zip(rankings, tables, strict=True)
     ]
     return {name: np.stack([side[name] for side in sides]) for name in sides[0]}
 

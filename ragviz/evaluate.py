@@ -55,9 +55,10 @@ def summarise(
     results: Sequence[Retrieved], questions: Sequence[Question], k: int, depth: int, *, seed: int = 0
 ) -> Summary:
     """Measure rankings against their gold chunks: every metric at `k`, curves for every k up to `depth`."""
-    table = ranking.measure(results, depth)
+    rankings = ranking.read(results, depth)
+    table = ranking.measure(rankings)
     evidence = {question.id: question.evidence for question in questions}
-    per_question = scores(table, k, characters=measure_characters(results, evidence, k))
+    per_question = scores(table, k, characters=measure_characters(rankings, evidence, k))
     return Summary(
         question_ids=table.question_ids,
         unanswerable=len(table.unanswerable),

@@ -183,7 +183,8 @@ class Chunk:
 class Span:
     """A piece of evidence: characters of a document, and the text that stood there when it was chosen.
 
-    `text` lets the span be found again when the document is replaced; `stale` when it could not be.
+    `text` lets the span be found again when the document is replaced; `stale` when it could not be. `grade` is how
+    relevant it was judged, above 0: the gain of its chunks in nDCG.
     """
 
     document_id: str
@@ -191,6 +192,7 @@ class Span:
     end: int
     text: str = ""
     stale: bool = False
+    grade: float = 1.0
 
 
 Evidence = tuple[tuple[Span, ...], ...]
@@ -268,12 +270,13 @@ class Retrieved:
     """What a run keeps of one question: its ranking to depth, and the gold chunks of each group of its evidence.
 
     `gold` is empty for an unanswerable question; a group is empty when its evidence is stale or its document is not
-    in the index, and then it can never be found.
+    in the index, and then it can never be found. `grades` are those of gold chunks (by id) whose grade is not 1.
     """
 
     question_id: str
     ranking: Ranking
     gold: tuple[tuple[str, ...], ...]
+    grades: Mapping[str, float] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """Character metrics by hand, and against a second implementation over sets of characters."""
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,12 +13,14 @@ from ragviz.metrics.characters import (
     character_iou,
     character_precision,
     character_recall,
+    chroma_iou,
+    chroma_precision,
     measure_characters,
 )
-from ragviz.metrics.ranking import measure
+from ragviz.metrics.ranking import measure, read
 from ragviz.records import Chunk, Ranking, Retrieved, Span
 
-FUNCTIONS = (character_recall, character_precision, character_iou)
+FUNCTIONS = (character_recall, character_precision, character_iou, chroma_precision, chroma_iou)
 
 
 def retrieved(question_id, *cuts):
@@ -26,25 +30,36 @@ def retrieved(question_id, *cuts):
 
 
 def values(results, evidence, depth):
-    """Recall, precision and IoU, (n, depth) each."""
-    table = measure_characters(results, evidence, depth)
+    """Recall, precision and IoU, and Chroma's of the last two, (n, depth) each."""
+    table = measure_characters(read(results, depth), evidence)
     return [function(table) for function in FUNCTIONS]
 
 
 def test_by_hand():
     """Evidence 100 … 200. A chunk beside it, one that holds half, one that overlaps that and holds the rest."""
     results = [retrieved("q", ("d", 300, 400), ("d", 50, 150), ("d", 130, 230))]
-    recall, precision, iou = values(results, {"q": ((Span("d", 100, 200),),)}, depth=4)
+    recall, precision, iou, chroma, chroma_union = values(results, {"q": ((Span("d", 100, 200),),)}, depth=4)
     assert recall[0].tolist() == [0, 0.5, 1, 1]
     assert precision[0] == pytest.approx([0, 50 / 200, 100 / 280, 100 / 280])
     assert iou[0] == pytest.approx([0, 50 / 250, 100 / 280, 100 / 280])
+    assert chroma[0] == pytest.approx([0, 50 / 200, 100 / 300, 100 / 300])  # 130 … 150 was given twice
+    assert chroma_union[0] == pytest.approx([0, 50 / 250, 100 / 300, 100 / 300])
+
+
+def test_two_chunkings_can_change_places_between_the_two_readings():
+    """Wide chunks beside short ones that overlap: what is in them once is less, what is given is more."""
+    evidence = {"q": ((Span("d", 0, 100),),)}
+    wide = values([retrieved("q", ("d", 0, 150), ("d", 150, 300))], evidence, 2)
+    overlapping = values([retrieved("q", ("d", 0, 200), ("d", 40, 240))], evidence, 2)
+    assert wide[1][0, 1] < overlapping[1][0, 1]  # 100 ÷ 300 and 100 ÷ 240
+    assert wide[3][0, 1] > overlapping[3][0, 1]  # 100 ÷ 300 and 100 ÷ 400
 
 
 def test_groups_add_up_and_of_alternatives_the_best_held_counts():
     """Group one has two places that say the same, group two one; both places are useful, one of them is wanted."""
     evidence = {"q": ((Span("d", 0, 10), Span("e", 0, 20)), (Span("d", 50, 80),))}
     results = [retrieved("q", ("e", 0, 15), ("d", 50, 65), ("d", 0, 10), ("e", 15, 20))]
-    recall, precision, iou = values(results, evidence, depth=4)
+    recall, precision, iou, *_ = values(results, evidence, depth=4)
     assert recall[0] == pytest.approx([15 / 50, 30 / 50, 25 / 40, 25 / 40])  # at 3 and 4 the first place is whole
     assert precision[0].tolist() == [1, 1, 1, 1]
     assert iou[0] == pytest.approx([15 / 50, 30 / 50, 25 / (40 + 40 - 25), 25 / (45 + 40 - 25)])
@@ -52,7 +67,7 @@ def test_groups_add_up_and_of_alternatives_the_best_held_counts():
 
 def test_stale_evidence_is_wanted_and_not_found():
     evidence = {"q": ((Span("d", 0, 10),), (Span("d", 0, 30, stale=True),))}
-    recall, precision, _ = values([retrieved("q", ("d", 0, 10))], evidence, depth=1)
+    recall, precision, *_ = values([retrieved("q", ("d", 0, 10))], evidence, depth=1)
     assert (recall[0, 0], precision[0, 0]) == (0.25, 1)
 
 
@@ -60,42 +75,66 @@ def test_rows_are_those_of_the_rank_table():
     unanswerable = Retrieved("none", retrieved("", ("d", 0, 9)).ranking, ())
     results = [unanswerable, retrieved("a", ("d", 0, 10)), retrieved("b")]
     evidence = {"a": ((Span("d", 0, 5),),), "b": ((Span("d", 0, 5),),)}
-    table = measure_characters(results, evidence, 2)
-    assert table.question_ids == measure(results, 2).question_ids == ("a", "b")
-    assert [function(table).tolist() for function in FUNCTIONS] == [[[1, 1], [0, 0]], *[[[0.5, 0.5], [0, 0]]] * 2]
-    found = scores(measure(results, 2), 2, characters=table)
+    table = measure_characters(read(results, 2), evidence)
+    assert table.question_ids == measure(read(results, 2)).question_ids == ("a", "b")
+    assert [function(table).tolist() for function in FUNCTIONS] == [[[1, 1], [0, 0]], *[[[0.5, 0.5], [0, 0]]] * 4]
+    found = scores(measure(read(results, 2)), 2, characters=table)
     assert found["character_iou@2"].tolist() == [0.5, 0]
     assert {name.split("@")[0] for name in found} == set(METRICS)
 
 
 def test_no_questions():
-    assert [array.shape for array in values([], {}, depth=3)] == [(0, 3)] * 3
+    assert [array.shape for array in values([], {}, depth=3)] == [(0, 3)] * 5
 
 
 def test_wrong_input_is_refused():
     with pytest.raises(InputError, match=r"1 questions .* 'q' first"):
-        measure_characters([retrieved("q", ("d", 0, 1))], {}, 1)
+        measure_characters(read([retrieved("q", ("d", 0, 1))], 1), {})
     foreign = Retrieved("q", Ranking(("MARCO_1",), (1.0,)), (("MARCO_1",),))
     with pytest.raises(InputError, match="'MARCO_1'"):
-        measure_characters([foreign], {"q": ((Span("d", 0, 1),),)}, 1)
+        measure_characters(read([foreign], 1), {"q": ((Span("d", 0, 1),),)})
+
+
+@pytest.mark.parametrize("chunk_id", ["d-00000009-00000003", "d-1-99999999999999999999", "d-x-1", "1-2", "d--5-2"])
+def test_an_id_that_names_no_place_is_refused_by_name(chunk_id):
+    ids = (Chunk.make_id("0123456789abcdef", 0, 5), chunk_id)
+    results = [Retrieved("q", Ranking(ids, (2.0, 1.0)), (("gold",),))]
+    with pytest.raises(InputError, match=f"'{chunk_id}'"):
+        measure_characters(read(results, 2), {"q": ((Span("d", 0, 1),),)})
+
+
+@pytest.mark.parametrize("chunk_id", ["0123456789abcdef-00000009-00000003", "0123456789abcdef-0000000x-00000003"])
+def test_an_id_of_the_usual_length_that_names_no_place_is_refused_too(chunk_id):
+    results = [Retrieved("q", Ranking((chunk_id,), (1.0,)), (("gold",),))]
+    with pytest.raises(InputError, match=f"'{chunk_id}'"):
+        measure_characters(read(results, 1), {"q": ((Span("d", 0, 1),),)})
+
+
+def test_ids_longer_than_usual_are_read_too():
+    """The 100-millionth character has nine digits."""
+    document = "0123456789abcdef"
+    cuts = [(document, 99_999_990, 100_000_010), (document, 0, 10)]
+    recall, precision, *_ = values([retrieved("q", *cuts)], {"q": ((Span(document, 100_000_000, 100_000_020),),)}, 2)
+    assert recall[0].tolist() == [0.5, 0.5]
+    assert precision[0] == pytest.approx([0.5, 10 / 30])
 
 
 def test_more_questions_than_one_block_are_the_same_as_one_by_one():
     generator = np.random.default_rng(0)
     results, evidence = [], {}
-    for number in range(1101):
+    for number in range(4101):
         starts = generator.choice(30, size=generator.integers(1, 6), replace=False)
         results.append(retrieved(f"q{number}", *(("d", int(start) * 8, int(start) * 8 + 10) for start in starts)))
         place = int(generator.integers(0, 200))
         evidence[f"q{number}"] = ((Span("d", place, place + 25),),)
     together = values(results, evidence, 5)
-    for row in (0, 499, 500, 1000, 1100):
+    for row in (0, 1999, 2000, 4000, 4100):
         for whole, alone in zip(together, values(results[row : row + 1], evidence, 5), strict=True):
             np.testing.assert_array_equal(whole[row], alone[0])
 
 
 def brute_force(cuts, groups, k):
-    """Recall, precision and IoU from sets of (document, character)."""
+    """Recall, precision and IoU from sets of (document, character), Chroma's with the lengths of the chunks."""
 
     def characters(pieces):
         return {(document, place) for document, start, end in pieces for place in range(start, end)}
@@ -105,11 +144,14 @@ def brute_force(cuts, groups, k):
     for group in groups:
         members = [characters([member]) for member in group]
         wanted |= max(members, key=lambda member: len(member & held) / max(len(member), 1))
+    given = sum(end - start for _, start, end in cuts[:k])
     useful = characters([member for group in groups for member in group]) & held
     return (
         len(wanted & held) / len(wanted) if wanted else 0,
         len(useful) / len(held) if held else 0,
         len(wanted & held) / len(wanted | held) if wanted | held else 0,
+        len(useful) / given if given else 0,
+        len(wanted & held) / (given + len(wanted - held)) if given or wanted - held else 0,
     )
 
 
@@ -133,7 +175,31 @@ def test_equals_brute_force(questions):
         f"q{number}": tuple(tuple(Span(*member) for member in group) for group in groups)
         for number, (_, groups) in enumerate(questions)
     }
-    found = values(results, evidence, 7)
+    assert_equals_brute_force(results, evidence, questions, 7)
+
+
+def assert_equals_brute_force(results, evidence, questions, depth):
+    found = values(results, evidence, depth)
     for row, (cuts, groups) in enumerate(questions):
-        for k in range(1, 8):
+        for k in range(1, depth + 1):
             assert [array[row, k - 1] for array in found] == pytest.approx(brute_force(cuts, groups, k)), (row, k)
+
+
+@pytest.mark.parametrize("overlap", [0, 5, 30])
+def test_equals_brute_force_on_chunkings(overlap):
+    """Ranked chunks of documents cut at even steps, apart, overlapping a little, and more than half."""
+    pick = random.Random(overlap)
+    cuts = [(document, start, start + 20 + overlap) for document in "de" for start in range(0, 200, 20)]
+    questions = []
+    for _ in range(60):
+        groups = [
+            [(pick.choice("de"), start, start + pick.randint(0, 70)) for start in pick.sample(range(200), members)]
+            for members in pick.choices((1, 1, 2, 3), k=pick.randint(1, 3))
+        ]
+        questions.append((pick.sample(cuts, pick.randint(0, 12)), groups))
+    results = [retrieved(f"q{number}", *ranked) for number, (ranked, _) in enumerate(questions)]
+    evidence = {
+        f"q{number}": tuple(tuple(Span(*member) for member in group) for group in groups)
+        for number, (_, groups) in enumerate(questions)
+    }
+    assert_equals_brute_force(results, evidence, questions, 12)

@@ -12,10 +12,13 @@ import pytrec_eval
 
 from ragviz.errors import InputError, UsageError
 from ragviz.metrics import METRICS, ranking, scores
-from ragviz.metrics.ranking import measure
 from ragviz.records import Ranking, Retrieved
 
 TREC = Path(__file__).parent.parent.parent / "shared" / "data" / "imports" / "trec"
+
+
+def measure(results, depth):
+    return ranking.measure(ranking.read(results, depth))
 
 
 def retrieved(question_id, ids, *groups):

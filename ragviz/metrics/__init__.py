@@ -8,7 +8,14 @@ from typing import Generic, Literal, TypeVar
 
 from ragviz.errors import UsageError
 from ragviz.metrics import ranking
-from ragviz.metrics.characters import CharacterTable, character_iou, character_precision, character_recall
+from ragviz.metrics.characters import (
+    CharacterTable,
+    character_iou,
+    character_precision,
+    character_recall,
+    chroma_iou,
+    chroma_precision,
+)
 from ragviz.metrics.ranking import Floats, RankTable
 
 Table = TypeVar("Table", RankTable, CharacterTable)
@@ -72,9 +79,10 @@ _RANKING: dict[str, Metric[RankTable]] = {
     ),
     "ndcg": Metric(
         "nDCG@k",
-        "Gold chunks among the first k, each worth less the lower it ranks, ÷ the best order there could be. 0 to 1. "
-        "Low: gold chunks are missing, or rank behind others.",
+        "Gold chunks among the first k, each worth its grade (1 where none was judged) and less the lower it ranks, ÷ "
+        "the best order there could be. 0 to 1. Low: gold chunks are missing, or rank behind others.",
         ranking.ndcg,
+        version="2",
     ),
     "mrr": Metric(
         "MRR",
@@ -112,6 +120,20 @@ _CHARACTERS: dict[str, Metric[CharacterTable]] = {
         "Characters that are both evidence and in the first k chunks ÷ characters that are either. 0 to 1. Low: "
         "evidence is missing, or much else was retrieved.",
         character_iou,
+        needs="evidence",
+    ),
+    "chroma_precision": Metric(
+        "Character precision@k, Chroma's",
+        "As character precision, but every retrieved chunk counts with its whole length, so that what overlaps counts "
+        "each time: the same where no chunks overlap. 0 to 1. Low: as there, or chunks repeat each other.",
+        chroma_precision,
+        needs="evidence",
+    ),
+    "chroma_iou": Metric(
+        "Character IoU@k, Chroma's",
+        "As character IoU, but every retrieved chunk counts with its whole length: found ÷ (lengths of the chunks + "
+        "evidence not found). 0 to 1. Low: as there, or chunks repeat each other.",
+        chroma_iou,
         needs="evidence",
     ),
 }

@@ -1,65 +1,78 @@
 """Retrieved characters against the evidence's, for every k from one retrieval, by interval algebra.
 
-What chunk metrics cannot see: how much of a chunk is evidence, and how much of the evidence was cut off.
+What chunk metrics cannot see: how much of a chunk is evidence, and how much of the evidence was cut off. Where chunks
+overlap there are two readings: a character counts once, however many chunks hold it; or, as in Chroma's evaluation of
+chunkings (`chunking_evaluation`), every retrieved chunk counts with its whole length.
 """
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.errors import InputError
-from ragviz.metrics.ranking import Floats, Ints, answerable
-from ragviz.records import Evidence, Retrieved, Span
+from ragviz.metrics.ranking import Floats, Ints, Rankings
+from ragviz.records import Chunk, Evidence, Span
 
-_BLOCK = 500  # questions laid out at once: bounds memory
+_BLOCK = 2000  # questions laid out at once: bounds memory
+_USUAL = len(Chunk.make_id("0" * 16, 0, 0))
+_LONGEST = 2**40  # characters of a document: far beyond any, and sums of many stay within 64 bits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CharacterTable:
-    """Characters up to each rank, every one counted once; arrays (n, depth), rows and columns as in `RankTable`.
+    """Characters up to each rank; arrays (n, depth), rows and columns as in `RankTable`.
 
-    `retrieved`: in the first k chunks. `wanted`: in the evidence; of a group with alternatives, in the member of
-    which the first k chunks hold the greatest share (ties: the first). `found`: in both. `useful`: retrieved, and in
-    any member. Stale evidence is wanted and cannot be found.
+    `given`: lengths of the first k chunks, added up; `retrieved`: characters in them, every one counted once. `wanted`:
+    in the evidence; of a group with alternatives, in the member of which the first k chunks hold the greatest share
+    (ties: the first). `found`: in both. `useful`: retrieved, and in any member. Stale evidence is wanted and cannot be
+    found.
     """
 
     question_ids: tuple[str, ...]
     depth: int
+    given: Floats
     retrieved: Floats
     wanted: Floats
     found: Floats
     useful: Floats
 
 
-def measure_characters(results: Sequence[Retrieved], evidence: Mapping[str, Evidence], depth: int) -> CharacterTable:
-    """Lay the chunks of every ranking over the evidence of its question, which is looked up by question id.
+def measure_characters(
+    rankings: Rankings, evidence: Mapping[str, Evidence], depth: int | None = None
+) -> CharacterTable:
+    """Lay the chunks of every ranking, to `depth` (default: the rankings'), over its evidence, found by question id.
 
     Raises:
-        UsageError: `depth` is below 1.
-        InputError: a question comes twice, or is answerable and has no evidence here; or a chunk's id does not tell
-            where the chunk stands (`Chunk.make_id` does).
+        InputError: a question is answerable and has no evidence here; or a chunk's id does not tell where the chunk
+            stands (`Chunk.make_id` does).
 
     """
-    rows = answerable(results, depth)
-    if missing := [result.question_id for result in rows if not evidence.get(result.question_id)]:
+    rows, depth = rankings.results, rankings.depth if depth is None else depth
+    wanted_of = [evidence.get(result.question_id, ()) for result in rows]
+    if missing := [result.question_id for result, groups in zip(rows, wanted_of, strict=True) if not groups]:
         raise InputError(
             f"{len(missing)} questions had evidence when they were run and have none now, '{missing[0]}' first; "
             "run them again."
         )
-    chunks, spans = _intervals(rows, evidence, depth)
-    wanted, found, useful, retrieved = np.zeros((4, len(rows), depth))
+    line, spans = _line(rankings.number, wanted_of)
+    placed = line.place[rankings.chunks[:, :depth]]
+    given, retrieved, wanted, found, useful = np.zeros((5, len(rows), depth))
     for start in range(0, len(rows), _BLOCK):
         block = slice(start, start + _BLOCK)
-        retrieved[block], wanted[block], found[block], useful[block] = _lay_out(
-            chunks.rows(block), spans.rows(block), (len(rows[block]), depth)
+        lengths = (line.end - line.start)[placed[block]]
+        chunks = _sorted(line, placed[block])
+        given[block] = lengths.cumsum(axis=1)
+        retrieved[block] = _once(lengths, chunks, line.stretch).cumsum(axis=1)
+        members = spans.rows(block, line.stretch)
+        wanted[block], found[block], useful[block] = _lay_out(
+            chunks.near(members), members, lengths.shape, line.stretch
         )
-    return CharacterTable(tuple(result.question_id for result in rows), depth, retrieved, wanted, found, useful)
+    return CharacterTable(tuple(result.question_id for result in rows), depth, given, retrieved, wanted, found, useful)
 
 
 def character_recall(table: CharacterTable) -> Floats:
@@ -68,7 +81,7 @@ def character_recall(table: CharacterTable) -> Floats:
 
 
 def character_precision(table: CharacterTable) -> Floats:
-    """Useful characters ÷ characters retrieved, (n, depth); 0 when nothing was retrieved."""
+    """Useful characters ÷ characters retrieved, (n, depth), each counted once; 0 when nothing was retrieved."""
     return _ratio(table.useful, table.retrieved)
 
 
@@ -77,70 +90,206 @@ def character_iou(table: CharacterTable) -> Floats:
     return _ratio(table.found, table.wanted + table.retrieved - table.found)
 
 
+def chroma_precision(table: CharacterTable) -> Floats:
+    """Useful characters ÷ lengths of the chunks retrieved, (n, depth): what overlaps counts each time below."""
+    return _ratio(table.useful, table.given)
+
+
+def chroma_iou(table: CharacterTable) -> Floats:
+    """Characters found ÷ (lengths of the chunks retrieved + characters of the evidence not found), (n, depth)."""
+    return _ratio(table.found, table.wanted + table.given - table.found)
+
+
+# Documents laid end to end on one line
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Line:
+    """Where the chunks stand on the line, in ascending order of their starts; the last is none, beyond all others.
+
+    `place` (chunks + 1,) is where the chunk of a number is among `start` and `end`, and at -1 the place of none. A row
+    of questions has a line of its own, `stretch` behind the one before it.
+    """
+
+    place: Ints
+    start: Ints
+    end: Ints
+    stretch: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Intervals:
-    """Pieces of documents in the order of the rows they belong to, arrays of shape (m,).
+    """Stretches of the line, in the order of the rows they belong to, arrays of shape (m,).
 
     `tag` is a chunk's 0-based rank, or the number of a span's group.
     """
 
     row: Ints
-    document: Ints
     start: Ints
     end: Ints
     tag: Ints
 
-    def rows(self, block: slice) -> _Intervals:
-        """Those of a block of rows, which are numbered from 0 again."""
+    def rows(self, block: slice, stretch: int) -> _Intervals:
+        """Those of a block of rows, which are numbered from 0 again, each on the line of its row."""
         first, last = np.searchsorted(self.row, [block.start, block.stop])
-        row, *others = (getattr(self, name)[first:last] for name in self.__slots__)
-        return _Intervals(row - block.start, *others)
+        row = self.row[first:last] - block.start
+        shift = row * stretch
+        return _Intervals(row, self.start[first:last] + shift, self.end[first:last] + shift, self.tag[first:last])
 
 
-def _intervals(
-    results: Sequence[Retrieved], evidence: Mapping[str, Evidence], depth: int
-) -> tuple[_Intervals, _Intervals]:
-    """Retrieved chunks, and members of the evidence, those of a group side by side."""
-    rankings = [result.ranking.ids[:depth] for result in results]
-    sizes = np.array([len(ids) for ids in rankings], dtype=np.int64)
-    places = _Places()
-    place = np.fromiter(map(places.__getitem__, chain.from_iterable(rankings)), dtype=np.int64, count=sizes.sum())
-    rank = np.arange(len(place)) - np.repeat(sizes.cumsum() - sizes, sizes)
-    document, start, end = np.array(places.cuts).reshape(-1, 3)[place].T
-    chunks = _Intervals(np.repeat(np.arange(len(sizes)), sizes), document, start, end, tag=rank)
+def _line(number: Mapping[str, int], evidence: Sequence[Evidence]) -> tuple[_Line, _Intervals]:
+    """Lay out all chunks, and the members of the evidence, those of a group side by side."""
+    numbers: dict[str | Span, int] = {}
+    names, start, end = _places(number)
+    document = _numbered(names, numbers)
+    groups = [group for wanted in evidence for group in wanted]
+    spans = [span for group in groups for span in group]
+    # A stale span is alone where it lies.
+    of_span = _numbered([span if span.stale else span.document_id for span in spans], numbers)
+    from_, to = (np.fromiter(map(attrgetter(name), spans), np.int64, len(spans)) for name in ("start", "end"))
+    length = np.zeros(len(numbers), dtype=np.int64)
+    np.maximum.at(length, document, end)
+    np.maximum.at(length, of_span, to)
+    offset = length.cumsum() - length
+    stretch = int(length.sum()) + 1  # one character more, for the chunk that is none
+    start, end = start + offset[document], end + offset[document]
+    order = np.argsort(start)
+    place = np.full(len(order) + 1, len(order))
+    place[order] = np.arange(len(order))
+    beyond = [stretch - 1]
+    line = _Line(place, np.concatenate([start[order], beyond]), np.concatenate([end[order], beyond]), stretch)
+    row = np.repeat(np.arange(len(evidence)), [*map(len, evidence)])
+    tag = np.repeat(np.arange(len(groups)), [*map(len, groups)])
+    return line, _Intervals(row[tag], from_ + offset[of_span], to + offset[of_span], tag)
 
-    groups = [(row, group) for row, result in enumerate(results) for group in evidence[result.question_id]]
-    members = [
-        (row, places.document(span if span.stale else span.document_id), span.start, span.end, number)
-        for number, (row, group) in enumerate(groups)
-        for span in group
-    ]
-    return chunks, _Intervals(*np.fromiter(chain.from_iterable(members), dtype=np.int64).reshape(-1, 5).T)
+
+def _places(chunk_ids: Iterable[str]) -> tuple[Sequence[str], Ints, Ints]:
+    """Document, start and end of each chunk, as its id tells.
+
+    Raises:
+        InputError: one does not tell.
+
+    """
+    ids = list(chunk_ids)
+    if not ids:
+        return (), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    if set(map(len, ids)) == {_USUAL} and "".join(ids).isascii():
+        # As `Chunk.make_id` writes them: two numbers of eight digits, all read at once.
+        letters = np.frombuffer("".join(ids).encode(), dtype=np.uint8).reshape(-1, _USUAL)
+        digits = letters[:, [*range(-17, -9), *range(-8, 0)]].astype(np.int64) - ord("0")
+        if ((digits >= 0) & (digits <= 9)).all() and (letters[:, [-18, -9]] == ord("-")).all():
+            start, end = digits.reshape(-1, 2, 8).transpose(1, 0, 2) @ 10 ** np.arange(7, -1, -1)
+            if (start <= end).all():
+                return [chunk_id[:-18] for chunk_id in ids], start, end
+    try:
+        documents, starts, ends = zip(*[chunk_id.rsplit("-", 2) for chunk_id in ids], strict=True)
+        start, end = (np.fromiter(map(int, texts), np.int64, len(ids)) for texts in (starts, ends))
+        if not ((start >= 0) & (start <= end) & (end < _LONGEST)).all():
+            raise ValueError
+    except (ValueError, OverflowError):
+        if len(ids) > 1:
+            for chunk_id in ids:
+                _places([chunk_id])
+        raise InputError(
+            f"Chunk id '{ids[0]}' does not end in '-start-end', so its characters cannot be compared; "
+            "leave the character metrics out for this run."
+        ) from None
+    return documents, start, end
 
 
-class _Places(dict[str, int]):
-    """Chunk id → its row in `cuts`, which hold document number, start and end. An id is read once."""
+def _numbered(documents: Sequence[str | Span], numbers: dict[str | Span, int]) -> Ints:
+    """Number of each document, (m,); new ones go into `numbers`."""
+    for document in set(documents):
+        numbers.setdefault(document, len(numbers))
+    return np.fromiter(map(numbers.__getitem__, documents), np.int64, len(documents))
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.cuts = array("q")
-        self.documents: dict[str | Span, int] = {}
 
-    def __missing__(self, chunk_id: str) -> int:
-        try:
-            document, start, end = chunk_id.rsplit("-", 2)
-            self.cuts.extend((self.document(document), int(start), int(end)))
-        except ValueError:
-            raise InputError(
-                f"Chunk id '{chunk_id}' does not end in '-start-end', so its characters cannot be compared; "
-                "leave the character metrics out for this run."
-            ) from None
-        self[chunk_id] = len(self)
-        return len(self) - 1
+# Rankings laid over them
 
-    def document(self, document: str | Span) -> int:
-        """Number of a document id; or of a stale span, which is alone where it lies."""
-        return self.documents.setdefault(document, len(self.documents))
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sorted:
+    """The chunks of each row by their starts, (rows, depth): where they stand on the row's line, and their ranks."""
+
+    start: Ints
+    end: Ints
+    rank: Ints
+
+    def reach(self) -> Ints:
+        """The farthest end of a chunk and those before it in its row, (rows, depth)."""
+        return np.maximum.accumulate(self.end, axis=1)
+
+    def near(self, spans: _Intervals) -> _Intervals:
+        """The chunks that may share characters with a span: all that do, and those among them in the order."""
+        first = np.searchsorted(self.reach().ravel(), spans.start, side="right")
+        last = np.maximum(np.searchsorted(self.start.ravel(), spans.end), first)
+        near = np.zeros(self.start.size, dtype=np.bool_)
+        near[_spread(first, last)[1]] = True
+        return self.intervals(near.reshape(self.start.shape))
+
+    def intervals(self, chosen: NDArray[np.bool_]) -> _Intervals:
+        """Those chunks that are marked, (rows, depth)."""
+        return _Intervals(np.nonzero(chosen)[0], self.start[chosen], self.end[chosen], self.rank[chosen])
+
+
+def _sorted(line: _Line, placed: Ints) -> _Sorted:
+    """Sort the chunks of each row, given by their places on the line, (rows, depth)."""
+    rows, depth = placed.shape
+    bits = max(depth - 1, 1).bit_length()
+    keys = np.sort(placed << bits | np.arange(depth), axis=1)
+    shift = np.arange(rows)[:, np.newaxis] * line.stretch
+    place = keys >> bits
+    return _Sorted(line.start[place] + shift, line.end[place] + shift, keys & ((1 << bits) - 1))
+
+
+def _once(lengths: Ints, chunks: _Sorted, stretch: int) -> Ints:
+    """How many characters the chunk at each rank adds to those above it, (rows, depth): its length, less what overlaps.
+
+    Only chunks that overlap another one of their row are laid over each other.
+    """
+    meets = chunks.start[:, 1:] < chunks.reach()[:, :-1]
+    if not meets.any():
+        return lengths
+    overlapping = np.zeros(lengths.shape, dtype=np.bool_)
+    overlapping[:, 1:] = meets
+    overlapping[:, :-1] |= meets
+    mine = chunks.intervals(overlapping)
+    row, length, first, last = _cut(mine.start, mine.end, stretch)
+    rank = _best_ranks(mine, first, last, (len(row), lengths.shape[1]))
+    added = lengths.copy()
+    added[mine.row, mine.tag] = 0
+    held = rank < lengths.shape[1]
+    np.add.at(added, (row[held], rank[held]), length[held])
+    return added
+
+
+def _lay_out(
+    chunks: _Intervals, spans: _Intervals, shape: tuple[int, ...], stretch: int
+) -> tuple[Floats, Floats, Floats]:
+    """Characters wanted, found and useful, each of `shape` (rows, depth)."""
+    rows, depth = shape
+    ends = (np.concatenate([chunks.start, spans.start]), np.concatenate([chunks.end, spans.end]))
+    row, length, first, last = _cut(*ends, stretch)
+    count = len(chunks.row)
+    rank = _best_ranks(chunks, first[:count], last[:count], (len(row), depth))
+    span, cell = _spread(first[count:], last[count:])
+    in_any = np.zeros(len(length), dtype=np.bool_)
+    in_any[cell] = True
+    evidence = _Cells(row[in_any], length[in_any], rank[in_any])
+    useful = evidence.up_to_k((rows, depth))
+    if (np.diff(spans.tag) > 0).all():  # no group has alternatives: all the evidence is wanted, at every k
+        total = np.bincount(evidence.row, weights=evidence.length, minlength=rows)
+        return np.broadcast_to(total[:, np.newaxis], shape), useful, useful
+
+    held = _Cells(span, length[cell], rank[cell]).up_to_k((len(spans.row), depth))
+    chosen = _best_members(held / np.maximum(spans.end - spans.start, 1)[:, np.newaxis], spans.tag)
+    in_chosen = np.zeros((len(evidence.row), depth), dtype=np.bool_)
+    np.logical_or.at(in_chosen, in_any.cumsum()[cell] - 1, chosen[span])
+    wanted, found = np.zeros((2, rows, depth))
+    np.add.at(wanted, evidence.row, in_chosen * evidence.length[:, np.newaxis])
+    in_chosen &= evidence.rank[:, np.newaxis] <= np.arange(depth)
+    np.add.at(found, evidence.row, in_chosen * evidence.length[:, np.newaxis])
+    return wanted, found, useful
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,50 +311,26 @@ class _Cells:
         return sums.reshape(rows, depth + 1)[:, :depth].cumsum(axis=1)
 
 
-def _lay_out(chunks: _Intervals, spans: _Intervals, shape: tuple[int, int]) -> tuple[Floats, Floats, Floats, Floats]:
-    """Characters retrieved, wanted, found and useful, each of `shape` (rows, depth)."""
-    row, length, first, last = _cut(chunks, spans)
-    rank = np.full(len(length), shape[1])
-    chunk, cell = _spread(first[: len(chunks.row)], last[: len(chunks.row)])
-    np.minimum.at(rank, cell, chunks.tag[chunk])
-    retrieved = _Cells(row, length, rank).up_to_k(shape)
+def _cut(start: Ints, end: Ints, stretch: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """Row and length of every cell, (cells,); of every interval its first cell and the one past its last.
 
-    span, cell = _spread(first[len(chunks.row) :], last[len(chunks.row) :])
-    in_any = np.zeros(len(length), dtype=np.bool_)
-    in_any[cell] = True
-    evidence = _Cells(row[in_any], length[in_any], rank[in_any])
-    useful = evidence.up_to_k(shape)
-    if (np.diff(spans.tag) > 0).all():  # no group has alternatives: all the evidence is wanted, at every k
-        total = np.bincount(evidence.row, weights=evidence.length, minlength=shape[0])
-        return retrieved, np.broadcast_to(total[:, np.newaxis], shape), useful, useful
-
-    held = _Cells(span, length[cell], rank[cell]).up_to_k((len(spans.row), shape[1]))
-    chosen = _best_members(held / np.maximum(spans.end - spans.start, 1)[:, np.newaxis], spans.tag)
-    in_chosen = np.zeros((len(evidence.row), shape[1]), dtype=np.bool_)
-    np.logical_or.at(in_chosen, in_any.cumsum()[cell] - 1, chosen[span])
-    wanted, found = np.zeros((2, *shape))
-    np.add.at(wanted, evidence.row, in_chosen * evidence.length[:, np.newaxis])
-    in_chosen &= evidence.rank[:, np.newaxis] <= np.arange(shape[1])
-    np.add.at(found, evidence.row, in_chosen * evidence.length[:, np.newaxis])
-    return retrieved, wanted, found, useful
-
-
-def _cut(chunks: _Intervals, spans: _Intervals) -> tuple[Ints, Ints, Ints, Ints]:
-    """Row and length of every cell, (cells,); its first cell and the one past its last of every chunk, then span.
-
-    The documents of each row are laid end to end on one line, which is cut wherever an interval begins or ends.
+    The line is cut wherever an interval begins or ends.
     """
-    row, document, start, end = (
-        np.concatenate([getattr(chunks, name), getattr(spans, name)]) for name in ("row", "document", "start", "end")
-    )
-    width = 1 + end.max(initial=0)
-    stretch = (1 + document.max(initial=0)) * width
-    ends = np.concatenate([start, end]) + np.tile(row * stretch + document * width, 2)
+    ends = np.concatenate([start, end])
     order = np.argsort(ends)
     new = np.diff(ends[order], prepend=-1) > 0
     edges, number = ends[order][new], np.empty(len(ends), dtype=np.int64)
     number[order] = new.cumsum() - 1
     return edges[:-1] // stretch, np.diff(edges), number[: len(start)], number[len(start) :]
+
+
+def _best_ranks(chunks: _Intervals, first: Ints, last: Ints, shape: tuple[int, int]) -> Ints:
+    """Best rank of a chunk on each cell, (cells,); `depth` where none lies. `shape` is (cells, depth)."""
+    cells, depth = shape
+    rank = np.full(cells, depth)
+    chunk, cell = _spread(first, last)
+    np.minimum.at(rank, cell, chunks.tag[chunk])
+    return rank
 
 
 def _spread(first: Ints, last: Ints) -> tuple[Ints, Ints]:

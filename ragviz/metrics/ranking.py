@@ -1,12 +1,15 @@
 """Ranking metrics, for every k from one retrieval. All arrays have a row per answerable question, a column per k.
 
-`measure` reads rankings once into a `RankTable`; every metric is a function of that table.
+`read` numbers the chunks of rankings once, `measure` looks up the gold ones in a `RankTable`; every metric is a
+function of that table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count, repeat
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,27 +23,33 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RankTable:
-    """What rankings to `depth` found: row i is `question_ids[i]`, column j is rank j + 1.
+class Rankings:
+    """The rankings of the answerable questions to `depth`, in the order of `results`.
 
-    `relevant` (n, depth): the chunk at that rank is gold. `found` (n, depth): evidence groups found up to there.
-    `gold` (n,): gold chunks of the question; `groups` (n,): its groups, at least 1, those without gold chunks too.
+    `chunks` (n, depth) are numbers of chunk ids by rank, -1 past the end of a ranking; `number` maps the ids to them,
+    from 0, in ascending order. `keys` (n · depth,) hold row, chunk and rank of the same as one number each, ascending.
     `unanswerable` are the ids of the questions without evidence, which have no row.
     """
 
-    question_ids: tuple[str, ...]
+    results: tuple[Retrieved, ...]
     unanswerable: tuple[str, ...]
     depth: int
-    relevant: Bools
-    found: Ints
-    gold: Ints
-    groups: Ints
+    number: dict[str, int]
+    chunks: Ints
+    keys: Ints
+
+    def ranks_of(self, row: Ints, chunk: Ints) -> Ints:
+        """0-based rank of each chunk (its number, or -1) in the ranking of its row, (m,); `depth` where it is not."""
+        wanted = (row * (len(self.number) + 1) + chunk + 1) * self.depth
+        place = np.searchsorted(self.keys, wanted)
+        rank = np.append(self.keys, wanted.max(initial=0) + self.depth)[place] - wanted
+        return np.where(chunk >= 0, np.minimum(rank, self.depth), self.depth)
 
 
-def measure(results: Sequence[Retrieved], depth: int) -> RankTable:
-    """Look up the gold chunks of every question in its ranking, of which ranks past `depth` are left out.
+def read(results: Sequence[Retrieved], depth: int) -> Rankings:
+    """Number the chunks of the rankings of `results`, of which ranks past `depth` are left out.
 
-    No results give a table of no rows. A ranking may be shorter than `depth`.
+    A ranking may be shorter than `depth`.
 
     Raises:
         UsageError: `depth` is below 1.
@@ -48,27 +57,103 @@ def measure(results: Sequence[Retrieved], depth: int) -> RankTable:
 
     """
     rows = answerable(results, depth)
-    gold_at: list[int] = []  # places in the tables, read row by row: of gold chunks,
-    first_at: list[int] = []  # and of the first gold chunk of each group
-    for place, result in zip(range(0, len(rows) * depth, depth), rows, strict=True):
-        rank_of = _ranks_of_gold(result, depth)
-        gold_at += [place + rank for rank in rank_of.values()]
-        for group in result.gold:
-            if found := [rank_of[chunk_id] for chunk_id in group if chunk_id in rank_of]:
-                first_at.append(place + min(found))
-    relevant, new = (
-        np.bincount(np.array(places, dtype=np.int64), minlength=len(rows) * depth).reshape(len(rows), depth)
-        for places in (gold_at, first_at)
-    )
+    names: list[str] = []
+    for result in rows:
+        names += result.ranking.ids[:depth]
+    number = dict(zip(set(names), count(), strict=False))
+    # One call looks all of them up: a Python call for each takes as long as everything else here.
+    numbers = itemgetter(*names)(number) if len(names) > 1 else tuple(number.values())
+    sizes = np.array([min(len(result.ranking.ids), depth) for result in rows], dtype=np.int64)
+    chunks = np.full((len(rows), depth), -1, dtype=np.int64)
+    chunks[np.arange(depth) < sizes[:, np.newaxis]] = np.fromiter(numbers, dtype=np.int64, count=len(names))
+    keys = np.sort((chunks + 1) * depth + np.arange(depth), axis=1)
+    _check_repeats(rows, keys // depth - 1, number)
+    keys += np.arange(len(rows))[:, np.newaxis] * ((len(number) + 1) * depth)
+    unanswerable = tuple(result.question_id for result in results if not result.gold)
+    return Rankings(tuple(rows), unanswerable, depth, number, chunks, keys.ravel())
+
+
+def _check_repeats(rows: Sequence[Retrieved], chunks: Ints, number: dict[str, int]) -> None:
+    """Refuse rankings that hold a chunk twice; `chunks` are theirs, in ascending order in each row."""
+    row, place = np.nonzero((np.diff(chunks, axis=1) == 0) & (chunks[:, 1:] >= 0))
+    if len(row):
+        name = list(number)[chunks[row[0], place[0]]]
+        raise InputError(f"The ranking of question '{rows[row[0]].question_id}' holds chunk '{name}' twice.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankTable:
+    """What rankings to `depth` found: row i is `question_ids[i]`, column j is rank j + 1.
+
+    `relevant` (n, depth): the chunk at that rank is gold; `gold_found`: gold chunks up to there; `found`: evidence
+    groups found up to there. `gold` (n,): gold chunks of the question; `groups` (n,): its groups, at least 1, those
+    without gold chunks too. `gain` (n, depth): the grade of the chunk at that rank, 0 of one that is not gold; `ideal`:
+    the same of the best ranking there could be. `unanswerable` are the ids of the questions without evidence, which
+    have no row.
+    """
+
+    question_ids: tuple[str, ...]
+    unanswerable: tuple[str, ...]
+    depth: int
+    relevant: Bools
+    gold_found: Ints
+    found: Ints
+    gold: Ints
+    groups: Ints
+    gain: Floats
+    ideal: Floats
+
+
+def measure(rankings: Rankings) -> RankTable:
+    """Look up the gold chunks of every question in its ranking; no rankings give a table of no rows."""
+    rows, n, depth = rankings.results, len(rankings.results), rankings.depth
+    groups = np.fromiter((len(result.gold) for result in rows), dtype=np.int64, count=n)
+    sizes = np.array([len(group) for result in rows for group in result.gold], dtype=np.int64)
+    names = [name for result in rows for group in result.gold for name in group]
+    row = np.repeat(np.arange(n), groups)  # of each group
+    group = np.repeat(np.arange(len(sizes)), sizes)  # of each gold chunk of a group
+    number = np.fromiter(map(rankings.number.get, names, repeat(-1)), dtype=np.int64, count=len(names))
+    rank = rankings.ranks_of(row[group], number)
+    first = np.full(len(sizes), depth)
+    np.minimum.at(first, group, rank)
+    gain = np.zeros((n, depth + 1))
+    gain[row[group], rank] = [*_grades(rows)] if any(result.grades for result in rows) else 1.0
+    gain = gain[:, :depth]
+    relevant = gain > 0
+    gold = np.fromiter((len(set().union(*result.gold)) for result in rows), dtype=np.int64, count=n)
+    new = np.bincount(row * (depth + 1) + first, minlength=n * (depth + 1)).reshape(n, depth + 1)[:, :depth]
     return RankTable(
         question_ids=tuple(result.question_id for result in rows),
-        unanswerable=tuple(result.question_id for result in results if not result.gold),
+        unanswerable=rankings.unanswerable,
         depth=depth,
-        relevant=relevant > 0,
+        relevant=relevant,
+        gold_found=relevant.cumsum(axis=1),
         found=new.cumsum(axis=1),
-        gold=np.array([len({name for group in result.gold for name in group}) for result in rows], dtype=np.int64),
-        groups=np.array([len(result.gold) for result in rows], dtype=np.int64),
+        gold=gold,
+        groups=groups,
+        gain=gain,
+        ideal=_ideal(rows, gold, depth),
     )
+
+
+def _grades(rows: Sequence[Retrieved]) -> Iterator[float]:
+    """The grade of every gold chunk of every group."""
+    for result in rows:
+        for group in result.gold:
+            yield from map(result.grades.get, group, repeat(1.0))
+
+
+def _ideal(rows: Sequence[Retrieved], gold: Ints, depth: int) -> Floats:
+    """Grades of the gold chunks of every question, the highest first, as far as they go into (n, depth).
+
+    A question without gold chunks has one here, so that what it gains can be divided.
+    """
+    ideal = np.asarray(np.arange(depth) < np.maximum(gold, 1)[:, np.newaxis], dtype=np.float64)
+    for row, result in enumerate(rows):
+        if result.grades and any(result.gold):
+            grades = sorted((result.grades.get(name, 1.0) for name in set().union(*result.gold)), reverse=True)
+            ideal[row, : len(grades)] = grades[:depth]
+    return ideal
 
 
 def recall(table: RankTable) -> Floats:
@@ -78,12 +163,12 @@ def recall(table: RankTable) -> Floats:
 
 def chunk_recall(table: RankTable) -> Floats:
     """Gold chunks found ÷ gold chunks, (n, depth); 0 for a question whose evidence no chunk holds."""
-    return _gold_found(table) / np.maximum(table.gold, 1)[:, np.newaxis]
+    return table.gold_found / np.maximum(table.gold, 1)[:, np.newaxis]
 
 
 def precision(table: RankTable) -> Floats:
     """Gold chunks found ÷ k, (n, depth), also where a ranking is shorter than k. At most gold ÷ k."""
-    return _gold_found(table) / _ks(table.depth)
+    return table.gold_found / _ks(table.depth)
 
 
 def f1(table: RankTable) -> Floats:
@@ -91,9 +176,9 @@ def f1(table: RankTable) -> Floats:
 
     0 where both are 0. Means over questions are means of these, not the harmonic mean of the two means.
     """
-    kept, found = precision(table), recall(table)
-    total = kept + found
-    return np.divide(2 * kept * found, total, out=np.zeros_like(total), where=total > 0)
+    # 2 / (1 / precision + 1 / recall) in whole numbers: gold chunks and groups are found together, or neither is.
+    both = 2 * table.gold_found * table.found
+    return both / np.maximum(table.gold_found * table.groups[:, np.newaxis] + table.found * _ks(table.depth), 1)
 
 
 def hit(table: RankTable) -> Floats:
@@ -107,12 +192,12 @@ def all_groups(table: RankTable) -> Floats:
 
 
 def ndcg(table: RankTable) -> Floats:
-    """DCG@k ÷ the best possible, (n, depth): gain 1 for gold, else 0, discount 1 ÷ log2(rank + 1); 0 without gold."""
+    """DCG@k ÷ the best possible, (n, depth): gain is the chunk's grade, discount 1 ÷ log2(rank + 1); 0 without gold.
+
+    Linear gain, as TREC's evaluation has it; a chunk without a grade has 1.
+    """
     discount = 1 / np.log2(_ks(table.depth) + 1)
-    gain = (table.relevant * discount).cumsum(axis=1)
-    best = discount.cumsum()
-    ideal = best[np.minimum(_ks(table.depth), np.maximum(table.gold, 1)[:, np.newaxis]).astype(np.int64) - 1]
-    return np.asarray(gain / ideal)
+    return np.asarray((table.gain * discount).cumsum(axis=1) / (table.ideal * discount).cumsum(axis=1))
 
 
 def ranks(table: RankTable) -> Ints:
@@ -155,21 +240,6 @@ def answerable(results: Sequence[Retrieved], depth: int) -> list[Retrieved]:
     return [result for result in results if result.gold]
 
 
-def _ranks_of_gold(result: Retrieved, depth: int) -> dict[str, int]:
-    """0-based rank of every gold chunk in the ranking."""
-    ids = result.ranking.ids[:depth]
-    there = set(ids)
-    if len(there) < len(ids):
-        twice = next(chunk_id for chunk_id in ids if ids.count(chunk_id) > 1)
-        raise InputError(f"The ranking of question '{result.question_id}' holds chunk '{twice}' twice.")
-    return {chunk_id: ids.index(chunk_id) for group in result.gold for chunk_id in group if chunk_id in there}
-
-
 def _ks(depth: int) -> Ints:
     """1 … depth."""
     return np.arange(1, depth + 1)
-
-
-def _gold_found(table: RankTable) -> Ints:
-    """Gold chunks among the first k, (n, depth)."""
-    return table.relevant.cumsum(axis=1)
