@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from ragviz import embedding, indexing, jobs, markup, plots, ui
+from ragviz import damage, embedding, indexing, jobs, markup, plots, ui
 from ragviz import preview as cutting
 from ragviz.chunking import CHUNKERS
 from ragviz.errors import RagvizError, UsageError
@@ -191,14 +191,17 @@ def card(info: IndexInfo) -> None:
             f"{info.dims} dimensions · {size(info)} · "
             f"{ui.ago(info.built or info.created)}"
         )
+    broken = damage_of(info)
+    if broken:
+        st.markdown(f":red[▲] **Damaged**: {plain(broken)}. Built again it embeds nothing anew.")
     new, changed, gone = indexing.stale(workspace, info)
     behind = [f"{len(part)} {word}" for part, word in ((new, "new"), (changed, "changed"), (gone, "gone")) if part]
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        if behind or info.status == "failed":
-            label = f"Update: {', '.join(behind)}" if info.build else "Build"
+        if behind or broken or info.status == "failed":
+            label = "Rebuild" if broken else f"Update: {', '.join(behind)}" if info.build else "Build"
             if st.button(label, key=f"update-{info.id}", type="primary" if info.build else "secondary"):
                 build(info.name, config)
-        if info.build:
+        if info.build and not broken:
             ui.link("run", "Run on it", index=info.name)
         if st.button("Delete", key=f"delete-{info.id}", type="tertiary"):
             runs = [run.name for run in store.runs(corpus.id) if run.config.index == info.id]
@@ -208,6 +211,14 @@ def card(info: IndexInfo) -> None:
                 "Delete",
                 lambda: (indexing.delete_index(workspace, info), ui.put(index=None)),
             )
+
+
+def damage_of(info: IndexInfo) -> str:
+    """What is wrong with what an index holds; "" when nothing is, or its server cannot be asked (`size` says so)."""
+    try:
+        return damage.damage(workspace, info)
+    except RagvizError:
+        return ""
 
 
 def size(info: IndexInfo) -> str:

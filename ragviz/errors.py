@@ -10,6 +10,7 @@ RagvizError                 anything the person can act on; shown on the page or
 ├── BudgetReached           the next model call could cost more than is allowed (exit 1)
 ├── ServiceError            a server that is down, slow or refuses              (exit 1)
 │   ├── SearchError         the index backend
+│   │   └── DamagedIndex    … whose content is not what was built: build it again
 │   └── ModelError          the model endpoint
 └── Cancelled               the person stopped the job                          (exit 1)
 """
@@ -62,6 +63,18 @@ class ServiceError(RagvizError):
 
 class SearchError(ServiceError):
     """The index backend failed or does not fit what is asked of it."""
+
+
+class DamagedIndex(SearchError):
+    """The content of an index is gone, broken, or not what was built; building it again mends it.
+
+    `reason` is the part of the sentence that tells what is wrong.
+    """
+
+    def __init__(self, name: str, reason: str) -> None:
+        """Say what is wrong with the index called `name`."""
+        self.reason = reason
+        super().__init__(f"Index {name!r} cannot be read ({reason}); rebuild it.")
 
 
 class ModelError(ServiceError):

@@ -11,6 +11,7 @@ from itertools import islice
 import numpy as np
 
 from ragviz import chunking, language
+from ragviz.damage import content_of, damage, require_sound
 from ragviz.embedding import Embedder, open_tokenizer, text_tokens_of
 from ragviz.errors import UsageError
 from ragviz.index import Index, Writer
@@ -23,6 +24,7 @@ from ragviz.records import (
     IndexConfig,
     IndexInfo,
     Progress,
+    Ranking,
     RetrieverName,
     silent,
 )
@@ -74,8 +76,8 @@ def build_index(
     """Build the index called `name`, or bring it up to date.
 
     An index that is there with the same choices is updated: only what is new is cut, embedded and added, what is gone
-    is deleted. Other choices, another version of the embedder, or `fresh` build it anew; searches see the old one until
-    the new one is complete and counted.
+    is deleted. Other choices, another version of the embedder, damage, or `fresh` build it anew; searches see the old
+    one until the new one is complete and counted.
 
     Raises:
         UsageError: the corpus has no text, the name belongs to another corpus, a choice cannot be used.
@@ -88,7 +90,7 @@ def build_index(
     embedder = workspace.embedder(config.embedder)
     index = workspace.index(replace(info, config=config))
     fits = (info.config, info.embedder_identity) == (config, embedder.identity)
-    kept = () if fresh or not fits or not index.exists() else info.documents
+    kept = () if fresh or not fits or not info.build or damage(workspace, info) else info.documents
     built = _fill(workspace, replace(info, config=config), index, embedder, documents, kept, progress)
     store.prune_documents(corpus.id)
     return built
@@ -134,7 +136,7 @@ def _fill(
         cuts = same | new
         chunks = sum(len(c) for c in cuts.values())
         progress(chunks, chunks, "chunks", "Publishing")
-        writer.publish(chunks)
+        writer.publish(chunks, content_of(replace(info, embedder_identity=embedder.identity), cuts))
     except BaseException:
         writer.abandon()
         store.drop_cuts(build)
@@ -242,11 +244,22 @@ def retriever(workspace: Workspace, info: IndexInfo, name: RetrieverName, consta
 
     Raises:
         UsageError: the index is not built.
+        SearchError: it is damaged; the retriever raises it too when the index is gone meanwhile.
 
     """
     check_ready(info)
+    require_sound(workspace, info)
     embedder = None if name == "bm25" else workspace.embedder(info.config.embedder)
-    return RETRIEVERS[name](workspace.index(info), embedder, constant)
+    index = workspace.index(info)
+    search_all = RETRIEVERS[name](index, embedder, constant)
+
+    def ranked(questions: Sequence[str], depth: int) -> list[Ranking]:
+        rankings = search_all(questions, depth)
+        if not index.exists():  # else what was not found would be taken for what is not there
+            require_sound(workspace, info)
+        return rankings
+
+    return ranked
 
 
 def search(workspace: Workspace, info: IndexInfo, query: str, name: RetrieverName, depth: int) -> list[Found]:

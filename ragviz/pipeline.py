@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from ragviz import answer, corpora, forecast, indexing, interchange, judging, running, sample, synthesize
+from ragviz.damage import require_sound
 from ragviz.errors import UsageError
 from ragviz.llm import ModelClient
 from ragviz.metrics import questeval
@@ -233,6 +234,7 @@ def _groups(
     if passages == 1:
         yield from ((chunk,) for chunk in chunks)
         return
+    require_sound(workspace, info)
     index, embedder = workspace.index(info), workspace.embedder(info.config.embedder)
     by_id = {chunk.id: chunk for chunk in chunks}
     for chunk in chunks:

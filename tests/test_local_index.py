@@ -269,7 +269,7 @@ def test_the_old_generation_is_deleted_and_its_reader_goes_on(index: LocalIndex)
 def test_only_the_published_files_are_left(index: LocalIndex):
     fill(index, {"a": "alpha"})
     assert sorted(path.name for path in (index.folder / str(index.live_name())).iterdir()) == [
-        "bm25", "ids.npy", "meta.json", "rows",
+        "bm25", "checksums.json", "ids.npy", "meta.json", "rows",
     ]  # fmt: skip
     assert index.size() == sum(p.stat().st_size for p in index.folder.rglob("gen-*/**/*") if p.is_file())
 

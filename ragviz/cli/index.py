@@ -12,9 +12,9 @@ from rich.markup import escape
 from ragviz.chunking import CHUNKERS
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.rooms import embedding, indexing, preview
-from ragviz.errors import UsageError
-from ragviz.records import IndexConfig
+from ragviz.cli.rooms import damage, embedding, indexing, preview
+from ragviz.errors import SearchError, UsageError
+from ragviz.records import IndexConfig, IndexInfo
 from ragviz.retrieve import RETRIEVERS
 
 index_app = console.group("Indexes: build, preview, search.")
@@ -137,16 +137,23 @@ def index_list(as_json: Json = False) -> None:
     workspace = console.open_workspace()
     corpus_names = {c.id: c.name for c in workspace.store.corpora()}
     rows = []
+
+    def damage_of(info: IndexInfo) -> str:
+        try:
+            return damage.damage(workspace, info)
+        except SearchError:
+            return "not known: its server cannot be asked"
+
     for info in workspace.store.indexes():
         new, changed, gone = indexing.stale(workspace, info)
         behind = f"{len(new)} new, {len(changed)} changed, {len(gone)} gone" if new or changed or gone else ""
         rows.append(
             {"index": info.name, "corpus": corpus_names[info.corpus_id], "status": info.status}
-            | {"chunks": info.chunks, "config": asdict(info.config), "behind": behind}
+            | {"chunks": info.chunks, "config": asdict(info.config), "behind": behind, "damage": damage_of(info)}
         )
-    columns = ("index", "corpus", "status", "chunks", "backend", "behind")
+    columns = ("index", "corpus", "status", "chunks", "backend", "behind", "damage")
     drawn = [
-        (r["index"], r["corpus"], r["status"], r["chunks"], cast(Any, r["config"])["backend"], r["behind"])
+        (r["index"], r["corpus"], r["status"], r["chunks"], cast(Any, r["config"])["backend"], r["behind"], r["damage"])
         for r in rows
     ]
     console.show(rows, as_json, lambda: console.table(columns, drawn))

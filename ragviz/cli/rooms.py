@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ragviz import connections as connections
     from ragviz import controls as controls
     from ragviz import corpora as corpora
+    from ragviz import damage as damage
     from ragviz import embedding as embedding
     from ragviz import evaluate as evaluate
     from ragviz import forecast as forecast
@@ -40,6 +41,7 @@ class _Later:
 
 if not TYPE_CHECKING:
     authoring, controls = map(_Later, ("authoring", "controls"))
+    damage = _Later("damage")
     answer, corpora, evaluate, forecast = map(_Later, ("answer", "corpora", "evaluate", "forecast"))
     foreign, indexing, jobs, llm, lost = map(_Later, ("foreign", "indexing", "jobs", "llm", "lost"))
     cases, connections, preview = map(_Later, ("cases", "connections", "preview"))

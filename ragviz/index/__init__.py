@@ -35,8 +35,10 @@ class Writer(Protocol):
         """Take chunks out (only a writer that updates a published index has any); unknown ids are passed over."""
         ...
 
-    def publish(self, expected: int) -> None:
+    def publish(self, expected: int, content: str = "") -> None:
         """Count, and let searches see the content.
+
+        `content` is a digest of it that is kept beside it, for `Index.check`.
 
         Raises:
             SearchError: the content is not `expected` chunks; nothing is switched.
@@ -69,6 +71,15 @@ class Index(Protocol):
 
     def size(self) -> int:
         """Bytes on disk of what is published."""
+        ...
+
+    def check(self, expected: int, content: str = "") -> None:
+        """Do nothing when `expected` chunks are published, unbroken, with the digest `content` ("": not compared).
+
+        Raises:
+            DamagedIndex: nothing is published, its parts do not belong together, or it is another content.
+
+        """
         ...
 
     def rebuild(self, dims: int) -> Writer:

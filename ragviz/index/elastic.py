@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import psutil
 
-from ragviz.errors import SearchError, UsageError
+from ragviz.errors import DamagedIndex, SearchError, UsageError
 from ragviz.index import Vectors, smile
 from ragviz.index.local import FORMAT, HAN_RUN, checked, terms
 from ragviz.records import Chunk, Ranking, digest, storable
@@ -518,6 +518,22 @@ class ElasticIndex:
         reply = self._read(lambda client: client.count(index=self.alias))
         return int(reply.get("count", 0))
 
+    def check(self, expected: int, content: str = "") -> None:
+        """Do nothing when `expected` chunks are published with the digest `content` ("": not compared).
+
+        Raises:
+            DamagedIndex: nothing is published, or it is another content.
+
+        """
+        mappings = self.published()
+        if mappings is None:
+            raise DamagedIndex(self.name, f"it is gone from Elasticsearch at {self.server.address}")
+        if (count := self.count()) != expected:
+            raise DamagedIndex(self.name, f"it has {count:,} chunks, and {expected:,} were built")
+        kept = mappings[1]["_meta"]["ragviz"].get("content", "")
+        if content and kept and kept != content:
+            raise DamagedIndex(self.name, "its chunks are those of another build")
+
     def size(self) -> int:
         """Bytes on the server's disks of what is published, replicas not counted."""
         reply = self._read(lambda client: client.indices.stats(index=self.alias, metric="store"))
@@ -608,19 +624,30 @@ class ElasticIndex:
         """The concrete index that is searched, and the mapping of its vectors; None when nothing is published.
 
         Raises:
-            SearchError: it was built by another version of ragviz, or for another similarity.
+            SearchError: as `published`.
+
+        """
+        published = self.published()
+        return None if published is None else (published[0], published[1]["properties"]["vector"])
+
+    def published(self) -> tuple[str, Body] | None:
+        """The concrete index that is searched, and its mappings; None when nothing is published.
+
+        Raises:
+            DamagedIndex: it was built by another version of ragviz.
+            SearchError: it was built for another similarity.
 
         """
         reply = self._read(lambda client: client.indices.get_mapping(index=self.alias))
         for concrete, body in reply.items():
             if concrete.startswith(self.alias):
                 self._require_fitting(body["mappings"])
-                return concrete, body["mappings"]["properties"]["vector"]
+                return concrete, body["mappings"]
         return None
 
     def _require_fitting(self, mappings: Body) -> None:
-        if mappings["_meta"]["ragviz"]["format"] != FORMAT:
-            raise SearchError(f"Index {self.name!r} was built by another version of ragviz; rebuild it.")
+        if mappings.get("_meta", {}).get("ragviz", {}).get("format") != FORMAT:
+            raise DamagedIndex(self.name, "it was built by another version of ragviz")
         similarity = mappings["properties"]["vector"]["similarity"]
         if similarity != self.similarity:
             built = f"Index {self.name!r} was built for {similarity}, not {self.similarity}"
@@ -659,10 +686,10 @@ def delete_index(client: Elasticsearch, concrete: str) -> None:
     client.options(ignore_status=404).indices.delete(index=concrete)
 
 
-def metadata(name: str) -> Body:
-    """What a concrete index says of itself: whose it is, and which process fills it."""
+def metadata(name: str, content: str = "") -> Body:
+    """What a concrete index says of itself: whose it is, which process fills it, and a digest of its content."""
     builder = {"host": socket.gethostname(), "pid": os.getpid(), "started": psutil.Process().create_time()}
-    return {"ragviz": {"name": name, "format": FORMAT, "builder": builder}}
+    return {"ragviz": {"name": name, "format": FORMAT, "builder": builder, "content": content}}
 
 
 def is_left_over(body: Body, alias: str) -> bool:
@@ -718,8 +745,10 @@ class ElasticWriter:
             ids = chunk_ids[begin : begin + 10 * BATCH_CHUNKS]
             self._send(ids, delete_operations(ids))
 
-    def publish(self, expected: int) -> None:
+    def publish(self, expected: int, content: str = "") -> None:
         """Count, and let searches see the content: the alias moves in one step, then the old content is deleted.
+
+        `content` is its digest, for `ElasticIndex.check`.
 
         Raises:
             SearchError: the content is not `expected` chunks, or something was refused; nothing is switched.
@@ -739,6 +768,7 @@ class ElasticWriter:
         if self._deleted():
             self._expunge()
         concrete = self._concrete
+        ask(lambda client: client.indices.put_mapping(index=concrete, meta=metadata(index.name, content)))
         ask(lambda client: client.indices.put_settings(index=concrete, settings=PUBLISHED))
         if self._merge:  # not waited for: the server goes on with it
             ask(lambda client: client.indices.forcemerge(index=concrete, max_num_segments=1, wait_for_completion=False))

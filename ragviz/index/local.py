@@ -3,7 +3,7 @@
 An index is a folder of *generations*, each complete in itself, and a pointer that names the one that is searched:
 
     handbook-1f0c…/live             the name of the live generation, replaced in one step by `publish`
-    handbook-1f0c…/gen-…/           meta.json, ids.npy, rows/ (vectors and terms), bm25/ (Tantivy)
+    handbook-1f0c…/gen-…/           meta.json, checksums.json, ids.npy, rows/ (vectors and terms), bm25/ (Tantivy)
 
 The rows of a generation stand in the order of their chunk ids, whatever order they came in. So row order breaks ties,
 and an update leaves exactly the files that a rebuild from the same chunks would.
@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.errors import SearchError, UsageError
-from ragviz.index import SIMILARITIES, Vectors
+from ragviz.errors import DamagedIndex, SearchError, UsageError
+from ragviz.index import SIMILARITIES, Vectors, checksums
 from ragviz.records import Chunk, Ranking, digest
 
 if TYPE_CHECKING:
@@ -273,6 +273,7 @@ class Generation:
     name: str
     dims: int
     similarity: str
+    content: str
     ids: NDArray[np.bytes_]
     rows: Rows
     lengths: NDArray[np.float32] | None
@@ -300,7 +301,7 @@ class Generation:
 
 
 def open_generation(folder: Path) -> Generation:
-    """Open a generation for searching; its parts must agree on the number of rows.
+    """Open a generation for searching: its files must be those that were written, and agree on the number of rows.
 
     Raises:
         DAMAGE: files are missing, damaged, or of another version of ragviz.
@@ -311,6 +312,8 @@ def open_generation(folder: Path) -> Generation:
     meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
     if meta["format"] != FORMAT:
         raise ValueError(f"its format is {meta['format']}, this version of ragviz reads {FORMAT}")
+    if "content" in meta:  # earlier versions wrote no checksums
+        checksums.compare(folder)
     rows = open_rows(folder / "rows", meta["dims"])
     ids = np.asarray(np.load(folder / "ids.npy", mmap_mode="r"))
     index = tantivy.Index.open(str(folder / "bm25"))
@@ -322,7 +325,8 @@ def open_generation(folder: Path) -> Generation:
         raise ValueError(f"it has {counts}")
     similarity = meta["similarity"]
     lengths = None if similarity == "cosine" else np.sqrt(np.einsum("ij,ij->i", rows.vectors, rows.vectors))
-    return Generation(folder.name, meta["dims"], similarity, ids, rows, lengths, searcher, index.schema)
+    content = str(meta.get("content", ""))
+    return Generation(folder.name, meta["dims"], similarity, content, ids, rows, lengths, searcher, index.schema)
 
 
 def encoded(ids: Iterable[str]) -> NDArray[np.bytes_]:
@@ -373,6 +377,21 @@ class LocalIndex:
         name = self.live_name()
         files = () if name is None else (self.folder / name).rglob("*")
         return sum(path.stat().st_size for path in files if path.is_file())
+
+    def check(self, expected: int, content: str = "") -> None:
+        """Do nothing when `expected` chunks are published, unbroken, with the digest `content` ("": not compared).
+
+        Raises:
+            DamagedIndex: nothing is published, its files do not belong together, or it is another content.
+
+        """
+        generation = self.live()
+        if generation is None:
+            raise DamagedIndex(self.name, f"it is gone from {self.folder}")
+        if len(generation.ids) != expected:
+            raise DamagedIndex(self.name, f"it has {len(generation.ids):,} chunks, and {expected:,} were built")
+        if content and generation.content and generation.content != content:
+            raise DamagedIndex(self.name, "its chunks are those of another build")
 
     def rebuild(self, dims: int) -> LocalWriter:
         """Open a writer that starts from nothing and replaces the content when published.
@@ -438,7 +457,8 @@ class LocalIndex:
         """Open the generation that is searched, once.
 
         Raises:
-            SearchError: it cannot be read, or was built for another similarity.
+            DamagedIndex: it cannot be read.
+            SearchError: it was built for another similarity.
 
         """
         while (name := self.live_name()) is not None:
@@ -449,7 +469,7 @@ class LocalIndex:
                 self._open = self._fitting(open_generation(self.folder / name))
             except DAMAGE as error:
                 if self.live_name() == name:  # otherwise it was replaced while being opened: open the new one
-                    raise SearchError(f"Index {self.name!r} cannot be read ({error}); rebuild it.") from error
+                    raise DamagedIndex(self.name, str(error)) from error
         self._open = None
         return None
 
@@ -549,8 +569,8 @@ class LocalWriter:
         for chunk_id in chunk_ids:
             self.added.pop(chunk_id, None)
 
-    def publish(self, expected: int) -> None:
-        """Count, and let searches see the content.
+    def publish(self, expected: int, content: str = "") -> None:
+        """Count, and let searches see the content; `content` is its digest, for `LocalIndex.check`.
 
         Raises:
             SearchError: the content is not `expected` chunks, another writer published since this update began, or
@@ -564,7 +584,7 @@ class LocalWriter:
             self.abandon()  # nothing changed
             return
         with os_errors(self.index.name):
-            self._write(kept)
+            self._write(kept, content)
             self._check_count(self._count(), expected)
             self._switch()
 
@@ -595,7 +615,7 @@ class LocalWriter:
         gone = encoded(self.removed | self.added.keys())
         return np.flatnonzero(~np.isin(self.base.ids, gone))
 
-    def _write(self, kept: Indices) -> None:
+    def _write(self, kept: Indices, content: str) -> None:
         """Write the generation's files: kept and added rows, in the order of their ids."""
         self.arrived.close()
         arrived = open_rows(self.folder / "arrived", self.dims)
@@ -607,8 +627,9 @@ class LocalWriter:
         order = np.argsort(ids, kind="stable")
         self._copy([places[place] for place in order.tolist()])
         save_array(self.folder / "ids.npy", ids[order])
-        meta = {"format": FORMAT, "dims": self.dims, "similarity": self.index.similarity}
+        meta = {"format": FORMAT, "dims": self.dims, "similarity": self.index.similarity, "content": content}
         save_text(self.folder / "meta.json", json.dumps(meta))
+        checksums.write(self.folder, ("meta.json", "ids.npy", "rows", "bm25"))
 
     def _copy(self, places: Sequence[tuple[Rows, int]]) -> None:
         """Write vectors and terms from their places, and the BM25 index of the terms."""
