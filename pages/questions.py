@@ -22,7 +22,8 @@ FORMAT = """One question a row, as CSV or JSONL: `question`, `answer`, and where
 - `chunk_id`
 - `evidence`: a JSON list of such places, when a question needs several
 
-A row without evidence is a question that the documents do not answer."""
+A row without evidence is a question that the documents do not answer. The answer may also be called `ground_truth`,
+`ground_truth_answer`, `expected_answer`, `reference_answer` or `reference`. Other columns are told, and not kept."""
 
 UNASKED = "(no question could be made of a chunk)"
 
@@ -334,7 +335,8 @@ def bring_in(suggested: str) -> None:
         if st.form_submit_button("Import", type="primary") and file and name.strip():
             with ui.errors_shown():
                 imported = pipeline.import_questions(workspace, corpus, file.getvalue(), file.name, name.strip())
-                st.session_state["imported"] = (name.strip(), len(imported.questions), imported.problems)
+                count = len(imported.questions)
+                st.session_state["imported"] = (name.strip(), count, imported.problems, imported.notes)
                 if imported.questions:
                     ui.put(set=name.strip(), question=None)
                 st.rerun()
@@ -346,9 +348,11 @@ def import_outcome() -> None:
     """What became of the last import: how many rows, and why which were not taken."""
     if "imported" not in st.session_state:
         return
-    name, count, problems = st.session_state["imported"]
+    name, count, problems, notes = st.session_state["imported"]
     with st.container(border=True):
         st.markdown(f"**{ui.counted(count, 'question')} imported into {plain(name)}**")
+        for note in notes:
+            st.caption(plain(note))
         if problems:
             st.markdown(f":orange[▲] {ui.counted(len(problems), 'row')} not taken")
             shown = pd.DataFrame({"Row": list(problems), "Reason": list(problems.values())})

@@ -193,7 +193,7 @@ def _csv_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         if "question" in header:
             break
     else:
-        columns = ", ".join(next(csv.reader(io.StringIO(text)), [])) or "none"
+        columns = ", ".join(next(csv.reader(io.StringIO(text, newline="")), [])) or "none"
         raise InputError(
             f"'{name}' has no column 'question' (its columns: {columns[:200]}). Name the columns in row 1."
         )

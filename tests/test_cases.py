@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragviz.cases import cases, chosen, files, to_json
 from ragviz.evaluate import breakdown, summarise
-from ragviz.interchange import documents_of, read_questions
+from ragviz.interchange import documents_of, read_questions, write_questions
 from ragviz.records import (
     Answer,
     Chunk,
@@ -206,6 +206,9 @@ def test_whatever_is_asked_the_dataset_gives_it_back(rows):
     again = read_questions(written["dataset.csv"], "dataset.csv", DOCUMENTS)
     assert not again.problems
     assert [replace(q, source_chunks=()) for q in again.questions] == questions
+    for file_format in ("csv", "jsonl"):
+        exported = write_questions(questions, NAMES, file_format)
+        assert read_questions(exported, f"q.{file_format}", DOCUMENTS).questions == tuple(questions)
     for data in (data for name, data in written.items() if name.endswith(".csv")):
         cells = [cell for row in csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")) for cell in row]
         assert not [cell for cell in cells if cell[:1] in tuple("=+@\t\r") or (cell[:1] == "-" and not number(cell))]

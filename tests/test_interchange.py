@@ -174,6 +174,7 @@ def test_encodings_and_delimiters(encoding, delimiter):
     [
         (b"a,b\n1,2\n", r"no column 'question' \(its columns: a, b\)"),
         (b"", "its columns: none"),
+        (b"\ra;b", "its columns: none"),
         (b"[1", "not a JSON list"),
     ],
 )
