@@ -390,7 +390,8 @@ def test_generation_is_a_job_with_its_choices(home: Path) -> None:
 
 def test_an_import_tells_row_by_row_what_was_not_taken(home: Path) -> None:
     app = show("questions", tab="Import")
-    rows = '{"question": "Good?", "ground_truth": "Yes", "<b>": 1}\n{"question": "Bad?", "document": "gone.md", "quote": "x"}\n'
+    rows = '{"question": "Good?", "ground_truth": "Yes", "<b>": 1}\n'
+    rows += '{"question": "Bad?", "document": "gone.md", "quote": "x"}\n'
     app.get("file_uploader")[0].upload("q.jsonl", rows.encode(), "application/json")
     next(t for t in app.text_input if t.key == "import-name").set_value("brought")
     next(b for b in app.button if b.label == "Import").click()
