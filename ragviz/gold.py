@@ -32,6 +32,23 @@ def gold_chunks(evidence: Evidence, chunks_of: CutsOf) -> tuple[tuple[str, ...],
     )
 
 
+def grades(evidence: Evidence, chunks_of: CutsOf) -> dict[str, float]:
+    """Grades of the gold chunks of `evidence` that are not 1: of a chunk that is gold for several spans, the highest.
+
+    >>> spans = Span("doc", 0, 100, grade=3.0), Span("doc", 100, 200)
+    >>> grades((spans,), {"doc": [("a", 0, 100), ("b", 100, 200)]}.__getitem__)
+    {'a': 3.0}
+    """
+    spans = [span for group in evidence for span in group]
+    if all(span.grade == 1 for span in spans):
+        return {}
+    highest: dict[str, float] = {}
+    for span in spans:
+        for chunk_id in _gold_of_span(span, chunks_of):
+            highest[chunk_id] = max(highest.get(chunk_id, 0.0), span.grade)
+    return {chunk_id: grade for chunk_id, grade in highest.items() if grade != 1}
+
+
 def _gold_of_span(span: Span, chunks_of: CutsOf) -> list[str]:
     """Apply the rule to one span."""
     if span.stale:

@@ -9,6 +9,8 @@ A question's row names its evidence in any of these ways, tried in this order:
     document + quote                the exact text, which must stand there once
     document + start + end          characters of the parsed text, end exclusive
 
+Beside the place, `grade` (or `relevance`) is how relevant it was judged, above 0; 1 where there is none.
+
 `corpus_id` stands for document. A row with none of them is a question that the corpus does not answer.
 
 The reference answer is in one of the columns `ANSWERS`. Beside a column that can only be the reference, `answer` is
@@ -51,7 +53,19 @@ COLUMNS = (
 ANSWERS = ("ground_truth_answer", "ground_truth", "expected_answer", "reference_answer", "answer", "reference")
 """Columns that hold the reference answer; the first of them that a row has is read."""
 
-_PLACES = ("corpus_id", "quote", "content", "start", "end", "start_index", "end_index", "chunk_id", "references")
+_PLACES = (
+    "corpus_id",
+    "quote",
+    "content",
+    "start",
+    "end",
+    "start_index",
+    "end_index",
+    "chunk_id",
+    "references",
+    "grade",
+    "relevance",
+)
 _KNOWN = {*COLUMNS, *_PLACES, *ANSWERS}
 _LISTED = 20  # names of columns in one sentence
 
@@ -91,6 +105,7 @@ class _Member(BaseModel):
     quote: str = Field("", validation_alias=AliasChoices("quote", "content"))
     chunk_id: str = ""
     stale: bool = False
+    grade: float = Field(1.0, gt=0, allow_inf_nan=False, validation_alias=AliasChoices("grade", "relevance"))
 
 
 def read_questions(data: bytes, name: str, documents: Mapping[str, Document]) -> Imported:
@@ -327,9 +342,9 @@ def _span(values: Mapping[str, Any], documents: Mapping[str, Document]) -> Span:
             f"has a {first['loc'][0]} that cannot be used ('{str(first['input'])[:60]}'): {first['msg']}"
         ) from None
     if member.chunk_id and not member.quote:
-        member = _of_chunk(member.chunk_id)
+        member = _of_chunk(member.chunk_id, member.grade)
     if member.stale:
-        return Span(member.document, member.start or 0, member.end or 0, member.quote, stale=True)
+        return Span(member.document, member.start or 0, member.end or 0, member.quote, stale=True, grade=member.grade)
     document = _document(member.document, documents)
     quote = member.quote.replace("\r\n", "\n")
     if member.start is None or member.end is None:
@@ -341,15 +356,15 @@ def _span(values: Mapping[str, Any], documents: Mapping[str, Document]) -> Span:
         start, end = _once(quote, document)  # offsets of another parse; the words are what was meant
     else:
         start, end = member.start, member.end
-    return Span(document.id, start, end, document.text[start:end])
+    return Span(document.id, start, end, document.text[start:end], grade=member.grade)
 
 
-def _of_chunk(chunk_id: str) -> _Member:
+def _of_chunk(chunk_id: str, grade: float) -> _Member:
     """A chunk's id tells its document and its place."""
     parts = _CHUNK_ID.fullmatch(chunk_id)
     if parts is None:
         raise _Refused(f"names the chunk '{chunk_id}', which is not an id of ragviz: give document and quote instead")
-    return _Member.model_validate({"document": parts[1], "start": parts[2], "end": parts[3]})
+    return _Member.model_validate({"document": parts[1], "start": parts[2], "end": parts[3], "grade": grade})
 
 
 def _document(wanted: str, documents: Mapping[str, Document]) -> Document:
@@ -410,7 +425,7 @@ def _member(span: Span, names: Mapping[str, str]) -> dict[str, Any]:
     # A stale span's document is gone; another may bear its name.
     document = span.document_id if span.stale else names.get(span.document_id, span.document_id)
     member = {"document": document, "start": span.start, "end": span.end, "quote": span.text}
-    return member | {"stale": True} if span.stale else member
+    return member | ({"stale": True} if span.stale else {}) | ({} if span.grade == 1 else {"grade": span.grade})
 
 
 def documents_of(question: Question, names: Mapping[str, str]) -> list[str]:

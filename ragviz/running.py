@@ -115,7 +115,7 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     search_all = indexing.retriever(workspace, index, config.retriever, config.rrf_constant)
     rankings = search_all([q.text for q in questions], config.k)
     golds = gold_of(workspace, index, questions)
-    found = [Retrieved(q.id, r, g) for q, r, g in zip(questions, rankings, golds, strict=True)]
+    found = [Retrieved(q.id, r, *g) for q, r, g in zip(questions, rankings, golds, strict=True)]
     items = _items(workspace, index.id, index.corpus_id, config, questions, found)
     plan = _plan(workspace, config, None)
     plan = replace(plan, edition=_record(workspace, plan).edition)
@@ -247,15 +247,17 @@ def _retrieve(
         rankings = search_all([q.text for _, q in batch], depth)
         golds = gold_of(workspace, index, [q for _, q in batch])
         results = [
-            (place, question, Retrieved(question.id, ranking, golden))
+            (place, question, Retrieved(question.id, ranking, *golden))
             for (place, question), ranking, golden in zip(batch, rankings, golds, strict=True)
         ]
         store.put_results(current.id, results)
         progress(len(answered) + start + len(batch), len(questions), "questions", "Retrieving")
 
 
-def gold_of(workspace: Workspace, index: IndexInfo, questions: Sequence[Question]) -> list[tuple[tuple[str, ...], ...]]:
-    """Gold chunks of each group of evidence of each question, in this index."""
+def gold_of(
+    workspace: Workspace, index: IndexInfo, questions: Sequence[Question]
+) -> list[tuple[tuple[tuple[str, ...], ...], dict[str, float]]]:
+    """Gold chunks of each group of evidence of each question, in this index, and their grades where these are not 1."""
     documents = {s.document_id for q in questions for group in q.evidence for s in group}
     cuts = workspace.store.cuts(index.build, sorted(documents))
     spans = {
@@ -265,7 +267,11 @@ def gold_of(workspace: Workspace, index: IndexInfo, questions: Sequence[Question
         ]
         for d, c in cuts.items()
     }
-    return [gold.gold_chunks(q.evidence, lambda d: spans.get(d, [])) for q in questions]
+
+    def cuts_of(document_id: str) -> Sequence[gold.Cut]:
+        return spans.get(document_id, [])
+
+    return [(gold.gold_chunks(q.evidence, cuts_of), gold.grades(q.evidence, cuts_of)) for q in questions]
 
 
 # Answers and their judgement

@@ -690,7 +690,7 @@ class Store:
                 "position": position,
                 "question": question_to_json(question),
                 "ranking": json.dumps([found.ranking.ids, found.ranking.scores]),
-                "gold": json.dumps(found.gold),
+                "gold": json.dumps({"groups": found.gold, "grades": found.grades} if found.grades else found.gold),
             }
             for position, question, found in results
         ]
@@ -923,7 +923,13 @@ def judged_from_json(body: str, question: Question) -> Judged:
 
 
 def _evidence_rows(evidence: Evidence) -> list[list[list[Any]]]:
-    return [[[s.document_id, s.start, s.end, s.text, s.stale] for s in group] for group in evidence]
+    return [[_span_row(span) for span in group] for group in evidence]
+
+
+def _span_row(span: Span) -> list[Any]:
+    """What is kept of a span; a grade of 1 is left out, so that ungraded questions are digested as they always were."""
+    row = [span.document_id, span.start, span.end, span.text, span.stale]
+    return row if span.grade == 1 else [*row, span.grade]
 
 
 def _question_row(question: Question) -> dict[str, str]:
@@ -987,8 +993,9 @@ def _run(row: Row[Any]) -> Run:
 
 def _retrieved(row: Row[Any]) -> Retrieved:
     ids, scores = json.loads(row.ranking)
-    gold = tuple(tuple(group) for group in json.loads(row.gold))
-    return Retrieved(row.question_id, Ranking(tuple(ids), tuple(scores)), gold)
+    kept = json.loads(row.gold)  # groups alone where no chunk has a grade
+    groups, grades = (kept["groups"], kept["grades"]) if isinstance(kept, dict) else (kept, {})
+    return Retrieved(row.question_id, Ranking(tuple(ids), tuple(scores)), tuple(map(tuple, groups)), grades)
 
 
 def _job(row: Row[Any]) -> Job:

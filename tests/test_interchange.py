@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ragviz.errors import InputError, UsageError
 from ragviz.interchange import read_questions, write_questions
 from ragviz.records import Chunk, Document, Question, Span
+from ragviz.store import question_from_json, question_to_json
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
@@ -38,6 +39,30 @@ def one(**row):
     """The single question read from a JSONL row, or the reason why there is none."""
     read = read_questions(json.dumps({"question": "Q?", **row}).encode(), "q.jsonl", DOCUMENTS)
     return read.questions[0] if read.questions else read.problems[1]
+
+
+@pytest.mark.parametrize("file_format", ["csv", "jsonl"])
+def test_grades_of_judgements_come_in_and_go_out(file_format):
+    members = [
+        {"document": "desk", "quote": "maps for 21 days", "grade": 3},
+        {"document": "desk", "quote": "Maps are red", "relevance": "2"},
+        {"document": "desk", "quote": "Maps are green"},
+    ]
+    question = one(evidence=members)
+    assert [span.grade for (span,) in question.evidence] == [3, 2, 1]
+    again = read_questions(write_questions([question], NAMES, file_format), f"q.{file_format}", DOCUMENTS)
+    assert again.questions == (question,)
+    assert question_from_json(question_to_json(question)) == question
+    assert "grade" in one(evidence=[members[0] | {"grade": 0}])
+    assert one(document="desk", quote="Maps are red", grade=2).evidence[0][0].grade == 2
+
+
+def test_questions_without_grades_are_kept_as_before():
+    question = one(document="desk", quote="Maps are red")
+    body = json.loads(question_to_json(question))
+    assert body["evidence"] == [
+        [[DESK_ID, DESK.index("Maps are red"), DESK.index("Maps are red") + 12, "Maps are red", False]]
+    ]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import math
 import random
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import ir_measures
@@ -154,7 +155,10 @@ def oracle_inputs(results):
     run = {
         result.question_id: {name: float(-rank) for rank, name in enumerate(result.ranking.ids)} for result in results
     }
-    qrels = {result.question_id: {name: 1 for group in result.gold for name in group} for result in results}
+    qrels = {
+        result.question_id: {name: int(result.grades.get(name, 1)) for group in result.gold for name in group}
+        for result in results
+    }
     return qrels, run
 
 
@@ -199,6 +203,43 @@ def test_equals_ir_measures_on_random_rankings():
         assert found[ours].mean() == pytest.approx(expected[theirs]), ours
 
 
+def test_graded_judgements_by_hand():
+    """Grades 3 and 1 at ranks 3 and 1, a 2 that was not retrieved: (1 + 3 / 2) ÷ (3 + 2 / log2(3) + 1 / 2)."""
+    result = replace(retrieved("q", "acb", "a", "b", "x"), grades={"b": 3.0, "x": 2.0})
+    table = measure([result, retrieved("plain", "ab", "b")], 3)
+    ideal = 3 + 2 / math.log2(3) + 1 / 2
+    assert ranking.ndcg(table)[0] == pytest.approx([1 / 3, 1 / (3 + 2 / math.log2(3)), (1 + 3 / 2) / ideal])
+    assert ranking.ndcg(table)[1] == pytest.approx([0, 1 / math.log2(3), 1 / math.log2(3)])
+    assert ranking.recall(table)[0] == pytest.approx([1 / 3, 1 / 3, 2 / 3])  # grades weigh in nDCG alone
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_graded_ndcg_equals_pytrec_eval_and_ir_measures(seed):
+    generator = random.Random(seed)
+    results = []
+    for result in random_results(generator):
+        names = {name for group in result.gold for name in group}
+        results.append(replace(result, grades={name: float(generator.randint(1, 4)) for name in sorted(names)}))
+    qrels, run = oracle_inputs(results)
+    assert_graded_ndcg(results, qrels, run, 20)
+    pairs = {k: ir_measures.nDCG @ k for k in CUTS}
+    expected = ir_measures.calc_aggregate(list(pairs.values()), qrels, run)
+    ndcg = ranking.ndcg(measure(results, 20))
+    for k, theirs in pairs.items():
+        assert ndcg[:, k - 1].mean() == pytest.approx(expected[theirs]), k
+
+
+def assert_graded_ndcg(results, qrels, run, depth):
+    """The same nDCG as pytrec_eval for every question."""
+    cuts = ",".join(map(str, CUTS))
+    run = {name: hits for name, hits in run.items() if hits}
+    expected = pytrec_eval.RelevanceEvaluator(qrels, {f"ndcg_cut.{cuts}"}).evaluate(run)
+    table = measure(results, depth)
+    for k in CUTS:
+        wanted = [expected.get(name, {}).get(f"ndcg_cut_{k}", 0.0) for name in table.question_ids]
+        np.testing.assert_allclose(ranking.ndcg(table)[:, k - 1], wanted, atol=1e-9, err_msg=str(k))
+
+
 def test_recall_with_single_chunk_groups_is_chunk_recall():
     results = [
         Retrieved(result.question_id, result.ranking, tuple((name,) for name in {n for g in result.gold for n in g}))
@@ -212,19 +253,19 @@ def test_recall_with_single_chunk_groups_is_chunk_recall():
     ("qrels", "run", "questions"), [("compat.qrels", "compat.run", 2), ("qrels.test", "results.test", 3)]
 )
 def test_equals_pytrec_eval_on_public_runs(qrels, run, questions):
-    """Ties are broken by id before anything is measured; a relevance above 0 is gold."""
+    """Ties are broken by id before anything is measured; a relevance above 0 is gold, and its grade counts in nDCG."""
     if not TREC.exists():
         pytest.skip(f"no {TREC}")
-    gold: dict[str, list[str]] = {}
+    gold: dict[str, dict[str, float]] = {}
     for line in (TREC / qrels).read_text(encoding="utf-8").splitlines():
         question, _, chunk, relevance = line.split()
-        gold.setdefault(question, []).extend([chunk] if int(relevance) > 0 else [])
+        gold.setdefault(question, {}).update({chunk: float(relevance)} if int(relevance) > 0 else {})
     hits: dict[str, list[tuple[float, str]]] = {}
     for line in (TREC / run).read_text(encoding="utf-8").splitlines():
         question, _, chunk, _, score, _ = line.split()
         hits.setdefault(question, []).append((-float(score), chunk))
     results = [
-        retrieved(question, [name for _, name in sorted(found)], gold[question])
+        replace(retrieved(question, [name for _, name in sorted(found)], gold[question]), grades=gold[question])
         for question, found in hits.items()
         if gold.get(question)
     ]

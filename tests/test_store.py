@@ -1,5 +1,6 @@
 """The store: what is put in comes out, names are unique, what is deleted is gone with what hangs on it."""
 
+import json
 import os
 import threading
 import time
@@ -193,6 +194,18 @@ def test_results_come_back_in_order_with_the_question_as_it_was_asked(store):
     assert store.results(run.id) == found
     assert store.asked(run.id) == [make_question(1), make_question(2)]
     assert store.answered(run.id) == {"q1", "q2"}
+
+
+def test_grades_of_gold_chunks_are_kept_and_results_without_them_are_read(store):
+    corpus = store.create_corpus("one")
+    run = store.create_run("r", corpus.id, RunConfig("i", "s"), "f", {"n": 1})
+    plain = Retrieved("q1", Ranking(("c1",), (0.5,)), (("c1",), ("c2",)))
+    graded = replace(plain, question_id="q2", grades={"c2": 3.0})
+    store.put_results(run.id, [(0, make_question(1), plain), (1, make_question(2), graded)])
+    assert store.results(run.id) == [plain, graded]
+    with store._engine.connect() as connection:  # what earlier versions wrote of a run
+        kept = connection.exec_driver_sql("SELECT gold FROM results ORDER BY position").scalars().all()
+    assert json.loads(kept[0]) == [["c1"], ["c2"]]
 
 
 def test_deleting_a_corpus_takes_its_questions_and_runs(store):
