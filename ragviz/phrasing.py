@@ -36,9 +36,9 @@ def questions(sentence: str, words: Sequence[Word], language: str) -> list[Asked
 
 
 def core(sentence: str, language: str) -> str:
-    """`sentence` without what only links it to others or labels it: "For example, ", "Note: ", "【强制】", "因此，".
+    """`sentence` without what only links it to others or labels it: "For example, ", "Note: ", "【甲】", "因此，".
 
-    >>> core("In addition, the desk lends maps.", "en"), core("【强制】表名不使用复数名词。", "zh")
+    >>> core("In addition, the desk lends maps.", "en"), core("【甲】表名不使用复数名词。", "zh")
     ('The desk lends maps.', '表名不使用复数名词。')
     """
     rest = (_ZH_OPENING if language == "zh" else _OPENING_PHRASE).sub("", sentence, count=1)
@@ -84,25 +84,19 @@ _OPENERS = _set(
 )
 _OPENING_PHRASE = re.compile(
     r"^(?:For (?:example|instance)|In (?:addition|general|particular|fact|short|other words)|That said|As such"
-    r"|As a (?:reminder|result)|Of course|At the same time|On the other hand"
-    r"|[A-Z][\w&'’/ -]{1,40}?(?:\s[-–—]|:)(?= [A-Z])),?\s+"
+    r"|As a result|Of course|At the same time|On the other hand"
+    r"|[A-Z][\w&'’/ -]{1,40}?(?:\s[-–—]|:)(?= [A-Z]))[,:]?\s+"
 )
-_PEOPLE = _set(
-    "employee supervisor manager lead leader director officer staff team member person people traveler contractor"
-    " administrator admin user applicant candidate owner client vendor specialist representative coordinator partner"
-    " developer designer engineer student teacher patient customer librarian reader visitor resident volunteer chief"
-    " secretary president minister author editor reviewer approver requester sponsor colleague teammate facilitator"
-    " recruiter interviewer mentor coach veteran parent researcher analyst assistant board committee council chair"
-    " treasurer head nurse doctor agent buyer seller tenant guest driver observer guide cook foundation anyone everyone"
-)
+_SOMEBODY = _set("anyone anybody everyone everybody someone somebody nobody")
+# What English makes of a verb or a noun for whoever does it; also for what does it ("computer"), so it tells nothing.
+_DOER = re.compile(r"(?:[eo]r|ist|ian|ee|eer|ant|ent|ess|man|men|person|people)s?")
+_LINKING = _set("then also therefore however thus instead otherwise meanwhile furthermore moreover later still")
 _EMPTY = _set(
-    "be have do make use get go see visit check click read need want include information thing way page link section"
-    " example step more other following detail question resource document one same such many much able new good sure"
-    " help look select different type certain various name part lot number kind place advantage account"
+    "be have do make use get go see visit check read need want include information thing way page section"
+    " example step more other following detail question document one same such many much able new good sure"
+    " help look different type certain various name part lot number kind place"
 )
-_STRANDED = _set("to from with on for about of through by into in at under via")
-_FRONTED = _set("within for after before during by until since per over under between every")
-_POINTERS = _set("see visit refer check note remember click follow read learn view let make scroll feel keep look")
+_POINTERS = _set("see visit refer check note remember follow read learn view look")
 _FIXED_AFTER_IN = _set("order case addition general fact terms place")
 _DO = {"VBZ": "does", "VBP": "do", "VBD": "did"}
 _LONG = {"ca": "can", "wo": "will", "sha": "shall", "'re": "are", "'ve": "have", "'ll": "will", "n't": "not"}
@@ -146,6 +140,8 @@ class _Tree:
                 continue
             for turn, place in enumerate(piece):
                 word = self.words[place]
+                if word.dep == "advmod" and self.low(place) in _LINKING:
+                    continue
                 text = _LONG.get(word.text.replace("’", "'"), word.text)
                 glued = turn and piece[turn - 1] == place - 1 and self.words[place - 1].end == word.start
                 parts.append(f"\b{text}" if glued and text == word.text else text)
@@ -274,8 +270,22 @@ def _subjects(tree: _Tree, clause: _Clause) -> Iterator[_Target]:
     opening = tree.words[clause.rest[0]].tag if clause.rest else ""
     if tree.words[clause.verb].lemma == "be" and opening in ("", "WRB", "WP", "TO", "IN", "VBG"):
         return
-    if tree.words[head].tag[:2] == "NN":
-        yield _Target(clause.subject, _who(tree, head), clause.subject, 0.0)
+    if wh := _wh_of_subject(tree, clause, head):
+        yield _Target(clause.subject, wh, clause.subject, 0.0)
+
+
+def _wh_of_subject(tree: _Tree, clause: _Clause, head: int) -> str:
+    """The question word for the subject, "" when grammar does not tell it.
+
+    Whatever acts ("The desk lends …") may be a person; so may whoever "is a …" though it is called one by mistake.
+    """
+    word, verb = tree.words[head], tree.words[clause.verb]
+    wh = _wh(tree, head)
+    attribute = tree.child(clause.verb, "attr")
+    if wh == "who" and attribute is not None and tree.child(attribute, "det") is not None:
+        return ""
+    acts = word.dep == "nsubj" and verb.lemma != "be" and word.tag in ("NN", "NNS")
+    return "" if wh == "what" and acts else wh
 
 
 def _objects(tree: _Tree, clause: _Clause) -> Iterator[_Target]:
@@ -315,14 +325,12 @@ def _of_object(tree: _Tree, head: int, places: Indices) -> Iterator[_Target]:
         yield _Target(money, "how much", money, 3.0)
     elif counted and len(counted[1]) <= 9:
         yield _Target(places, f"how many {tree.said(counted[1])}", counted[0], 3.0)
-    elif word.tag[:2] == "NN" and not counted:
-        is_attribute = word.dep == "attr"
-        person = word.entity == "PERSON" if is_attribute else _who(tree, head) == "who"
-        yield _Target(places, "who" if person else "what", places, 2.0 if is_attribute else 1.0)
+    elif not counted and tree.child(head, "nummod") is None and (wh := _wh(tree, head)):
+        yield _Target(places, wh, places, 2.0 if word.dep == "attr" else 1.0)
 
 
 def _of_preposition(tree: _Tree, prep: int, places: Indices) -> Iterator[_Target]:
-    """Ask for "within 5 days" by "within how many days", for "in May" by "when", for "to the desk" by "what … to"."""
+    """Ask for "within 5 days" by "within how many days", for "in May" by "when", for "by Ann Li" by "by whom"."""
     head = tree.child(prep, "pobj")
     if head is None or head not in places or tree.low(head) in _FIXED_AFTER_IN:
         return
@@ -330,24 +338,24 @@ def _of_preposition(tree: _Tree, prep: int, places: Indices) -> Iterator[_Target
     inner = [place for place in tree.below(head) if place in places]
     counted = _counted(tree, head)
     if counted and len(counted[1]) <= 9:
-        asked = f"how many {tree.said(counted[1])}"
-        if name in _FRONTED:
-            yield _Target(places, f"{name} {asked}", counted[0], 3.0)
-        elif name in _STRANDED:
-            yield _Target(inner, asked, counted[0], 3.0)
-    elif word.entity in ("DATE", "TIME"):
-        if name in ("in", "on", "at", "during", "by", "until", "since"):
-            yield _Target(places, f"{name} when" if name in ("by", "until", "since") else "when", inner, 3.0)
+        yield _Target(places, f"{name} how many {tree.said(counted[1])}", counted[0], 3.0)
+    elif word.entity in ("DATE", "TIME") and _dated(tree, inner, name):
+        yield _Target(places, f"{name} when" if name in ("by", "until", "since") else "when", inner, 3.0)
     elif word.entity in ("GPE", "LOC", "FAC") and name in ("in", "at"):
         yield _Target(places, "where", inner, 2.0)
-    elif word.tag[:2] == "NN" and word.entity != "MONEY" and name in _STRANDED - _titled(tree, prep, inner):
-        yield _Target(inner, _who(tree, head), inner, 0.5)
+    elif _wh(tree, head) == "who" and name in ("by", "to", "from", "with", "for"):
+        yield _Target(places, f"{name} whom", inner, 2.0)
 
 
-def _titled(tree: _Tree, prep: int, inner: Indices) -> frozenset[str]:
-    """The preposition when it stands inside a name: the "to" of "The Complete Guide to Maps"."""
-    named = tree.words[prep - 1].tag[:3] == "NNP" and tree.words[inner[0]].tag[:3] == "NNP"
-    return frozenset({tree.low(prep)} if named else ())
+def _dated(tree: _Tree, places: Indices, prep: str) -> bool:
+    """Whether it reads as a time: with a word ("Friday", "noon"), as 14:30, or "in 1974"; "at 2040" may be anything."""
+    if prep not in ("in", "on", "at", "during", "by", "until", "since"):
+        return False
+    texts = [tree.words[place].text for place in places]
+    years = prep in ("in", "by", "until", "since") and any(re.fullmatch(r"1\d{3}|20\d{2}", text) for text in texts)
+    return years or any(
+        re.fullmatch(r"[^\W\d_]{2,}\.?|\d{1,2}:\d{2}", text) and text.lower() != "the" for text in texts
+    )
 
 
 def _recurs(tree: _Tree, places: Indices) -> bool:
@@ -382,7 +390,7 @@ def _counted(tree: _Tree, noun: int) -> tuple[Indices, Indices] | None:
     """Of "at least 12 weeks of leave": the counted words (to "weeks") and what is counted (from "weeks" on)."""
     words = tree.words
     number = tree.child(noun, "nummod")
-    if number is None or number > noun or words[number].tag != "CD" or words[noun].tag not in ("NN", "NNS"):
+    if number is None or number > noun or words[number].tag != "CD" or words[noun].tag != "NNS":
         return None
     if tree.low(number) == "one" or words[noun].entity == "MONEY":
         return None
@@ -397,9 +405,17 @@ def _counted(tree: _Tree, noun: int) -> tuple[Indices, Indices] | None:
     return (counted, kinds) if _unbroken(counted) and not any(words[p].text in "([" for p in kinds) else None
 
 
-def _who(tree: _Tree, place: int) -> str:
+def _wh(tree: _Tree, place: int) -> str:
+    """Return "who" for a named person or "the one who …", "what" for other names and nouns, "" where it is open."""
     word = tree.words[place]
-    return "who" if word.entity == "PERSON" or word.lemma.lower() in _PEOPLE else "what"
+    clauses = [child for child in tree.children[place] if tree.words[child].dep == "relcl"]
+    whose = any(tree.low(p) in ("who", "whom") for clause in clauses for p in tree.children[clause])
+    if whose or tree.low(place) in _SOMEBODY or (word.entity == "PERSON" and word.tag[:3] == "NNP"):
+        return "who"
+    if word.tag[:2] != "NN":
+        return ""
+    is_open = not word.entity and word.tag[:3] != "NNP" and re.search(rf"{_DOER.pattern}$", tree.low(place))
+    return "" if is_open else "what"
 
 
 def _of_subject(tree: _Tree, clause: _Clause, target: _Target) -> str:
@@ -450,9 +466,15 @@ def _full(verb: Word) -> str:
 
 def _subject(tree: _Tree, places: Indices) -> str:
     """The subject as it reads inside a sentence."""
-    text, word = tree.said(places), tree.words[places[0]]
+    return _inside(tree, places, tree.said(places))
+
+
+def _inside(tree: _Tree, places: Indices, text: str) -> str:
+    """`text`, which begins with these words, as it reads inside a sentence: names keep their capital."""
+    word = tree.words[places[0]]
     following = tree.words[places[1]].text if len(places) > 1 else ""
-    named = word.tag[:3] == "NNP" or word.entity or re.search(r".[A-Z0-9]", word.text) or following[:1].isupper()
+    named = word.tag[:3] == "NNP" or (word.entity and word.tag != "CD")
+    named = named or bool(re.search(r".[A-Z0-9]", word.text)) or following[:1].isupper()
     is_function = word.tag in ("DT", "PRP$", "IN", "PRP") or word.text.lower() in _FUNCTION
     return _lowered(text) if (is_function or (places[0] == 0 and not named)) and word.text != "I" else text
 
@@ -461,21 +483,16 @@ def _in_place(tree: _Tree, clause: _Clause, target: _Target, whole: Indices) -> 
     """The clause with the question word where the answer stands; nothing when it would begin with it."""
     left = [p for p in whole if p < target.gone[0] and p not in clause.before]
     right = [p for p in whole if p > target.gone[-1] and p not in clause.before]
-    return (
-        _sentence(
-            tree,
-            clause,
-            _lowered(tree.said(left, target.wh, right)) if clause.before else tree.said(left, target.wh, right),
-        )
-        if left
-        else ""
-    )
+    if not left:
+        return ""
+    text = tree.said(left, target.wh, right)
+    return _sentence(tree, clause, _inside(tree, left, text) if clause.before else text)
 
 
 def _sentence(tree: _Tree, clause: _Clause, *pieces: str | Indices) -> str:
     line = tree.said(*pieces)
-    if clause.before:
-        line = f"{tree.said(clause.before)}, {line}"
+    if before := tree.said(clause.before):
+        line = f"{before}, {line}"
     return line[:1].upper() + line[1:].rstrip(" .,;:!") + "?"
 
 
@@ -490,9 +507,14 @@ def _checked(tree: _Tree, target: _Target, whole: Indices, question: str) -> Ite
     owner = any(words[p].dep[:5] == "nsubj" and words[p].tag[:2] == "NN" for p in kept)
     if not question or not answer or len(answer) > 18 or _BAD_ENGLISH.search(question):
         return
-    if any(question.count(left) != question.count(right) for left, right in (("(", ")"), ("[", "]"))):
+    if any(question.count(left) != question.count(right) for left, right in (("(", ")"), ("[", "]"), ("“", "”"))):
+        return
+    if question.count('"') % 2 or "''" in question:  # half of a pair of quotation marks
         return
     if not _can_answer(tree, answer) or any(_points(tree, p, owner=owner) for p in kept):
+        return
+    bare = [tree.words[p].head for p in kept if _is_bare(tree, p)]
+    if any(words[head].dep[:5] == "nsubj" for head in bare):  # "the course": which one is said elsewhere
         return
     if any(words[p].dep == "prep" and not tree.children[p] for p in kept):
         return
@@ -501,7 +523,7 @@ def _checked(tree: _Tree, target: _Target, whole: Indices, question: str) -> Ite
         return
     score = min(len(content), 8) + target.bonus + any(words[p].entity for p in answer)
     score += any(words[p].tag[:3] == "NNP" for p in content)
-    score -= max(0, len(answer) - 8) * 0.5 + max(0, len(kept) - 22) * 0.3
+    score -= len(bare) + max(0, len(answer) - 8) * 0.5 + max(0, len(kept) - 22) * 0.3
     start, end = words[answer[0]].start, words[answer[-1]].end
     yield Asked(question, " ".join(tree.sentence[start:end].split()), score)
 
@@ -512,12 +534,17 @@ def _can_answer(tree: _Tree, answer: Indices) -> bool:
     around += tree.sentence[words[answer[-1]].end : words[answer[-1]].end + 1]
     if re.search(r"[\w/–-]", around):  # half of "e-ticket"
         return False
-    if words[answer[0]].tag in ("PRP", "WP", "WDT") or tree.low(answer[0]) in (
-        "neither",
-        "either",
-        "both",
-        "all",
-        "any",
+    if (
+        _is_bare(tree, answer[0])
+        or words[answer[0]].tag in ("PRP", "PRP$", "WP", "WDT")
+        or tree.low(answer[0])
+        in (
+            "neither",
+            "either",
+            "both",
+            "all",
+            "any",
+        )
     ):
         return False
     if words[answer[-1]].tag in ("CC", "IN", "DT", "TO", "RP", ",", ":"):
@@ -525,6 +552,15 @@ def _can_answer(tree: _Tree, answer: Indices) -> bool:
     if any(tree.low(p) in _POINTING_ANSWER or _points_that(tree, p) for p in answer):
         return False
     return any(words[p].tag[:2] in ("NN", "CD", "VB") and words[p].lemma.lower() not in _EMPTY for p in answer)
+
+
+def _is_bare(tree: _Tree, place: int) -> bool:
+    """True for the article of "the course", which nothing tells from other courses."""
+    if tree.low(place) != "the":
+        return False
+    head = tree.words[place].head
+    others = [child for child in tree.children[head] if tree.words[child].dep not in ("det", "punct", "predet")]
+    return tree.words[head].tag in ("NN", "NNS") and not tree.words[head].entity and not others
 
 
 def _points(tree: _Tree, place: int, *, owner: bool = False) -> bool:
@@ -548,7 +584,7 @@ _ZH_ELSEWHERE = re.compile(
 )
 _ZH_POINTING = re.compile("这|那(?!么)|它|此(?!外)|该(?!死)|(?<!其)他(?!人)|她|其(?![他它中实余次])")
 _ZH_OPENING = re.compile(
-    "^(?:[【\\[][^】\\]]{1,8}[】\\]]|(?:说明|注意|备注|注|建议)\\s*[：:]|第[一二三四五六七八九十]+[、，]|\\d{1,3}[.)）、](?!\\d)"
+    "^(?:[【\\[][^】\\]]{1,8}[】\\]]|第[一二三四五六七八九十]+[、，]|\\d{1,3}[.)）、](?!\\d)"
     "|(?:因此|所以|但是|但|并且|而且|同时|另外|此外|例如|比如|然而|而|且|那么|其中|也就是说|不过|总之|即|并)[，,：:]?|\\s)+"
 )
 _ZH_FRAGMENT = re.compile(
@@ -588,14 +624,14 @@ def _zh_facts(words: Sequence[Word]) -> Iterator[_ZhTarget]:
     for place, word in enumerate(words):
         before = words[place - 1] if place else nobody
         after = words[place + 1] if place + 1 < len(words) else nobody
-        if _ZH_NUMBER.fullmatch(word.text) and before.tag != "m" and before.text not in ("第", "-", ".", "/"):
+        if _ZH_NUMBER.fullmatch(word.text) and before.tag != "m" and before.text not in ("第", "-", ".", "/", ",", ":"):
             yield from _zh_number(place, word, after)
         elif word.tag == "t" and _ZH_TIME.search(word.text):
             yield place, place + 1, "什么时候", 3.0
         elif word.tag == "nr" and word.text[0] in _SURNAMES and 2 <= len(word.text) <= 3:
             if "n" not in (before.tag[:1], after.tag[:1]) and "·" not in (before.text, after.text):
                 yield place, place + 1, "谁", 2.0
-        elif word.tag == "ns" and before.text in ("在", "于", "位于", "到", "去") and after.tag[:1] not in (*"nvfu",):
+        elif word.tag == "ns" and before.text in ("在", "于", "位于", "到", "去") and after.tag[:1] not in (*"nvfuda",):
             yield place, place + 1, "哪里", 3.0
         elif word.text == "由":
             yield from _zh_doer(place + 1, words)
@@ -623,8 +659,15 @@ def _zh_subject(words: Sequence[Word]) -> Iterator[_ZhTarget]:
         words[end].tag in ("n", "nz", "vn", "eng", "l", "b", "a", "j", "ns", "nt", "uj", "c") or words[end].text == "、"
     ):
         end += 1
-    if 0 < end < len(words) and words[end - 1].tag[0] in "nelj" and words[end].tag in ("v", "d", "p"):
-        person = words[end - 1].text.endswith(("人", "员", "者", "师", "家", "部", "组", "方"))
+    clause = next((words[first:last] for first, last in _zh_clauses(words) if first == 0), [])
+    if any(word.tag == "uj" for word in clause[end:]) or (end < len(words) and words[end].text in ("都", "也", "均")):
+        return  # a verb before "的" belongs to a longer subject; "什么都" is "everything"
+    if (
+        0 < end < len(words)
+        and words[end - 1].tag[0] in "nelj"
+        and (words[end].tag in ("d", "p") or words[end].text in _ZH_MODAL)
+    ):
+        person = words[end - 1].text.endswith(("人", "员", "者", "师"))
         yield 0, end, "谁" if person else "什么", 1.5
 
 
@@ -639,7 +682,9 @@ def _zh_objects(words: Sequence[Word]) -> Iterator[_ZhTarget]:
             before = words[verb - 1].tag[0] if verb > first else "-"
             is_copula = words[verb].text in ("是", "为") and before in "nveljt"
             # "编译器解析成本", "与注释内容": a verb inside a noun phrase
-            inside = before in "pcqmb" or (turn > 0 and before in "nea")
+            inside = before in "pcqmbu" or (turn > 0 and before in "nea")
+            inside = inside or (before == "v" and words[verb - 1].text not in _ZH_MODAL)
+            inside = inside or len(words[verb].text) == 1
             leads = is_copula or not (inside or words[verb].text in _ZH_MODAL)
             if leads and start < end and _zh_object(words[start:end], words[verb].text in _ZH_CAUSES):
                 yield start, end, "什么", 2.5 if is_copula else 2.0
@@ -652,6 +697,9 @@ def _zh_object(words: Sequence[Word], is_effect: bool) -> bool:
         return False
     if is_effect:
         return True
+    owned = next((place for place, word in enumerate(words) if word.tag == "uj"), 0)
+    if any(word.tag[0] == "v" for word in words[:owned]):
+        return False  # "受资助的学校": the verb goes on
     closed = closing.tag[0] in "nelj" or (closing.tag[0] == "v" and any(word.tag == "uj" for word in words))
     return (closed or closing.tag == "vn") and not any(word.tag in ("d", "ul") for word in words)
 
@@ -678,7 +726,13 @@ def _zh_asked(sentence: str, words: Sequence[Word], start: int, end: int, wh: st
     before = sentence[: words[start].start]
     if len(before) + len(after) > 44:
         opening, before = first, sentence[words[first].start : words[start].start]
+    if start > opening and not _zh_has_subject(words, opening, start):
+        return
     before = _ZH_OPENING.sub("", before)
+    if wh[0] in "什谁哪" and before.endswith("为"):  # "为什么" asks why
+        if words[start - 1].text != "为":
+            return
+        before = before[:-1] + "是"
     question = re.sub(r"\s+", " ", f"{before.rstrip()}{wh}{after.lstrip()}").strip(" ，,：:、。")
     content = _zh_content([*words[opening:start], *words[end:last]])
     if _zh_bad(before, after, answer) or not 8 <= len(question) <= 60:
@@ -687,6 +741,17 @@ def _zh_asked(sentence: str, words: Sequence[Word], start: int, end: int, wh: st
         return
     score = min(len(content), 7) + bonus - max(0, len(question) - 35) * 0.1 - max(0, len(answer) - 12) * 0.2
     yield Asked(f"{question}？", answer, score)
+
+
+def _zh_has_subject(words: Sequence[Word], opening: int, start: int) -> bool:
+    """Whether one of the clauses up to `start` begins with what it is about: a noun, after adverbs and times."""
+    for first, _ in _zh_clauses(words[:start]):
+        place = max(first, opening)
+        while place < start and (words[place].tag[0] in "dtc" or words[place].text.isspace()):
+            place += 1
+        if first >= opening and place < start and (words[place].tag[0] in "nelja" or words[place].tag in ("vn", "b")):
+            return True
+    return False
 
 
 def _zh_bad(before: str, after: str, answer: str) -> bool:

@@ -210,7 +210,9 @@ def _facts(text: str, spoken: str) -> tuple[_Fact, ...]:
     return tuple(facts)
 
 
-_ODD = re.compile(r"https?://|[{}<>|=\\@]|\S{40,}|^(?:正例|反例|示例)")
+_ODD = re.compile(r"https?://|[{}<>|=\\@]|\S{40,}")
+_LABELLED = re.compile(r"[^，。；！？]{1,20}[：:](?!\d)")
+"""A Chinese line with a label is an example, a note or a definition: what it says need not hold by itself."""
 
 
 def _sentences(text: str, spoken: str) -> list[tuple[str, int, int, float]]:
@@ -240,7 +242,9 @@ def _sentences(text: str, spoken: str) -> list[tuple[str, int, int, float]]:
 def _worth_parsing(sentence: str, spoken: str) -> bool:
     if not 5 <= _size(sentence, spoken) <= 60 or sentence[-1] in ":?：？" or _ODD.search(sentence):
         return False
-    return spoken == "zh" or sentence[0].isupper() or sentence[0].isdigit() or sentence[0] in '"“‘('
+    if spoken == "zh":
+        return not _LABELLED.match(sentence)
+    return sentence[0].isupper() or sentence[0].isdigit() or sentence[0] in '"“‘('
 
 
 def _size(sentence: str, spoken: str) -> float:
