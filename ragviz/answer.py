@@ -32,8 +32,8 @@ USEFUL = 40
 SHARED = 2
 """Words of the question that a sentence must share to answer it without a model (all, when it has fewer).
 
-On the sample, with BM25's first three chunks, 1 refuses none of the 10 unanswerable questions and none of the others, 2
-refuses 3 and 14 of 90, 3 refuses 8 and 52.
+On 250 unanswerable and 250 answerable questions of CLAP NQ, with the first three passages by BM25, 1 refuses 1 and 1, 2
+refuses 66 and 28, 3 refuses 167 and 123, 4 refuses 217 and 204: none separates them well, 2 refuses few wrongly.
 """
 GAIN = 0.15
 """Share of the question's weight that a second sentence must add to the first."""

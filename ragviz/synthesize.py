@@ -29,9 +29,10 @@ Group = Sequence[Chunk]
 """The chunks that one question is made from."""
 
 GOOD = 9.0
-"""An extractive question that scores so much is taken without looking at further sentences."""
+"""An extractive question that scores so much is taken without looking at further sentences: it saves parsing."""
 ENOUGH = 4.0
-"""One that scores less is not asked."""
+"""One that scores less is not asked. Of 88 graded by hand, from six corpora, 3 of 9 that scored 4 to 5 were good, and
+about half of those in every band above (36 of 79): the score is a floor, and no measure of a question."""
 FAILED = "model failed"
 """How the reason begins when it is not the question's fault: its group is worth asking again."""
 FAILURES = 10

@@ -15,6 +15,8 @@ from tests.test_browser import (  # noqa: F401  # fixtures are found by their na
     PATIENCE,
     Server,
     browser,
+    cell,
+    click_row,
     drawn,
     page,
     picture,
@@ -234,6 +236,37 @@ def test_stale_evidence_is_mended_and_a_conflict_keeps_what_was_typed(
     assert question.answer == "42 metres; its roof is of 1951"
     assert [g[0].text for g in question.evidence] == ["The tower is 42 metres high.", "Its roof is of the year 1951."]
     assert all(text[s.start : s.end] == s.text and not s.stale for g in question.evidence for s in g)
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(420)
+def test_what_is_typed_into_the_table_is_kept_when_somebody_else_saved_first(
+    server: Server,  # noqa: F811
+    page: Page,  # noqa: F811
+    notes: Store,
+) -> None:
+    made = [added(server, "table", "--question", f"What is said of pump {n}?")["id"] for n in (1, 2)]
+    page.goto(server.address("questions", corpus="notes", set="table", **{"in-table": "true"}))
+    drawn(page)
+    click_row(page, page.get_by_test_id("stDataFrame").first, 0)
+    for words in ("What moves pump 1?", "What moves pump 2?"):  # what ends an edit goes on to the next row
+        page.wait_for_timeout(500)
+        page.keyboard.press("Enter")
+        editor = page.locator("textarea.gdg-input")
+        expect(editor).to_be_visible()
+        editor.fill(words)
+        editor.press("Enter")
+        drawn(page)
+    server.ragviz("questions", "edit", "table", made[0], "--answer", "water")
+    page.get_by_role("button", name="Save 2 changes").click()
+    expect(page.get_by_text("1 question changed by somebody else meanwhile")).to_be_visible()
+    drawn(page)
+    assert [(q.text, q.answer) for q in questions(notes, "table")] == [
+        ("What is said of pump 1?", "water"),
+        ("What moves pump 2?", ""),
+    ]
+    assert cell(page.get_by_test_id("stDataFrame").last, "Question", 0) == "What moves pump 1?"
+    picture(page, "story-not-saved")
 
 
 @pytest.mark.browser

@@ -6,6 +6,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from ragviz.markup import plain
 from ragviz.records import IndexConfig, Job, Question, RunConfig, Span
 from ragviz.store import Store
 from ragviz.workspace import Workspace, open_workspace
+from tests.model_server import ModelServer
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [page for section in ui.NAVIGATION.values() for page in section]
@@ -365,6 +367,39 @@ def test_a_question_is_edited(home: Path) -> None:
     checked(app.run())
     store = open_workspace().store
     assert store.questions(store.question_set("asked").id)[0].text == "What is it that pump 2 moves?"
+
+
+def test_a_decision_is_not_made_on_what_was_never_shown(home: Path) -> None:
+    app = show("questions", question="q2")
+    store = open_workspace().store
+    asked = store.question_set("asked")
+    theirs = replace(next(q for q in store.questions(asked.id) if q.id == "q2"), answer="told anew")
+    store.put_questions(asked.id, [theirs])
+    app.button(key="accept").click()
+    app.run()
+    assert "changed by somebody else" in app.warning[0].value
+    assert next(q for q in store.questions(asked.id) if q.id == "q2") == theirs
+    app.button(key="accept").click()
+    checked(app.run())
+    assert next(q.status for q in store.questions(asked.id) if q.id == "q2") == "accepted"
+
+
+def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ModelServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        app = show("questions", tab="Generate")
+        next(n for n in app.number_input if n.label == "How many").set_value(3)
+        next(b for b in app.button if b.label == "Estimate calls and cost").click()
+        checked(app.run())
+        calls = next(m for m in app.metric if m.label == "Model calls")
+        assert (calls.value, calls.delta) == ("3", "0 of them paid already")
+        assert server.counts.calls == 0
+        next(n for n in app.number_input if n.label == "Budget in dollars").set_value(1.5)
+        monkeypatch.setattr("ragviz.jobs.submit", lambda *words: open_workspace().store.create_job(*words[1:]))
+        next(b for b in app.button if b.label == "Generate").click()
+        app.run()
+    job = open_workspace().store.jobs()[0]
+    assert (job.arguments["generator"], job.arguments["budget"], job.arguments["limit"]) == ("model", 1.5, 3)
 
 
 def test_questions_are_filtered_by_the_address(home: Path) -> None:
