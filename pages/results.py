@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from ragviz import answer, jobs, lost, plots, running, stats, ui
-from ragviz.evaluate import Scored, Summary
+from ragviz.evaluate import Scored, Slice, Summary
 from ragviz.markup import highlighted, legend, plain
 from ragviz.metrics import METRICS
 from ragviz.metrics.answers import ANSWER_METRICS
@@ -224,55 +224,101 @@ def both_told(found: running.Judgement, pair: tuple[str, str], key: str) -> None
 # The evidence
 
 
-def documents_table(run: Run, summary: Summary, key: str) -> None:
-    groups = ui.by_document(run, summary.k)
-    rows = pd.DataFrame(
-        {
-            "Document": [g.name for g in groups],
-            "Questions": [g.recall.n for g in groups],
-            "Misses": [g.misses for g in groups],
-            f"Recall@{summary.k}": [g.recall.mean for g in groups],
-            "95 %": [ui.interval_words(g.recall) for g in groups],
-        }
-    )
+def slices_table(run: Run, summary: Summary, key: str) -> None:
+    """One measure per kind and per document, whichever is chosen; a row opens its questions."""
+    slices = ui.breakdown(run, summary.k)
+    labels = {label.split("@")[0]: label for label in slices[0].metrics}
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{ui.counted(len(groups), 'document')}, the worst first**", width="stretch")
-        ui.csv_button(rows, "documents.csv", "by-document-csv")
+        st.markdown("**Per kind and document**", width="stretch")
+        with st.container(width=210):
+            name = ui.choose(
+                "Measure", list(labels), "per", default="recall", label_visibility="collapsed",
+                format_func=lambda name: title_of(labels[name]),
+            )  # fmt: skip
+        shown_slices = [part for part in slices if part.by != "all"]
+        rows = slice_rows(shown_slices, labels[name or "recall"])
+        ui.csv_button(rows, f"{run.name}-per-document.csv", "by-document-csv")
     table = f"by-document-{key}"
 
     def opened() -> None:
-        ui.put(document=ui.selected(st.session_state[table], [g.name for g in groups]))
+        place = ui.selected(st.session_state[table], [str(place) for place in range(len(shown_slices))])
+        part = shown_slices[int(place)] if place else None
+        ui.put(kind=None, document=None, **({part.by: part.name} if part else {}))
 
     columns = {
-        "Document": st.column_config.TextColumn(width=170),
-        f"Recall@{summary.k}": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.2f"),
+        "Questions of": st.column_config.TextColumn(width=150),
+        title_of(labels[name or "recall"]): st.column_config.ProgressColumn(
+            min_value=0, max_value=1, format="%.2f", width=130
+        ),
     }
-    ui.table(rows, table, columns=columns, on_select=opened, height=320, alt="Recall by document")
-    shown_below("document", len(shown))
+    ui.table(rows, table, columns=columns, on_select=opened, height=320, alt="A measure per kind and document")
+    shown_below("kind" if "kind" in st.query_params else "document", len(shown))
 
 
-def metrics_table(summary: Summary, found: running.Judgement) -> None:
-    st.markdown(f"**All measures at k = {summary.k}**")
-    known = {ANSWER_METRICS[name].title: scored.estimate for name, scored in found.metrics.items()} | summary.metrics
-    why = [ui.without_words(scored.statuses) for scored in found.metrics.values()] + [""] * len(summary.metrics)
-    told = [ANSWER_METRICS[name].explanation for name in found.metrics]
+def slice_rows(slices: Sequence[Slice], label: str) -> pd.DataFrame:
+    """A row a kind or document: its questions, how many were missed, and the mean of a measure with its n."""
+    scored = [part.metrics[label] for part in slices]
     rows = pd.DataFrame(
         {
-            "Measure": list(known),
-            "Mean": [e.mean for e in known.values()],
-            "95 %": [ui.interval_words(e) for e in known.values()],
-            "n": [e.n for e in known.values()],
-            "Without a score": why,
-            "What it is": told + [METRICS[name.split("@")[0]].explanation for name in summary.metrics],
+            "Questions of": [ui.KINDS.get(part.name, part.name) if part.by == "kind" else part.name for part in slices],
+            title_of(label): pd.array([each.estimate.mean for each in scored], dtype="Float64"),
+            "95 %": [ui.interval_words(each.estimate) for each in scored],
+            "n": [each.estimate.n for each in scored],
+            "Questions": [part.questions for part in slices],
+            "Misses": [part.misses for part in slices],
+            "Without a score": [ui.without_words(each.statuses) for each in scored],
         }
     )
-    if not found.metrics:
+    return rows if any(rows["Without a score"]) else rows.drop(columns="Without a score")
+
+
+def title_of(label: str) -> str:
+    """What a measure is called: of a ranking ("recall@3") or of answers ("completeness")."""
+    return ANSWER_METRICS[label].title if label in ANSWER_METRICS else label
+
+
+def metrics_table(run: Run, summary: Summary) -> None:
+    """Every measure, over all questions and per kind."""
+    whole, *others = (part for part in ui.breakdown(run, summary.k) if part.by != "document")
+    kinds = {ui.KINDS[part.name].capitalize(): part for part in others} if len(others) > 1 else {}
+    names = [name for name in whole.metrics if name in ANSWER_METRICS]
+    names += [name for name in whole.metrics if name not in ANSWER_METRICS]
+    known = [whole.metrics[name] for name in names]
+    rows = pd.DataFrame(
+        {
+            "Measure": [title_of(name) for name in names],
+            "Mean": pd.array([each.estimate.mean for each in known], dtype="Float64"),
+            "95 %": [ui.interval_words(each.estimate) for each in known],
+            "n": [each.estimate.n for each in known],
+        }
+        | {title: [mean_words(part.metrics[name]) for name in names] for title, part in kinds.items()}
+        | {
+            "Without a score": [
+                ui.without_words(each.statuses) if name in ANSWER_METRICS else ""
+                for name, each in zip(names, known, strict=True)
+            ],
+            "What it is": [
+                ANSWER_METRICS[name].explanation if name in ANSWER_METRICS else METRICS[name.split("@")[0]].explanation
+                for name in names
+            ],
+        }
+    )
+    if not any(rows["Without a score"]):
         rows = rows.drop(columns="Without a score")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**All measures at k = {summary.k}**", width="stretch")
+        ui.csv_button(rows, f"{run.name}-measures.csv", "measures-csv")
     columns = {
         "Mean": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.3f"),
         "What it is": st.column_config.TextColumn(width="large"),
     }
     ui.table(rows, "measures", columns=columns, height=320, alt="All measures")
+
+
+def mean_words(scored: Scored) -> str:
+    """A mean with its n, for a cell."""
+    mean, n = scored.estimate.mean, scored.estimate.n
+    return "–" if mean is None else f"{mean:.2f} (n = {n:,})"
 
 
 # The questions
@@ -300,6 +346,8 @@ def chips(run: Run, count: int) -> None:
 
 def chip_words(run: Run, name: str, value: str) -> str:
     """A filter's value as it is shown."""
+    if name == "kind":
+        return ui.KINDS.get(value, value)
     return lost.about(value, run.config.context).title if name == "cause" and value in lost.CAUSES else value
 
 
@@ -495,12 +543,12 @@ if summary.n:
     pictures(summary, key)
 left, right = st.columns(2, gap="medium")
 with left, ui.errors_shown():
-    documents_table(run, summary, key)
+    slices_table(run, summary, key)
 with right, ui.errors_shown():
     waterfall(run, judgement, list(rows["Id"]), key)
 if judgement.scores:
     distributions(run, judgement, key)
 with ui.errors_shown():
-    metrics_table(summary, judgement)
+    metrics_table(run, summary)
 chips(run, len(shown))
 questions_table(run, shown, len(rows), summary.unanswerable, key)

@@ -22,7 +22,7 @@ import streamlit as st
 
 from ragviz import evaluate, forecast, indexing, jobs, lost, plots, running
 from ragviz.errors import RagvizError
-from ragviz.evaluate import Group, Summary
+from ragviz.evaluate import Slice, Summary
 from ragviz.indexing import Found
 from ragviz.markup import STYLE, Lit, around, badges, highlighted, plain, score_bar, shortened, visible
 from ragviz.metrics.answers import ANSWER_METRICS
@@ -67,7 +67,7 @@ _CARRIED = {
     "index": ("corpus", "index"),
     "questions": ("corpus", "set"),
     "run": ("corpus", "index", "set"),
-    "results": ("corpus", "run", "k"),
+    "results": ("corpus", "run", "k", "per"),
     "inspect": ("corpus", "run"),
     "compare": ("corpus", "runs", "k"),
 }
@@ -139,15 +139,16 @@ def _documents_of(of: State) -> dict[str, Sequence[str]]:
     }
 
 
-def by_document(run: Run, k: int) -> list[Group]:
-    """Group the questions of a run by the documents of their evidence."""
-    return _by_document(state(run.id, run.corpus_id), k)
+def breakdown(run: Run, k: int) -> list[Slice]:
+    """Every mean of a run at `k`: over all questions, per kind, and per document."""
+    return _breakdown(state(run.id, run.corpus_id), k)
 
 
-@st.cache_data(show_spinner=False, max_entries=64)
-def _by_document(of: State, k: int) -> list[Group]:
+@st.cache_data(show_spinner="Measuring per kind and document", max_entries=32)
+def _breakdown(of: State, k: int) -> list[Slice]:
     run = workspace().store.run(of.ids[0])
-    return evaluate.by_document(summary(run, k), documents_of(run))
+    asked = [question for question, _ in answered(run).values()]
+    return evaluate.breakdown(summary(run, k), judgement(run).scores, asked, documents_of(run), seed=run.config.seed)
 
 
 def answered(run: Run) -> dict[str, tuple[Question, Retrieved]]:
@@ -673,7 +674,7 @@ def csv_button(rows: pd.DataFrame, file_name: str, key: str, label: str = "CSV")
 
 # The questions of a run
 
-FILTERS = ("rank", "document", "outcome", "cause", "find")
+FILTERS = ("rank", "document", "kind", "outcome", "cause", "find")
 """What the address may filter the questions of a run by."""
 ORDERS = (
     "answer_correctness", "factual_f1", "completeness", "equivalence", "questeval_recall", "faithfulness",
@@ -761,6 +762,8 @@ def filtered(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
     if name := query.get("document"):
         documents = documents_of(run)
         rows = rows[[name in documents[i] for i in rows["Id"]]]
+    if (kind := query.get("kind")) in evaluate.KINDS:
+        rows = rows[rows["Kind"] == kind]
     if (outcome := query.get("outcome", "all")) in set(OUTCOMES[1:]):
         rows = rows[rows["Outcome"] == outcome]
     if (cause := query.get("cause")) in lost.CAUSES:
@@ -770,6 +773,8 @@ def filtered(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
+KINDS = {"single": "one passage", "multi": "several passages", "unanswerable": "unanswerable"}
+"""What the kinds of questions are called."""
 OUTCOMES = ("all", "found", "below k", "missed")
 """What a person may choose of the outcomes."""
 

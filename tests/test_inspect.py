@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -535,3 +536,47 @@ def test_prices_are_edited_and_kept(home: Path) -> None:
     next(b for b in app.button if b.label == "Save prices").click()
     checked(app.run())
     assert open_workspace().prices() == {"mine": (1.0, 2.0)}
+
+
+# Per kind and per document
+
+
+@pytest.mark.parametrize("name", ["completeness", "token_f1", "recall"])
+def test_means_stand_per_kind_and_per_document_with_their_n(home: Path, name: str) -> None:
+    workspace = open_workspace()
+    run = workspace.store.run("told")
+    asked = {q.id: q for q in workspace.store.asked(run.id)}
+    measured = running.summary_of(workspace, run)
+    scores = workspace.store.scores(run.id)
+    found = {i: s.value for i, s in scores.get(name, {}).items() if s.value is not None} or dict(
+        zip(measured.question_ids, measured.scores["recall@3"], strict=True)
+    )
+    app = show("results", run="told", per=name)
+    table = next(d.value for d in app.dataframe if "Questions of" in d.value)
+    title = ANSWER_METRICS[name].title if name in ANSWER_METRICS else "recall@3"
+    kinds = {"one passage": "single", "several passages": "multi", "unanswerable": "unanswerable"}
+    documents = {d.name: d.id for d in workspace.store.documents(run.corpus_id)}
+    assert {"one passage", "several passages", "unanswerable", "阀门.txt"} <= set(table["Questions of"])
+    for row in table.to_dict("records"):
+        of = row["Questions of"]
+        mine = [
+            q.id
+            for q in asked.values()
+            if (
+                q.kind == kinds[of]
+                if of in kinds
+                else any(s.document_id == documents[of] for g in q.evidence for s in g)
+            )
+        ]
+        values = [found[i] for i in mine if i in found]
+        assert (row["Questions"], row["n"]) == (len(mine), len(values))
+        assert row[title] == (pytest.approx(sum(values) / len(values)) if values else pd.NA) or not values
+    every = next(d.value for d in app.dataframe if "Several passages" in d.value).set_index("Measure")
+    two = [found[i] for i, q in asked.items() if q.kind == "multi" and i in found]
+    assert every.loc[title, "Several passages"] == (f"{sum(two) / len(two):.2f} (n = {len(two)})" if two else "–")
+
+
+def test_the_questions_of_a_kind_are_shown_and_can_be_left(home: Path) -> None:
+    app = show("results", run="told", kind="multi")
+    assert list(app.dataframe[-1].value["Id"]) == ["two"]
+    assert app.button(key="chip-kind").label == "kind: several passages"
