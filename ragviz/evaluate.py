@@ -206,14 +206,15 @@ def breakdown(
     for question in questions:
         for name in dict.fromkeys(documents.get(question.id, ())):
             by_name.setdefault(name, []).append(question.id)
-    recall = label("recall", summary.k)
+
+    def worst_first(part: Slice) -> tuple[float, str]:
+        recall = part.metrics.get(label("recall", summary.k))
+        return (recall.estimate.mean or 0.0 if recall else 0.0), part.name
+
     return [
         slice_of("all", "", [question.id for question in questions]),
         *(slice_of("kind", kind, ids) for kind, ids in kinds.items() if ids),
-        *sorted(
-            (slice_of("document", name, ids) for name, ids in by_name.items()),
-            key=lambda part: (part.metrics[recall].estimate.mean or 0.0, part.name),
-        ),
+        *sorted((slice_of("document", name, ids) for name, ids in by_name.items()), key=worst_first),
     ]
 
 

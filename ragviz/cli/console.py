@@ -87,6 +87,11 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str =
     console.print(drawn)
 
 
+def line(text: str) -> str:
+    """Text on one line, its white space single blanks: a row of a table stays a row."""
+    return " ".join(text.split())
+
+
 def interval(estimate: Estimate) -> str:
     """Mean, interval and n in one cell."""
     if estimate.mean is None:

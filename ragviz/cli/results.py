@@ -73,8 +73,8 @@ def _draw_slices(slices: Sequence[evaluate.Slice], by: str, metrics: Sequence[st
     known = slices[0].metrics
     for name in metrics:
         console.one_of("metric of this run", name, known)
-    recall = next(name for name in known if name.startswith("recall@"))
-    names = metrics or [recall, "mrr", *[name for name in HEADLINES if name in known][:3]]
+    ranking = [name for name in known if name.startswith("recall@") or name == "mrr"]
+    names = metrics or [*ranking, *[name for name in HEADLINES if name in known][:3]]
     rows = []
     for part in slices:
         means = [console.interval(part.metrics[name].estimate) for name in names]

@@ -64,10 +64,10 @@ def runs_questions(
     found = running.cases_of(workspace, run, k)
     kept = cases.chosen(found, outcome=outcome, cause=cause, kind=kind, document=document, find=find)
     names = running.document_names(workspace, run)
-    drawn = [
-        (c.question.id, c.rank or "", c.outcome, c.cause, ", ".join(c.documents), c.question.text, c.answer[0])
-        for c in kept
-    ]
+    drawn = []
+    for case in kept:
+        place = (case.question.id, case.rank or "", case.outcome, case.cause, ", ".join(case.documents))
+        drawn.append((*place, console.line(case.question.text), console.line(case.answer[0])))
 
     def draw() -> None:
         console.table(("id", "rank", "outcome", "cause", "document", "question", "answer"), drawn)
