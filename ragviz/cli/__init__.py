@@ -49,7 +49,7 @@ def open_app(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 850
 
 @app.command("sample")
 def load_sample(as_json: Json = False) -> None:
-    """Load the sample corpus, its questions, two indexes and two runs."""
+    """Load the sample: documents, questions, indexes, runs."""
     result = console.perform(console.open_workspace(), "sample", "Load the sample", None, {}).result
     console.show(
         result,

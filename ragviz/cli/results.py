@@ -28,11 +28,15 @@ def results(
     k: Annotated[int | None, typer.Option("-k", help="Measure the rankings at this k; default: the run's.")] = None,
     by: Annotated[str, typer.Option(help="kind or document: a row for each.")] = "",
     metrics: Annotated[
-        list[str], typer.Option("--metric", help="With --by: show this metric, as recall@3; may be given again.")
+        list[str],
+        typer.Option("--metric", metavar="NAME", help="With --by: show it, as recall@3; may be repeated."),
     ] = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:
-    """Show what a run measured; --json holds every mean per kind and per document too."""
+    """Show what a run measured.
+
+    With --json it holds every mean per kind of question and per document too.
+    """
     workspace = console.open_workspace()
     run = workspace.store.run(run_name)
     if by:
@@ -117,7 +121,10 @@ def _without(scored: evaluate.Scored) -> str:
 
 
 def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id: str, as_json: Json = False) -> None:
-    """Show all there is about one question of a run: answer, chunks, claims and their verdicts, scores with reasons."""
+    """Show all there is about one question of a run.
+
+    Answer, chunks, claims and their verdicts, scores with reasons.
+    """
     workspace = console.open_workspace()
     run = workspace.store.run(run_name)
     question = next((q for q in workspace.store.asked(run.id) if q.id == question_id), None)
@@ -198,9 +205,9 @@ def compare(
     k: Annotated[int | None, typer.Option("-k", help="Default: the first run's.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare runs on the questions they share, paired by question; the first is the baseline.
+    """Compare runs with the first of them, question by question.
 
-    Rankings over the questions with evidence, answers over those that every run has a score for.
+    Rankings over the questions with evidence that all of them have, answers over those that all have a score for.
     """
     workspace = console.open_workspace()
     comparison = running.compare_runs(workspace, [workspace.store.run(name) for name in run_names], k)
@@ -231,10 +238,11 @@ def _deltas(rows: Mapping[str, comparing.MetricRow]) -> Iterator[tuple[str, ...]
 
 
 def export(run_name: Annotated[str, typer.Argument(metavar="RUN")], folder: Path, as_json: Json = False) -> None:
-    """Write a run into FOLDER: results.csv holds every question with its answer, rank, hits, scores and reasons.
+    """Write a run's files into FOLDER.
 
-    results.jsonl is the same with the texts of the hits. dataset.csv can be imported again, answers.csv has a row for
-    each hit, evaluation.csv one for each question, metrics.csv the means per kind and per document.
+    results.csv holds every question with its answer, rank, hits, scores and reasons, results.jsonl the hits' texts too.
+    dataset.csv can be imported again, answers.csv has a row for each hit, evaluation.csv one for each question,
+    metrics.csv the means per kind and per document.
     """
     workspace = console.open_workspace()
     files = running.export_run(workspace, workspace.store.run(run_name))

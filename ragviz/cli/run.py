@@ -34,7 +34,7 @@ def run_questions(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what it would take, and ask no model.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Retrieve for every question of a set, answer and judge where asked to, and measure."""
+    """Retrieve for the questions of a set, answer, judge, measure."""
     workspace = console.open_workspace()
     info, asked = workspace.store.index(index_name), workspace.store.question_set(questions)
     config = RunConfig(

@@ -51,7 +51,10 @@ def runs_questions(
     find: Annotated[str, typer.Option(help="Words in question, reference or answer.")] = "",
     as_json: Json = False,
 ) -> None:
-    """List a run's questions: rank, cause and answer; with --json hits and scores with their reasons too."""
+    """List a run's questions: rank, cause and answer.
+
+    With --json hits and scores with their reasons too.
+    """
     workspace = console.open_workspace()
     run = workspace.store.run(run_name)
     for what, value, known in (
