@@ -325,13 +325,12 @@ def replies(judged: Judged) -> None:
     for step, why in judged.failures.items():
         st.warning(f"{STEPS.get(step, plain(step))}: {plain(why)}")
     calls = running.calls_of(judged)
-    made_before = [call for call in (judged.bank.calls if judged.bank else ()) if call not in calls]
-    if not [*calls, *made_before]:
+    if not calls:
         st.caption("No model was asked about this question.")
         return
-    st.markdown(f"**Everything a judge said** · {ui.counted(len(calls) + len(made_before), 'call')}")
+    st.markdown(f"**Everything a judge said** · {ui.counted(len(calls), 'call')}")
     with st.container(gap="xsmall"):
-        for call in (*made_before, *calls):
+        for call in calls:
             with st.expander(call_words(call)):
                 st.code(visible(call.raw), language="json", wrap_lines=True)
 

@@ -220,6 +220,7 @@ class ModelClient:
         """Open nothing yet. `base_url` None is OpenAI's own; `timeout` and `backoff` (the first pause) in seconds."""
         self.base_url, self.model = (base_url or OPENAI).rstrip("/"), model
         self.concurrency, self.usage = concurrency, Usage()
+        self.forms: set[Mode] = set()  # in which typed replies came
         self.trouble = ""  # why calls are tried again at the moment
         self._key = api_key
         self._cache, self._prices, self._gate = cache, prices or {}, Gate(concurrency)
@@ -472,6 +473,7 @@ class ModelClient:
             else:
                 if request.reply:
                     self._mode = mode
+                    self.forms.add(mode)
                 return answer
         raise AssertionError("the last mode answers or raises")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -70,7 +70,7 @@ def run(
     index, asked, questions, config = _asked(workspace, config)
     search_all = indexing.retriever(workspace, index, config.retriever, config.rrf_constant)
     plan = _plan(workspace, config, budget)  # before anything is done: it may be that it cannot be
-    current = _run_row(workspace, name, config, index, asked, questions)
+    current = _run_row(workspace, name, plan, index, asked, questions)
     _retrieve(workspace, current, index, questions, search_all, progress)
     if config.answerer != "none" or config.metrics:
         _judge_controlled(workspace, current, _waiting(workspace, current), plan, progress)
@@ -190,29 +190,30 @@ def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) 
 def _run_row(
     workspace: Workspace,
     name: str,
-    config: RunConfig,
+    plan: judging.Plan,
     index: IndexInfo,
     asked: QuestionSet,
     questions: Sequence[Question],
 ) -> Run:
     """Return the run to go on with, or a new one."""
-    provenance = _provenance(workspace, config, index, asked, questions)
+    provenance = _provenance(workspace, plan, index, asked, questions)
     fingerprint = digest(*(f"{key}={value}" for key, value in sorted(provenance["identity"].items())))
     current = workspace.store.run_named(name)
     if current is not None and current.fingerprint == fingerprint and current.status != "done":
         workspace.store.finish_run(current.id, "running")
         return current
-    return workspace.store.create_run(name, index.corpus_id, config, fingerprint, provenance)
+    return workspace.store.create_run(name, index.corpus_id, plan.config, fingerprint, provenance)
 
 
 def _provenance(
     workspace: Workspace,
-    config: RunConfig,
+    plan: judging.Plan,
     index: IndexInfo,
     asked: QuestionSet,
     questions: Sequence[Question],
 ) -> dict[str, Any]:
-    """Names for people; and `identity`, which makes the fingerprint: equal where two runs must rank alike."""
+    """Names for people; and `identity`, which makes the fingerprint: equal where two runs must have equal numbers."""
+    config = plan.config
     indexed = set(index.documents)
     documents = [d for d in workspace.store.documents(index.corpus_id, replaced=True) if d.id in indexed]
     identity = {
@@ -226,8 +227,33 @@ def _provenance(
     if config.answerer != "none" or config.metrics:
         versions = [f"{name}:{answer_metrics.ANSWER_METRICS[name].version}" for name in config.metrics]
         identity["judgement"] = digest(answer.VERSIONS.get(config.answerer, ""), *versions)
+    if host := _host(plan):
+        identity["endpoint"] = host
+    if plan.embedder is not None:
+        identity["metric embedder"] = plan.embedder.identity
     names = {"index": index.name, "questions": asked.name, "ragviz": __version__, "n": len(questions)}
     return {"identity": identity, "index_config": asdict(index.config), **names}
+
+
+def _host(plan: judging.Plan) -> str:
+    """Where the models of a run are asked, "" when none is."""
+    return next((client.host for client in (plan.answerer, plan.judge) if client is not None), "")
+
+
+def _record(workspace: Workspace, current: Run, plan: judging.Plan) -> None:
+    """Add to a run's record what its models were asked through: hosts, forms of reply, embedders of its metrics.
+
+    The form is known after the first call only, so it cannot be part of the fingerprint. What an earlier try or a
+    judging again went through stays in the record.
+    """
+    kept = workspace.store.run(current.id).provenance
+    used: dict[str, set[str]] = {
+        "hosts": {_host(plan)} - {""},
+        "forms": {form for client in (plan.answerer, plan.judge) if client is not None for form in client.forms},
+        "metric_embedders": {plan.embedder.identity} if plan.embedder is not None else set(),
+    }
+    models = {key: sorted(used[key] | set(kept.get("models", {}).get(key, ()))) for key in used}
+    workspace.store.set_provenance(current.id, {**kept, "models": models})
 
 
 def _retrieve(
@@ -317,7 +343,10 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: judging
     def keep(known: Sequence[tuple[Judged, Sequence[Score]]]) -> None:
         store.put_judged(current.id, known)
 
-    judging.work(again, plan, keep, progress)
+    try:
+        judging.work(again, plan, keep, progress)
+    finally:
+        _record(workspace, current, plan)
 
 
 def _paying(workspace: Workspace, current: Run, plan: judging.Plan) -> judging.Plan:
@@ -502,8 +531,23 @@ def _once_more(item: judging.Item, before: Judged | None, calls: int) -> judging
 
 
 def calls_of(judged: Judged) -> list[Call]:
-    """Every model call behind what is known of a question, the answer's first."""
-    return [call for call in (judged.answer.call, *judged.calls) if call is not None]
+    """Every model call behind what is known of a question: those of a bank that was there before, the answer's …."""
+    own = [call for call in (judged.answer.call, *judged.calls) if call is not None]
+    said = {(call.step, call.raw) for call in own}
+    made_before = judged.bank.calls if judged.bank is not None else ()
+    return [*(call for call in made_before if (call.step, call.raw) not in said), *own]
+
+
+def _behind(judged: Iterable[Judged]) -> list[Call]:
+    """The calls behind all of these questions; those of a bank that several share are there once."""
+    calls: list[Call] = []
+    banks: set[tuple[str, str]] = set()
+    for known in judged:
+        shared = (known.bank.maker, known.question.answer) if known.bank is not None else ("", "")
+        bank_is_new = shared not in banks
+        banks.add(shared)
+        calls += [call for call in calls_of(known) if bank_is_new or call.step != "bank"]
+    return calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -533,18 +577,17 @@ class Judgement:
 
 
 def cost_words(found: Judgement) -> str:
-    """What the model calls behind a run cost when they were made, and what of it the run itself paid."""
+    """What the model calls behind a run cost when they were made, and what the run itself paid, priced or not."""
     usage, (calls, paid) = found.usage, found.paid
-    if not usage.calls:
+    if not usage.calls and not calls:
         return "No model was asked: nothing was paid."
+    behind = _behind(found.judged.values())
     tokens = f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens asked and answered"
-    asked = f"{usage.calls:,} model calls · {tokens}"
-    unpriced = sum(call.cost is None for judged in found.judged.values() for call in calls_of(judged))
-    if unpriced == usage.calls:
-        return f"{asked} · no price was known"
-    cost = dollars(usage.cost) + (f" ({unpriced:,} calls without a price)" if unpriced else "")
-    mine = f" when they were made; this run paid {dollars(paid)}, for {calls:,}"
-    return f"{asked} · {cost}{mine if dollars(paid) != dollars(usage.cost) else ''}"
+    priced = [call.cost for call in behind if call.cost is not None]
+    without = f" ({len(behind) - len(priced):,} calls without a price)" if len(priced) < len(behind) else ""
+    cost = f"{dollars(usage.cost)}{without} when they were made" if priced else "no price was known"
+    mine = f"this run paid {dollars(paid)}, for {calls:,} calls" if priced or paid else f"this run paid {calls:,} calls"
+    return f"{usage.calls:,} model calls behind it · {tokens} · {cost}; {mine}, those that failed included"
 
 
 def judgement_of(workspace: Workspace, current: Run, k: int | None = None) -> Judgement:
@@ -561,8 +604,9 @@ def judgement_of(workspace: Workspace, current: Run, k: int | None = None) -> Ju
     rulings = {q.id: _ruling(q, answers[q.id], scores) for q in questions if q.id in answers}
     if config.answerer != "none":  # of a run that was stopped, the rest is not known
         results = [result for result in results if result.question_id in answers]
-    causes = lost.where_lost(questions, results, k, answers, rulings, kind=config.context)
-    calls = [call for known in judged.values() for call in calls_of(known)]
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
     counts = (len(calls), sum(c.prompt_tokens for c in calls), sum(c.completion_tokens for c in calls))
     usage = Usage(*counts, sum(c.seconds for c in calls), sum(c.cost or 0.0 for c in calls))
     controlled = controls_of(current)
@@ -703,14 +747,19 @@ def compare_runs(workspace: Workspace, runs: Sequence[Run], k: int | None = None
 
     """
     store = workspace.store
-    sides = [_side(workspace, current) for current in runs]
+    of_models = ("endpoint", "metric embedder")  # compared where every run has them: earlier versions told neither
+    more = [key for key in of_models if all(key in current.provenance["identity"] for current in runs)]
+    sides = [_side(workspace, current, more) for current in runs]
     evidence = {q.id: q.evidence for current in runs for q in store.asked(current.id)}
     return comparing.compare(sides, k=k, evidence=evidence)
 
 
-def _side(workspace: Workspace, current: Run) -> comparing.RunSide:
+def _side(workspace: Workspace, current: Run, more: Sequence[str]) -> comparing.RunSide:
+    """A run as it is compared; `more` parts of its identity are looked at beside the three that all runs have."""
     choices = {key: value for key, value in asdict(current.config).items() if key not in ("index", "questions")}
     index = {"index": {"name": current.provenance["index"], **current.provenance["index_config"]}}
-    parts = {key: current.provenance["identity"][key] for key in ("corpus", "questions", "metrics")}
+    identity = current.provenance["identity"]
+    parts = {key: identity[key] for key in ("corpus", "questions", "metrics")}
+    parts |= {key: identity[key] for key in more}
     scores = answer_metrics.renamed(workspace.store.scores(current.id))
     return comparing.RunSide(current.name, choices | index, parts, workspace.store.results(current.id), scores)

@@ -18,6 +18,7 @@ from ragviz.errors import BudgetReached, Cancelled, UsageError
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import IndexConfig, RunConfig, Score
 from ragviz.workspace import Workspace
+from tests import model_server
 from tests.model_server import ModelServer
 
 PLACES = ["north", "south", "east", "west", "upper", "lower", "inner", "outer"]
@@ -92,6 +93,42 @@ def test_a_run_answers_judges_and_tells_where_it_lost(workspace, server):
     again = running.run(workspace, "again", config())
     assert server.counts.calls == before
     assert workspace.store.scores(again.id).keys() == workspace.store.scores(run.id).keys()
+
+
+def test_the_record_tells_host_form_and_embedder_and_the_fingerprint_what_changes_numbers(workspace, server):
+    server.refuse = {"json_schema"}
+    run = running.run(workspace, "r", config())
+    host = server.url.split("/")[2]
+    embedder = workspace.embedder("openai:bags").identity
+    models = {"hosts": [host], "forms": ["json_object"], "metric_embedders": [embedder]}
+    assert workspace.store.run("r").provenance["models"] == models
+    with ModelServer() as other:
+        settings = {"openai_base_url": other.url, "embedder": "openai:other bags"}
+        for name, changed in settings.items():
+            elsewhere = Workspace(workspace.settings.model_copy(update={name: changed}))
+            again = running.run(elsewhere, name, config())
+            assert again.fingerprint != run.fingerprint
+    notes = running.compare_runs(workspace, [run, workspace.store.run("embedder")]).notes
+    assert any("differ in metric embedder" in note for note in notes)
+    assert not any("endpoint" in note for note in notes)
+
+
+def test_a_later_run_tells_the_calls_of_the_banks_it_found(workspace, server):
+    first = running.judgement_of(workspace, running.run(workspace, "r", config()))
+    again = running.judgement_of(workspace, running.run(workspace, "again", config()))
+    assert again.usage.calls == first.usage.calls == sum("messages" in body for body in server.bodies)
+    assert again.usage.completion_tokens == first.usage.completion_tokens
+    assert again.paid[0] == 0
+    assert "this run paid 0 calls" in running.cost_words(again)
+
+
+def test_calls_are_told_without_a_price_and_those_of_failed_steps_too(workspace, server, monkeypatch):
+    monkeypatch.setattr(model_server, "complete", lambda body: "nothing of use")
+    run = running.run(workspace, "r", config())
+    judgement = running.judgement_of(workspace, run)
+    assert judgement.usage.calls == 0
+    assert judgement.paid[0] >= sum("messages" in body for body in server.bodies) > 0  # embedding is paid too
+    assert f"this run paid {judgement.paid[0]:,} calls" in running.cost_words(judgement)
 
 
 def test_what_is_shown_of_replies_hides_the_key_and_what_is_kept_does_not(workspace):
