@@ -240,7 +240,7 @@ def _host(plan: judging.Plan) -> str:
     return next((client.host for client in (plan.answerer, plan.judge) if client is not None), "")
 
 
-def _record(workspace: Workspace, current: Run, plan: judging.Plan) -> None:
+def _note_models(workspace: Workspace, current: Run, plan: judging.Plan) -> None:
     """Add to a run's record what its models were asked through: hosts, forms of reply, embedders of its metrics.
 
     The form is known after the first call only, so it cannot be part of the fingerprint. What an earlier try or a
@@ -253,7 +253,7 @@ def _record(workspace: Workspace, current: Run, plan: judging.Plan) -> None:
         "metric_embedders": {plan.embedder.identity} if plan.embedder is not None else set(),
     }
     models = {key: sorted(used[key] | set(kept.get("models", {}).get(key, ()))) for key in used}
-    workspace.store.set_provenance(current.id, {**kept, "models": models})
+    workspace.store.note_run(current.id, models=models)
 
 
 def _retrieve(
@@ -346,7 +346,7 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: judging
     try:
         judging.work(again, plan, keep, progress)
     finally:
-        _record(workspace, current, plan)
+        _note_models(workspace, current, plan)
 
 
 def _paying(workspace: Workspace, current: Run, plan: judging.Plan) -> judging.Plan:
@@ -604,9 +604,8 @@ def judgement_of(workspace: Workspace, current: Run, k: int | None = None) -> Ju
     rulings = {q.id: _ruling(q, answers[q.id], scores) for q in questions if q.id in answers}
     if config.answerer != "none":  # of a run that was stopped, the rest is not known
         results = [result for result in results if result.question_id in answers]
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+    causes = lost.where_lost(questions, results, k, answers, rulings, kind=config.context)
+    calls = _behind(judged.values())
     counts = (len(calls), sum(c.prompt_tokens for c in calls), sum(c.completion_tokens for c in calls))
     usage = Usage(*counts, sum(c.seconds for c in calls), sum(c.cost or 0.0 for c in calls))
     controlled = controls_of(current)

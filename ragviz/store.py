@@ -643,12 +643,6 @@ class Store:
             connection.execute(_runs.insert().values(**asdict(run) | {"config": _json(config), "provenance": body}))
         return run
 
-    def set_provenance(self, run_id: str, provenance: Mapping[str, Any]) -> None:
-        """Replace the record of what a run was made of."""
-        body = json.dumps(provenance, sort_keys=True, ensure_ascii=False)
-        with self._write() as connection:
-            connection.execute(_runs.update().where(_runs.c.id == run_id).values(provenance=body))
-
     def finish_run(self, run_id: str, status: Literal["done", "failed", "running"]) -> None:
         """Say how a run ended ("running" takes it up again)."""
         finished = None if status == "running" else time.time()
