@@ -167,9 +167,15 @@ def _wants_phrases(name: str) -> bool:
 
 
 def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, asker: Asker) -> None:
+    """Tell the progress in steps, each of which is about a call: with a slow model no question is through for long."""
     states = [State(item, place) for place, item in enumerate(items)]
-    done, total = plan.finished, plan.finished + len(items)
-    progress(done, total, "questions", WORKING)
+    through, count = plan.finished, plan.finished + len(items)
+    before, total = through * len(plan.steps), count * len(plan.steps)
+
+    def tell(done: int) -> None:
+        progress(done, total, "steps", asker.trouble or f"{WORKING}: {through:,} of {count:,} questions are through")
+
+    tell(before)
     for number in range(ROUNDS):
         failed: list[State] = []
         for batch in _finished(states, plan, asker):
@@ -177,12 +183,13 @@ def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, ask
                 known = with_similarities([_known(state, plan) for state in batch], batch, plan)
                 keep([(judged, metrics.scores(judged, plan.names)) for judged in known])
             failed += [state for state in batch if state.failures]
-            done += sum(not state.failures or number == ROUNDS - 1 for state in batch)
+            through += sum(not state.failures or number == ROUNDS - 1 for state in batch)
             asker.settle()
-            progress(done, total, "questions", asker.trouble or WORKING)
+            tell(before + asker.steps)
         states = [state.once_more() for state in sorted(failed, key=lambda state: state.place)]
         if not states:
-            return
+            break
+    tell(total)
 
 
 class Asks(Protocol):
@@ -556,6 +563,7 @@ class Asker:
         self._clients = [client for client in {plan.answerer, plan.judge} if client]
         self._before = self._usage()
         self._held, self._flying, self._told = 0.0, 0, Usage()
+        self.steps = 0
         self._down_since: float | None = None
         self._answered = 0.0
         self._waiting, self.stopping = "", threading.Event()
@@ -579,6 +587,11 @@ class Asker:
                 raise ModelError(str(failed))
             self._wait(failed, pauses)
             pauses += 1
+
+    def step_done(self) -> None:
+        """Count a step of a question that is done."""
+        with self._changed:
+            self.steps += 1
 
     @property
     def trouble(self) -> str:
@@ -700,6 +713,7 @@ def _finished(states: Sequence[State], plan: Plan, asker: Asker) -> Iterator[lis
         try:
             STEPS[step](state, plan, _bounded(state, step, asker))
             state.done.add(step)
+            asker.step_done()
         except ModelError as error:
             if error.outage:
                 raise

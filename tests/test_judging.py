@@ -261,7 +261,7 @@ def test_an_endpoint_that_is_down_is_waited_for(monkeypatch):
         judging.work(items, plan, kept, lambda done, total, unit, message="": told.append(message))
     assert not wrong(kept, items)
     assert any(message.startswith("Paused, and going on by itself: Model 'loopback'") for message in told)
-    assert told[-1] == judging.WORKING
+    assert told[-1] == f"{judging.WORKING}: 6 of 6 questions are through"
 
 
 def test_one_call_that_always_fails_is_one_question_that_failed(monkeypatch):
@@ -384,11 +384,21 @@ def test_a_budget_stops_the_run_and_more_of_it_ends_it():
         assert server.counts.calls == 2 * both  # nothing was paid twice
 
 
+def test_progress_moves_before_the_first_question_is_through():
+    items, told = make_items(3), []
+    with ModelServer(latency=0.4) as server:
+        judging.work(items, plan_of(server, concurrency=1), Kept(), lambda *said: told.append(said))
+    assert told[0][:3] == (0, 3 * 7, "steps")
+    assert len({done for done, _, _, message in told if ": 0 of 3 questions" in message}) >= 4
+    assert [done for done, *_ in told] == sorted(done for done, *_ in told)
+    assert told[-1] == (21, 21, "steps", f"{judging.WORKING}: 3 of 3 questions are through")
+
+
 def test_a_stopped_run_keeps_what_is_finished():
     items, kept = make_items(30), Kept()
 
     def stop(done, total, unit, message=""):
-        if done >= 3:
+        if len(kept.judged) >= 3:
             raise Cancelled("Stopped.")
 
     with ModelServer(latency=0.01) as server, pytest.raises(Cancelled):

@@ -169,7 +169,8 @@ def test_a_budget_holds_over_all_attempts(workspace, server):
     assert 0 < asked[0] == asked[1] == asked[2]
     running.run(workspace, "r", config(), budget=2 * whole)
     judgement = running.judgement_of(workspace, workspace.store.run("r"))
-    assert judgement.usage.cost == pytest.approx(judgement.paid[1]) < 2 * whole  # the makers of banks are not asked about twice
+    assert judgement.paid[1] < 2 * whole
+    assert judgement.usage.cost == pytest.approx(judgement.paid[1])  # the makers of banks are not asked about twice
     again = running.judgement_of(workspace, running.run(workspace, "again", config(), budget=0.0))
     assert again.paid[1] == 0 < again.usage.cost
     assert "this run paid $0.00" in running.cost_words(again)
@@ -294,7 +295,7 @@ def test_a_second_process_at_the_same_run_is_refused(workspace, server):
 
 def test_a_run_that_was_stopped_tells_only_what_it_has(workspace, server):
     def stop(done, total, unit, message=""):
-        if message == judging.WORKING and done >= 1:
+        if message.startswith(judging.WORKING) and ": 0 of" not in message:
             raise Cancelled("Stopped.")
 
     server.latency = 0.2
