@@ -9,6 +9,7 @@ import streamlit as st
 from ragviz import authoring, jobs, marking, markup, pipeline, ui
 from ragviz.llm import dollars
 from ragviz.markup import plain
+from ragviz.metrics import questeval
 from ragviz.records import Question, QuestionSet, digest
 from ragviz.store import version_of
 from ragviz.synthesize import GENERATORS
@@ -24,6 +25,11 @@ FORMAT = """One question a row, as CSV or JSONL: `question`, `answer`, and where
 
 A row without evidence is a question that the documents do not answer. The answer may also be called `ground_truth`,
 `ground_truth_answer`, `expected_answer`, `reference_answer` or `reference`. Other columns are told, and not kept."""
+
+BANKS = f"""The public format: `{questeval.SHAPE}`
+
+The id is a question's id. The lists are of equal length: what a question is about, the question, and its answer from
+the reference ("无法推断" where the reference does not tell). A run that is judged afterwards asks these."""
 
 UNASKED = "(no question could be made of a chunk)"
 
@@ -344,6 +350,37 @@ def bring_in(suggested: str) -> None:
         st.markdown(FORMAT)
 
 
+def bring_banks(asked: QuestionSet) -> None:
+    """RAGQuestEval banks for the questions of a set: a judge asks those instead of making its own."""
+    left, right = st.columns([3, 2], gap="medium")
+    with left, st.form("import-banks", clear_on_submit=False):
+        st.markdown(f"**RAGQuestEval banks** for {plain(asked.name)}")
+        file = st.file_uploader("JSON", type=["json"], key="banks-file")
+        if st.form_submit_button("Import banks") and file:
+            with ui.errors_shown():
+                done = pipeline.import_banks(workspace, asked, file.getvalue())
+                st.session_state["imported-banks"] = (asked.name, len(done.banks), done.problems)
+                st.rerun()
+    with right:
+        st.markdown(BANKS)
+
+
+def banks_outcome() -> None:
+    """What became of the last import of banks: how many, and why which were not taken."""
+    if "imported-banks" not in st.session_state:
+        return
+    name, count, problems = st.session_state["imported-banks"]
+    with st.container(border=True):
+        st.markdown(f"**{ui.counted(count, 'bank')} kept for the questions of {plain(name)}**")
+        if problems:
+            st.markdown(f":orange[▲] {ui.counted(len(problems), 'item')} not taken")
+            shown = pd.DataFrame({"Reason": problems})
+            ui.table(shown, "bank-problems", columns={"Reason": st.column_config.TextColumn(width="large")}, height=200)
+        if st.button("Close", key="close-banks"):
+            del st.session_state["imported-banks"]
+            st.rerun()
+
+
 def import_outcome() -> None:
     """What became of the last import: how many rows, and why which were not taken."""
     if "imported" not in st.session_state:
@@ -389,6 +426,7 @@ with ui.header("Questions", f"What is asked about {corpus.name}, with the answer
         asked = next(s for s in sets if s.name == chosen_set)
         manage(asked)
 import_outcome()
+banks_outcome()
 newest(corpus.id)
 suggested = ui.free_name(f"{ui.short_name(corpus.name)}-questions", {s.name for s in store.question_sets()})
 questions = store.questions(asked.id) if sets else []
@@ -415,3 +453,5 @@ if writing.open:
 if importing.open:
     with importing, ui.errors_shown():
         bring_in(suggested)
+        if sets:
+            bring_banks(asked)

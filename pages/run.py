@@ -2,9 +2,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
-from ragviz import answer, jobs, running, ui
+from ragviz import answer, foreign, jobs, running, ui
 from ragviz.errors import RagvizError, UsageError
 from ragviz.markup import plain
 from ragviz.metrics.answers import ANSWER_METRICS, known
@@ -331,14 +332,61 @@ def outcome() -> None:
             st.rerun()
 
 
+# Runs of other programs
+
+
+def bring_in() -> None:
+    """Import answers that another program judged, with its claims and verdicts: no model is asked."""
+    with st.expander("Import a run that another program judged"):
+        left, right = st.columns([3, 2], gap="medium")
+        with left, st.form("import-run", border=False):
+            file_format = st.selectbox("Format", list(foreign.FORMATS))
+            file = st.file_uploader("File", type=["json"], key="run-file")
+            name = st.text_input("Name of the run", max_chars=200, key="imported-name", placeholder="another-system")
+            if st.form_submit_button("Import run") and file and name.strip():
+                with ui.errors_shown():
+                    read = foreign.FORMATS[file_format](file.getvalue(), file.name)
+                    run = foreign.import_run(workspace, corpus, name, read)
+                    st.session_state["imported-run"] = (run.name, len(read.answers), read.problems)
+                    st.rerun()
+        with right:
+            st.markdown(FOREIGN)
+
+
+FOREIGN = """`ragchecker`: the output of RAGChecker, a JSON object with `results`: question, reference, response,
+passages, the claims of both and the verdicts on them.
+
+Metrics are read off those verdicts and the words. The run stands among the others: look at its results, compare it."""
+
+
+def imported() -> None:
+    """What became of the last import of a run: how many answers, and why which were not taken."""
+    if "imported-run" not in st.session_state:
+        return
+    name, count, problems = st.session_state["imported-run"]
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f"**{ui.counted(count, 'answer')} imported as run {plain(name)}**", width="stretch")
+            ui.link("results", "Open its results", run=name, k=None)
+            if st.button("Close", key="close-imported", type="tertiary"):
+                del st.session_state["imported-run"]
+                st.rerun()
+        if problems:
+            st.markdown(f":orange[▲] {ui.counted(len(problems), 'result')} not taken")
+            shown = pd.DataFrame({"Reason": problems})
+            ui.table(shown, "run-problems", columns={"Reason": st.column_config.TextColumn(width="large")}, height=200)
+
+
 corpus = ui.need_corpus()
 ui.header("Run", f"Ask the questions about {corpus.name}: where their evidence ranks, and what is answered.")
+imported()
 indexes = [i for i in store.indexes(corpus.id) if i.build]
 sets = [s for s in store.question_sets(corpus.id) if s.total]
 if not indexes or not sets:
     missing = "an index" if not indexes else "questions"
     with ui.nothing(f"A run needs an index and questions; there are no {missing.removeprefix('an ')} yet."):
         ui.link("index" if not indexes else "questions", f"Make {missing}")
+    bring_in()
     st.stop()
 outcome()
 runs = store.runs(corpus.id)
@@ -366,3 +414,4 @@ with right:
     going = jobs.runs_going_on(workspace)
     unfinished(runs, going)
     earlier_runs(runs, going)
+bring_in()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import time
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz import corpora, indexing, jobs, running, ui
+from ragviz import corpora, indexing, jobs, judging, running, ui
 from ragviz.errors import NotFoundError
 from ragviz.index import Vectors
 from ragviz.markup import plain
@@ -21,6 +22,7 @@ from ragviz.records import IndexConfig, Job, Question, RunConfig, Span
 from ragviz.store import Store
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
+from tests.test_foreign import result, written
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [page for section in ui.NAVIGATION.values() for page in section]
@@ -648,3 +650,55 @@ def test_pages_work_while_elasticsearch_is_down(home: Path, page: str, monkeypat
         assert "**Index** does not work" in words(app)
     if page == "index":
         assert "127.0.0.1:9" not in words(app)
+
+
+# What other programs made
+
+
+def test_banks_are_imported_and_what_is_not_taken_is_told(home: Path) -> None:
+    banks = {
+        "q2": {"key_info": ["20 litres"], "question": ["How much?"], "answers": ["20 litres"]},
+        "nobody": {"key_info": ["x"], "question": ["Who?"], "answers": ["y"]},
+        "q3": {"key_info": ["a", "b"], "question": ["Which?"], "answers": ["c", "d"]},
+    }
+    app = show("questions", set="asked", tab="Import")
+    app.get("file_uploader")[1].upload("banks.json", json.dumps(banks).encode(), "application/json")
+    next(b for b in app.button if b.label == "Import banks").click()
+    checked(app.run())
+    assert "1 bank kept for the questions of asked" in words(app)
+    reasons = " ".join(next(d.value for d in app.dataframe if list(d.value) == ["Reason"])["Reason"])
+    assert "'nobody'" in reasons
+    assert "q3" in reasons
+    question = open_workspace().store.questions(open_workspace().store.question_set("asked").id)[0]
+    key = judging.imported_bank_key(question)
+    assert list(open_workspace().store.cache("bank").get_many([key])) == [key]
+    app.button(key="close-banks").click()
+    assert "bank kept" not in words(checked(app.run()))
+
+
+def test_a_file_that_is_no_bank_is_refused_in_a_sentence(home: Path) -> None:
+    app = show("questions", set="asked", tab="Import")
+    app.get("file_uploader")[1].upload("banks.json", b"[" * 100_000, "application/json")
+    next(b for b in app.button if b.label == "Import banks").click()
+    app.run()
+    assert not app.exception
+    assert "defect" not in app.error[0].value
+
+
+@pytest.mark.parametrize("params", [{"corpus": "notes"}, {"corpus": "empty"}])
+def test_a_run_of_another_program_is_imported_and_what_is_not_taken_is_told(home: Path, params: dict[str, str]) -> None:
+    workspace = open_workspace()
+    workspace.store.create_corpus("empty")
+    app = show("run", **params)
+    data = written(result(), {"query_id": "broken"})
+    app.get("file_uploader")[0].upload("out.json", data, "application/json")
+    app.text_input(key="imported-name").set_value("theirs")
+    next(b for b in app.button if b.label == "Import run").click()
+    checked(app.run())
+    assert "1 answer imported as run theirs" in words(app)
+    assert "Result 2: " in next(d.value for d in app.dataframe if list(d.value) == ["Reason"])["Reason"][0]
+    assert workspace.store.run("theirs").corpus_id == workspace.store.corpus(params["corpus"]).id
+    app.text_input(key="imported-name").set_value("theirs")
+    next(b for b in app.button if b.label == "Import run").click()
+    app.run()
+    assert "already a " in app.error[0].value
