@@ -12,7 +12,7 @@ COPY . .
 RUN pip install --no-cache-dir --no-deps .
 
 USER ragviz
-ENV RAGVIZ_HOME=/data
+ENV RAGVIZ_HOME=/data HF_HOME=/data/models
 VOLUME /data
 EXPOSE 8501
 HEALTHCHECK CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health')"]

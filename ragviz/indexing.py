@@ -85,15 +85,38 @@ def build_index(
     """
     check_build(workspace, corpus, name, config)
     store = workspace.store
-    info = store.index_named(name) or store.create_index(corpus.id, name, config)
+    there = store.index_named(name)
+    info = there or store.create_index(corpus.id, name, config)
+    try:
+        built = _built(workspace, corpus, info, config, fresh=fresh, progress=progress)
+    except BaseException:
+        _end_unbegun(workspace, info, new=there is None)
+        raise
+    store.prune_documents(corpus.id)
+    return built
+
+
+def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:
+    """Leave no row "building" of a build that could not even begin; a row made for it goes."""
+    now = workspace.store.index_named(info.id)
+    if now is None or now.status != "building":
+        return
+    if new:
+        workspace.store.delete_index(info.id)
+    else:
+        workspace.store.update_index(replace(now, status="failed"))
+
+
+def _built(
+    workspace: Workspace, corpus: Corpus, info: IndexInfo, config: IndexConfig, *, fresh: bool, progress: Progress
+) -> Built:
+    store = workspace.store
     documents = [d.id for d in store.documents(corpus.id) if d.status == "ok"]
     embedder = workspace.embedder(config.embedder)
     index = workspace.index(replace(info, config=config))
     fits = (info.config, info.embedder_identity) == (config, embedder.identity)
     kept = () if fresh or not fits or not info.build or damage(workspace, info) else info.documents
-    built = _fill(workspace, replace(info, config=config), index, embedder, documents, kept, progress)
-    store.prune_documents(corpus.id)
-    return built
+    return _fill(workspace, replace(info, config=config), index, embedder, documents, kept, progress)
 
 
 def check_build(workspace: Workspace, corpus: Corpus, name: str, config: IndexConfig) -> None:

@@ -71,7 +71,12 @@ def run(
     search_all = indexing.retriever(workspace, index, config.retriever, config.rrf_constant)
     plan = _plan(workspace, config, budget)  # before anything is done: it may be that it cannot be
     current = _run_row(workspace, name, plan, index, asked, questions)
-    _retrieve(workspace, current, index, questions, search_all, progress)
+    try:
+        _retrieve(workspace, current, index, questions, search_all, progress)
+    except BaseException:
+        if not workspace.store.answered(current.id):  # it could not even begin
+            workspace.store.delete_run(current.id)
+        raise
     if config.answerer != "none" or config.metrics:
         _judge_controlled(workspace, current, _waiting(workspace, current), plan, progress)
     workspace.store.finish_run(current.id, "done")

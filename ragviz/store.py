@@ -222,11 +222,15 @@ def open_store(url: str) -> Store:
     """Open the store at a SQLAlchemy `url` and bring its schema up to date.
 
     Raises:
+        UsageError: `url` is no address of a database.
         ServiceError: the database cannot be reached, or a newer ragviz wrote it. The password is never shown.
 
     """
-    shown = sa.make_url(url).render_as_string(hide_password=True)
-    engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
+    try:
+        shown = sa.make_url(url).render_as_string(hide_password=True)
+        engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
+    except (sa.exc.ArgumentError, ValueError, ImportError) as error:  # no URL, a port that is none, an unknown driver
+        raise UsageError(f"RAGVIZ_DATABASE_URL cannot be used ({_about(url, error)}): {_URLS}.") from None
     if engine.dialect.name == "sqlite":
         _prepare_sqlite(engine)
     store = Store(engine)
@@ -236,6 +240,16 @@ def open_store(url: str) -> Store:
         reason = str(getattr(error, "orig", error)).strip().split("\n")[0]
         raise ServiceError(f"The database {shown} cannot be used: {reason}. Check RAGVIZ_DATABASE_URL.") from None
     return store
+
+
+_URLS = "write it like postgresql+psycopg://user:password@host:5432/database, or unset it for a SQLite file"
+
+
+def _about(url: str, error: Exception) -> str:
+    """What is wrong with an address of a database, without quoting it: there may be a password in it."""
+    if isinstance(error, sa.exc.NoSuchModuleError | ImportError):
+        return f"there is no driver for '{url.partition(':')[0]}' here"
+    return "its port is no number" if isinstance(error, ValueError) else "it is no URL"
 
 
 def sqlite_url(path: Path) -> str:

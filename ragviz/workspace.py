@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from ragviz import embedding, llm
 from ragviz.config import Settings, settings
@@ -90,6 +91,7 @@ class Workspace:
         if prices != self._priced:  # another process may have entered them
             self._clients.clear()
             self._priced = prices
+        _check_base_url(settings.openai_base_url)
         if model not in self._clients:
             self._clients[model] = llm.ModelClient(
                 base_url=settings.openai_base_url,
@@ -167,6 +169,19 @@ class Workspace:
         return Check("Model", ok=True, detail=f"{settings.model} at {where}", fix="Test it on the settings page.")
 
 
+def _check_base_url(url: str | None) -> None:
+    """Raise UsageError for an address of the endpoint that is none."""
+    try:
+        parts = urlsplit(url or "https://the.default/v1")
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, or none that there can be
+        usable = False
+    if not usable:
+        raise UsageError(
+            "OPENAI_BASE_URL is no address of a server: write it like http://localhost:8000/v1, with its scheme."
+        )
+
+
 def _check(name: str, look: Callable[[], str], fix: str) -> Check:
     try:
         return Check(name, ok=True, detail=look())
@@ -175,5 +190,17 @@ def _check(name: str, look: Callable[[], str], fix: str) -> Check:
 
 
 def open_workspace() -> Workspace:
-    """Open what the environment configures."""
-    return Workspace(settings())
+    """Open what the environment configures.
+
+    Raises:
+        UsageError: a variable cannot be used; RAGVIZ_HOME is no folder, and cannot be made one.
+
+    """
+    current = settings()
+    try:
+        current.home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"RAGVIZ_HOME is {current.home}, which cannot be used as a folder: {error.strerror}. Name another one."
+        ) from None
+    return Workspace(current)

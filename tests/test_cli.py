@@ -85,6 +85,54 @@ def test_bad_usage_is_a_sentence_and_exit_2(ragviz, words, code, said):
     assert "Traceback" not in err
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        (
+            "RAGVIZ_DATABASE_URL",
+            "nonsense",
+            "RAGVIZ_DATABASE_URL cannot be used (it is no URL): write it like postgresql",
+        ),
+        ("RAGVIZ_DATABASE_URL", "postgresql+psycopg://me:hunter2@h:port/x", "(its port is no number): write it like"),
+        ("RAGVIZ_DATABASE_URL", "foo://me:hunter2@h/x", "(there is no driver for 'foo' here): write it like"),
+        ("RAGVIZ_DATABASE_URL", "postgresql+psycopg://me:hunter2@127.0.0.1:99999/x", 'invalid port number: "99999"'),
+        ("RAGVIZ_HOME", "pumps.md", "RAGVIZ_HOME is pumps.md, which cannot be used as a folder: File exists."),
+        (
+            "RAGVIZ_HOME",
+            "pumps.md/in",
+            "RAGVIZ_HOME is pumps.md/in, which cannot be used as a folder: Not a directory.",
+        ),
+        ("RAGVIZ_MODEL_TIMEOUT", "soon", "Settings cannot be used: RAGVIZ_MODEL_TIMEOUT"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_one_sentence(ragviz, notes, monkeypatch, variable, value, said):
+    monkeypatch.chdir(notes)
+    monkeypatch.setenv(variable, value)
+    code, out, err = ragviz("corpus", "list")
+    assert (code in (1, 2), out) == (True, "")
+    assert said in " ".join(err.split())
+    assert "Traceback" not in err
+    assert "hunter2" not in err
+    assert len(err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("port", ["0", "99999", "-1"])
+def test_a_port_that_cannot_be_is_told(ragviz, port):
+    code, _, err = ragviz("app", f"--port={port}")
+    assert code == 2
+    assert "Invalid value for '--port'" in err
+
+
+@pytest.mark.parametrize("url", ["http://localhost:abc/v1", "http://localhost:99999/v1", "nonsense", "ftp://h/v1"])
+def test_a_build_that_cannot_begin_leaves_no_index_and_no_job(ragviz, notes, monkeypatch, url):
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    ragviz("corpus", "add", "notes", notes / "pumps.md")
+    code, _, err = ragviz("index", "build", "notes", "--name", "i", "--embedder", "openai:x")
+    assert (code, "OPENAI_BASE_URL is no address of a server: write it like" in " ".join(err.split())) == (2, True)
+    assert json.loads(ragviz("index", "list", "--json")[1]) == []
+    assert json.loads(ragviz("jobs", "--json")[1]) == []
+
+
 def test_a_choice_that_cannot_be_used_leaves_nothing_behind(ragviz, notes):
     ragviz("corpus", "add", "notes", notes)
     for words in (["--overlap", "300"], ["--backend", "elasticsearch"], ["--option", "m=16"], ["--chunker", "x"]):
@@ -251,6 +299,7 @@ def test_names_with_blanks_at_their_ends_mean_the_same_everywhere(ragviz, notes,
         assert code == 0, err
         code, _, err = ragviz(*run)
         assert (code, "There is already a run called 'first'" in " ".join(err.split())) == (2, True)
+        assert "failed" not in {job["status"] for job in json.loads(ragviz("jobs", "--json")[1])}
         assert json.loads(ragviz("results", " first ", "--json")[1])["run"] == "first"
     held = {"documents": 2, "indexes": 1, "question sets": 1, "runs": 1}
     assert json.loads(ragviz("corpus", "list", "--json")[1]) == [{"corpus": "notes", **held}]
@@ -293,6 +342,9 @@ def test_a_server_that_is_down_is_exit_1_with_its_address(ragviz, notes, monkeyp
     code, out, err = ragviz("index", "build", "notes", "--name", "i", "--embedder", "openai:x")
     assert (code, out) == (1, "")
     assert "127.0.0.1:9" in err
+    assert json.loads(ragviz("index", "list", "--json")[1]) == [], "it could not even begin"
+    [job] = json.loads(ragviz("jobs", "--json")[1])
+    assert (job["status"], "127.0.0.1:9" in job["error"]) == ("failed", True)
 
 
 def test_python_dash_m_is_the_same_program():

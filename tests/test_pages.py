@@ -702,3 +702,22 @@ def test_a_run_of_another_program_is_imported_and_what_is_not_taken_is_told(home
     next(b for b in app.button if b.label == "Import run").click()
     app.run()
     assert "already a " in app.error[0].value
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("RAGVIZ_DATABASE_URL", "nonsense", "RAGVIZ\\_DATABASE\\_URL cannot be used"),
+        ("RAGVIZ_DATABASE_URL", "postgresql+psycopg://me:hunter2@127.0.0.1:99999/x", "invalid port number"),
+        ("RAGVIZ_HOME", str(Path(__file__)), "cannot be used as a folder: File exists"),
+    ],
+)
+@pytest.mark.parametrize("page", ["home", "documents", "settings"])
+def test_a_setting_that_cannot_be_used_is_one_sentence_on_every_page(bare, monkeypatch, page, variable, value, said):
+    monkeypatch.setenv(variable, value)
+    ui.workspace.clear()
+    app = visit(page)
+    assert not app.exception
+    [box] = app.error
+    assert said.replace("\\", "") in box.value.replace("\\", "")
+    assert "hunter2" not in box.value

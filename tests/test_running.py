@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from ragviz import cli, corpora, indexing, jobs, judging, pipeline, running
 from ragviz.config import Settings
-from ragviz.errors import BudgetReached, Cancelled, UsageError
+from ragviz.errors import BudgetReached, Cancelled, ModelError, SearchError, UsageError
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import IndexConfig, RunConfig, Score
 from ragviz.workspace import Workspace
@@ -139,6 +139,46 @@ def test_what_is_shown_of_replies_hides_the_key_and_what_is_kept_does_not(worksp
     assert key not in "".join(map(repr, (j.answer for j in running.judgement_of(shown, run).judged.values())))
     assert all(key not in call.raw for j in running.judgement_of(shown, run).judged.values() for call in j.calls)
     assert key in repr(shown.store.judged(run.id))
+
+
+def test_a_run_that_cannot_begin_leaves_none_behind(workspace, server, monkeypatch):
+    def down(*_: object) -> None:
+        raise SearchError("The index is down.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(indexing, "retriever", lambda *_: down)
+        with pytest.raises(SearchError):
+            running.run(workspace, "r", config())
+    assert workspace.store.run_named("r") is None
+
+    with monkeypatch.context() as broken:  # one that has begun is kept, to go on with
+        broken.setattr(running, "BATCH", 4)
+        searches = iter([indexing.retriever(workspace, workspace.store.index("i"), "bm25"), down])
+        broken.setattr(indexing, "retriever", lambda *_: lambda *words: next(searches)(*words))
+        with pytest.raises(SearchError):
+            running.run(workspace, "r", config())
+    assert len(workspace.store.answered(workspace.store.run("r").id)) == 4
+
+
+def test_a_build_that_cannot_begin_leaves_no_row_that_says_building(workspace, monkeypatch):
+    corpus, store = workspace.store.corpus("pumps"), workspace.store
+    before = [(info.name, info.status) for info in store.indexes()]
+    choices = IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
+
+    def down(*_: object) -> None:
+        raise ModelError("The endpoint is down.")
+
+    monkeypatch.setattr(workspace, "embedder", down)
+    with pytest.raises(ModelError):
+        indexing.build_index(workspace, corpus, "second", choices)
+    assert [(info.name, info.status) for info in store.indexes()] == before
+    killed = store.create_index(corpus.id, "killed", choices)
+    with pytest.raises(ModelError):
+        indexing.build_index(workspace, corpus, "killed", choices)
+    assert store.index(killed.id).status == "failed"
+    with pytest.raises(ModelError):
+        indexing.build_index(workspace, corpus, "i", choices)
+    assert store.index("i").status == "ready"
 
 
 def test_what_cannot_be_had_is_said_before_anything_is_made(workspace):

@@ -38,7 +38,7 @@ def main() -> None:
 
 
 @app.command("app")
-def open_app(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 8501) -> None:
+def open_app(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.", min=1, max=65535)] = 8501) -> None:
     """Open the dashboard."""
     script = Path(__file__).resolve().parent.parent.parent / "app.py"
     if not script.exists():

@@ -1,0 +1,43 @@
+"""compose.yaml: what the README's variables say holds in the container too."""
+
+import re
+from pathlib import Path
+
+import yaml
+
+from ragviz.config import Settings
+
+ROOT = Path(__file__).resolve().parent.parent
+APP = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]["app"]
+
+
+def in_the_readme() -> set[str]:
+    """Variables of the README's table."""
+    rows = re.findall(r"^\| (`.+?) \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    return {name for row in rows for name in re.findall(r"`([A-Z][A-Z_]+)`", row)}
+
+
+def test_every_setting_is_in_the_readme():
+    assert {str(field.alias) for field in Settings.model_fields.values()} <= in_the_readme()
+
+
+def test_every_variable_of_the_readme_is_handed_on():
+    assert in_the_readme() >= {"RAGVIZ_DATABASE_URL", "OPENAI_API_KEY", "RAGVIZ_HOME"}
+    assert in_the_readme() <= set(APP["environment"])
+    fixed = {"RAGVIZ_HOME", "ELASTICSEARCH_URL"}
+    assert all(APP["environment"][name] is None for name in in_the_readme() - fixed), (
+        "as the shell has them, or not at all"
+    )
+    assert APP["environment"]["ELASTICSEARCH_URL"].startswith("${ELASTICSEARCH_URL:-http://elasticsearch:")
+
+
+def test_what_is_downloaded_and_written_is_in_the_volume():
+    assert "ragviz:/data" in APP["volumes"]
+    assert APP["environment"]["RAGVIZ_HOME"] == "/data"
+    assert APP["environment"]["HF_HOME"].startswith("/data/")
+    assert "HF_HOME=/data/" in (ROOT / "Dockerfile").read_text(encoding="utf-8")
+
+
+def test_the_app_starts_again_and_reaches_a_server_of_the_machine():
+    assert APP["restart"] == "unless-stopped"
+    assert "host.docker.internal:host-gateway" in APP["extra_hosts"]
