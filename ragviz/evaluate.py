@@ -128,32 +128,6 @@ def scored_to_json(scored: Mapping[str, Scored]) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Questions of one document: how many, their mean recall@k with its interval, how many were missed."""
-
-    name: str
-    recall: Estimate
-    misses: int
-
-
-def by_document(summary: Summary, documents: Mapping[str, Sequence[str]]) -> list[Group]:
-    """Group a run's questions by the documents their evidence stands in (`documents`: names by question id).
-
-    A question with evidence in two documents counts in both. Worst recall first, then by name.
-    """
-    places: dict[str, list[int]] = {}
-    for place, question_id in enumerate(summary.question_ids):
-        for name in dict.fromkeys(documents.get(question_id, ())):
-            places.setdefault(name, []).append(place)
-    recall = summary.scores[label("recall", summary.k)]
-    groups = [
-        Group(name, stats.bootstrap(recall[rows]), int((summary.ranks[rows] == 0).sum()))
-        for name, rows in places.items()
-    ]
-    return sorted(groups, key=lambda group: (group.recall.mean or 0.0, group.name))
-
-
 KINDS = ("single", "multi", "unanswerable")
 """Kinds of questions, by how many passages each needs: one, several, none."""
 
