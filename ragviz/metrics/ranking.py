@@ -40,7 +40,7 @@ class Rankings:
 
     def ranks_of(self, row: Ints, chunk: Ints) -> Ints:
         """0-based rank of each chunk (its number, or -1) in the ranking of its row, (m,); `depth` where it is not."""
-        wanted = (row * (len(self.number) + 1) + chunk + 1) * self.depth
+        wanted = (row * (len(self.number) + 1) + chunk + 1) << self.depth.bit_length()
         place = np.searchsorted(self.keys, wanted)
         rank = np.append(self.keys, wanted.max(initial=0) + self.depth)[place] - wanted
         return np.where(chunk >= 0, np.minimum(rank, self.depth), self.depth)
@@ -58,26 +58,32 @@ def read(results: Sequence[Retrieved], depth: int) -> Rankings:
     """
     rows = answerable(results, depth)
     names: list[str] = []
+    ends = [0]
     for result in rows:
         names += result.ranking.ids[:depth]
+        ends.append(len(names))
     number = dict(zip(set(names), count(), strict=False))
     # One call looks all of them up: a Python call for each takes as long as everything else here.
-    numbers = itemgetter(*names)(number) if len(names) > 1 else tuple(number.values())
-    sizes = np.array([min(len(result.ranking.ids), depth) for result in rows], dtype=np.int64)
-    chunks = np.full((len(rows), depth), -1, dtype=np.int64)
-    chunks[np.arange(depth) < sizes[:, np.newaxis]] = np.fromiter(numbers, dtype=np.int64, count=len(names))
-    keys = np.sort((chunks + 1) * depth + np.arange(depth), axis=1)
-    _check_repeats(rows, keys // depth - 1, number)
-    keys += np.arange(len(rows))[:, np.newaxis] * ((len(number) + 1) * depth)
+    looked_up = itemgetter(*names)(number) if len(names) > 1 else tuple(number.values())
+    numbers = np.fromiter(looked_up, dtype=np.int64, count=len(names))
+    if len(names) == len(rows) * depth:  # no ranking is shorter
+        chunks = numbers.reshape(len(rows), depth)
+    else:
+        chunks = np.full((len(rows), depth), -1, dtype=np.int64)
+        chunks[np.arange(depth) < np.diff(ends)[:, np.newaxis]] = numbers
+    bits = depth.bit_length()
+    keys = np.sort((chunks + 1) << bits | np.arange(depth), axis=1)
+    _check_repeats(rows, keys >> bits, number)
+    keys += np.arange(len(rows))[:, np.newaxis] * ((len(number) + 1) << bits)
     unanswerable = tuple(result.question_id for result in results if not result.gold)
     return Rankings(tuple(rows), unanswerable, depth, number, chunks, keys.ravel())
 
 
 def _check_repeats(rows: Sequence[Retrieved], chunks: Ints, number: dict[str, int]) -> None:
-    """Refuse rankings that hold a chunk twice; `chunks` are theirs, in ascending order in each row."""
-    row, place = np.nonzero((np.diff(chunks, axis=1) == 0) & (chunks[:, 1:] >= 0))
+    """Refuse rankings that hold a chunk twice; `chunks` are their numbers + 1, in ascending order in each row."""
+    row, place = np.nonzero((chunks[:, 1:] == chunks[:, :-1]) & (chunks[:, 1:] > 0))
     if len(row):
-        name = list(number)[chunks[row[0], place[0]]]
+        name = list(number)[chunks[row[0], place[0]] - 1]
         raise InputError(f"The ranking of question '{rows[row[0]].question_id}' holds chunk '{name}' twice.")
 
 
