@@ -246,9 +246,11 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
         ui.put(kind=None, document=None, **({part.by: part.name} if part else {}))
 
     columns = {
-        "Questions of": st.column_config.TextColumn(width=150),
+        "Questions of": st.column_config.TextColumn(width=125),
+        "95 %": st.column_config.TextColumn(width=88),
+        "n": st.column_config.NumberColumn(width=40),
         title_of(labels[name or "recall"]): st.column_config.ProgressColumn(
-            min_value=0, max_value=1, format="%.2f", width=130
+            min_value=0, max_value=1, format="%.2f", width=100
         ),
     }
     ui.table(rows, table, columns=columns, on_select=opened, height=320, alt="A measure per kind and document")
