@@ -20,15 +20,13 @@ from ragviz.llm import Completion, ModelClient, Request
 from ragviz.metrics import judge, questeval
 from ragviz.records import Cache, Question
 
-SECONDS = 2.0
-"""What a call is taken to last; a guess that is told as one."""
-
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
     """What a run takes: `calls` by step, of which `cached` are paid for; the rest counts only what is not.
 
-    Tokens are estimated from characters. `cost` is in dollars, None when a model that is asked has no price.
+    Tokens are estimated from characters. `cost` is in dollars, None when a model that is asked has no price. `seconds`
+    are learnt from the endpoint's own calls, None when it has not answered any.
     """
 
     questions: int
@@ -37,7 +35,7 @@ class Forecast:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: float | None = 0.0
-    seconds: float = 0.0
+    seconds: float | None = 0.0
 
     @property
     def total(self) -> int:
@@ -45,8 +43,23 @@ class Forecast:
         return sum(self.calls.values())
 
 
-def foresee(items: Sequence[judging.Item], plan: judging.Plan, controls: Sequence[Request[Any]] = ()) -> Forecast:
-    """Count what `judging.work` would ask about `items`, and the `controls`; asks nothing that is not cached."""
+def duration(unpaid: Mapping[ModelClient, tuple[int, int]], concurrency: int, *, probe: bool = False) -> float | None:
+    """Seconds that calls take, by client how many and of how many tokens in reply, so many at once; None: not known.
+
+    With `probe` an endpoint that nothing is known of is asked two small things.
+    """
+    paces = {client: client.pace(probe=probe) for client in unpaid}
+    each = [pace.seconds(*unpaid[client]) for client, pace in paces.items() if pace is not None]
+    return sum(each) / concurrency if len(each) == len(paces) else None
+
+
+def foresee(
+    items: Sequence[judging.Item], plan: judging.Plan, controls: Sequence[Request[Any]] = (), *, probe: bool = False
+) -> Forecast:
+    """Count what `judging.work` would ask about `items`, and the `controls`; asks nothing that is not cached.
+
+    But with `probe` an endpoint of which no call is known is asked two small things, to learn how long calls take.
+    """
     dry, plan = _Dry(), replace(plan, banks=_Kept(plan.banks))
     for request in controls:
         assert plan.judge is not None
@@ -59,7 +72,6 @@ def foresee(items: Sequence[judging.Item], plan: judging.Plan, controls: Sequenc
                 dry.step, dry.item = step, item
                 with suppress(ModelError):  # a cached reply that lacks something: what would be asked is counted
                     judging.STEPS[step](state, plan, dry)
-    paid = sum(dry.calls.values()) - dry.cached
     return Forecast(
         questions=len(items),
         calls=dict(dry.calls),
@@ -67,7 +79,7 @@ def foresee(items: Sequence[judging.Item], plan: judging.Plan, controls: Sequenc
         prompt_tokens=dry.prompt_tokens,
         completion_tokens=dry.completion_tokens,
         cost=dry.cost,
-        seconds=paid * SECONDS / plan.concurrency,
+        seconds=duration(dry.unpaid, plan.concurrency, probe=probe),
     )
 
 
@@ -88,6 +100,7 @@ class _Dry:
         self.step, self.item = "", judging.Item(Question("", "", "", (), ""), ())
         self.calls, self.cached, self.prompt_tokens, self.completion_tokens = Counter[str](), 0, 0, 0
         self.cost: float | None = 0.0
+        self.unpaid: dict[ModelClient, tuple[int, int]] = {}
         self._made_up: dict[str, Completion[Any]] = {}
 
     def __call__(self, client: ModelClient, request: Request[Any]) -> Completion[Any]:
@@ -105,6 +118,8 @@ class _Dry:
         counts = (asked, answer.estimate(text))
         self.prompt_tokens += counts[0]
         self.completion_tokens += counts[1]
+        calls, tokens = self.unpaid.get(client, (0, 0))
+        self.unpaid[client] = (calls + 1, tokens + counts[1])
         price = client.price(*counts)
         self.cost = None if price is None or self.cost is None else self.cost + price
         self._made_up[key] = Completion(text, reply, *counts, 0.0, False, client.model, price)

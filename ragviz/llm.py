@@ -54,6 +54,8 @@ MOST_TOKENS = 10**9
 """Tokens of one call: a server that tells more is not believed, and no sum of costs becomes infinite."""
 MOST_ROOM = 8
 """How many times its bound a reply may take, of a model whose replies were cut off."""
+FADES = 0.99
+"""Weight of a call in what is known of the pace, beside that of the next one: a few hundred calls count."""
 LONGEST_PAUSE = 8.0
 """Seconds: the cap of the exponential back-off."""
 TOLD_AFTER = 2
@@ -145,6 +147,38 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Pace:
+    """How long calls to a model last: seconds = a + b · tokens of the reply, fitted to its latest calls.
+
+    Sums over the calls, each weighing `FADES` of the one after it: `n` calls, `x` tokens, `y` seconds.
+    """
+
+    n: float = 0.0
+    x: float = 0.0
+    y: float = 0.0
+    xx: float = 0.0
+    xy: float = 0.0
+
+    def after(self, tokens: int, seconds: float) -> Pace:
+        """With one more call."""
+        more = (1.0, tokens, seconds, tokens * tokens, tokens * seconds)
+        return Pace(*(FADES * old + new for old, new in zip(astuple(self), more, strict=True)))
+
+    def seconds(self, calls: float, tokens: float) -> float:
+        """How long so many calls last one after the other, their replies being of so many `tokens` in all.
+
+        Neither part of a call takes less than no time; where all replies were alike, only the mean is known.
+
+        >>> Pace().after(10, 1.0).after(110, 3.0).seconds(2, 120)
+        4.0
+        """
+        spread = self.n * self.xx - self.x * self.x
+        slope = (self.n * self.xy - self.x * self.y) / spread if spread > 1e-9 * self.xx * self.n else 0.0
+        slope = min(max(0.0, slope), self.y / self.x if self.x else 0.0)
+        return round(max(0.0, calls * (self.y - slope * self.x) / self.n + slope * tokens), 9)
+
+
+@dataclass(frozen=True, slots=True)
 class Support:
     """What an endpoint can do: `mode` of typed replies, seconds of a tiny call, parameters its model refuses."""
 
@@ -211,18 +245,23 @@ class ModelClient:
         model: str,
         *,
         cache: Cache | None = None,
+        paces: Cache | None = None,
         prices: Prices | None = None,
         concurrency: int = 8,
         timeout: float = 60.0,
         attempts: int = 8,
         backoff: float = 0.5,
     ) -> None:
-        """Open nothing yet. `base_url` None is OpenAI's own; `timeout` and `backoff` (the first pause) in seconds."""
+        """Open nothing yet. `base_url` None is OpenAI's own; `timeout` and `backoff` (the first pause) in seconds.
+
+        `cache` keeps replies, `paces` how long calls last.
+        """
         self.base_url, self.model = (base_url or OPENAI).rstrip("/"), model
         self.concurrency, self.usage = concurrency, Usage()
         self.forms: set[Mode] = set()  # in which typed replies came
         self.trouble = ""  # why calls are tried again at the moment
         self._key = api_key
+        self._paces, self._pace, self._timed = paces, Pace(), 0
         self._cache, self._prices, self._gate = cache, prices or {}, Gate(concurrency)
         self._timeout, self._attempts, self._backoff = timeout, attempts, backoff
         self._mode: Mode = MODES[0]
@@ -366,6 +405,41 @@ class ModelClient:
         seconds = time.monotonic() - started
         return Support(self.model, self.host, mode, seconds, tuple(sorted(self._refused)))
 
+    def pace(self, *, probe: bool = False) -> Pace | None:
+        """How long calls last, learnt from those that were made here before; with `probe` from two small ones, if none.
+
+        None when nothing is known, and the endpoint does not answer.
+        """
+        import openai
+
+        kept = self._kept_pace()
+        if not kept.n and probe:
+            self.open()  # importing is no part of a call
+            with suppress(ModelError, openai.APIError, _Malformed):
+                self.test()
+                self._post(PROBE.messages, PROBE, "text")
+            kept = self._kept_pace()
+        return kept if kept.n else None
+
+    def _kept_pace(self) -> Pace:
+        if not self._pace.n and self._paces:
+            held = self._paces.get_many([self._pace_key])
+            self._pace = Pace(*json.loads(held[self._pace_key])) if held else self._pace
+        return self._pace
+
+    @property
+    def _pace_key(self) -> str:
+        return digest("pace", self.base_url, self.model, length=32)
+
+    def _learn(self, paid: Usage) -> None:
+        """Add a call to what is known of the pace; written down at every tenth, and at first at each."""
+        self._kept_pace()
+        with self._lock:
+            self._pace, self._timed = self._pace.after(paid.completion_tokens, paid.seconds), self._timed + 1
+            due = self._timed < 10 or self._timed % 10 == 0
+        if due and self._paces:
+            self._paces.put_many({self._pace_key: json.dumps(astuple(self._pace)).encode()})
+
     def _cache_key(self, request: Request[Any]) -> str:
         # The address is part of it: servers of one's own often call whatever they run by the same name.
         asked = [
@@ -499,7 +573,9 @@ class ModelClient:
             return self._post(messages, request, mode)
         except (ValueError, RecursionError):
             raise _Malformed("a response that is not JSON") from None
-        return response, self._account(self.model, response, started)
+        paid = self._account(self.model, response, started)
+        self._learn(paid)
+        return response, paid
 
     def _body(self, messages: Sequence[Message], request: Request[Any], mode: Mode) -> dict[str, Any]:
         said = [{name: storable(text) for name, text in message.items()} for message in messages]
@@ -601,6 +677,12 @@ def _or_error(
 
 class _Greeting(BaseModel):
     greeting: str
+
+
+PROBE: Request[_Greeting] = Request(
+    [{"role": "user", "content": "Write the numbers from one to sixty in words."}], max_tokens=128
+)
+"""Asked to learn how long a longer reply takes."""
 
 
 def dollars(amount: float) -> str:

@@ -172,7 +172,7 @@ def foresee_questions(
         prompt_tokens=prompt,
         completion_tokens=reply,
         cost=client.price(prompt, reply),
-        seconds=len(new) * forecast.SECONDS / client.concurrency,
+        seconds=forecast.duration({client: (len(new), reply)} if new else {}, client.concurrency, probe=True),
     )
 
 

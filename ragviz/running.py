@@ -108,7 +108,7 @@ def rejudge(
 
 
 def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
-    """What a run would take, and what of it is paid for already; retrieves, and asks no model.
+    """What a run would take, and what of it is paid for already; retrieves, and asks no model but for its pace.
 
     Raises:
         UsageError: as `run`.
@@ -126,7 +126,7 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     plan = replace(plan, edition=_record(workspace, plan).edition)
     asked = [] if plan.judge is None else controls.made(questions, plan.steps)
     edition = _record(workspace, plan).next
-    return forecast.foresee(items, plan, [replace(each.request, edition=edition) for each in asked])
+    return forecast.foresee(items, plan, [replace(each.request, edition=edition) for each in asked], probe=True)
 
 
 def _asked(workspace: Workspace, config: RunConfig) -> tuple[IndexInfo, QuestionSet, list[Question], RunConfig]:

@@ -595,8 +595,9 @@ def forecast_tiles(told: forecast.Forecast) -> None:
     tile("Tokens to pay", f"{told.prompt_tokens + told.completion_tokens:,}", f"{tokens}, estimated")
     dollars = "–" if told.cost is None else f"\\${told.cost:,.2f}"
     tile("Cost", dollars, "no price known: enter it in Settings" if told.cost is None else "estimated")
-    time_left = duration(told.seconds) if left else "–"
-    tile("Time for the calls", time_left, f"estimated, {forecast.SECONDS:.0f} s a call" if left else "all are paid")
+    time_left = duration(told.seconds) if left and told.seconds is not None else "–"
+    known = "learnt from this endpoint's calls" if told.seconds is not None else "the endpoint does not answer"
+    tile("Time for the calls", time_left, known if left else "all are paid")
 
 
 def interval_words(estimate: Estimate) -> str:

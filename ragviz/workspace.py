@@ -98,6 +98,7 @@ class Workspace:
                 api_key=settings.openai_api_key,
                 model=model,
                 cache=self.store.cache("model"),
+                paces=self.store.cache("pace"),
                 prices=prices,
                 concurrency=settings.model_concurrency,
                 timeout=settings.model_timeout,

@@ -15,7 +15,7 @@ from pydantic import BaseModel, SecretStr
 
 from ragviz import llm
 from ragviz.errors import ModelError
-from ragviz.llm import Completion, Gate, ModelClient, Request, cost
+from ragviz.llm import Completion, Gate, ModelClient, Pace, Request, cost
 from ragviz.metrics import judge
 from tests.model_server import USELESS, ModelServer, vector
 
@@ -495,6 +495,33 @@ def test_a_whole_reply_is_the_same_under_any_bound(server):
     cache = MemoryCache()
     client_of(server, cache=cache).ask(Request(say("hello"), Verdict, max_tokens=500))
     assert client_of(server, cache=cache).cached([Request(say("hello"), Verdict, max_tokens=900)]) == [True]
+
+
+def test_the_pace_is_learnt_from_own_calls_and_kept_and_a_probe_comes_before_the_first(server):
+    server.latency, paces = 0.2, MemoryCache()
+    first = client_of(server, paces=paces)
+    assert first.pace() is None
+    assert server.counts.calls == 0
+    probed = first.pace(probe=True)
+    assert server.counts.calls == 2
+    assert 1.5 < probed.seconds(8, 8 * 20) < 8
+    server.latency = 0.6
+    for number in range(6):
+        first.complete(say(f"{number}"))
+    later = client_of(server, paces=paces).pace(probe=True)
+    assert server.counts.calls == 8  # what is known needs no probe
+    assert later.seconds(10, 200) > 1.3 * probed.seconds(10, 200)
+    down = ModelClient("http://127.0.0.1:9/v1", None, "m")
+    assert down.pace(probe=True) is None
+
+
+def test_the_pace_is_a_line_through_the_calls():
+    pace = Pace()
+    for tokens in (10, 50, 200, 30, 120):
+        pace = pace.after(tokens, 0.5 + 0.02 * tokens)
+    assert pace.seconds(4, 400) == pytest.approx(4 * 0.5 + 0.02 * 400)
+    alike = Pace().after(10, 1.0).after(10, 2.0)
+    assert alike.seconds(10, 500) == pytest.approx(15, rel=0.01)
 
 
 def test_editions_do_not_share_replies():

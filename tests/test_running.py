@@ -76,8 +76,11 @@ def config(**more) -> RunConfig:
 
 def test_a_run_answers_judges_and_tells_where_it_lost(workspace, server):
     told = running.foresee(workspace, config())
+    probed = sum("messages" in body for body in server.bodies)
+    assert probed == 2  # how long a call takes was not known
+    assert 0 < told.seconds < 60
     run = running.run(workspace, "r", config())
-    asked = sum("messages" in body for body in server.bodies)
+    asked = sum("messages" in body for body in server.bodies) - probed
     assert asked <= told.total <= asked + 2  # a refusal has no claims; that cannot be foreseen
     assert (run.status, run.config.model, run.config.judge) == ("done", "loopback", "loopback")
     judgement = running.judgement_of(workspace, run)

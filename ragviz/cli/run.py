@@ -85,7 +85,9 @@ def show_forecast(told: forecast.Forecast, as_json: bool) -> None:
             f"{told.total:,} calls, {told.cached:,} of them paid for already; to be paid: {tokens}, {cost}"
         )
         if told.seconds:
-            console.out.print(f"about {told.seconds / 60:.1f} minutes, at {forecast.SECONDS:g} s a call")
+            console.out.print(f"about {told.seconds / 60:.1f} minutes, learnt from this endpoint's own calls")
+        elif told.seconds is None:
+            console.out.print("the endpoint does not answer: how long it will take is not known")
 
     console.show(body, as_json, draw)
 
