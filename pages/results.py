@@ -19,6 +19,8 @@ MAIN = (  # metrics of answers that get a tile, the first four that a run has
     "embedding_faithfulness", "token_f1", "rouge_l",
 )  # fmt: skip
 ANCHOR = "questions-shown"
+LOOK_AT = 5
+"""Questions whose scores are contradicted that are shown on the page."""
 PAIRS = (("completeness", "factual_precision"), ("completeness_direct", "conciseness_direct"))
 
 workspace = ui.begin()
@@ -114,12 +116,29 @@ def judge_again(run: Run) -> None:
         st.rerun()
 
 
+def judge_panel(run: Run, found: running.Judgement) -> None:
+    """Who judged, whether that judge can be relied on, and which of its scores to look at first."""
+    if words := running.judge_words(run):
+        controlled = f" · {found.controls.sentence}" if found.controls and found.controls.reliable else ""
+        st.caption(plain(f"{words}{controlled}"))
+    if found.controls and not found.controls.reliable:
+        st.error(plain(found.controls.sentence))
+    if not (doubts := found.doubts):
+        return
+    st.markdown("**Look at these**: the words of their answers contradict their scores")
+    for doubt in doubts[:LOOK_AT]:
+        ui.link("inspect", f"{doubt.question} – {doubt.words}", run=run.name, question=doubt.question_id)
+    if len(doubts) > LOOK_AT:
+        st.caption(f"and {len(doubts) - LOOK_AT} more: `ragviz results {plain(run.name)} --json` names all")
+
+
 def coverage(run: Run, found: running.Judgement) -> str:
-    """How many questions have every score that they can have, and why the others have not."""
+    """How many questions have scores, of the measure with fewest to that with most, and why the others have not."""
     total, failed = len(asked), len(found.failed)
     failures = [step for judged in found.judged.values() for step in judged.failures]
     unanswered = sum("answer" in judged.failures for judged in found.judged.values())
-    words = [f"**{len(found.judged) - failed} of {total:,}** {'scored' if run.config.metrics else 'answered'}"]
+    covered = plain(running.coverage_words(found))
+    words = [covered or f"**{len(found.judged) - failed} of {total:,}** answered"]
     if unanswered:
         words.append(f":orange[▲] {ui.counted(unanswered, 'answer')} failed")
     if errors := failed - unanswered:
@@ -541,6 +560,7 @@ if judgement.judged:
     with ui.errors_shown():
         answer_tiles(judgement)
         answer_line(run, judgement)
+        judge_panel(run, judgement)
 if summary.n:
     pictures(summary, key)
 left, right = st.columns(2, gap="medium")

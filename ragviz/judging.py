@@ -25,7 +25,7 @@ from ragviz.embedding import Embedder
 from ragviz.errors import BudgetReached, ModelError, RagvizError
 from ragviz.llm import Completion, ModelClient, Request, Usage, dollars
 from ragviz.metrics import answers as metrics
-from ragviz.metrics import judge, questeval
+from ragviz.metrics import checks, judge, questeval
 from ragviz.records import (
     Answer,
     Bank,
@@ -488,7 +488,16 @@ def _known(state: State, plan: Plan) -> Judged:
             completeness=told.completeness,
             conciseness=told.conciseness,
         )
-    return replace(judged, bank=state.bank, bank_answers=state.bank_answers)
+    return replace(judged, bank=state.bank, bank_answers=state.bank_answers, shared_words=_shared_words(state))
+
+
+def _shared_words(state: State) -> float | None:
+    """Share of the answer's words that stand in its context; None without an answer, a context or words."""
+    said = checks.units(answering.without_citations(state.answer_text))
+    if not said or not state.context:
+        return None
+    held = frozenset[str]().union(*map(checks.units, state.context.values()))
+    return len(said & held) / len(said)
 
 
 def with_similarities(known: Sequence[Judged], states: Sequence[State], plan: Plan) -> list[Judged]:

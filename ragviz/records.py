@@ -406,6 +406,7 @@ class Judged:
     to the questions of `bank`, None for `<Unanswerable>`; the `extractive_` pair is the same made without a model.
     `similarity` is the cosine of answer and reference, `asked_back_similarity` those of the question to `asked_back`;
     `sentence_similarity` is, for each sentence of the answer, its best cosine with a sentence of the context.
+    `shared_words` is the share of the answer's words (stems, numbers, ideographs) that stand in its context.
     `failures` tells why a step ("claims", "context", "comparison", "questeval") has no result.
     """
 
@@ -427,6 +428,7 @@ class Judged:
     sentence_similarity: tuple[float, ...] | None = None
     failures: Mapping[str, str] = field(default_factory=dict)
     calls: tuple[Call, ...] = ()
+    shared_words: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

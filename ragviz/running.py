@@ -15,6 +15,7 @@ from ragviz import (
     cases,
     chunking,
     controls,
+    doubts,
     evaluate,
     forecast,
     gold,
@@ -574,6 +575,11 @@ class Judgement:
     usage: Usage
     paid: tuple[int, float]
     controls: controls.Controls | None = None
+
+    @property
+    def doubts(self) -> list[doubts.Doubt]:
+        """Questions to look at first: their scores contradict the words of their answers."""
+        return doubts.doubts(self.judged.values(), self.scores)
 
     @property
     def failed(self) -> list[str]:

@@ -19,7 +19,7 @@ LAYERS = {
     1: "config migrations",
     2: "crew ingest language prose phrasing chunking embedding llm index store stats markup guard",
     3: "gold retrieve synthesize answer workspace metrics",
-    4: "damage evaluate compare judging forecast lost connections controls",
+    4: "damage evaluate compare judging forecast lost connections controls doubts",
     5: "authoring corpora indexing running foreign pipeline plots interchange cases preview",
     6: "jobs",
     7: "cli ui marking __main__",

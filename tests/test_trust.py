@@ -2,10 +2,11 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 
-from ragviz import cli, controls, corpora, indexing, pipeline, running
+from ragviz import cli, controls, corpora, indexing, judging, pipeline, running
 from ragviz.config import Settings
 from ragviz.errors import UsageError
 from ragviz.metrics.answers import ANSWER_METRICS
@@ -229,3 +230,30 @@ def test_coverage_counts_scores_per_metric(workspace, monkeypatch):
     running.rejudge(workspace, workspace.store.run("r"))
     words = running.coverage_words(running.judgement_of(workspace, workspace.store.run("r")))
     assert words == "0 to 8 of 9 scored, fewest by Factual recall"  # no claim of these answers is right as a whole
+
+
+def test_scores_that_the_words_contradict_are_looked_at_first(ragviz, workspace, monkeypatch):
+    """A judge that agrees with everything, of answers that are about something else."""
+    odd_judges.install(monkeypatch, "agreeable")
+    real = judging.STEPS["answer"]
+
+    def astray(state, plan, ask):
+        real(state, plan, ask)
+        other = "Dogs stay outside on Sundays." if state.reference.isascii() else "周日狗不许入内。"
+        state.answer = replace(state.answer, text=other, status="answered")
+
+    monkeypatch.setitem(judging.STEPS, "answer", astray)
+    run = running.run(workspace, "r", config())
+    found = running.judgement_of(workspace, run).doubts
+    assert {doubt.question_id for doubt in found} >= {
+        i for i, s in workspace.store.scores(run.id)["completeness"].items() if s.value == 1
+    }
+    assert len(found) >= 8
+    assert "complete 1.00, but token F1 with the reference 0.0" in found[0].words
+    assert "no word of the answer stands in its passages" in found[0].words
+    assert "look at these" in ragviz("results", "r")
+    assert len(json.loads(ragviz("results", "r", "--json"))["look_at_these"]) == len(found)
+
+
+def test_right_answers_raise_no_doubt(workspace):
+    assert running.judgement_of(workspace, running.run(workspace, "r", config())).doubts == []

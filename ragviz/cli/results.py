@@ -16,6 +16,8 @@ from ragviz.cli.rooms import controls, evaluate, indexing, lost, questeval, runn
 from ragviz.errors import InputError, UsageError
 from ragviz.records import Bank, Judged, Matrix, Question, Run, Score
 
+LOOK_AT = 10
+"""Questions whose scores are contradicted that are shown; --json holds all."""
 HEADLINES = (
     *("completeness", "faithfulness", "answer_correctness", "context_recall", "questeval_recall", "equivalence"),
     *("extractive_questeval_recall", "embedding_similarity", "token_f1"),
@@ -56,6 +58,7 @@ def results(
         body |= {"paid": dict(zip(("calls", "cost"), judgement.paid, strict=True))}
         body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
         body |= running.judge_to_json(run) | {"coverage": running.coverage_words(judgement)}
+        body["look_at_these"] = judgement.doubts
     slices = running.breakdown_of(workspace, run, k) if as_json or by else []
     body |= evaluate.breakdown_to_json(slices)
 
@@ -101,6 +104,9 @@ def _draw_judgement(run: Run, judgement: running.Judgement, steps: Sequence[lost
     for line in (running.judge_words(run), judgement.controls.sentence if judgement.controls else ""):
         if line:
             console.out.print(console.said(line), highlight=False)
+    if judgement.doubts:
+        found = [(doubt.question_id, doubt.question, doubt.words) for doubt in judgement.doubts]
+        console.table(("question", "", "what contradicts its scores"), found[:LOOK_AT], "look at these")
     rows = [
         (name, console.interval(scored.estimate), f"{scored.statuses.get('ok', 0)} of {scored.total}", _without(scored))
         for name, scored in judgement.metrics.items()
