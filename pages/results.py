@@ -19,8 +19,7 @@ MAIN = (  # metrics of answers that get a tile, the first four that a run has
     "embedding_faithfulness", "token_f1", "rouge_l",
 )  # fmt: skip
 ANCHOR = "questions-shown"
-LOOK_AT = 5
-"""Questions whose scores are contradicted that are shown on the page."""
+LOOK_AT = 5  # questions whose scores are contradicted that are shown
 PAIRS = (("completeness", "factual_precision"), ("completeness_direct", "conciseness_direct"))
 
 workspace = ui.begin()
@@ -99,7 +98,7 @@ def answer_line(run: Run, found: running.Judgement) -> None:
     """Coverage with the way to mend it, refusals, and what was paid."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.markdown(" · ".join(filter(None, [coverage(run, found), refusals(run, found)])), width="stretch")
-        if found.failed:
+        if found.failed or (found.controls and not found.controls.reliable):
             judge_again(run)
     st.caption(plain(running.cost_words(found)))
 
@@ -109,7 +108,10 @@ def judge_again(run: Run) -> None:
     budget = None
     if run.config.model or run.config.judge:
         budget = ui.budget_field(f"again-{run.id}", run, explained="For the whole run, what it paid before included.")
-    if st.button("Judge again", help="Asks again about what failed, and nothing else."):
+    if st.button(
+        "Judge again",
+        help="Asks again about what failed; all of it, when the judge could not be relied on and now can.",
+    ):
         running.check_budget(workspace, run.config, budget)
         title = f"Judge again what failed in {run.name}"
         ui.watch(jobs.submit(workspace, "rejudge", title, corpus.id, {"run": run.name, "budget": budget}))
@@ -122,7 +124,7 @@ def judge_panel(run: Run, found: running.Judgement) -> None:
         controlled = f" · {found.controls.sentence}" if found.controls and found.controls.reliable else ""
         st.caption(plain(f"{words}{controlled}"))
     if found.controls and not found.controls.reliable:
-        st.error(plain(found.controls.sentence))
+        st.warning(plain(found.controls.sentence))
     if not (doubts := found.doubts):
         return
     st.markdown("**Look at these**: the words of their answers contradict their scores")
@@ -137,7 +139,7 @@ def coverage(run: Run, found: running.Judgement) -> str:
     total, failed = len(asked), len(found.failed)
     failures = [step for judged in found.judged.values() for step in judged.failures]
     unanswered = sum("answer" in judged.failures for judged in found.judged.values())
-    covered = plain(running.coverage_words(found))
+    covered = plain(running.coverage_words(found, total))
     words = [covered or f"**{len(found.judged) - failed} of {total:,}** answered"]
     if unanswered:
         words.append(f":orange[▲] {ui.counted(unanswered, 'answer')} failed")

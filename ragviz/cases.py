@@ -4,7 +4,8 @@
     dataset.csv                  the questions, with evidence: imported, it gives the same questions
     answers.csv                  a row a hit, with its text; a question without any has one row
     evaluation.csv               a row a question: rank and scores
-    metrics.csv                  every mean, over all questions, per kind and per document, with n and interval
+    metrics.csv                  every mean, over all questions, per kind and per document, with n and interval, and
+                                 how the judge did on control items
 
 A spreadsheet's cell takes 32,767 characters: so the texts of the hits are in answers.csv and results.jsonl only.
 """
@@ -16,8 +17,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from ragviz.controls import Controls
 from ragviz.evaluate import Slice, Summary
 from ragviz.interchange import COLUMNS, csv_of, documents_of, question_row
+from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import Chunk, Hit, Judged, Question, Retrieved, Score
 
 Outcome = Literal["found", "below k", "missed", "unanswerable"]
@@ -176,8 +179,10 @@ def _text(case: Case, hit: Hit) -> str | None:
 # The files
 
 
-def files(found: Sequence[Case], slices: Sequence[Slice], names: Mapping[str, str]) -> dict[str, bytes]:
-    """Write a run's cases and means as files, by file name."""
+def files(
+    found: Sequence[Case], slices: Sequence[Slice], names: Mapping[str, str], controls: Controls | None = None
+) -> dict[str, bytes]:
+    """Write a run's cases and means as files, by file name; `controls` tell how far its judge can be relied on."""
     lines = [json.dumps(to_json(case, names), ensure_ascii=False) + "\n" for case in found]
     return {
         "results.csv": _results(found, names),
@@ -185,7 +190,7 @@ def files(found: Sequence[Case], slices: Sequence[Slice], names: Mapping[str, st
         "dataset.csv": _dataset(found, names),
         "answers.csv": _answers(found, names),
         "evaluation.csv": _evaluation(found),
-        "metrics.csv": _metrics(slices),
+        "metrics.csv": _metrics(slices, controls),
     }
 
 
@@ -249,12 +254,15 @@ def _answers(found: Sequence[Case], names: Mapping[str, str]) -> bytes:
     return csv_of((*place_columns, *told_columns), rows)
 
 
-def _metrics(slices: Sequence[Slice]) -> bytes:
-    header = ("by", "name", "questions", "misses", "metric", "mean", "low", "high", "n", "without")
+def _metrics(slices: Sequence[Slice], controls: Controls | None) -> bytes:
+    means = ("by", "name", "questions", "misses", "metric", "mean", "low", "high", "n", "without")
+    header = (*means, "judge", "judge_accuracy", "judge_reliable")
+    by = [controls.judge, controls.accuracy, controls.reliable] if controls else ["", "", ""]
     rows = [
         [part.by, part.name, part.questions, part.misses, name]
         + ["" if number is None else number for number in (e.mean, e.low, e.high)]
         + [e.n, ", ".join(f"{count} {status}" for status, count in scored.statuses.items() if status != "ok")]
+        + (by if name in ANSWER_METRICS and ANSWER_METRICS[name].judged else ["", "", ""])
         for part in slices
         for name, scored in part.metrics.items()
         for e in [scored.estimate]

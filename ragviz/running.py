@@ -361,13 +361,13 @@ def _paying(workspace: Workspace, current: Run, plan: judging.Plan) -> judging.P
     return replace(plan, spent=store.paid(current.id)[1], pay=partial(store.pay, current.id))
 
 
-def coverage_words(found: Judgement) -> str:
-    """How many questions have a score, by the judge's measures (else by all there are), and which have fewest."""
+def coverage_words(found: Judgement, total: int) -> str:
+    """How many of `total` questions have a score, by the judge's measures (else by all), and which have fewest."""
     judged = {n: s for n, s in found.metrics.items() if answer_metrics.ANSWER_METRICS[n].judged} or found.metrics
     if not judged:
         return ""
     counts = {name: scored.statuses.get("ok", 0) for name, scored in judged.items()}
-    low, high, total = min(counts.values()), max(counts.values()), max(each.total for each in judged.values())
+    low, high = min(counts.values()), max(counts.values())
     if low == high:
         return f"{low:,} of {total:,} scored by every measure"
     fewest = [answer_metrics.ANSWER_METRICS[name].title for name, count in counts.items() if count == low]
@@ -746,7 +746,7 @@ def breakdown_of(workspace: Workspace, current: Run, k: int | None = None) -> li
 def export_run(workspace: Workspace, current: Run) -> dict[str, bytes]:
     """Write a run as files (see `cases`), by file name."""
     found, slices = cases_of(workspace, current), breakdown_of(workspace, current)
-    return cases.files(found, slices, document_names(workspace, current))
+    return cases.files(found, slices, document_names(workspace, current), controls_of(current))
 
 
 def compare_runs(workspace: Workspace, runs: Sequence[Run], k: int | None = None) -> comparing.Comparison:

@@ -272,7 +272,8 @@ def test_an_unknown_question_is_told(home: Path) -> None:
 
 def test_results_tell_coverage_and_judge_again(home: Path) -> None:
     app = show("results", run="told")
-    assert "**10 of 11** scored, :orange[▲] 1 judge error" in words(app)
+    assert "0 to 2 of 11 scored, fewest by Answer relevancy" in words(app)
+    assert ":orange[▲] 1 judge error" in words(app)
     next(b for b in app.button if b.label == "Judge again").click()
     checked(app.run())
     job = open_workspace().store.jobs()[0]

@@ -1,5 +1,7 @@
 """Judges that are not to be believed, end to end: refused with the right words, kept nowhere, mended by a good one."""
 
+import csv
+import io
 import json
 import sys
 from dataclasses import replace
@@ -224,11 +226,11 @@ def test_the_command_line_checks_a_run_and_names_its_judge(ragviz, workspace, mo
 def test_coverage_counts_scores_per_metric(workspace, monkeypatch):
     odd_judges.install(monkeypatch, "empty")
     judgement = running.judgement_of(workspace, running.run(workspace, "r", config()))
-    words = running.coverage_words(judgement)
+    words = running.coverage_words(judgement, 9)
     assert words.startswith("0 of 9 scored")
     odd_judges.install(monkeypatch, "good")
     running.rejudge(workspace, workspace.store.run("r"))
-    words = running.coverage_words(running.judgement_of(workspace, workspace.store.run("r")))
+    words = running.coverage_words(running.judgement_of(workspace, workspace.store.run("r")), 9)
     assert words == "0 to 8 of 9 scored, fewest by Factual recall"  # no claim of these answers is right as a whole
 
 
@@ -257,3 +259,12 @@ def test_scores_that_the_words_contradict_are_looked_at_first(ragviz, workspace,
 
 def test_right_answers_raise_no_doubt(workspace):
     assert running.judgement_of(workspace, running.run(workspace, "r", config())).doubts == []
+
+
+def test_the_judges_accuracy_stands_beside_judged_means_in_the_export(workspace):
+    run = running.run(workspace, "r", config())
+    rows = list(csv.DictReader(io.StringIO(running.export_run(workspace, run)["metrics.csv"].decode("utf-8-sig"))))
+    told = {row["metric"]: (row["judge"], row["judge_accuracy"], row["judge_reliable"]) for row in rows}
+    assert [float(told["completeness"][1]), told["completeness"][0]] == [1.0, "loopback"]
+    assert told["completeness"][2].lower() in ("true", "1")
+    assert told["token_f1"] == ("", "", "")

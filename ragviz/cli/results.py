@@ -57,7 +57,7 @@ def results(
         body |= {"usage": asdict(judgement.usage)}
         body |= {"paid": dict(zip(("calls", "cost"), judgement.paid, strict=True))}
         body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
-        body |= running.judge_to_json(run) | {"coverage": running.coverage_words(judgement)}
+        body |= running.judge_to_json(run) | {"coverage": running.coverage_words(judgement, len(judgement.causes))}
         body["look_at_these"] = judgement.doubts
     slices = running.breakdown_of(workspace, run, k) if as_json or by else []
     body |= evaluate.breakdown_to_json(slices)
