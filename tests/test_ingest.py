@@ -737,6 +737,15 @@ def test_a_long_text_that_is_none_is_told_as_a_short_one_is():
     assert parse("a.csv", b"a,b\n1\n" + b"1,2\n" * ingest.SMALL).warnings == parse("a.csv", b"a,b\n1\n").warnings
 
 
+def test_a_very_long_path_is_cut_and_stays_its_own():
+    folders = "/".join(["𠀀" * 190] * 10)
+    one, two = (ingest.safe_name(f"{folders}/{n}/{folders}/note.txt") for n in "ab")
+    assert one != two
+    assert len(one.encode()) < 2600
+    assert one.endswith("/note.txt")
+    assert ingest.safe_name(one) == one
+
+
 SUFFIXES = [".txt", ".md", ".csv", ".html", ".pdf", ".docx", ".xlsx", ".epub", ".doc", ".rtf", ".json", "", ".xyz"]
 STARTS = [b"", b"%PDF-1.4\n", b"PK\3\4", b"\xff\xfe", b"\xef\xbb\xbf", b"<html>", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"]
 

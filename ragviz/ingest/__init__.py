@@ -18,7 +18,7 @@ from ragviz.ingest.child import read_apart, read_text_apart
 from ragviz.ingest.encoding import clean, strangeness
 from ragviz.ingest.kinds import Kind, kind_of, media_type_of, misnamed
 from ragviz.ingest.texts import counted, listed
-from ragviz.records import Document, Page
+from ragviz.records import Document, Page, digest
 
 MAX_BYTES = 200 * 2**20
 SMALL = 64 * 2**10
@@ -119,6 +119,8 @@ def _missing_text(kind: Kind | None, text: str, pages: Sequence[Page]) -> list[s
 _DRIVE = re.compile(r"(?:\s*[A-Za-z]:)+")
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u061c\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 LONGEST_PART = 200
+LONGEST_NAME = 600
+"""Characters of a whole name: PostgreSQL's index of names takes 2,704 bytes, and a character may be four."""
 
 
 def safe_name(name: str) -> str:
@@ -131,7 +133,11 @@ def safe_name(name: str) -> str:
     parts = unicodedata.normalize("NFC", visible).replace("\\", "/").split("/")
     bare = [part[drive.end() if (drive := _DRIVE.match(part)) else 0 :].strip() for part in parts]
     kept = [_short(part) for part in bare if part.strip(". ")]
-    return unicodedata.normalize("NFC", "/".join(kept)) or "unnamed"
+    whole = unicodedata.normalize("NFC", "/".join(kept)) or "unnamed"
+    if len(whole) <= LONGEST_NAME:
+        return whole
+    # Two paths may begin and end alike: the digest keeps them apart.
+    return f"{whole[:300]}…{digest(whole)}…{whole[-200:]}"
 
 
 def _short(part: str) -> str:
