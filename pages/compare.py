@@ -318,6 +318,13 @@ with ui.errors_shown():
     if wanted in found.question_ids:
         opened_question(wanted, found, runs)
         st.stop()
+    if not found.metrics:  # of imported runs no ranking is measured
+        st.markdown(plain(compare.sentence(found)))
+        for note in found.notes:
+            st.warning(plain(note))
+        settings_table(found)
+        answers_table(found)
+        st.stop()
     left, right = st.columns(2, gap="medium")
     with left:
         leaderboard(found)

@@ -563,11 +563,14 @@ if judgement.judged:
         answer_tiles(judgement)
         answer_line(run, judgement)
         judge_panel(run, judgement)
+if unranked := running.unranked_words(run):
+    st.caption(unranked)
 if summary.n:
     pictures(summary, key)
-left, right = st.columns(2, gap="medium")
-with left, ui.errors_shown():
-    slices_table(run, summary, key)
+left, right = (st.container(), st.container()) if unranked else st.columns(2, gap="medium")
+if not unranked:
+    with left, ui.errors_shown():
+        slices_table(run, summary, key)
 with right, ui.errors_shown():
     waterfall(run, judgement, list(rows["Id"]), key)
 if judgement.scores:

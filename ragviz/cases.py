@@ -23,8 +23,8 @@ from ragviz.interchange import COLUMNS, csv_of, documents_of, question_row
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import Chunk, Hit, Judged, Question, Retrieved, Score
 
-Outcome = Literal["found", "below k", "missed", "unanswerable"]
-OUTCOMES: tuple[Outcome, ...] = ("found", "below k", "missed", "unanswerable")
+Outcome = Literal["found", "below k", "missed", "unanswerable", "not ranked"]
+OUTCOMES: tuple[Outcome, ...] = ("found", "below k", "missed", "unanswerable", "not ranked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Case:
     @property
     def rank_cell(self) -> int | str:
         """The rank, or the word that tells why there is none."""
-        return self.rank or ("miss" if self.outcome == "missed" else "unanswerable")
+        return self.rank or ("miss" if self.outcome == "missed" else self.outcome)
 
     @property
     def answer(self) -> tuple[str, str, str]:
@@ -103,9 +103,9 @@ def cases(
 
 def _case(question: Question, result: Retrieved, summary: Summary, place: int | None, **known: Any) -> Case:
     rank = 0 if place is None else int(summary.ranks[place])
-    outcome: Outcome = (
-        "unanswerable" if place is None else "missed" if not rank else "found" if rank <= summary.k else "below k"
-    )
+    outcome: Outcome = "missed" if not rank else "found" if rank <= summary.k else "below k"
+    if place is None:
+        outcome = "unanswerable" if question.kind == "unanswerable" else "not ranked"
     return Case(
         question=question,
         outcome=outcome,

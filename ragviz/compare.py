@@ -121,7 +121,9 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "metrics": {name: asdict(row) for name, row in comparison.metrics.items()},
         "answers": {name: asdict(row) for name, row in comparison.answers.items()},
         "questions": {
-            name: asdict(outcomes(comparison, recall, run)) for run, name in enumerate(comparison.runs) if run
+            name: asdict(outcomes(comparison, recall, run))
+            for run, name in enumerate(comparison.runs)
+            if run and comparison.values
         },
     }
 
@@ -144,7 +146,8 @@ def compare(
 ) -> Comparison:
     """Compare runs with the first of them at `k` (default: the first run's), to the least of their depths.
 
-    With the questions' `evidence`, by question id, the character metrics are compared too.
+    With the questions' `evidence`, by question id, the character metrics are compared too. Runs that share no question
+    with known gold chunks, as imported ones, are compared by their answers: `metrics` and `values` are then empty.
 
     Raises:
         UsageError: fewer than two runs, no question that all of them have, or a `k` past their depth.
@@ -157,7 +160,7 @@ def compare(
     common = _common(sides)
     rankings = [read(results, depth) for results in common]
     tables = tuple(map(measure, rankings))
-    values = _values(rankings, tables, k, evidence)
+    values = _values(rankings, tables, k, evidence) if common[0] else {}
     names = [side.name for side in sides]
     rows = _rows(_answer_values(sides), names, seed)
     return Comparison(
@@ -167,7 +170,7 @@ def compare(
         question_ids=tables[0].question_ids,
         settings=settings_that_differ(sides),
         notes=(*_notes(sides, k, depth, len(common[0])), *_answer_notes(sides)),
-        metrics=_rows([values], names, seed),
+        metrics=_rows([values], names, seed) if values else {},
         values=values,
         tables=tables,
         answers={name: rows[name] for name in _answer_metrics(sides) if name in rows},
@@ -206,6 +209,8 @@ def sentence(comparison: Comparison, metrics: Sequence[str] = ("recall", "mrr"))
 
     "hybrid beats knn on recall@3 by 0.07 [0.02, 0.12]; MRR: no difference that 80 questions can show."
     """
+    if not comparison.metrics:
+        return "Rankings are not compared: there is no question of which all runs know the gold chunks."
     clauses = [clause for name in metrics for clause in _clauses(comparison, name)]
     return "; ".join(clauses) + "."
 
@@ -240,7 +245,7 @@ def _common(sides: Sequence[RunSide]) -> list[list[Retrieved]]:
     """Each run's results of the questions that all have and that have evidence, in the first run's order."""
     by_id = [{result.question_id: result for result in side.results if result.gold} for side in sides]
     ids = [question_id for question_id in by_id[0] if all(question_id in results for results in by_id)]
-    if not ids:
+    if not ids and not _answer_values(sides):
         counts = ", ".join(f"{side.name} {len(results)}" for side, results in zip(sides, by_id, strict=True))
         raise UsageError(f"The runs share no question with evidence ({counts}): compare runs on the same question set.")
     return [[results[question_id] for question_id in ids] for results in by_id]

@@ -192,9 +192,10 @@ FOREIGN = (
 
 
 def import_run(workspace: Workspace, corpus: Corpus, name: str, found: ForeignRun) -> Run:
-    """Keep what another program answered and judged as a run of `corpus`, its passages as documents; asks no model.
+    """Keep what another program answered and judged as a run of `corpus`, with its passages; asks no model.
 
-    A passage that supports a claim of the reference counts as evidence.
+    The passages belong to the run. Those that support a claim of the reference are what is known of the evidence; they
+    are no gold chunks, for what else would have answered a question is not known.
 
     Raises:
         UsageError: the name is blank or taken.
@@ -219,7 +220,7 @@ def import_run(workspace: Workspace, corpus: Corpus, name: str, found: ForeignRu
         store.delete_question_set(asked.id)
         raise
     try:
-        _keep(workspace, corpus, run, asked, found.answers)
+        _keep(workspace, run, asked, found.answers)
     except BaseException:
         store.delete_run(run.id)
         store.delete_question_set(asked.id)
@@ -228,33 +229,34 @@ def import_run(workspace: Workspace, corpus: Corpus, name: str, found: ForeignRu
     return store.run(run.id)
 
 
-def _keep(workspace: Workspace, corpus: Corpus, run: Run, asked: QuestionSet, answers: Sequence[ForeignAnswer]) -> None:
+def _keep(workspace: Workspace, run: Run, asked: QuestionSet, answers: Sequence[ForeignAnswer]) -> None:
     store, plan = workspace.store, judging.Plan(run.config, FOREIGN, workspace.store.cache("bank"))
     for place, each in enumerate(answers):
-        question, retrieved, judged = _foreign(workspace, corpus, each)
+        question, retrieved, judged = _foreign(workspace, run, each)
         store.put_questions(asked.id, [question])
         store.put_results(run.id, [(place, question, retrieved)])
         [known] = judging.with_similarities([judged], [], plan)
         store.put_judged(run.id, [(known, answer_metrics.scores(known, FOREIGN))])
 
 
-def _foreign(workspace: Workspace, corpus: Corpus, each: ForeignAnswer) -> tuple[Question, Retrieved, Judged]:
-    """Keep the passages of one answer as documents; what it was asked, what was found, what is known of it."""
+def _foreign(workspace: Workspace, run: Run, each: ForeignAnswer) -> tuple[Question, Retrieved, Judged]:
+    """Keep the passages of one answer under their run; what it was asked, what was found, what is known of it."""
     chunks = []
     for place, (name, text) in enumerate(each.passages):
-        document = _document(f"{each.id}-{name or place}.txt", text)
-        workspace.store.add_document(corpus.id, document)
+        document = _document(f"{run.name}/{each.id}-{name or place}.txt", text)
+        workspace.store.add_passage(run.corpus_id, document)
         chunks.append(chunking.cut_out(document, 0, len(text), 0))
-    gold = [chunk for chunk, useful in zip(chunks, each.matrix.useful or (), strict=True) if useful]
-    spans = [Span(chunk.document_id, 0, chunk.end, chunk.text) for chunk in gold]
+    useful = [chunk for chunk, is_useful in zip(chunks, each.matrix.useful or (), strict=True) if is_useful]
+    spans = [Span(chunk.document_id, 0, chunk.end, chunk.text) for chunk in useful]
     evidence = (tuple(spans) or (Span("", 0, 0, each.reference, stale=True),),)
     tongue = language.of_short(each.question, language.detect("\n".join(text for _, text in each.passages)))
     question = Question(each.id, each.question, each.reference, evidence, "import", "accepted", language=tongue)
     ids = tuple(chunk.id for chunk in chunks)
     ranking = Ranking(ids, tuple(1 / rank for rank in range(1, len(ids) + 1)))
-    retrieved = Retrieved(each.id, ranking, (tuple(chunk.id for chunk in gold),))
-    status: AnswerStatus = "answered" if each.answer.strip() else "refused"
-    given = Answer(each.id, each.answer, status, "imported", ids)
+    retrieved = Retrieved(each.id, ranking, ())
+    status: AnswerStatus = "answered" if each.answer.strip() else "failed"
+    reason = "" if each.answer.strip() else "the response is empty in the imported file"
+    given = Answer(each.id, each.answer, status, "imported", ids, reason=reason)
     return question, retrieved, Judged(question, given, replace(each.matrix, chunks=ids))
 
 

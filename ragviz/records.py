@@ -512,12 +512,15 @@ class Corpus:
 
 @dataclass(frozen=True, slots=True)
 class DocumentInfo:
-    """A row of the table of documents: all of a document but its text. `error` says why one could not be read."""
+    """A row of the table of documents: all of a document but its text. `error` says why one could not be read.
+
+    A "passage" belongs to an imported run, is in no list of documents, and goes with its run.
+    """
 
     id: str
     corpus_id: str
     name: str
-    status: Literal["ok", "error", "replaced"]
+    status: Literal["ok", "error", "replaced", "passage"]
     pages: int
     characters: int
     language: str

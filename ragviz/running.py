@@ -608,7 +608,7 @@ def judgement_of(workspace: Workspace, current: Run, k: int | None = None) -> Ju
     """
     store, config = workspace.store, current.config
     k = k if k and config.answerer == "none" else config.k
-    questions, results = store.asked(current.id), store.results(current.id)
+    questions, results = store.asked(current.id), results_of(workspace, current)
     judged = store.judged(current.id, keys=workspace.settings.keys)
     scores = answer_metrics.renamed(store.scores(current.id))
     answers = {i: j.answer for i, j in judged.items() if config.answerer != "none"}
@@ -708,14 +708,33 @@ def summary_of(workspace: Workspace, current: Run, k: int | None = None) -> eval
     store, config = workspace.store, current.config
     if k is not None and not 1 <= k <= config.depth:
         raise UsageError(f"k must be from 1 to the depth of run '{current.name}', {config.depth}: {k} is not.")
+    if unranked_words(current):
+        nothing = evaluate.summarise([], [], k or config.k, config.depth, seed=config.seed)
+        return replace(nothing, metrics={})
     results, questions = store.results(current.id), store.asked(current.id)
     return evaluate.summarise(results, questions, k or config.k, config.depth, seed=config.seed)
+
+
+def unranked_words(current: Run) -> str:
+    """Why a run's rankings cannot be measured; "" when they can."""
+    if current.config.retriever != "imported":
+        return ""
+    return (
+        "Recall, hits, MRR and the other ranking measures are not known of an imported run: its file tells which "
+        "of the retrieved passages support the reference, not what should have been retrieved."
+    )
+
+
+def results_of(workspace: Workspace, current: Run) -> list[Retrieved]:
+    """Rankings of a run, with gold chunks where these are known: imported ones have none, whatever was kept of them."""
+    results = workspace.store.results(current.id)
+    return [replace(result, gold=(), grades={}) for result in results] if unranked_words(current) else results
 
 
 def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[cases.Case]:
     """Every question of a run with all that became of it, ranked at `k` (default: its own)."""
     store = workspace.store
-    results, judgement = store.results(current.id), judgement_of(workspace, current, k)
+    results, judgement = results_of(workspace, current), judgement_of(workspace, current, k)
     hits = {hit.chunk_id: hit for r in results for hit in r.ranking.hits()[: k or current.config.k]}
     texts = {f.chunk.id: f.chunk for f in indexing.found(workspace, current.corpus_id, [*hits.values()]) if f.chunk}
     return cases.cases(
@@ -772,4 +791,4 @@ def _side(workspace: Workspace, current: Run, more: Sequence[str]) -> comparing.
     parts = {key: identity[key] for key in ("corpus", "questions", "metrics")}
     parts |= {key: identity[key] for key in more}
     scores = answer_metrics.renamed(workspace.store.scores(current.id))
-    return comparing.RunSide(current.name, choices | index, parts, workspace.store.results(current.id), scores)
+    return comparing.RunSide(current.name, choices | index, parts, results_of(workspace, current), scores)

@@ -403,24 +403,16 @@ class Store:
 
     def add_document(self, corpus_id: str, document: Document) -> None:
         """Put a document in; one of the same name is replaced (its text stays while an index needs it)."""
-        row = {
-            "corpus_id": corpus_id,
-            "id": document.id,
-            "name": document.name,
-            "status": "ok",
-            "characters": len(document.text),
-            "language": document.language,
-            "media_type": document.media_type,
-            "content_hash": document.content_hash,
-            "size": document.size,
-            "pages": json.dumps([[p.number, p.start, p.end] for p in document.pages]),
-            "page_count": len(document.pages),
-            "warnings": json.dumps(document.warnings, ensure_ascii=False),
-            "error": "",
-            "added": time.time(),
-            "text": document.text,
-        }
-        self._put_document(row)
+        self._put_document(_document_row(corpus_id, document, "ok"))
+
+    def add_passage(self, corpus_id: str, document: Document) -> None:
+        """Keep a passage of an imported run, whose ranking names it; documents of the same name stay as they are."""
+        row = _document_row(corpus_id, document, "passage")
+        here = sa.and_(_documents.c.corpus_id == corpus_id, _documents.c.id == document.id)
+        with self._write() as connection:
+            if connection.execute(sa.select(_documents.c.id).where(here)).first() is None:
+                connection.execute(_documents.insert().values(**row))
+                _changed(connection, corpus_id)
 
     def add_unreadable(self, corpus_id: str, name: str, content_hash: str, size: int, error: str) -> None:
         """Remember a file that could not be read, and why, unless a readable one has its name already."""
@@ -445,10 +437,13 @@ class Store:
             _changed(connection, row["corpus_id"])
 
     def documents(self, corpus_id: str, *, replaced: bool = False) -> list[DocumentInfo]:
-        """All files of a corpus by name, the unreadable among them; those since replaced only when asked for."""
+        """All files of a corpus by name, the unreadable among them.
+
+        Those that were replaced since, and the passages of imported runs, are there only when `replaced` is asked for.
+        """
         query = _info_query(corpus_id).order_by(_documents.c.name)
         if not replaced:
-            query = query.where(_documents.c.status != "replaced")
+            query = query.where(_documents.c.status.not_in(("replaced", "passage")))
         return [_document_info(row) for row in self._rows(query)]
 
     def document(self, corpus_id: str, document_id: str) -> Document:
@@ -688,8 +683,21 @@ class Store:
         return _run(row) if row else None
 
     def delete_run(self, run_id: str) -> None:
-        """Delete a run with its results."""
+        """Delete a run with its results, and the passages of an imported one."""
+        passages = {
+            (row.corpus_id, chunk_id.rsplit("-", 2)[0])
+            for row in self._rows(
+                sa.select(_runs.c.corpus_id, _results.c.ranking)
+                .join(_results, _results.c.run_id == _runs.c.id)
+                .where(_runs.c.id == run_id, _runs.c.config.contains('"retriever": "imported"'))
+            )
+            for chunk_id in json.loads(row.ranking)[0]
+        }
         with self._write() as connection:
+            for corpus_id in {corpus_id for corpus_id, _ in passages}:
+                for batch in _batches([document_id for _, document_id in passages]):
+                    mine = sa.and_(_documents.c.corpus_id == corpus_id, _documents.c.id.in_(batch))
+                    connection.execute(_documents.delete().where(mine, _documents.c.status == "passage"))
             for table in (_results, _judgements, _scores, _payments):
                 connection.execute(table.delete().where(table.c.run_id == run_id))
             connection.execute(_runs.delete().where(_runs.c.id == run_id))
@@ -968,6 +976,26 @@ def _is_run(run_id: str) -> sa.ColumnElement[bool]:
 
 def _json(config: IndexConfig | RunConfig) -> str:
     return json.dumps(asdict(config), ensure_ascii=False)
+
+
+def _document_row(corpus_id: str, document: Document, status: str) -> dict[str, Any]:
+    return {
+        "corpus_id": corpus_id,
+        "id": document.id,
+        "name": document.name,
+        "status": status,
+        "characters": len(document.text),
+        "language": document.language,
+        "media_type": document.media_type,
+        "content_hash": document.content_hash,
+        "size": document.size,
+        "pages": json.dumps([[p.number, p.start, p.end] for p in document.pages]),
+        "page_count": len(document.pages),
+        "warnings": json.dumps(document.warnings, ensure_ascii=False),
+        "error": "",
+        "added": time.time(),
+        "text": document.text,
+    }
 
 
 def _info_query(corpus_id: str) -> sa.Select[Any]:

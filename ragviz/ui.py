@@ -159,7 +159,8 @@ def answered(run: Run) -> dict[str, tuple[Question, Retrieved]]:
 @st.cache_data(show_spinner=False, max_entries=16)
 def _answered(of: State) -> dict[str, tuple[Question, Retrieved]]:
     store, run_id = workspace().store, of.ids[0]
-    pairs = zip(store.asked(run_id), store.results(run_id), strict=True)
+    results = running.results_of(workspace(), store.run(run_id))
+    pairs = zip(store.asked(run_id), results, strict=True)
     return {question.id: (question, found) for question, found in pairs}
 
 
@@ -723,7 +724,8 @@ def question_rows(run: Run, k: int) -> pd.DataFrame:
     places = {question_id: place for place, question_id in enumerate(measured.question_ids)}
     ranks = [int(measured.ranks[places[i]]) if i in places else None for i in ids]
     recall = measured.scores.get(f"recall@{k}")
-    outcomes = ["unanswerable" if rank is None else outcome_of(rank, k) for rank in ranks]
+    without = "not ranked" if running.unranked_words(run) else "unanswerable"
+    outcomes = [without if rank is None else outcome_of(rank, k) for rank in ranks]
     rows = pd.DataFrame({"Rank": pd.array([rank or None for rank in ranks], dtype="Int64"), "Outcome": outcomes})
     rows["Cause"] = [lost.about(found.causes[i], run.config.context).title for i in ids]
     rows["Question"] = [asked[i][0].text for i in ids]

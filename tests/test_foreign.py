@@ -1,10 +1,12 @@
 """Another program's claims and verdicts: read against the figures that program computed itself."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from ragviz import compare as comparing
 from ragviz import foreign, running
 from ragviz.config import Settings
 from ragviz.errors import InputError, UsageError
@@ -51,7 +53,82 @@ def test_verdicts_become_the_matrix_and_the_scores(workspace):
     assert judgement.judged["7"].matrix.answer_claims[0].text == "pump replaced 1998"
     assert judgement.judged["7"].matrix.reference_by_answer[1].verdict == "contradicted"
     assert judgement.causes["7"] == "wrong"
-    assert running.summary_of(workspace, run).ranks.tolist() == [2]
+
+
+def test_a_second_import_leaves_the_passages_of_the_first(workspace):
+    corpus, store = workspace.store.create_corpus("c"), workspace.store
+    other = result(
+        retrieved_context=[{"doc_id": "a", "text": "Another text."}, {"doc_id": "b", "text": "1998: Miller."}]
+    )
+    runs = [
+        foreign.import_run(workspace, corpus, name, foreign.read_ragchecker(written(row), "out.json"))
+        for name, row in (("first", result()), ("second", other))
+    ]
+    texts = [texts_of(workspace, run) for run in runs]
+    assert texts == [{"Dogs stay outside.", "1998: Harlow."}, {"Another text.", "1998: Miller."}]
+    assert store.documents(corpus.id) == [], "passages belong to their run, not to the corpus"
+    store.prune_documents(corpus.id)
+    store.delete_run(runs[0].id)
+    assert {d.name for d in store.documents(corpus.id, replaced=True)} == {"second/7-a.txt", "second/7-b.txt"}
+    assert texts_of(workspace, runs[1]) == texts[1]
+
+
+def texts_of(workspace, run) -> set[str]:
+    return {chunk.text for case in running.cases_of(workspace, run) for chunk in case.chunks.values()}
+
+
+def test_what_an_import_cannot_know_is_not_shown(workspace):
+    """Its gold would be what the system itself retrieved: every hit a hit."""
+    run = foreign.import_run(
+        workspace, workspace.store.create_corpus("c"), "r", foreign.read_ragchecker(written(result()), "out.json")
+    )
+    summary = running.summary_of(workspace, run)
+    assert (summary.n, summary.unanswerable, summary.misses, summary.metrics) == (0, 0, 0, {})
+    assert "not known of an imported run" in running.unranked_words(run)
+    [case] = running.cases_of(workspace, run)
+    assert (case.outcome, case.rank, case.ranking, case.gold) == ("not ranked", None, {}, frozenset())
+    everything = running.breakdown_of(workspace, run)[0]
+    assert {name for name, scored in everything.metrics.items() if scored.estimate.n} == set(
+        running.judgement_of(workspace, run).metrics
+    )
+
+
+def test_an_earlier_import_that_kept_gold_is_not_ranked_either(workspace):
+    run = foreign.import_run(
+        workspace, workspace.store.create_corpus("c"), "r", foreign.read_ragchecker(written(result()), "out.json")
+    )
+    kept = workspace.store.results(run.id)
+    stored = [replace(each, gold=(each.ranking.ids[1:],)) for each in kept]
+    workspace.store.results = lambda _: stored
+    assert running.summary_of(workspace, run).n == 0
+    assert running.results_of(workspace, run) == kept
+
+
+def test_an_empty_response_is_a_missing_answer_and_no_refusal(workspace):
+    data = written(result(response=" ", response_claims=[], answer2response=[], retrieved2response=[]))
+    run = foreign.import_run(
+        workspace, workspace.store.create_corpus("c"), "r", foreign.read_ragchecker(data, "o.json")
+    )
+    judgement = running.judgement_of(workspace, run)
+    assert judgement.abstention.refused == 0
+    answer = judgement.judged["7"].answer
+    assert (answer.status, answer.reason) == ("failed", "the response is empty in the imported file")
+    assert judgement.causes["7"] == "not_answered"
+    assert judgement.scores["faithfulness"]["7"].status == "skipped"
+    assert judgement.scores["context_recall"]["7"].value == pytest.approx(2 / 3)
+
+
+def test_two_imports_of_the_same_questions_are_compared_by_their_answers(workspace):
+    corpus = workspace.store.create_corpus("c")
+    better = result(answer2response=["Entailment", "Entailment"])
+    runs = [
+        foreign.import_run(workspace, corpus, name, foreign.read_ragchecker(written(row), "out.json"))
+        for name, row in (("first", result()), ("second", better))
+    ]
+    comparison = running.compare_runs(workspace, runs)
+    assert [e.mean for e in comparison.answers["factual_precision"].estimates] == [0.5, 1.0]
+    assert comparison.metrics == comparison.values == {}
+    assert "not compared" in comparing.to_json(comparison)["sentence"]
 
 
 def test_what_cannot_be_read_is_told_and_the_rest_goes_on(workspace):

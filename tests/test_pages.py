@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz import corpora, indexing, jobs, judging, running, ui
+from ragviz import corpora, foreign, indexing, jobs, judging, running, ui
 from ragviz.errors import NotFoundError
 from ragviz.index import Vectors
 from ragviz.markup import plain
@@ -721,3 +721,36 @@ def test_a_setting_that_cannot_be_used_is_one_sentence_on_every_page(bare, monke
     [box] = app.error
     assert said.replace("\\", "") in box.value.replace("\\", "")
     assert "hunter2" not in box.value
+
+
+def test_imported_runs_show_no_ranking_measures_and_are_compared_by_their_answers(home: Path) -> None:
+    workspace = open_workspace()
+    rows = {"a": ["Entailment"], "b": ["Neutral"]}
+    for name, verdict in rows.items():
+        row = {"query_id": "7", "query": "When was it replaced?", "gt_answer": "In 1998.", "response": "In 1998.",
+               "retrieved_context": [{"doc_id": "d", "text": "It was replaced in 1998."}], "response_claims": ["1998"],
+               "gt_answer_claims": ["1998"], "answer2response": verdict, "response2answer": verdict,
+               "retrieved2response": [["Entailment"]], "retrieved2answer": [["Entailment"]]}  # fmt: skip
+        found = foreign.read_ragchecker(json.dumps({"results": [row]}).encode(), "out.json")
+        foreign.import_run(workspace, workspace.store.corpus("notes"), name, found)
+    app = show("results", run="a")
+    text = words(app)
+    assert "not known of an imported run" in text
+    assert not re.search(r"MRR\b(?! and the other)|Recall@|Misses", text)
+    assert "Rankings are not compared" in words(show("compare", corpus="notes", runs="a,b"))
+    show("inspect", run="a", question="7")
+    assert not [d for d in workspace.store.documents(workspace.store.corpus("notes").id) if "/" in d.name]
+
+
+def test_a_damaged_index_is_told_on_its_card_and_rebuilt_by_its_button(home: Path) -> None:
+    workspace = open_workspace()
+    index = workspace.index(workspace.store.index("small"))
+    assert "Damaged" not in words(show("index", corpus="notes"))
+    shutil.rmtree(index.folder)
+    app = show("index", corpus="notes")
+    assert "Damaged: it is gone from" in words(app).replace("*", "")
+    next(button for button in app.button if button.label == "Rebuild").click().run()
+    job = workspace.store.jobs()[0]
+    assert (job.kind, job.arguments["name"]) == ("index", "small")
+    jobs.perform(workspace, job.id)
+    assert "Damaged" not in words(show("index", corpus="notes"))

@@ -50,6 +50,8 @@ def results(
         )
     body: dict[str, Any] = {"run": run.name, "fingerprint": run.fingerprint, "status": run.status, "k": summary.k}
     body |= evaluate.to_json(summary)
+    unranked = running.unranked_words(run)
+    body |= {"not_ranked": unranked} if unranked else {}
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
     steps = lost.waterfall(list(judgement.causes.values()), run.config.context)
     body |= {"lost": {step.cause: step.count for step in steps[1:]}}
@@ -66,10 +68,15 @@ def results(
         if by:
             _draw_slices([part for part in slices if part.by in ("all", by)], by, metrics)
             return
-        console.table(
-            ("metric", "mean [95 %]"), [(name, console.interval(e)) for name, e in summary.metrics.items()], run.name
-        )
-        console.out.print(f"misses to depth {run.config.depth}: {summary.misses} of {summary.n}")
+        if unranked:
+            console.err.print(unranked, highlight=False)
+        else:
+            console.table(
+                ("metric", "mean [95 %]"),
+                [(name, console.interval(e)) for name, e in summary.metrics.items()],
+                run.name,
+            )
+            console.out.print(f"misses to depth {run.config.depth}: {summary.misses} of {summary.n}")
         if judgement.judged:
             _draw_judgement(run, judgement, steps)
 
