@@ -317,7 +317,7 @@ def _of_two(tongue: str) -> str:
 
 
 class AnswerReply(BaseModel):
-    """What a model is asked for; `answerable` is its own word on whether it could answer."""
+    """The answer to the question, and whether the passages give one."""
 
     answerable: bool
     answer: str

@@ -288,7 +288,7 @@ def _of_cell(row: str, column: str, cell: str, spoken: str) -> Asked:
 
 
 class QuestionReply(BaseModel):
-    """What a model is asked for; `evidence` are quotes, word for word."""
+    """A question about the passages, its answer, and word-for-word quotes of the passages as evidence."""
 
     question: str
     answer: str
