@@ -284,7 +284,7 @@ def _question(row: Mapping[str, Any], documents: Mapping[str, Document], languag
         status=status,  # type: ignore[arg-type]  # checked above
         reason=_string(row, "reason"),
         language=language.code(_string(row, "language")) or language.of_short(text, *spoken),
-        source_chunks=tuple(_string(row, "source_chunks").split() or chunk_ids),
+        source_chunks=tuple(_string(row, "source_chunks").split() if "source_chunks" in row else chunk_ids),
     )
 
 
