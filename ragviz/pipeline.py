@@ -140,7 +140,9 @@ def foresee_questions(
     passages: int = 1,
     seed: int = 0,
 ) -> forecast.Forecast:
-    """What `generate_questions` would take, and what of it is paid for already; asks no model and makes no set.
+    """What `generate_questions` would take, and what of it is paid for already.
+
+    Makes no set, and asks no model but for its pace.
 
     Counted is one call for each question that is still wanted; where this model was asked for questions of this set
     before, so many more as it took then. No more than there are chunks.
