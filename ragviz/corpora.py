@@ -22,6 +22,10 @@ from ragviz.workspace import Workspace
 
 READERS = min(4, os.cpu_count() or 1)
 """Files that are parsed at once: most formats are read in processes of their own."""
+AHEAD = 4 * READERS
+"""Files that are begun before the first of them is put in, so that one that takes long does not hold up the next."""
+AHEAD_BYTES = 64 * 2**20
+"""Bytes of the files that were begun, when there are more of them than readers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,8 @@ def add_files(
     earlier call which did not get so far too.
     """
     outcomes: list[FileOutcome] = []
-    waiting: deque[tuple[str, Finish]] = deque()
+    waiting: deque[tuple[str, int, Finish]] = deque()
+    ingest.prepare((name for name, _ in files), READERS)
     replaced = workspace.store.replaced(corpus.id)
     with _evidence_moved(workspace, corpus, replaced), ThreadPoolExecutor(READERS, "read") as pool:
 
@@ -83,16 +88,15 @@ def add_files(
         adding = _Adding(workspace, corpus, replace, password, later, replaced)
 
         def finish() -> None:
-            outcomes.append(waiting.popleft()[1]())
+            outcomes.append(waiting.popleft()[2]())
 
         for name, path in files:
             progress(len(outcomes), len(files), "files", name)
             safe = ingest.safe_name(name)
-            while safe in {each for each, _ in waiting}:  # what becomes of that one decides about this
+            while safe in {each for each, _, _ in waiting}:  # what becomes of that one decides about this
                 finish()
-            begun = _begin_path(adding, name, path)
-            waiting.append((safe, begun))
-            if len(waiting) > READERS:
+            waiting.append((safe, *_begin_path(adding, name, path)))
+            while len(waiting) > (AHEAD if sum(size for _, size, _ in waiting) <= AHEAD_BYTES else READERS):
                 finish()
         while waiting:
             progress(len(outcomes), len(files), "files", waiting[0][0])
@@ -124,16 +128,17 @@ class _Adding:
         return self.workspace.settings.max_file_mb * 2**20
 
 
-def _begin_path(adding: _Adding, name: str, path: Path) -> Finish:
+def _begin_path(adding: _Adding, name: str, path: Path) -> tuple[int, Finish]:
+    """Read a file's bytes and begin with it: how many are held until it is finished, and what finishes it."""
     try:
         size = path.stat().st_size
         data = path.read_bytes() if size <= adding.limit else b""
     except OSError as error:
         failed = FileOutcome(name, "unreadable", f"The file cannot be opened: {error.strerror}.")
-        return lambda: failed
+        return 0, lambda: failed
     if size > adding.limit:
-        return lambda: _unreadable(adding, name, b"", size, _too_big(size, adding.limit))
-    return _begin(adding, name, data)
+        return 0, lambda: _unreadable(adding, name, b"", size, _too_big(size, adding.limit))
+    return len(data), _begin(adding, name, data)
 
 
 def _too_big(size: int, limit: int) -> UnreadableFile:

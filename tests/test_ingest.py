@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
+import psutil
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -833,3 +834,19 @@ def test_every_name_is_safe(name):
     assert not safe.startswith("/")
     assert not {"", ".", ".."} & set(safe.split("/"))
     assert not any(unicodedata.category(c) in ("Cc", "Cs") or c in "\\\u202e\u2066" for c in safe)
+
+
+def test_processes_started_ahead_read_the_files_and_none_stays(monkeypatch):
+    monkeypatch.setattr(child, "_waiting", [])
+    ingest.prepare(["a.md", "b.PDF", "c.html", "d.docx", "e.xlsx"], 2)
+    ahead = [process._process.pid for process in child._waiting]
+    assert len(ahead) == 2
+    ingest.prepare(["b.pdf", "d.docx"], 2)
+    assert [process._process.pid for process in child._waiting] == ahead  # those wait already
+    started = []
+    monkeypatch.setattr(child.subprocess, "Popen", lambda *_, **__: started.append(1))
+    data = (Path(sample.__file__).parent / "documents" / "annual-report-2023.pdf").read_bytes()
+    assert parse("a.pdf", data).pages
+    assert not started
+    child._leave_none()
+    assert not any(psutil.pid_exists(pid) for pid in ahead)

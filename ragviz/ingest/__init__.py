@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import islice
 
 from ragviz.errors import UnreadableFile
 from ragviz.ingest import texts
-from ragviz.ingest.child import read_apart, read_text_apart
+from ragviz.ingest.child import read_apart, read_text_apart, start_ahead
 from ragviz.ingest.encoding import clean, strangeness
-from ragviz.ingest.kinds import Kind, kind_of, media_type_of, misnamed
+from ragviz.ingest.kinds import APART, Kind, extension_of, kind_of, media_type_of, misnamed
 from ragviz.ingest.texts import counted, listed
 from ragviz.records import Document, Page, digest
 
@@ -67,6 +68,12 @@ def parse(
         size=len(data),
         warnings=(*misnamed(name, kind), *warnings, *_missing_text(kind, text, pages)),
     )
+
+
+def prepare(names: Iterable[str], most: int) -> None:
+    """Start processes for the files of these names that will need one, at most `most`, before the first is read."""
+    needed = (name for name in names if extension_of(name) in APART)
+    start_ahead(sum(1 for _ in islice(needed, most)))
 
 
 def _read(

@@ -22,7 +22,7 @@ from typing import Any
 from ragviz.errors import PasswordNeeded, UnreadableFile
 from ragviz.ingest import texts
 from ragviz.ingest.kinds import KINDS, Kind, damaged
-from ragviz.ingest.readers import Parts, read
+from ragviz.ingest.readers import Parts, load, read
 
 SECONDS = 60
 SECONDS_PER_MB = 3
@@ -55,6 +55,12 @@ def read_text_apart(reader: str, name: str, data: bytes) -> tuple[str, list[str]
     """
     reply = _answered("a web page" if reader == "html" else "a text file", {"kind": reader, "name": name}, data)
     return reply["text"], reply["warnings"]
+
+
+def start_ahead(count: int) -> None:
+    """Have up to `count` processes wait for a file with their libraries loaded: they start while other work is done."""
+    for _ in range(count - len(_waiting)):
+        _Child(loaded=True).wait()
 
 
 def _answered(title: str, request: dict[str, Any], data: bytes) -> dict[str, Any]:
@@ -100,10 +106,10 @@ def _ask(request: bytes, seconds: float) -> dict[str, Any] | None:
 class _Child:
     """A process that reads files, one after the other; it ends with its standard input, so never after us."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, loaded: bool = False) -> None:
         paths = os.pathsep.join(filter(None, [_PACKAGES, os.environ.get("PYTHONPATH", "")]))
         environment = {**os.environ, "PYTHONPATH": paths, "MALLOC_ARENA_MAX": "2"}
-        command = [sys.executable, "-P", "-c", "from ragviz.ingest.child import main; main()"]
+        command = [sys.executable, "-P", "-c", f"from ragviz.ingest.child import main; main({loaded})"]
         pipe, log = subprocess.PIPE, subprocess.DEVNULL
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, env=environment)  # noqa: S603
 
@@ -126,7 +132,7 @@ class _Child:
             if reply is None or not reply["again"] or late.is_set():
                 self._end()
             else:
-                self._wait()
+                self.wait()
         if reply is None and late.is_set():
             raise UnreadableFile(
                 f"Reading took longer than {seconds:.0f} seconds and was stopped: split the file, or save it anew as "
@@ -146,7 +152,7 @@ class _Child:
         line = back.readline()
         return dict(json.loads(line)) if line.endswith(b"\n") else None
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
         """Be there for another file, for some seconds."""
         _waiting.append(self)
         clock = threading.Timer(IDLE_SECONDS, self._leave)
@@ -173,8 +179,10 @@ def _leave_none() -> None:
         _waiting.pop()._end()
 
 
-def main() -> None:
+def main(loaded: bool) -> None:
     """Read requests from standard input, and answer each with a line on standard output."""
+    if loaded:
+        load()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever a library prints
     again = True

@@ -50,6 +50,8 @@ KINDS = {
     )
 }
 _EXPECTED = {extension: kind for kind in KINDS.values() for extension in kind.extensions}
+APART = frozenset(extension for extension, kind in _EXPECTED.items() if kind.key != "html")
+"""Extensions of files that are most likely read in a process of their own."""
 
 TEXT_TYPES = {
     ".txt": "text/plain",

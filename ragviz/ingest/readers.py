@@ -24,6 +24,12 @@ Parts = str | list[str]
 """A text, or the texts of pages in order (empty for an empty page)."""
 
 
+def load() -> None:
+    """Import what most readers need."""
+    import kreuzberg  # noqa: F401
+    import mammoth  # noqa: F401
+
+
 def read(key: str, data: bytes, password: str | None) -> tuple[str, Parts]:
     """Return the kind that was read in the end, and what it says.
 
