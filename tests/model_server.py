@@ -287,7 +287,7 @@ def _fact(passage: str) -> tuple[str, str, str]:
 def _key_questions(prompt: str) -> dict[str, Any]:
     """A question for each of the first twelve sentences, about the words that end it."""
     sentences = [s.strip() for passage in passages(prompt) for s in re.findall(_SENTENCE, passage) if s.strip()]
-    ends = [max(len(s) * 2 // 3 if " " not in s else 0, s.rfind(" ", 0, -1) + 1) for s in sentences]
+    ends = [max(len(s) * 2 // 3 if _is_chinese(s) and " " not in s else 0, s.rfind(" ", 0, -1) + 1) for s in sentences]
     pairs = [(s[:at].strip() or "It", s[at:]) for s, at in zip(sentences, ends, strict=True)][:12]
     asked = [
         ("补全“{} …”的是哪些词？" if _is_chinese(said + key) else "Which words complete “{} …”?") for said, key in pairs
@@ -297,7 +297,7 @@ def _key_questions(prompt: str) -> dict[str, Any]:
 
 
 def _is_chinese(text: str) -> bool:
-    return bool(re.search("[\u4e00-\u9fff]", text))
+    return len(re.findall("[\u4e00-\u9fff]", text)) > len(re.findall("[A-Za-z]+", text))
 
 
 def _answers(prompt: str) -> dict[str, Any]:

@@ -25,6 +25,8 @@ GOOD_CLAIMS = [
     ("数据库用什么？", "MySQL 5.7", ["数据库使用 MySQL 5.7。"]),
     ("What is it?", "Der Behälter fasst 300 Liter Wasser.", ["Der Behälter fasst 300 Liter Wasser."]),
     ("何ですか？", "水槽の容量は三百リットルです。", ["水槽の容量は三百リットルである。"]),
+    # Words that name fields of the schema are words of texts too.
+    ("Who pays?", "Claims under the key contract are paid by Ada.", ["Ada pays the claims under the key contract."]),
     ("When?", "The passages do not tell when the pump was replaced.", []),
     ("何时？", "文中没有提到更换时间。", []),
 ]
@@ -78,6 +80,7 @@ def test_one_odd_claim_among_good_ones_is_no_reason_to_refuse():
         ([], "…", ""),
         ([(c, c) for c in "Harlow"], EN[1], "single letters or words"),
         ([(c, c) for c in "负责人是王芳"], ZH[1], "single letters or words"),
+        ([("red key", "With which key is the valve opened?")], "The valve is opened with the red key.", ""),
         ([("Harlow", "谁更换了水泵？")], EN[1], "another language"),
         ([("yes", "Do dogs stay outside?")], EN[1], "something else"),
         ([("x", "A full question, in the language of the reference.")], EN[1], "copied from the schema"),
@@ -102,6 +105,7 @@ def test_a_bank_is_about_its_reference(pairs, reference, why):
         ([("谁？", "是的"), ("何时？", "是的")], "王芳于2021年更换了阀门。", "does not hold"),
         ([], EN[1], "answers none"),
         ([("Who?", None), ("When?", None)], EN[1], "the very text"),
+        ([("Which extension is it?", None)], "2222", ""),
     ],
 )
 def test_answers_stand_in_the_text_they_are_read_off(answers, text, why):

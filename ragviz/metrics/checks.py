@@ -188,11 +188,11 @@ def answers_problem(answers: Sequence[tuple[str, str | None]], text: str, *, own
     """What is wrong with (question, answer) pairs read off `text`, an answer None where it has none; "" when nothing.
 
     An answer stands in the text, as words or as a number; yes and no answer a question for yes or no. Of a text's `own`
-    questions, made from it, some are answerable.
+    questions, made from it, some are answerable; not of a word or a number alone, which tells no more than itself.
     """
     if not answers:
         return "a reply that answers none of the questions, not even as unanswerable"
-    if own and all(answer is None for _, answer in answers) and plain(text):
+    if own and all(answer is None for _, answer in answers) and len(units(text)) > FEW and plain(text):
         return "a reply that finds no answer in the very text that the questions were made from"
     said = [(question, answer) for question, answer in answers if answer is not None]
     odd = [answer for question, answer in said if not _read_off(question, answer, text)]
@@ -267,7 +267,10 @@ def _of_schema(said: Sequence[str], text: str, reply: type[BaseModel], what: str
 
 
 def _copied(bare: str, told: Sequence[str]) -> bool:
-    return any(bare == words or (len(bare) >= 12 and (bare in words or words in bare)) for words in told)
+    """Whether a statement is one of the schema's, or one is part of the other; a single word, "key", is in many."""
+    return any(
+        bare == words or (min(len(bare), len(words)) >= 12 and (bare in words or words in bare)) for words in told
+    )
 
 
 @lru_cache(maxsize=64)
