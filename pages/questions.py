@@ -91,6 +91,9 @@ def review(asked: QuestionSet, questions: Sequence[Question], names: dict[str, s
         st.markdown(plain(words + (f" · filter: {', '.join(filters)}" if filters else "")), width="stretch")
         in_table = st.toggle("Edit in the table", key="in-table", bind="query-params")
         ui.csv_button(rows, f"{asked.name}.csv", "questions-shown", "CSV of these")
+    if not shown:
+        st.caption("No question passes the filter.")
+        return
     if in_table:
         edit_table(asked, shown, rows)
         return
@@ -98,10 +101,7 @@ def review(asked: QuestionSet, questions: Sequence[Question], names: dict[str, s
     with left:
         pick(shown, rows)
     with right:
-        if shown:
-            detail(asked, shown)
-        else:
-            st.caption("No question passes the filter.")
+        detail(asked, shown)
 
 
 def filtered(questions: Sequence[Question]) -> list[Question]:

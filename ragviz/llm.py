@@ -386,7 +386,7 @@ class ModelClient:
         """
         import openai
 
-        request = Request([{"role": "user", "content": "Greet the reader in one word."}], _Greeting)
+        request = Request([{"role": "user", "content": "Greet the reader in one word."}], _Greeting, max_tokens=1024)
         for mode in MODES:
             started = time.monotonic()
             try:

@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from ragviz import evaluate, forecast, indexing, jobs, lost, plots, running
 from ragviz.errors import RagvizError
@@ -180,14 +181,24 @@ def _judgement(of: State) -> running.Judgement:
 def put(**values: str | int | None) -> None:
     """Write parameters into the address, as one step that the browser's back button takes back; None takes one out."""
     remembered = st.session_state.setdefault(_REMEMBERED, {})
-    wanted = st.query_params.to_dict()
+    before = st.query_params.to_dict()
+    wanted = dict(before)
     for name, value in values.items():
         for held in (remembered, wanted):
             held.pop(name, None)
             if value is not None:
                 held[name] = str(value)
-    if wanted != st.query_params.to_dict():
+    changed = {name: value for name, value in wanted.items() if before.get(name) != value}
+    removed = [name for name in before if name not in wanted]
+    if not removed:
+        st.query_params.update(changed)
+        return
+    try:
         st.query_params.from_dict(wanted)
+    except StreamlitAPIException:  # widgets of the page hold parameters of their own, which nobody else may write
+        st.query_params.update(changed)
+        for name in removed:
+            del st.query_params[name]
 
 
 def settle(name: str, value: str | None) -> None:

@@ -533,6 +533,27 @@ def test_files_are_uploaded_and_every_one_is_answered(server, page, measured):
     expect(page.locator(".rv-text")).to_have_text(NOTES["阀门.txt"].decode())
 
 
+def test_an_index_with_choices_of_its_own_is_built_at_the_first_click(server, page, measured):
+    """The form's widgets hold parameters of the address, beside which the page writes its own."""
+    page.goto(server.address("index", corpus=sample.NAME, tab="New index", chunker="recursive", size="60"))
+    drawn(page)
+    page.get_by_label("Name", exact=True).fill("at the first click")
+    page.get_by_label("Name", exact=True).press("Enter")
+    drawn(page)
+    page.get_by_role("button", name="Build index").click()
+    page.wait_for_url(has_param("index", "at the first click"))
+    sound(page)
+
+
+def test_the_filter_of_the_question_table_works_while_it_is_edited(server, page, measured):
+    page.goto(server.address("questions", corpus=sample.NAME, set="sample-questions", **{"in-table": "true"}))
+    drawn(page)
+    page.get_by_test_id("stButtonGroup").get_by_text("rejected", exact=True).click()
+    page.wait_for_url(has_param("status", "rejected"))
+    drawn(page)
+    sound(page)
+
+
 def test_three_retrievers_answer_side_by_side(server, page, measured):
     page.goto(server.address("index", corpus=sample.NAME, index="sample-tokens-200"))
     drawn(page)
