@@ -387,6 +387,8 @@ question, retrieved = asked[question_id]
 judged = found.judged.get(question_id)
 claim = chosen_claim(judged.matrix) if judged else None
 ui.header(question.text)
+if judged and found.controls is not None and not found.controls.reliable:
+    st.warning(plain(found.controls.sentence))
 with ui.errors_shown():
     cause_line(run, found, question)
 with st.container(key="inspected"):

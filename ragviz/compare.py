@@ -36,7 +36,7 @@ class RunSide:
 
     `config` holds its choices, "k" and "depth" among them, nested where they are a part's own; `fingerprint` names,
     part by part ("corpus", "questions", "metrics" …), what else went into its numbers. `scores` are those of its
-    answers, by metric and question id.
+    answers, by metric and question id; `doubt` tells why their judge cannot be relied on, "" when it can.
     """
 
     name: str
@@ -44,6 +44,7 @@ class RunSide:
     fingerprint: Mapping[str, str]
     results: Sequence[Retrieved]
     scores: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +335,7 @@ def _tests(matrix: Floats) -> tuple[list[int], list[int]]:
 
 def _answer_notes(sides: Sequence[RunSide]) -> Iterator[str]:
     """What makes scores of answers hard to compare, or keeps them from it."""
+    yield from (f"{side.name}: {side.doubt}" for side in sides if side.doubt)
     for name in _answer_metrics(sides):
         if len(versions := _versions(sides, name)) > 1:
             yield f"{name} is not compared: its versions are {', '.join(versions)}; make the older run again."

@@ -59,7 +59,8 @@ class Told:
 class Controls:
     """How a judge did on the control items of a run.
 
-    `edition` is that of its replies, see `Request`; `usage` is what they cost when they were made.
+    `edition` is that of its replies, see `Request`; `usage` is what they cost when they were made. `fresh` tells that
+    all of them were asked when the run was judged, and none was in the cache.
     """
 
     judge: str
@@ -68,6 +69,7 @@ class Controls:
     told: tuple[Told, ...]
     edition: int = 0
     usage: Usage = field(default_factory=Usage)
+    fresh: bool = True
 
     @property
     def right(self) -> int:
@@ -122,7 +124,8 @@ def to_json(controls: Controls) -> dict[str, Any]:
 def from_json(body: Mapping[str, Any]) -> Controls:
     """Read what `to_json` wrote."""
     told = tuple(Told(**{name: each[name] for name in Told.__slots__}) for each in body["told"])
-    return Controls(body["judge"], body["host"], body["prompts"], told, body["edition"], Usage(**body["usage"]))
+    usage, fresh = Usage(**body["usage"]), body.get("fresh", True)
+    return Controls(body["judge"], body["host"], body["prompts"], told, body["edition"], usage, fresh)
 
 
 @dataclass(frozen=True, slots=True)

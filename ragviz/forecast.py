@@ -20,6 +20,9 @@ from ragviz.llm import Completion, ModelClient, Request
 from ragviz.metrics import judge, questeval
 from ragviz.records import Cache, Question
 
+NEW = -1
+"""An edition (see `Request`) that no reply is kept under."""
+
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
@@ -72,6 +75,11 @@ def foresee(
                 dry.step, dry.item = step, item
                 with suppress(ModelError):  # a cached reply that lacks something: what would be asked is counted
                     judging.STEPS[step](state, plan, dry)
+    if controls and dry.cached_by["controls"] == len(controls) and dry.unpaid:  # asked anew, see `running`
+        dry.step, dry.item = "controls", items[0]
+        for request in controls:
+            assert plan.judge is not None
+            dry(plan.judge, replace(request, edition=NEW))
     return Forecast(
         questions=len(items),
         calls=dict(dry.calls),
@@ -100,6 +108,7 @@ class _Dry:
         self.step, self.item = "", judging.Item(Question("", "", "", (), ""), ())
         self.calls, self.cached, self.prompt_tokens, self.completion_tokens = Counter[str](), 0, 0, 0
         self.cost: float | None = 0.0
+        self.cached_by = Counter[str]()
         self.unpaid: dict[ModelClient, tuple[int, int]] = {}
         self._made_up: dict[str, Completion[Any]] = {}
 
@@ -110,6 +119,7 @@ class _Dry:
         self.calls[self.step] += 1
         if client.cached([request])[0]:
             self.cached += 1
+            self.cached_by[self.step] += 1
             return client.ask(request)
         assert request.reply is not None
         reply = PRETENDED[request.reply](self.item, request)

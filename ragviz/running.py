@@ -321,7 +321,8 @@ def _judge_controlled(
     """Ask the judge its control items, then judge the questions with these ids; return the ids that were judged.
 
     What a judge said that could not be relied on is judged again when it now can, all of it: until that is done, the
-    run is not called reliable.
+    run is not called reliable. Control items are kept per judge; a run that paid calls and found all of its control
+    items in the cache asks them anew, for another model may answer at the same address under the same name now.
     """
     before = controls_of(current)
     found, edition = _controlled(workspace, current, _paying(workspace, current, plan), progress)
@@ -333,6 +334,10 @@ def _judge_controlled(
         _judge(workspace, current, wanted, replace(plan, edition=edition), progress)
     if found is not None and mended:
         workspace.store.note_run(current.id, controls=controls.to_json(found))
+    if found is not None and not found.fresh and not (before and before.fresh) and workspace.store.paid(current.id)[0]:
+        anew, _ = _controlled(workspace, current, _paying(workspace, current, plan), progress, anew=True)
+        assert anew is not None
+        workspace.store.note_run(current.id, controls=controls.to_json(anew))
     return wanted
 
 
@@ -450,13 +455,20 @@ class Editions:
     @property
     def next(self) -> int:
         """Edition of the control items that are to be asked."""
-        return self.tried + 1 if self.bad else self.edition
+        return self.new if self.bad else self.edition
+
+    @property
+    def new(self) -> int:
+        """An edition that nothing was asked in yet."""
+        return max(self.edition, self.tried) + 1
 
     def after(self, controls: controls.Controls) -> Editions:
-        """What follows from control items that were asked in the edition `next`."""
-        if controls.reliable:
+        """What follows from control items that were asked in the edition `next`, or in a `new` one."""
+        if not controls.reliable:
+            return Editions(self.edition, max(self.tried, controls.edition), bad=True)
+        if self.bad:
             return Editions(controls.edition, controls.edition)
-        return Editions(self.edition, max(self.tried, controls.edition), bad=True)
+        return Editions(self.edition, max(self.tried, controls.edition))
 
 
 def _editions_key(plan: judging.Plan) -> str:
@@ -473,18 +485,23 @@ def _record(workspace: Workspace, plan: judging.Plan) -> Editions:
 
 
 def _controlled(
-    workspace: Workspace, current: Run, plan: judging.Plan, progress: Progress
+    workspace: Workspace, current: Run, plan: judging.Plan, progress: Progress, *, anew: bool = False
 ) -> tuple[controls.Controls | None, int]:
-    """Ask the judge of a run its control items; return the outcome, None without any, and the edition to judge by."""
+    """Ask the judge of a run its control items; return the outcome, None without any, and the edition to judge by.
+
+    With `anew` none of its replies comes from the cache.
+    """
     items = controls.made(workspace.store.asked(current.id), plan.steps) if plan.judge is not None else []
     if plan.judge is None or not items:
         return None, _record(workspace, plan).edition
     record = _record(workspace, plan)
     progress(0, len(items), "control items", "Asking the control items")
-    replies = _asked_apart([replace(item.request, edition=record.next) for item in items], plan)
+    edition = record.new if anew else record.next
+    replies = _asked_apart([replace(item.request, edition=edition) for item in items], plan)
     told = [told for item, reply in zip(items, replies, strict=True) for told in controls.judged(item, reply)]
     prompts, usage = dict(answer_metrics.PROMPTS), _usage_of(replies)
-    found = controls.Controls(plan.judge.model, plan.judge.host, prompts, tuple(told), record.next, usage)
+    fresh = not any(isinstance(reply, Completion) and reply.cached for reply in replies)
+    found = controls.Controls(plan.judge.model, plan.judge.host, prompts, tuple(told), edition, usage, fresh)
     record = record.after(found)
     body = json.dumps(asdict(record)).encode()
     workspace.store.cache("controls").put_many({_editions_key(plan): body})
@@ -791,4 +808,6 @@ def _side(workspace: Workspace, current: Run, more: Sequence[str]) -> comparing.
     parts = {key: identity[key] for key in ("corpus", "questions", "metrics")}
     parts |= {key: identity[key] for key in more}
     scores = answer_metrics.renamed(workspace.store.scores(current.id))
-    return comparing.RunSide(current.name, choices | index, parts, results_of(workspace, current), scores)
+    controlled = controls_of(current)
+    doubt = controlled.sentence if controlled is not None and not controlled.reliable else ""
+    return comparing.RunSide(current.name, choices | index, parts, results_of(workspace, current), scores, doubt)

@@ -153,6 +153,27 @@ def test_a_judge_that_agrees_with_everything_is_marked_and_its_scores_are_not_se
     assert server.counts.calls == calls
 
 
+def test_a_bad_judge_at_the_address_of_a_good_one_is_controlled_too(workspace, server, monkeypatch):
+    good = running.judgement_of(workspace, running.run(workspace, "good", config()))
+    assert good.controls.reliable
+    calls = server.counts.calls
+    assert running.foresee(workspace, config(k=1)).calls["controls"] == 8  # four are kept, and asked anew
+    odd_judges.install(monkeypatch, "agreeable")
+    swapped = running.run(workspace, "swapped", config(k=1))  # other contexts: the judge is asked about those
+    assert server.counts.calls > calls + 4
+    assert not running.judgement_of(workspace, swapped).controls.reliable
+    assert not running.check(workspace, swapped).passed
+    notes = running.compare_runs(workspace, [workspace.store.run("good"), swapped]).notes
+    assert [note[:37] for note in notes if "relied" in note] == ["swapped: This judge cannot be relied on"[:37]]
+    odd_judges.install(monkeypatch, "good")
+    assert len(running.rejudge(workspace, workspace.store.run("swapped"))) == 9
+    after = running.judgement_of(workspace, workspace.store.run("swapped"))
+    assert after.controls.reliable
+    fresh = running.judgement_of(workspace, running.run(workspace, "fresh", config(k=1, seed=1)))
+    for name in JUDGED:
+        assert after.metrics[name].estimate.mean == fresh.metrics[name].estimate.mean, name
+
+
 def test_control_calls_are_foreseen_and_few(workspace, server):
     told = running.foresee(workspace, config())
     assert told.calls["controls"] == 4  # one of each kind, for 5 % of 72 calls are fewer
@@ -216,6 +237,9 @@ def test_the_command_line_checks_a_run_and_names_its_judge(ragviz, workspace, mo
     assert body["judge"]["prompts"]["comparison"]
     assert body["judge"]["controls"]["accuracy"] < controls.RELIABLE
     assert body["answerer"]["model"] == "loopback"
+    question = workspace.store.asked(workspace.store.run("bad").id)[0].id
+    assert "This judge cannot be relied on" in ragviz("inspect", "bad", question)
+    assert json.loads(ragviz("inspect", "bad", question, "--json"))["judge_reliable"] is False
     odd_judges.install(monkeypatch, "good")
     ragviz("rejudge", "bad")
     assert "passed" in ragviz("check", "bad")

@@ -166,7 +166,10 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
         "scores": scores,
     }
     cause = lost.about(judgement.causes[question.id], run.config.context)
-    console.show(body, as_json, lambda: _draw_inspected(question, judged, hits, gold, scores, cause))
+    controlled = judgement.controls if judged else None
+    body["judge_reliable"] = controlled.reliable if controlled else None
+    doubt = controlled.sentence if controlled and not controlled.reliable else ""
+    console.show(body, as_json, lambda: _draw_inspected(question, judged, hits, gold, scores, cause, doubt))
 
 
 def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> dict[str, Any] | None:
@@ -184,7 +187,10 @@ def _draw_inspected(
     gold: Collection[str],
     scores: Sequence[Score],
     cause: lost.Cause,
+    doubt: str,
 ) -> None:
+    if doubt:
+        console.out.print(console.said(doubt))
     console.out.print(console.said(f"{cause.title}. {cause.explanation}"))
     told = [("question", question.text), ("reference", question.answer)]
     console.table(("", ""), [*told, ("answer", f"{judged.answer.text} ({judged.answer.status})")] if judged else told)
