@@ -42,6 +42,12 @@ def group(explanation: str) -> typer.Typer:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Tell what it would take; asks at most two small calls, to learn how long the endpoint takes."
+    ),
+]
 PIPED = 500
 """Columns of what is not printed to a terminal: a row stays a line."""
 out = Console(soft_wrap=True)

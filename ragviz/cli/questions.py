@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from ragviz.cli import console
-from ragviz.cli.console import Json
+from ragviz.cli.console import DryRun, Json
 from ragviz.cli.rooms import authoring, evaluate, interchange, llm, pipeline
 from ragviz.cli.run import show_forecast
 from ragviz.errors import UsageError
@@ -32,7 +32,7 @@ def questions_generate(
     passages: Annotated[int, typer.Option(help="Chunks that a question needs: 1 or 3.")] = 1,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     budget: Annotated[float | None, typer.Option(help="Most dollars that the set's questions may ever cost.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what it would take, and ask no model.")] = False,
+    dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
     """Make questions with answers and evidence from the chunks of an index."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, cast, get_args
 import typer
 
 from ragviz.cli import console, results
-from ragviz.cli.console import Json
+from ragviz.cli.console import DryRun, Json
 from ragviz.cli.rooms import forecast, llm, running
 from ragviz.errors import UsageError
 from ragviz.records import AnswererName, ContextKind, Job, RunConfig
@@ -31,7 +31,7 @@ def run_questions(
     metrics: Annotated[str, typer.Option(help="Metrics of the answers: all, none, or names with commas.")] = "",
     judge: Annotated[str, typer.Option(help="Model that judges; default: RAGVIZ_JUDGE, else RAGVIZ_MODEL.")] = "",
     budget: Annotated[float | None, typer.Option(help="Most dollars that the run may cost.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what it would take, and ask no model.")] = False,
+    dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
     """Retrieve for the questions of a set, answer, judge, measure."""
