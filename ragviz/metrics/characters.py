@@ -61,7 +61,7 @@ def measure_characters(
         )
     line, spans = _line(rankings.number, wanted_of)
     placed = line.place[rankings.chunks[:, :depth]]
-    given, retrieved, wanted, found, useful = np.zeros((5, len(rows), depth))
+    given, retrieved, wanted, found, useful = np.empty((5, len(rows), depth))
     for start in range(0, len(rows), _BLOCK):
         block = slice(start, start + _BLOCK)
         lengths = (line.end - line.start)[placed[block]]
