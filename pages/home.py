@@ -74,7 +74,7 @@ def recent(runs: list[Run]) -> None:
     rows = []
     for run in shown:
         summary = ui.summary(run) if run.status == "done" else None
-        recall = summary.metrics[f"recall@{run.config.k}"] if summary else None
+        recall = summary.metrics.get(f"recall@{run.config.k}") if summary else None  # imported runs have none
         rows.append(
             {
                 "Run": run.name,

@@ -78,7 +78,7 @@ def test_what_was_judged_again_is_shown(server: Server, page: Page) -> None:  # 
     assert server.ragviz("rejudge", "judged")["failed"] == 0
     page.reload()
     drawn(page)
-    expect(coverage).to_contain_text("7 of 7 scored ·")
+    expect(coverage).to_contain_text("6 of 7 scored by every measure · 1 refused")
     expect(page.get_by_text("judge error")).to_have_count(0)
 
 
