@@ -326,6 +326,8 @@ def _judge_controlled(
     """
     before = controls_of(current)
     found, edition = _controlled(workspace, current, _paying(workspace, current, plan), progress)
+    if found is not None and before is not None and before.fresh:
+        found = replace(found, fresh=True)  # an earlier try of this run asked them
     mended = before is not None and not before.reliable and found is not None and found.reliable
     wanted = [question.id for question in workspace.store.asked(current.id)] if mended else list(ids)
     if found is not None and not mended:
@@ -334,7 +336,7 @@ def _judge_controlled(
         _judge(workspace, current, wanted, replace(plan, edition=edition), progress)
     if found is not None and mended:
         workspace.store.note_run(current.id, controls=controls.to_json(found))
-    if found is not None and not found.fresh and not (before and before.fresh) and workspace.store.paid(current.id)[0]:
+    if found is not None and not found.fresh and workspace.store.paid(current.id)[0]:
         anew, _ = _controlled(workspace, current, _paying(workspace, current, plan), progress, anew=True)
         assert anew is not None
         workspace.store.note_run(current.id, controls=controls.to_json(anew))
