@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from itertools import chain
+from operator import attrgetter, itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,18 +62,28 @@ def measure_characters(
         )
     line, spans = _line(rankings.number, wanted_of)
     placed = line.place[rankings.chunks[:, :depth]]
-    given, retrieved, wanted, found, useful = np.empty((5, len(rows), depth))
+    shape, choices = (len(rows), depth), spans.choices()
+    given, useful = np.empty(shape), np.empty(shape)
+    # What is the same is kept once: these tables are as large as all rankings together.
+    retrieved = np.empty(shape) if line.overlaps() else given
+    found = np.empty(shape) if choices else useful
+    wanted = np.empty(shape if choices else (len(rows), 1))
     for start in range(0, len(rows), _BLOCK):
         block = slice(start, start + _BLOCK)
         lengths = (line.end - line.start)[placed[block]]
         chunks = _sorted(line, placed[block])
         given[block] = lengths.cumsum(axis=1)
-        retrieved[block] = _once(lengths, chunks, line.stretch).cumsum(axis=1)
+        if retrieved is not given:
+            retrieved[block] = _once(lengths, chunks, line.stretch).cumsum(axis=1)
         members = spans.rows(block, line.stretch)
-        wanted[block], found[block], useful[block] = _lay_out(
-            chunks.near(members), members, lengths.shape, line.stretch
-        )
-    return CharacterTable(tuple(result.question_id for result in rows), depth, given, retrieved, wanted, found, useful)
+        cells = _lay_out(chunks.near(members), members, lengths.shape, line.stretch)
+        useful[block] = cells.evidence.up_to_k(lengths.shape)
+        if choices:
+            wanted[block], found[block] = _chosen(cells, members, lengths.shape)
+        else:  # all the evidence is wanted, at every k
+            wanted[block, 0] = np.bincount(cells.evidence.row, cells.evidence.length, minlength=len(lengths))
+    question_ids = tuple(result.question_id for result in rows)
+    return CharacterTable(question_ids, depth, given, retrieved, np.broadcast_to(wanted, shape), found, useful)
 
 
 def character_recall(table: CharacterTable) -> Floats:
@@ -116,6 +127,10 @@ class _Line:
     end: Ints
     stretch: int
 
+    def overlaps(self) -> bool:
+        """Whether any two chunks share characters."""
+        return bool((self.start[1:] < np.maximum.accumulate(self.end)[:-1]).any())
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Intervals:
@@ -128,6 +143,10 @@ class _Intervals:
     start: Ints
     end: Ints
     tag: Ints
+
+    def choices(self) -> bool:
+        """Whether a group of spans has alternatives."""
+        return bool((np.diff(self.tag) == 0).any())
 
     def rows(self, block: slice, stretch: int) -> _Intervals:
         """Those of a block of rows, which are numbered from 0 again, each on the line of its row."""
@@ -142,8 +161,8 @@ def _line(number: Mapping[str, int], evidence: Sequence[Evidence]) -> tuple[_Lin
     numbers: dict[str | Span, int] = {}
     names, start, end = _places(number)
     document = _numbered(names, numbers)
-    groups = [group for wanted in evidence for group in wanted]
-    spans = [span for group in groups for span in group]
+    groups = [*chain.from_iterable(evidence)]
+    spans = [*chain.from_iterable(groups)]
     # A stale span is alone where it lies.
     of_span = _numbered([span if span.stale else span.document_id for span in spans], numbers)
     from_, to = (np.fromiter(map(attrgetter(name), spans), np.int64, len(spans)) for name in ("start", "end"))
@@ -180,7 +199,7 @@ def _places(chunk_ids: Iterable[str]) -> tuple[Sequence[str], Ints, Ints]:
         if ((digits >= 0) & (digits <= 9)).all() and (letters[:, [-18, -9]] == ord("-")).all():
             start, end = digits.reshape(-1, 2, 8).transpose(1, 0, 2) @ 10 ** np.arange(7, -1, -1)
             if (start <= end).all():
-                return [chunk_id[:-18] for chunk_id in ids], start, end
+                return [*map(itemgetter(slice(-18)), ids)], start, end
     try:
         documents, starts, ends = zip(*[chunk_id.rsplit("-", 2) for chunk_id in ids], strict=True)
         start, end = (np.fromiter(map(int, texts), np.int64, len(ids)) for texts in (starts, ends))
@@ -263,33 +282,32 @@ def _once(lengths: Ints, chunks: _Sorted, stretch: int) -> Ints:
     return added
 
 
-def _lay_out(
-    chunks: _Intervals, spans: _Intervals, shape: tuple[int, ...], stretch: int
-) -> tuple[Floats, Floats, Floats]:
-    """Characters wanted, found and useful, each of `shape` (rows, depth)."""
-    rows, depth = shape
+def _lay_out(chunks: _Intervals, spans: _Intervals, shape: tuple[int, ...], stretch: int) -> _Evidence:
+    """Cut the evidence of rows wherever a chunk or a span begins or ends; `shape` is (rows, depth)."""
     ends = (np.concatenate([chunks.start, spans.start]), np.concatenate([chunks.end, spans.end]))
     row, length, first, last = _cut(*ends, stretch)
     count = len(chunks.row)
-    rank = _best_ranks(chunks, first[:count], last[:count], (len(row), depth))
+    rank = _best_ranks(chunks, first[:count], last[:count], (len(row), shape[1]))
     span, cell = _spread(first[count:], last[count:])
     in_any = np.zeros(len(length), dtype=np.bool_)
     in_any[cell] = True
     evidence = _Cells(row[in_any], length[in_any], rank[in_any])
-    useful = evidence.up_to_k((rows, depth))
-    if (np.diff(spans.tag) > 0).all():  # no group has alternatives: all the evidence is wanted, at every k
-        total = np.bincount(evidence.row, weights=evidence.length, minlength=rows)
-        return np.broadcast_to(total[:, np.newaxis], shape), useful, useful
+    return _Evidence(evidence, span, in_any.cumsum()[cell] - 1)
 
-    held = _Cells(span, length[cell], rank[cell]).up_to_k((len(spans.row), depth))
-    chosen = _best_members(held / np.maximum(spans.end - spans.start, 1)[:, np.newaxis], spans.tag)
-    in_chosen = np.zeros((len(evidence.row), depth), dtype=np.bool_)
-    np.logical_or.at(in_chosen, in_any.cumsum()[cell] - 1, chosen[span])
-    wanted, found = np.zeros((2, rows, depth))
-    np.add.at(wanted, evidence.row, in_chosen * evidence.length[:, np.newaxis])
-    in_chosen &= evidence.rank[:, np.newaxis] <= np.arange(depth)
-    np.add.at(found, evidence.row, in_chosen * evidence.length[:, np.newaxis])
-    return wanted, found, useful
+
+def _chosen(cells: _Evidence, spans: _Intervals, shape: tuple[int, ...]) -> tuple[Floats, Floats]:
+    """Characters wanted and found, each of `shape` (rows, depth), of the best member of every group."""
+    evidence, depth = cells.evidence, shape[1]
+    of_spans = _Cells(cells.span, evidence.length[cells.cell], evidence.rank[cells.cell])
+    held = of_spans.up_to_k((len(spans.row), depth))
+    best = _best_members(held / np.maximum(spans.end - spans.start, 1)[:, np.newaxis], spans.tag)
+    in_best = np.zeros((len(evidence.row), depth), dtype=np.bool_)
+    np.logical_or.at(in_best, cells.cell, best[cells.span])
+    wanted, found = np.zeros((2, *shape))
+    np.add.at(wanted, evidence.row, in_best * evidence.length[:, np.newaxis])
+    in_best &= evidence.rank[:, np.newaxis] <= np.arange(depth)
+    np.add.at(found, evidence.row, in_best * evidence.length[:, np.newaxis])
+    return wanted, found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -303,12 +321,21 @@ class _Cells:
     length: Ints
     rank: Ints
 
-    def up_to_k(self, shape: tuple[int, int]) -> Floats:
+    def up_to_k(self, shape: tuple[int, ...]) -> Floats:
         """Lengths of the cells whose rank is below k, added up by row and k; `shape` is (rows, depth)."""
         rows, depth = shape
         bins = self.row * (depth + 1) + self.rank
         sums = np.bincount(bins, weights=self.length, minlength=rows * (depth + 1))
         return sums.reshape(rows, depth + 1)[:, :depth].cumsum(axis=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Evidence:
+    """The cells of the evidence, and which of them are in which span: pairs of `span` and `cell`, each (pairs,)."""
+
+    evidence: _Cells
+    span: Ints
+    cell: Ints
 
 
 def _cut(start: Ints, end: Ints, stretch: int) -> tuple[Ints, Ints, Ints, Ints]:

@@ -6,9 +6,10 @@ function of that table.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count, repeat
+from itertools import chain, count, repeat
 from operator import itemgetter
 
 import numpy as np
@@ -62,9 +63,9 @@ def read(results: Sequence[Retrieved], depth: int) -> Rankings:
     for result in rows:
         names += result.ranking.ids[:depth]
         ends.append(len(names))
-    number = dict(zip(set(names), count(), strict=False))
+    number: defaultdict[str, int] = defaultdict(count().__next__)
     # One call looks all of them up: a Python call for each takes as long as everything else here.
-    looked_up = itemgetter(*names)(number) if len(names) > 1 else tuple(number.values())
+    looked_up = itemgetter(*names)(number) if len(names) > 1 else [number[name] for name in names]
     numbers = np.fromiter(looked_up, dtype=np.int64, count=len(names))
     if len(names) == len(rows) * depth:  # no ranking is shorter
         chunks = numbers.reshape(len(rows), depth)
@@ -76,7 +77,7 @@ def read(results: Sequence[Retrieved], depth: int) -> Rankings:
     _check_repeats(rows, keys >> bits, number)
     keys += np.arange(len(rows))[:, np.newaxis] * ((len(number) + 1) << bits)
     unanswerable = tuple(result.question_id for result in results if not result.gold)
-    return Rankings(tuple(rows), unanswerable, depth, number, chunks, keys.ravel())
+    return Rankings(tuple(rows), unanswerable, depth, dict(number), chunks, keys.ravel())
 
 
 def _check_repeats(rows: Sequence[Retrieved], chunks: Ints, number: dict[str, int]) -> None:
@@ -113,9 +114,11 @@ class RankTable:
 def measure(rankings: Rankings) -> RankTable:
     """Look up the gold chunks of every question in its ranking; no rankings give a table of no rows."""
     rows, n, depth = rankings.results, len(rankings.results), rankings.depth
-    groups = np.fromiter((len(result.gold) for result in rows), dtype=np.int64, count=n)
-    sizes = np.array([len(group) for result in rows for group in result.gold], dtype=np.int64)
-    names = [name for result in rows for group in result.gold for name in group]
+    gold_of = [result.gold for result in rows]
+    members = [*chain.from_iterable(gold_of)]
+    names = [*chain.from_iterable(members)]
+    groups = np.fromiter(map(len, gold_of), dtype=np.int64, count=n)
+    sizes = np.fromiter(map(len, members), dtype=np.int64, count=len(members))
     row = np.repeat(np.arange(n), groups)  # of each group
     group = np.repeat(np.arange(len(sizes)), sizes)  # of each gold chunk of a group
     number = np.fromiter(map(rankings.number.get, names, repeat(-1)), dtype=np.int64, count=len(names))
@@ -123,10 +126,11 @@ def measure(rankings: Rankings) -> RankTable:
     first = np.full(len(sizes), depth)
     np.minimum.at(first, group, rank)
     gain = np.zeros((n, depth + 1))
-    gain[row[group], rank] = [*_grades(rows)] if any(result.grades for result in rows) else 1.0
+    graded = any(result.grades for result in rows)
+    gain[row[group], rank] = [*_grades(rows)] if graded else 1.0
     gain = gain[:, :depth]
     relevant = gain > 0
-    gold = np.fromiter((len(set().union(*result.gold)) for result in rows), dtype=np.int64, count=n)
+    gold = _gold_chunks(row[group], number, names, n)
     new = np.bincount(row * (depth + 1) + first, minlength=n * (depth + 1)).reshape(n, depth + 1)[:, :depth]
     return RankTable(
         question_ids=tuple(result.question_id for result in rows),
@@ -138,8 +142,22 @@ def measure(rankings: Rankings) -> RankTable:
         gold=gold,
         groups=groups,
         gain=gain,
-        ideal=_ideal(rows, gold, depth),
+        ideal=_ideal(rows if graded else (), gold, depth),
     )
+
+
+def _gold_chunks(row: Ints, chunk: Ints, names: Sequence[str], n: int) -> Ints:
+    """Count the gold chunks of each of `n` rows, (n,); one that several groups of a row share counts once.
+
+    `chunk` are the numbers of the chunks of these names, -1 of those that no ranking holds.
+    """
+    others: defaultdict[str, int] = defaultdict(count(int(chunk.max(initial=-1)) + 1).__next__)
+    chunk = chunk.copy()
+    for place in np.flatnonzero(chunk < 0).tolist():
+        chunk[place] = others[names[place]]
+    chunks = int(chunk.max(initial=0)) + 1
+    keys = np.sort(row * chunks + chunk)
+    return np.bincount(keys[np.diff(keys, prepend=-1) > 0] // chunks, minlength=n)
 
 
 def _grades(rows: Sequence[Retrieved]) -> Iterator[float]:
