@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: app test test-fast check elasticsearch format clean
+.PHONY: app test test-fast attack check elasticsearch format clean
 
 app: $(VENV)/.installed
 	$(BIN)/ragviz app
@@ -14,6 +14,10 @@ test: $(VENV)/.dev
 
 test-fast: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "not elasticsearch and not browser and not model" $(ARGS)
+
+# Every attack of tests/attack with all its inputs; `make test` runs a part of them.
+attack: $(VENV)/.dev
+	RAGVIZ_ATTACK=whole $(BIN)/python -m pytest tests/attack $(ARGS)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
