@@ -9,10 +9,12 @@ RagvizError                 anything the person can act on; shown on the page or
 │   └── RowErrors           rows of an import that were refused, one message each
 ├── BudgetReached           the next model call could cost more than is allowed (exit 1)
 ├── ServiceError            a server that is down, slow or refuses              (exit 1)
+│   ├── StorageError        the disk or database that keeps everything
 │   ├── SearchError         the index backend
 │   │   └── DamagedIndex    … whose content is not what was built: build it again
 │   └── ModelError          the model endpoint
 └── Cancelled               the person stopped the job                          (exit 1)
+    └── Deleted             … by deleting what it works on
 """
 
 
@@ -61,6 +63,10 @@ class ServiceError(RagvizError):
     """A server ragviz talks to is down, too slow or refuses."""
 
 
+class StorageError(ServiceError):
+    """The disk or database that keeps everything is full, locked, damaged, or takes nothing from this user."""
+
+
 class SearchError(ServiceError):
     """The index backend failed or does not fit what is asked of it."""
 
@@ -93,3 +99,7 @@ class ModelError(ServiceError):
 
 class Cancelled(RagvizError):
     """The person stopped the job; what was done so far is kept."""
+
+
+class Deleted(Cancelled):
+    """What was worked on was deleted meanwhile: the work ends, and nothing of it is kept."""

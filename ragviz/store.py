@@ -20,9 +20,12 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, Engine, Row
 
-from ragviz.errors import NotFoundError, ServiceError, UsageError
+from ragviz import database
+from ragviz.database import reading, repeated, writing
+from ragviz.errors import Deleted, NotFoundError, ServiceError, UsageError
 from ragviz.migrations import MIGRATIONS, statements
 from ragviz.records import (
     Corpus,
@@ -213,6 +216,7 @@ _cache = sa.Table(
 )
 
 _TABLES: dict[Kind, sa.Table] = {"corpus": _corpora, "index": _indexes, "questions": _question_sets, "run": _runs}
+_MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock of whoever makes the tables
 _BATCH = 500  # keys in one IN (…): well below SQLite's limit of variables
 T = TypeVar("T")
 _log = logging.getLogger("ragviz")
@@ -223,54 +227,18 @@ def open_store(url: str) -> Store:
 
     Raises:
         UsageError: `url` is no address of a database.
-        ServiceError: the database cannot be reached, or a newer ragviz wrote it. The password is never shown.
+        ServiceError: the database cannot be reached or used, or a newer ragviz wrote it. The password is never shown.
 
     """
-    try:
-        shown = sa.make_url(url).render_as_string(hide_password=True)
-        engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
-    except (sa.exc.ArgumentError, ValueError, ImportError) as error:  # no URL, a port that is none, an unknown driver
-        raise UsageError(f"RAGVIZ_DATABASE_URL cannot be used ({_about(url, error)}): {_URLS}.") from None
-    if engine.dialect.name == "sqlite":
-        _prepare_sqlite(engine)
-    store = Store(engine)
-    try:
-        store.migrate()
-    except sa.exc.SQLAlchemyError as error:
-        reason = str(getattr(error, "orig", error)).strip().split("\n")[0]
-        raise ServiceError(f"The database {shown} cannot be used: {reason}. Check RAGVIZ_DATABASE_URL.") from None
+    store = Store(database.open_engine(url))
+    database.waited(store.migrate, database.AT_FIRST)
     return store
-
-
-_URLS = "write it like postgresql+psycopg://user:password@host:5432/database, or unset it for a SQLite file"
-
-
-def _about(url: str, error: Exception) -> str:
-    """What is wrong with an address of a database, without quoting it: there may be a password in it."""
-    if isinstance(error, sa.exc.NoSuchModuleError | ImportError):
-        return f"there is no driver for '{url.partition(':')[0]}' here"
-    return "its port is no number" if isinstance(error, ValueError) else "it is no URL"
 
 
 def sqlite_url(path: Path) -> str:
     """Return the URL of a SQLite file; its folder is made when it is not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return str(sa.URL.create("sqlite", database=str(path)))
-
-
-def _prepare_sqlite(engine: Engine) -> None:
-    """Many readers beside one writer, which waits for its turn instead of failing."""
-
-    @sa.event.listens_for(engine, "connect")
-    def _connect(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None
-        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "busy_timeout=30000"):
-            connection.execute(f"PRAGMA {pragma}")
-
-    @sa.event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def new_id() -> str:
@@ -305,19 +273,20 @@ class Store:
         self._engine = engine
 
     def migrate(self) -> None:
-        """Run the migrations that this database has not had.
+        """Run the migrations that this database has not had; one that had them all is only read.
 
         Raises:
             ServiceError: a newer version of ragviz wrote the database.
 
         """
+        with reading(self._engine) as connection:
+            if _schema_of(connection) == len(MIGRATIONS):
+                return
         with self._write() as connection:
+            if connection.dialect.name == "postgresql":  # SQLite has one writer at a time
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATING)))
+            version = _schema_of(connection)
             _version.create(connection, checkfirst=True)
-            version = connection.execute(sa.select(sa.func.max(_version.c.version))).scalar() or 0
-            if version > len(MIGRATIONS):
-                raise ServiceError(
-                    f"The database has schema {version}, this ragviz knows {len(MIGRATIONS)}: upgrade ragviz."
-                )
             for number, migration in enumerate(MIGRATIONS[version:], start=version + 1):
                 for statement in statements(migration, connection.dialect.name):
                     connection.exec_driver_sql(statement)
@@ -326,7 +295,7 @@ class Store:
     @property
     def address(self) -> str:
         """Where the store is, without a password."""
-        return self._engine.url.render_as_string(hide_password=True)
+        return database.shown(self._engine)
 
     def cache(self, kind: str) -> StoreCache:
         """Return the cache of one `kind` ("embedding", "model")."""
@@ -334,12 +303,47 @@ class Store:
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:
-        with self._engine.connect().execution_options(writes=True) as connection, connection.begin():
+        """A transaction. A method that opens one is `repeated`."""
+        with writing(self._engine) as connection:
             yield connection
 
+    @contextmanager
+    def _change(self, owner_id: str, *kinds: Kind) -> Iterator[Connection]:
+        """A transaction that changes what a corpus, index, question set or run (one of `kinds`) holds.
+
+        The change is counted first, so that whoever else changes the same waits for the end of this transaction, and
+        then sees what it left.
+
+        Raises:
+            Deleted: there is none of this id (any more).
+
+        """
+        with self._write() as connection:
+            _changed(connection, owner_id)
+            _require(connection, owner_id, kinds)
+            yield connection
+
+    @repeated
     def _rows(self, query: sa.Select[Any]) -> Sequence[Row[Any]]:
-        with self._engine.connect() as connection:
+        with reading(self._engine) as connection:
             return connection.execute(query).all()
+
+    @repeated
+    def _name(self, kind: Kind, row: Mapping[str, Any]) -> None:
+        """Insert a row with a name of its own, in a corpus that stays meanwhile where it is of one.
+
+        Raises:
+            UsageError: another process has taken the name meanwhile.
+            Deleted: the corpus is gone.
+
+        """
+        try:
+            with self._write() as connection:
+                if "corpus_id" in row:
+                    _require(connection, row["corpus_id"], ("corpus",))
+                connection.execute(_TABLES[kind].insert().values(**row))
+        except sa.exc.IntegrityError:
+            raise _taken(kind, row["name"]) from None
 
     # Revisions
 
@@ -355,10 +359,11 @@ class Store:
             found.update(tuple(row) for row in self._rows(query.where(_revisions.c.owner_id.in_(batch))))
         return tuple(found.get(owner_id, 0) for owner_id in owner_ids)
 
+    @repeated
     def touch(self, owner_id: str) -> None:
         """Count a change that stands elsewhere (in the cache, in a file), as the store's own changes are counted."""
-        with self._write() as connection:
-            _changed(connection, owner_id)
+        with self._change(owner_id, *_TABLES):
+            pass
 
     # Corpora
 
@@ -370,9 +375,17 @@ class Store:
 
         """
         corpus = Corpus(new_id(), self._free_name("corpus", name), time.time())
-        with self._write() as connection:
-            connection.execute(_corpora.insert().values(**asdict(corpus)))
+        self._name("corpus", asdict(corpus))
         return corpus
+
+    def corpus_called(self, name: str) -> Corpus:
+        """Return the corpus with this name or id, made when there is none; UsageError when the name is blank."""
+        try:
+            return self.corpus_named(name) or self.create_corpus(name)
+        except UsageError:  # another process has made it meanwhile
+            if (corpus := self.corpus_named(name)) is None:
+                raise
+            return corpus
 
     def corpora(self) -> list[Corpus]:
         """All corpora by name."""
@@ -387,16 +400,17 @@ class Store:
         row = self._named("corpus", name)
         return Corpus(**row._asdict()) if row else None
 
+    @repeated
     def delete_corpus(self, corpus_id: str) -> None:
         """Delete a corpus with its documents, question sets and runs; its indexes must be gone already."""
-        for run in self.runs(corpus_id):
-            self.delete_run(run.id)
-        for questions in self.question_sets(corpus_id):
-            self.delete_question_set(questions.id)
         with self._write() as connection:
+            _changed(connection, corpus_id)
+            connection.execute(_corpora.delete().where(_corpora.c.id == corpus_id))  # first: nothing is put into it now
+            for table, delete in ((_runs, _delete_run), (_question_sets, _delete_question_set)):
+                for row in connection.execute(sa.select(table.c.id).where(table.c.corpus_id == corpus_id)).all():
+                    delete(connection, row.id)
             connection.execute(_documents.delete().where(_documents.c.corpus_id == corpus_id))
             connection.execute(_jobs.delete().where(_jobs.c.corpus_id == corpus_id))
-            connection.execute(_corpora.delete().where(_corpora.c.id == corpus_id))
             _forgotten(connection, corpus_id)
 
     # Documents
@@ -405,19 +419,17 @@ class Store:
         """Put a document in; one of the same name is replaced (its text stays while an index needs it)."""
         self._put_document(_document_row(corpus_id, document, "ok"))
 
+    @repeated
     def add_passage(self, corpus_id: str, document: Document) -> None:
         """Keep a passage of an imported run, whose ranking names it; documents of the same name stay as they are."""
         row = _document_row(corpus_id, document, "passage")
         here = sa.and_(_documents.c.corpus_id == corpus_id, _documents.c.id == document.id)
-        with self._write() as connection:
+        with self._change(corpus_id, "corpus") as connection:
             if connection.execute(sa.select(_documents.c.id).where(here)).first() is None:
                 connection.execute(_documents.insert().values(**row))
-                _changed(connection, corpus_id)
 
     def add_unreadable(self, corpus_id: str, name: str, content_hash: str, size: int, error: str) -> None:
         """Remember a file that could not be read, and why, unless a readable one has its name already."""
-        if self.document_named(corpus_id, name) is not None:
-            return
         empty = {"characters": 0, "language": "und", "media_type": "", "pages": "[]", "page_count": 0, "text": ""}
         row = {"corpus_id": corpus_id, "id": digest(name, content_hash), "name": name, "status": "error"}
         self._put_document(
@@ -425,16 +437,22 @@ class Store:
             | {"added": time.time()}
         )
 
+    @repeated
     def _put_document(self, row: dict[str, Any]) -> None:
-        """Insert `row`; another one of its name becomes "replaced", or goes when it held no text."""
+        """Insert `row`; another one of its name becomes "replaced", or goes when it held no text.
+
+        A file that could not be read takes no readable one's place.
+        """
         here = _documents.c.corpus_id == row["corpus_id"]
         same_name = sa.and_(here, _documents.c.name == row["name"])
-        with self._write() as connection:
+        readable = sa.select(_documents.c.id).where(same_name, _documents.c.status == "ok")
+        with self._change(row["corpus_id"], "corpus") as connection:
+            if row["status"] == "error" and connection.execute(readable).first() is not None:
+                return
             connection.execute(_documents.delete().where(same_name, _documents.c.status == "error"))
             connection.execute(_documents.delete().where(here, _documents.c.id == row["id"]))
             connection.execute(_documents.update().where(same_name).values(status="replaced"))
             connection.execute(_documents.insert().values(**row))
-            _changed(connection, row["corpus_id"])
 
     def documents(self, corpus_id: str, *, replaced: bool = False) -> list[DocumentInfo]:
         """All files of a corpus by name, the unreadable among them.
@@ -468,13 +486,13 @@ class Store:
         rows = self._rows(query.where(_documents.c.corpus_id == corpus_id, _documents.c.status == "replaced"))
         return {row.id: row.name for row in rows}
 
+    @repeated
     def delete_documents(self, corpus_id: str, ids: Sequence[str]) -> None:
         """Delete files from a corpus, their text included."""
-        with self._write() as connection:
+        with self._change(corpus_id, "corpus") as connection:
             for batch in _batches(ids):
                 here = _documents.c.corpus_id == corpus_id
                 connection.execute(_documents.delete().where(here, _documents.c.id.in_(batch)))
-            _changed(connection, corpus_id)
 
     def prune_documents(self, corpus_id: str) -> None:
         """Drop the texts of replaced documents that no index was built from any more."""
@@ -488,9 +506,8 @@ class Store:
         """Make the row of an index that is still to be built; UsageError when the name is blank or taken."""
         values: dict[str, Any] = {"id": new_id(), "corpus_id": corpus_id, "name": self._free_name("index", name)}
         start = {"status": "building", "build": "", "documents": "[]", "chunks": 0, "tokens": 0, "dims": 0}
-        with self._write() as connection:
-            row = values | start | {"config": _json(config), "embedder_identity": "", "created": time.time()}
-            connection.execute(_indexes.insert().values(**row))
+        row = values | start | {"config": _json(config), "embedder_identity": "", "created": time.time()}
+        self._name("index", row)
         return self.index(values["id"])
 
     def indexes(self, corpus_id: str | None = None) -> list[IndexInfo]:
@@ -509,24 +526,27 @@ class Store:
         row = self._named("index", name)
         return _index_info(row) if row else None
 
+    @repeated
     def update_index(self, info: IndexInfo) -> None:
         """Write back an index's row; the cuts of its other builds go."""
         values = asdict(info) | {"config": _json(info.config), "documents": json.dumps(info.documents)}
-        with self._write() as connection:
+        with self._change(info.id, "index") as connection:
             old = connection.execute(sa.select(_indexes.c.build).where(_indexes.c.id == info.id)).scalar()
             connection.execute(_indexes.update().where(_indexes.c.id == info.id).values(**values))
             if old and old != info.build:
                 connection.execute(_cuts.delete().where(_cuts.c.build == old))
-            _changed(connection, info.id)
 
+    @repeated
     def delete_index(self, index_id: str) -> None:
         """Delete an index's row and cuts; its runs stay, their rankings with them."""
         with self._write() as connection:
+            _changed(connection, index_id)
             build = connection.execute(sa.select(_indexes.c.build).where(_indexes.c.id == index_id)).scalar()
             connection.execute(_cuts.delete().where(_cuts.c.build == (build or "")))
             connection.execute(_indexes.delete().where(_indexes.c.id == index_id))
             _forgotten(connection, index_id)
 
+    @repeated
     def put_cuts(self, build: str, cuts: Mapping[str, Cuts]) -> None:
         """Keep where documents were cut in one build of an index."""
         rows = [{"build": build, "document_id": d, "spans": spans.astype("<i4").tobytes()} for d, spans in cuts.items()]
@@ -534,6 +554,7 @@ class Store:
             for batch in _batches(rows):
                 connection.execute(_cuts.insert(), batch)
 
+    @repeated
     def drop_cuts(self, build: str) -> None:
         """Forget a build that was given up."""
         with self._write() as connection:
@@ -553,8 +574,7 @@ class Store:
     def create_question_set(self, corpus_id: str, name: str) -> QuestionSet:
         """Make an empty question set; UsageError when the name is blank or taken."""
         row = {"id": new_id(), "corpus_id": corpus_id, "name": self._free_name("questions", name)}
-        with self._write() as connection:
-            connection.execute(_question_sets.insert().values(**row, created=time.time()))
+        self._name("questions", row | {"created": time.time()})
         return self.question_set(row["id"])
 
     def question_sets(self, corpus_id: str | None = None) -> list[QuestionSet]:
@@ -583,17 +603,16 @@ class Store:
         row = self._named("questions", name)
         return self._question_sets([row])[0] if row else None
 
+    @repeated
     def delete_question_set(self, set_id: str) -> None:
         """Delete a question set; its runs stay, the questions as they were asked with them."""
         with self._write() as connection:
-            connection.execute(_questions.delete().where(_questions.c.set_id == set_id))
-            connection.execute(_payments.delete().where(_payments.c.run_id == set_id))
-            connection.execute(_question_sets.delete().where(_question_sets.c.id == set_id))
-            _forgotten(connection, set_id)
+            _delete_question_set(connection, set_id)
 
+    @repeated
     def put_questions(self, set_id: str, questions: Sequence[Question]) -> None:
         """Add questions at the end of a set; one whose id is there already is replaced in its place."""
-        with self._write() as connection:
+        with self._change(set_id, "questions") as connection:
             mine, places = _questions.c.set_id == set_id, dict[str, int]()
             for batch in _batches([q.id for q in questions]):
                 known = sa.select(_questions.c.id, _questions.c.position).where(mine, _questions.c.id.in_(batch))
@@ -608,8 +627,8 @@ class Store:
                 rows.append({"set_id": set_id, "position": position, **_question_row(question)})
             for rows_batch in _batches(rows):
                 connection.execute(_questions.insert(), rows_batch)
-            _changed(connection, set_id)
 
+    @repeated
     def put_question(self, set_id: str, question: Question, version: str) -> tuple[bool, Question | None]:
         """Replace the question with this id when it is still that `version`: whether it was, and what stands there now.
 
@@ -624,15 +643,16 @@ class Store:
             # Another process may have written since: only what was read is replaced.
             same = sa.and_(mine, _questions.c.body == body)
             done = connection.execute(_questions.update().where(same).values(_question_row(question)))
-            _changed(connection, set_id)
+            if done.rowcount:
+                _changed(connection, set_id)
         return done.rowcount == 1, question if done.rowcount else current
 
+    @repeated
     def delete_questions(self, set_id: str, ids: Sequence[str]) -> None:
         """Delete single questions of a set."""
-        with self._write() as connection:
+        with self._change(set_id, "questions") as connection:
             for batch in _batches(ids):
                 connection.execute(_questions.delete().where(_questions.c.set_id == set_id, _questions.c.id.in_(batch)))
-            _changed(connection, set_id)
 
     def questions(self, set_id: str) -> list[Question]:
         """All questions of a set, in order, whatever their status."""
@@ -648,23 +668,23 @@ class Store:
         name = self._free_name("run", name)
         run = Run(new_id(), corpus_id, name, config, fingerprint, provenance, "running", time.time(), None)
         body = json.dumps(provenance, sort_keys=True, ensure_ascii=False)
-        with self._write() as connection:
-            connection.execute(_runs.insert().values(**asdict(run) | {"config": _json(config), "provenance": body}))
+        self._name("run", asdict(run) | {"config": _json(config), "provenance": body})
         return run
 
+    @repeated
     def finish_run(self, run_id: str, status: Literal["done", "failed", "running"]) -> None:
         """Say how a run ended ("running" takes it up again)."""
         finished = None if status == "running" else time.time()
-        with self._write() as connection:
+        with self._change(run_id, "run") as connection:
             connection.execute(_runs.update().where(_runs.c.id == run_id).values(status=status, finished=finished))
-            _changed(connection, run_id)
 
+    @repeated
     def note_run(self, run_id: str, **known: Any) -> None:
         """Add what became known of a run while it was made to its provenance; its fingerprint stays."""
-        body = json.dumps({**self.run(run_id).provenance, **known}, sort_keys=True, ensure_ascii=False)
-        with self._write() as connection:
+        with self._change(run_id, "run") as connection:
+            before = connection.execute(sa.select(_runs.c.provenance).where(_runs.c.id == run_id)).scalar_one()
+            body = json.dumps({**json.loads(before), **known}, sort_keys=True, ensure_ascii=False)
             connection.execute(_runs.update().where(_runs.c.id == run_id).values(provenance=body))
-            _changed(connection, run_id)
 
     def runs(self, corpus_id: str | None = None) -> list[Run]:
         """All runs (of a corpus), the newest first."""
@@ -682,29 +702,18 @@ class Store:
         row = self._named("run", name)
         return _run(row) if row else None
 
+    @repeated
     def delete_run(self, run_id: str) -> None:
         """Delete a run with its results, and the passages of an imported one."""
-        passages = {
-            (row.corpus_id, chunk_id.rsplit("-", 2)[0])
-            for row in self._rows(
-                sa.select(_runs.c.corpus_id, _results.c.ranking)
-                .join(_results, _results.c.run_id == _runs.c.id)
-                .where(_runs.c.id == run_id, _runs.c.config.contains('"retriever": "imported"'))
-            )
-            for chunk_id in json.loads(row.ranking)[0]
-        }
         with self._write() as connection:
-            for corpus_id in {corpus_id for corpus_id, _ in passages}:
-                for batch in _batches([document_id for _, document_id in passages]):
-                    mine = sa.and_(_documents.c.corpus_id == corpus_id, _documents.c.id.in_(batch))
-                    connection.execute(_documents.delete().where(mine, _documents.c.status == "passage"))
-            for table in (_results, _judgements, _scores, _payments):
-                connection.execute(table.delete().where(table.c.run_id == run_id))
-            connection.execute(_runs.delete().where(_runs.c.id == run_id))
-            _forgotten(connection, run_id)
+            _delete_run(connection, run_id)
 
+    @repeated
     def put_results(self, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
-        """Keep what a run found: (place in the run, the question as it was asked, its ranking)."""
+        """Keep what a run found: (place in the run, the question as it was asked, its ranking).
+
+        What it has of a question already stays: its answer may rest on that.
+        """
         rows = [
             {
                 "run_id": run_id,
@@ -716,10 +725,9 @@ class Store:
             }
             for position, question, found in results
         ]
-        with self._write() as connection:
+        with self._change(run_id, "run") as connection:
             for batch in _batches(rows):
-                connection.execute(_results.insert(), batch)
-            _changed(connection, run_id)
+                connection.execute(_inserted(connection, _results).on_conflict_do_nothing(), batch)
 
     def answered(self, run_id: str) -> set[str]:
         """Ids of the questions a run is through with."""
@@ -736,6 +744,7 @@ class Store:
         query = sa.select(_results.c.question).where(_is_run(run_id)).order_by(_results.c.position)
         return [question_from_json(row.question) for row in self._rows(query)]
 
+    @repeated
     def put_judged(self, run_id: str, judged: Sequence[tuple[Judged, Sequence[Score]]]) -> None:
         """Keep what is known of answered questions, and their scores; what was kept of them before goes."""
         ids = [known.question.id for known, _ in judged]
@@ -748,14 +757,13 @@ class Store:
             for known, scores in judged
             for score in scores
         ]
-        with self._write() as connection:
+        with self._change(run_id, "run") as connection:
             for table, fresh in ((_judgements, bodies), (_scores, rows)):
                 for batch in _batches(ids):
                     mine = sa.and_(table.c.run_id == run_id, table.c.question_id.in_(batch))
                     connection.execute(table.delete().where(mine))
                 for rows_batch in _batches(fresh):
                     connection.execute(table.insert(), rows_batch)
-            _changed(connection, run_id)
 
     def judged(
         self, run_id: str, question_ids: Sequence[str] | None = None, *, keys: Sequence[str] = ()
@@ -787,13 +795,13 @@ class Store:
             found.setdefault(row.metric, {})[row.question_id] = score
         return found
 
+    @repeated
     def pay(self, run_id: str, calls: int, dollars: float) -> None:
         """Add to what a run, or a question set by its id, has paid: answered model calls, whatever became of them."""
-        with self._write() as connection:
+        with self._change(run_id, "run", "questions") as connection:
             more = {"calls": _payments.c.calls + calls, "dollars": _payments.c.dollars + dollars}
-            if not connection.execute(_payments.update().where(_payments.c.run_id == run_id).values(more)).rowcount:
-                connection.execute(_payments.insert().values(run_id=run_id, calls=calls, dollars=dollars))
-            _changed(connection, run_id)
+            first = _inserted(connection, _payments).values(run_id=run_id, calls=calls, dollars=dollars)
+            connection.execute(first.on_conflict_do_update(index_elements=[_payments.c.run_id], set_=more))
 
     def paid(self, run_id: str) -> tuple[int, float]:
         """Model calls that a run or question set has paid, and their dollars (0 for a model without a price)."""
@@ -802,6 +810,7 @@ class Store:
 
     # Jobs
 
+    @repeated
     def create_job(self, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Job:
         """Put a job down as queued."""
         row = {
@@ -818,6 +827,7 @@ class Store:
             connection.execute(_jobs.insert().values(**row | empty))
         return self.job(str(row["id"]))
 
+    @repeated
     def update_job(self, job_id: str, **values: Any) -> None:
         """Write some columns of a job's row; `result` is a dictionary."""
         if "result" in values:
@@ -825,6 +835,7 @@ class Store:
         with self._write() as connection:
             connection.execute(_jobs.update().where(_jobs.c.id == job_id).values(**values))
 
+    @repeated
     def claim_job(self, job_id: str, **values: Any) -> bool:
         """Set a job running for one process, with that process' `values`; False when another one has it."""
         with self._write() as connection:
@@ -847,6 +858,7 @@ class Store:
         """Whether a job was asked to stop; reads nothing else of it, and a job may hold the names of all its files."""
         return any(row.cancel for row in self._rows(sa.select(_jobs.c.cancel).where(_jobs.c.id == job_id)))
 
+    @repeated
     def delete_job(self, job_id: str) -> None:
         """Forget a job; what it made stays."""
         with self._write() as connection:
@@ -869,8 +881,7 @@ class Store:
         if not name or len(name) > 200 or not name.isprintable():
             raise UsageError(f"'{name[:40]}' cannot be a name: give 1 to 200 printable characters.")
         if self._rows(sa.select(table.c.id).where(table.c.name == name)):
-            taken = f"There is already a {_label(kind)} called '{name}'"
-            raise UsageError(f"{taken}: choose another name, or delete it first.")
+            raise _taken(kind, name)
         return name
 
 
@@ -889,14 +900,17 @@ class StoreCache:
             found.update((row.key, row.value) for row in self._store._rows(query))
         return found
 
+    @repeated
     def put_many(self, items: Mapping[str, bytes]) -> None:
         """Keep `items`; a key that is there already is overwritten."""
+        rows = [{"kind": self._kind, "key": key, "value": value} for key, value in sorted(items.items())]
         with self._store._write() as connection:
-            for batch in _batches(list(items.items())):
-                keys = [key for key, _ in batch]
-                connection.execute(_cache.delete().where(_cache.c.kind == self._kind, _cache.c.key.in_(keys)))
-                rows = [{"kind": self._kind, "key": key, "value": value} for key, value in batch]
-                connection.execute(_cache.insert(), rows)
+            fresh = _inserted(connection, _cache)  # in the order of their keys: two writers do not wait in a circle
+            fresh = fresh.on_conflict_do_update(
+                index_elements=[_cache.c.kind, _cache.c.key], set_={"value": fresh.excluded.value}
+            )
+            for batch in _batches(rows):
+                connection.execute(fresh, batch)
 
 
 def question_to_json(question: Question) -> str:
@@ -958,8 +972,73 @@ def _question_row(question: Question) -> dict[str, str]:
     return {"id": question.id, "status": question.status, "body": question_to_json(question)}
 
 
+def _schema_of(connection: Connection) -> int:
+    """How many migrations a database had, 0 for a new one.
+
+    Raises:
+        ServiceError: a newer version of ragviz wrote it.
+
+    """
+    if not sa.inspect(connection).has_table(_version.name):
+        return 0
+    version = int(connection.execute(sa.select(sa.func.max(_version.c.version))).scalar() or 0)
+    if version > len(MIGRATIONS):
+        raise ServiceError(f"The database has schema {version}, this ragviz knows {len(MIGRATIONS)}: upgrade ragviz.")
+    return version
+
+
+def _inserted(connection: Connection, table: sa.Table) -> Any:
+    """`INSERT INTO table` that can say what becomes of a row whose key is there (`on_conflict_…`)."""
+    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
+
+
+def _require(connection: Connection, owner_id: str, kinds: Sequence[Kind]) -> None:
+    """Hold what has this id until the transaction ends: nobody deletes it meanwhile; `Deleted` when it is gone."""
+    for kind in kinds:
+        table = _TABLES[kind]
+        held = sa.select(table.c.id).where(table.c.id == owner_id).with_for_update(read=True)
+        if connection.execute(held).first() is not None:
+            return
+    raise Deleted(f"Stopped: the {' or '.join(map(_label, kinds))} that was worked on was deleted.")
+
+
+def _taken(kind: Kind, name: str) -> UsageError:
+    taken = f"There is already a {_label(kind)} called '{name}'"
+    return UsageError(f"{taken}: choose another name, or delete it first.")
+
+
+def _delete_question_set(connection: Connection, set_id: str) -> None:
+    _changed(connection, set_id)  # whoever writes to it ends first
+    connection.execute(_questions.delete().where(_questions.c.set_id == set_id))
+    connection.execute(_payments.delete().where(_payments.c.run_id == set_id))
+    connection.execute(_question_sets.delete().where(_question_sets.c.id == set_id))
+    _forgotten(connection, set_id)
+
+
+def _delete_run(connection: Connection, run_id: str) -> None:
+    _changed(connection, run_id)  # whoever writes to it ends first
+    imported = sa.select(_runs.c.corpus_id, _results.c.ranking).join(_results, _results.c.run_id == _runs.c.id)
+    imported = imported.where(_runs.c.id == run_id, _runs.c.config.contains('"retriever": "imported"'))
+    passages = {
+        (row.corpus_id, chunk_id.rsplit("-", 2)[0])
+        for row in connection.execute(imported)
+        for chunk_id in json.loads(row.ranking)[0]
+    }
+    for corpus_id in {corpus_id for corpus_id, _ in passages}:
+        for batch in _batches([document_id for _, document_id in passages]):
+            mine = sa.and_(_documents.c.corpus_id == corpus_id, _documents.c.id.in_(batch))
+            connection.execute(_documents.delete().where(mine, _documents.c.status == "passage"))
+    for table in (_results, _judgements, _scores, _payments):
+        connection.execute(table.delete().where(table.c.run_id == run_id))
+    connection.execute(_runs.delete().where(_runs.c.id == run_id))
+    _forgotten(connection, run_id)
+
+
 def _changed(connection: Connection, owner_id: str) -> None:
-    """Count one change of what a corpus, index, question set or run holds, in the transaction that makes it."""
+    """Count one change of what a corpus, index, question set or run holds, in the transaction that makes it.
+
+    Until that ends, nobody else can count a change of the same.
+    """
     count = "INSERT INTO revisions (owner_id, number) VALUES (:id, 1) "
     count += "ON CONFLICT (owner_id) DO UPDATE SET number = revisions.number + 1"
     connection.execute(sa.text(count), {"id": owner_id})

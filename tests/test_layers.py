@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent / "ragviz"
 
 LAYERS = {
     0: "__init__ errors records sample",
-    1: "config migrations",
+    1: "config disk database migrations",
     2: "crew ingest language prose phrasing chunking embedding llm index store stats markup guard",
     3: "gold retrieve synthesize answer workspace metrics",
     4: "damage evaluate compare judging forecast lost connections controls doubts",
@@ -26,6 +26,7 @@ LAYERS = {
 }
 LAYER_OF = {room: layer for layer, rooms in LAYERS.items() for room in rooms.split()}
 BESIDE = {  # the few arrows inside a layer
+    ("database", "disk"),  # what a disk refuses, in words
     ("embedding", "index"),  # the type of vectors
     ("pipeline", "corpora"), ("pipeline", "indexing"), ("pipeline", "interchange"),  # the sample: all of it
     ("pipeline", "running"),

@@ -1,0 +1,242 @@
+"""The connection to the database: opened, waited for, its work done again, and what goes wrong with it in a sentence.
+
+Everything is a transaction. One that left nothing behind, because its connection was lost or it stood in another's way,
+is `Undone`, and what is `repeated` is done again until it succeeds or `PATIENCE` ends.
+"""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial, wraps
+from itertools import chain, repeat
+from pathlib import Path
+from typing import Any, NoReturn, ParamSpec, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
+
+from ragviz import disk
+from ragviz.errors import RagvizError, ServiceError, StorageError, UsageError
+
+PATIENCE = 30.0
+"""Seconds that a database is waited for which was there before: its server may be restarting."""
+AT_FIRST = 10.0
+"""Seconds that it is waited for when it is opened: its address may be wrong."""
+BUSY = 30.0
+"""Seconds that a writer of SQLite waits for another one to end."""
+
+_PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4)
+_PASSING = {"40001", "40P01", "57P01", "57P02", "57P03", "53300"}
+"""PostgreSQL's codes of what passes: could not be serialised, deadlock, shut down, crashed, starting, too many."""
+_URLS = "write it like postgresql+psycopg://user:password@host:5432/database, or unset it for a SQLite file"
+
+Given = ParamSpec("Given")
+T = TypeVar("T")
+
+
+class Undone(Exception):
+    """A transaction that left nothing behind and may be done again; `sentence` is told when that does not help."""
+
+    def __init__(self, sentence: RagvizError) -> None:
+        """Keep what is told in the end."""
+        self.sentence = sentence
+        super().__init__(str(sentence))
+
+
+def open_engine(url: str) -> Engine:
+    """Open the database at a SQLAlchemy `url`, without asking it anything.
+
+    Raises:
+        UsageError: `url` is no address of a database. What it says is not quoted: there may be a password in it.
+
+    """
+    try:
+        engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
+    except (sa.exc.ArgumentError, ValueError, ImportError) as error:  # no URL, a port that is none, an unknown driver
+        raise UsageError(f"RAGVIZ_DATABASE_URL cannot be used ({_about(url, error)}): {_URLS}.") from None
+    if engine.dialect.name == "sqlite":
+        _prepare_sqlite(engine)
+    return engine
+
+
+def _about(url: str, error: Exception) -> str:
+    """What is wrong with an address of a database, without quoting it: there may be a password in it."""
+    if isinstance(error, sa.exc.NoSuchModuleError | ImportError):
+        return f"there is no driver for '{url.partition(':')[0]}' here"
+    return "its port is no number" if isinstance(error, ValueError) else "it is no URL"
+
+
+def _prepare_sqlite(engine: Engine) -> None:
+    """Many readers beside one writer, which waits for its turn instead of failing."""
+
+    @sa.event.listens_for(engine, "connect")
+    def _connect(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None
+        for pragma in (f"busy_timeout={BUSY * 1000:.0f}", "journal_mode=WAL", "synchronous=NORMAL"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @sa.event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+# Transactions
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A connection to read from: it waits for no writer.
+
+    Raises:
+        Undone: the connection was lost; what was read may be read again.
+        ServiceError: the database refuses, for a reason that the sentence tells.
+
+    """
+    try:
+        with engine.connect() as connection:
+            yield connection
+    except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
+        _tell(error, engine)
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """A transaction that writes: all of it is kept, or nothing.
+
+    Where the connection is lost while PostgreSQL commits, it is asked afterwards what became of the transaction, so
+    that what is done again was not done before.
+
+    Raises:
+        Undone: nothing was kept, and it may be done again.
+        ServiceError: the database refuses, for a reason that the sentence tells; nothing was kept.
+
+    """
+    number = None
+    try:
+        with engine.connect().execution_options(writes=True) as connection, connection.begin():
+            yield connection
+            if engine.dialect.name == "postgresql":
+                number = connection.exec_driver_sql("SELECT txid_current()").scalar()
+    except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
+        if number is None or not waited(partial(_was_committed, engine, number), PATIENCE):
+            _tell(error, engine)
+
+
+def _was_committed(engine: Engine, number: int) -> bool:
+    """Whether PostgreSQL kept the transaction of this number; `Undone` while it is still at it."""
+    with reading(engine) as connection:
+        status = connection.execute(sa.text("SELECT txid_status(:number)"), {"number": number}).scalar()
+    if status == "in progress":
+        raise Undone(ServiceError(f"The database {shown(engine)} did not tell whether it kept the last change."))
+    return bool(status == "committed")
+
+
+def waited(work: Callable[[], T], patience: float) -> T:
+    """Do `work` again while it is undone, for `patience` seconds at most."""
+    end = time.monotonic() + patience
+    for pause in chain(_PAUSES, repeat(0.8)):
+        try:
+            return work()
+        except Undone as error:
+            if time.monotonic() + pause > end:
+                raise error.sentence from error
+        time.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 - two that stood in each other's way part
+    raise AssertionError("unreachable")
+
+
+def repeated(method: Callable[Given, T]) -> Callable[Given, T]:
+    """Have a method of one transaction done again while that is undone."""
+
+    @wraps(method)
+    def again(*args: Given.args, **options: Given.kwargs) -> T:
+        return waited(lambda: method(*args, **options), PATIENCE)
+
+    return again
+
+
+# What goes wrong
+
+
+def shown(engine: Engine) -> str:
+    """Where a database is, without its password."""
+    return engine.url.render_as_string(hide_password=True)
+
+
+def _tell(error: Exception, engine: Engine) -> NoReturn:
+    """Raise what an error of the database comes to; it goes on as it is where it is a defect of ours."""
+    told = _told(error, engine)
+    if told is error:
+        raise error
+    raise told from None
+
+
+def _told(error: Exception, engine: Engine) -> Exception:
+    """What an error of the database comes to: `Undone`, a sentence, or itself."""
+    if isinstance(error, sa.exc.TimeoutError):
+        return ServiceError(f"The database {shown(engine)} is busy: no connection was free for 30 seconds. Try again.")
+    assert isinstance(error, sa.exc.DBAPIError)
+    if engine.dialect.name == "sqlite":
+        return _of_sqlite(error, Path(engine.url.database or ""))
+    return _of_server(error, engine)
+
+
+def _of_sqlite(error: sa.exc.DBAPIError, file: Path) -> Exception:
+    """The sentence for an error of SQLite, by the lower byte of its code."""
+    code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and disk.is_full(file)):
+        return disk.full(file)
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StorageError(
+            f"The database {file} has been locked by another program for {BUSY:.0f} seconds: end that program (`fuser "
+            f"{file}` names it), then try again. What was finished is kept."
+        )
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return StorageError(
+            f"The database {file} is damaged ({error.orig}): put a backup in its place, or save what can be read with "
+            f"`sqlite3 {file} .recover | sqlite3 recovered.db`, and put recovered.db in its place."
+        )
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
+        return disk.unwritable(file, str(error.orig))
+    if code == sqlite3.SQLITE_IOERR:
+        return StorageError(
+            f"The database {file} cannot be read or written ({error.orig}): check the disk and the limits of this "
+            "user's files, then try again."
+        )
+    return error
+
+
+def _of_server(error: sa.exc.DBAPIError, engine: Engine) -> Exception:
+    """The sentence for an error of a database server, `Undone` around it where it passes."""
+    code = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "pgcode", None)
+    if code == "53100":
+        return StorageError(
+            f"The disk of the database server {shown(engine)} is full: make room there, then try again. What was "
+            "finished is kept."
+        )
+    if code == "25006":
+        return StorageError(f"The database {shown(engine)} is read-only: give RAGVIZ_DATABASE_URL one to write to.")
+    if code in ("XX001", "XX002"):
+        return StorageError(f"The database {shown(engine)} is damaged ({_reason(error)}): put a backup in its place.")
+    lost = error.connection_invalidated or (code is None and isinstance(error, sa.exc.OperationalError))
+    if not lost and code not in _PASSING and not isinstance(error, sa.exc.OperationalError):
+        return error
+    sentence = ServiceError(
+        f"The database {shown(engine)} cannot be used: {_reason(error)}. Start it, or check RAGVIZ_DATABASE_URL; what "
+        "was finished is kept."
+    )
+    return Undone(sentence) if (lost or code in _PASSING) and not _refused(error) else sentence
+
+
+def _refused(error: sa.exc.DBAPIError) -> bool:
+    """Whether a server answers but does not let this user in; the code of that is not handed on."""
+    words = str(error.orig)
+    return "FATAL:" in words and not any(word in words for word in ("starting up", "shutting down", "too many", "term"))
+
+
+def _reason(error: sa.exc.DBAPIError) -> str:
+    return str(error.orig).strip().split("\n")[0].rstrip(".")

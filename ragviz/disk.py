@@ -1,0 +1,74 @@
+"""Where ragviz writes: what a disk refuses, as a sentence with the next step."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from pathlib import Path
+
+from ragviz.errors import StorageError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
+_BROKEN = (errno.EIO, errno.EFBIG, errno.ESTALE)
+NOTHING = 2**20
+"""Bytes free at which a disk counts as full: what failed there failed for want of room."""
+
+
+def full(place: Path) -> StorageError:
+    """Say that the disk of `place` has no room."""
+    return StorageError(
+        f"The disk that holds {place} is full{_free(place)}: make room there, or set RAGVIZ_HOME to a folder on "
+        "another disk, then try again. What was finished is kept."
+    )
+
+
+def unwritable(place: Path, reason: str) -> StorageError:
+    """Say that `place` takes no data from this user."""
+    return StorageError(
+        f"{place} cannot be written ({reason}): give the user that runs ragviz the right to write there, or set "
+        "RAGVIZ_HOME to a folder of its own."
+    )
+
+
+def is_full(place: Path) -> bool:
+    """Whether next to nothing is free where `place` is, or would be."""
+    usage = _usage(place)
+    return usage is not None and usage < NOTHING
+
+
+def told(error: OSError) -> StorageError | None:
+    """What a disk refused, as a sentence; None for an error that is no disk's.
+
+    >>> print(told(PermissionError(13, "Permission denied", "/data/logs")))
+    /data/logs cannot be written (Permission denied): give the user that runs ragviz the right to write there, or set \
+RAGVIZ_HOME to a folder of its own.
+    >>> told(ConnectionResetError(104, "Connection reset by peer")) is None
+    True
+    """
+    place = Path(str(error.filename)) if error.filename is not None else None
+    if error.errno in _FULL:
+        return full(place or Path("RAGVIZ_HOME"))
+    if error.errno in _REFUSED and place is not None:
+        return unwritable(place, error.strerror or "refused")
+    if error.errno in _BROKEN:
+        return StorageError(
+            f"{place or 'A file of RAGVIZ_HOME'} could not be read or written ({error.strerror}): check the disk and "
+            "the limits of this user's files, then try again."
+        )
+    return None
+
+
+def _free(place: Path) -> str:
+    usage = _usage(place)
+    return "" if usage is None else f" ({usage / 2**20:,.1f} MB free)"
+
+
+def _usage(place: Path) -> int | None:
+    """Bytes free on the disk of `place` or of the nearest folder above it that is there."""
+    for folder in (place, *place.parents):
+        try:
+            return shutil.disk_usage(folder).free
+        except OSError:
+            continue
+    return None

@@ -1,0 +1,200 @@
+"""Eight writers at once, each with a store of its own: they end with what one writer makes, on both databases."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from ragviz.errors import UsageError
+from ragviz.records import Answer, Document, Judged, Page, Question, Ranking, Retrieved, RunConfig, Score
+from ragviz.store import Store, open_store, sqlite_url
+from tests.attack import seeds
+
+WRITERS, ROUNDS = 8, 20
+URLS = ["sqlite", *filter(None, [os.environ.get("RAGVIZ_TEST_POSTGRESQL_URL")])]
+Work = Callable[[Store, int, int], Any]
+"""What one writer does in one round: (its store, its number, the round)."""
+
+
+@pytest.fixture(params=URLS, ids=lambda url: url.partition(":")[0])
+def url(request, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return sqlite_url(tmp_path / "store" / "ragviz.db")
+    empty(request.param)
+    return str(request.param)
+
+
+def empty(url: str) -> None:
+    """Drop every table of a PostgreSQL database."""
+    engine, everything = sa.create_engine(url), sa.MetaData()
+    everything.reflect(engine)
+    everything.drop_all(engine)
+    engine.dispose()
+
+
+def side_by_side(url: str, work: Work) -> list[Any]:
+    """Do `work` in every round of every writer, all writers begin a round together; what came of it, errors too."""
+    start = Barrier(WRITERS)
+
+    def write(number: int) -> list[Any]:
+        store, outcomes = open_store(url), []
+        for round_number in range(ROUNDS):
+            start.wait(60)
+            try:
+                outcomes.append(work(store, number, round_number))
+            except Exception as error:  # told by the test
+                outcomes.append(error)
+        store._engine.dispose()
+        return outcomes
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        return [outcome for outcomes in pool.map(write, range(WRITERS)) for outcome in outcomes]
+
+
+def errors(outcomes: list[Any]) -> list[str]:
+    return [f"{type(outcome).__name__}: {outcome}" for outcome in outcomes if isinstance(outcome, Exception)]
+
+
+def question(name: str, text: str = "Why?") -> Question:
+    return Question(name, text, "因为。", (), "hand")
+
+
+def document(name: str, text: str) -> Document:
+    return Document(Document.make_id(name, text), name, text, (Page(1, 0, 1),), "en", "text/plain", "h", 1, ())
+
+
+@pytest.fixture
+def corpus_id(url: str) -> str:
+    return open_store(url).create_corpus("笔记 notes").id
+
+
+@pytest.fixture
+def set_id(url: str, corpus_id: str) -> str:
+    return open_store(url).create_question_set(corpus_id, "set").id
+
+
+@pytest.fixture
+def run_id(url: str, corpus_id: str) -> str:
+    return open_store(url).create_run("run", corpus_id, RunConfig("i", "s"), "f", {}).id
+
+
+def test_questions_have_a_place_each(url, set_id):
+    def work(store: Store, writer: int, turn: int) -> None:
+        own, shared = question(f"own-{writer}-{turn}"), question(f"shared-{turn}", f"问题 {writer}?")
+        store.put_questions(set_id, [own, shared] if writer % 2 else [shared, own])
+
+    assert errors(side_by_side(url, work)) == []
+    with open_store(url)._engine.connect() as connection:
+        rows = connection.exec_driver_sql("SELECT id, position FROM questions").all()
+    assert len(rows) == WRITERS * ROUNDS + ROUNDS
+    assert sorted(row.position for row in rows) == list(range(len(rows)))
+    assert open_store(url).revisions(set_id) == (WRITERS * ROUNDS,)
+
+
+def test_no_payment_is_lost(url, corpus_id, run_id):
+    runs = [open_store(url).create_run(f"r{n}", corpus_id, RunConfig("i", "s"), "f", {}).id for n in range(ROUNDS)]
+
+    def work(store: Store, writer: int, turn: int) -> None:
+        store.pay(run_id, 1, 0.25)
+        store.pay(runs[turn], 1, 0.5)
+
+    assert errors(side_by_side(url, work)) == []
+    store = open_store(url)
+    assert store.paid(run_id) == (WRITERS * ROUNDS, WRITERS * ROUNDS * 0.25)
+    assert {store.paid(run) for run in runs} == {(WRITERS, WRITERS * 0.5)}
+
+
+def test_one_document_of_a_name_stands_and_the_others_are_replaced(url, corpus_id):
+    def work(store: Store, writer: int, turn: int) -> None:
+        store.add_document(corpus_id, document(f"{turn}.txt", f"text of {writer}"))
+        store.add_unreadable(corpus_id, f"{turn}.pdf", f"hash of {writer}", 1, "It is empty.")
+        store.add_passage(corpus_id, document(f"passage {turn}", "段落"))
+
+    assert errors(side_by_side(url, work)) == []
+    store = open_store(url)
+    names = [(d.name, d.status) for d in store.documents(corpus_id, replaced=True)]
+    expected = {f"{n}.txt": "ok" for n in range(ROUNDS)} | {f"{n}.pdf": "error" for n in range(ROUNDS)}
+    assert sorted(names) == sorted(
+        [*expected.items()]
+        + [(f"{n}.txt", "replaced") for n in range(ROUNDS) for _ in range(WRITERS - 1)]
+        + [(f"passage {n}", "passage") for n in range(ROUNDS)]
+    )
+
+
+def test_a_cache_takes_the_same_keys_in_any_order(url):
+    keys = [f"k{n}" for n in range(40)]
+
+    def work(store: Store, writer: int, turn: int) -> None:
+        turned = keys[writer * 5 :] + keys[: writer * 5]
+        store.cache("model").put_many({f"{key}-{turn}": b"same" for key in (turned if writer % 2 else turned[::-1])})
+
+    assert errors(side_by_side(url, work)) == []
+    kept = open_store(url).cache("model").get_many([f"{key}-{turn}" for key in keys for turn in range(ROUNDS)])
+    assert len(kept) == len(keys) * ROUNDS
+    assert set(kept.values()) == {b"same"}
+
+
+def test_one_name_is_given_once_and_the_others_are_told_that_it_is_taken(url, corpus_id):
+    makers: dict[str, Work] = {
+        "corpora": lambda store, _, turn: store.create_corpus(f"c{turn}"),
+        "question_sets": lambda store, _, turn: store.create_question_set(corpus_id, f"s{turn}"),
+        "runs": lambda store, _, turn: store.create_run(f"r{turn}", corpus_id, RunConfig("i", "s"), "f", {}),
+    }
+    for table, make in makers.items():
+        outcomes = side_by_side(url, make)
+        refused = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
+        assert len(refused) == (WRITERS - 1) * ROUNDS, table
+        assert {type(error) for error in refused} == {UsageError}, errors(refused)[:3]
+        assert all("There is already a" in str(error) for error in refused)
+
+
+def test_what_is_known_of_a_run_comes_together(url, run_id):
+    def work(store: Store, writer: int, turn: int) -> None:
+        store.note_run(run_id, **{f"{writer}-{turn}": writer})
+        asked, found = question(f"q{turn}"), Retrieved(f"q{turn}", Ranking(("c",), (1.0,)), (("c",),))
+        store.put_results(run_id, [(turn, asked, found)])
+        judged = Judged(asked, Answer(asked.id, "是", "answered", "extractive"))
+        store.put_judged(run_id, [(judged, [Score("token_f1", 1.0), Score("rouge_l", 0.5)])])
+
+    assert errors(side_by_side(url, work)) == []
+    store = open_store(url)
+    assert len(store.run(run_id).provenance) == WRITERS * ROUNDS
+    assert [found.question_id for found in store.results(run_id)] == [f"q{n}" for n in range(ROUNDS)]
+    assert len(store.judged(run_id)) == ROUNDS
+    assert {metric: len(scores) for metric, scores in store.scores(run_id).items()} == {
+        "token_f1": ROUNDS,
+        "rouge_l": ROUNDS,
+    }
+
+
+def test_a_job_goes_to_one(url, corpus_id):
+    jobs = [open_store(url).create_job("sample", "x", corpus_id, {}).id for _ in range(ROUNDS)]
+    claims = side_by_side(url, lambda store, writer, turn: store.claim_job(jobs[turn], pid=writer))
+    assert errors(claims) == []
+    assert claims.count(True) == ROUNDS
+
+
+@pytest.mark.parametrize("seed", seeds(3, 20))
+def test_a_new_database_is_opened_by_many_at_once(seed, tmp_path):
+    for url in URLS:
+        if url == "sqlite":
+            address = sqlite_url(tmp_path / str(seed) / "ragviz.db")
+        else:
+            empty(address := url)
+        start = Barrier(WRITERS)
+
+        def first(_: int, address: str = address, start: Barrier = start) -> None:
+            start.wait(60)
+            store = open_store(address)
+            assert store.corpora() == []
+            store._engine.dispose()
+
+        with ThreadPoolExecutor(WRITERS) as pool:
+            assert list(pool.map(first, range(WRITERS))) == [None] * WRITERS
