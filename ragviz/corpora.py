@@ -6,15 +6,15 @@ import hashlib
 import os
 import shutil
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from ragviz import gold, ingest, language
+from ragviz import ingest, language
 from ragviz.errors import InputError, PasswordNeeded, UnreadableFile
 from ragviz.records import Corpus, Document, DocumentInfo, Progress, silent
 from ragviz.store import new_id
@@ -73,19 +73,18 @@ def add_files(
 ) -> list[FileOutcome]:
     """Parse files, some at a time, and put them into a corpus in order; a bad one is answered, the others go on.
 
-    Evidence in documents that were replaced is moved at the end, all of it in one reading of the questions; that of an
-    earlier call which did not get so far too.
+    Evidence in documents that were replaced is moved at the end, however that comes, all of it in one reading of the
+    questions; after a kill, when the store is opened next.
     """
     outcomes: list[FileOutcome] = []
     waiting: deque[tuple[str, int, Finish]] = deque()
     ingest.prepare((name for name, _ in files), READERS)
-    replaced = workspace.store.replaced(corpus.id)
-    with _evidence_moved(workspace, corpus, replaced), ThreadPoolExecutor(READERS, "read") as pool:
+    with _settling(workspace, corpus), ThreadPoolExecutor(READERS, "read") as pool:
 
         def later(parse: Callable[[], Document]) -> Callable[[], Document]:
             return pool.submit(parse).result
 
-        adding = _Adding(workspace, corpus, replace, password, later, replaced)
+        adding = _Adding(workspace, corpus, replace, password, later)
 
         def finish() -> None:
             outcomes.append(waiting.popleft()[2]())
@@ -113,14 +112,13 @@ Later = Callable[[Callable[[], Document]], Callable[[], Document]]
 
 @dataclass(frozen=True, slots=True)
 class _Adding:
-    """What holds for all files that are added together; `replaced` takes id and name of each document that went."""
+    """What holds for all files that are added together."""
 
     workspace: Workspace
     corpus: Corpus
     replace: bool
     password: str | None
     later: Later
-    replaced: dict[str, str]
 
     @property
     def limit(self) -> int:
@@ -155,9 +153,8 @@ def add_file(
     The same bytes under the same name are recognised and not read again. Other bytes under a name that is taken are put
     in only when `replace` is true; evidence that pointed into the old text moves to where the same words stand now.
     """
-    replaced: dict[str, str] = {}
-    with _evidence_moved(workspace, corpus, replaced):
-        return _begin(_Adding(workspace, corpus, replace, password, lambda parse: parse, replaced), name, data)()
+    with _settling(workspace, corpus):
+        return _begin(_Adding(workspace, corpus, replace, password, lambda parse: parse), name, data)()
 
 
 def _begin(adding: _Adding, name: str, data: bytes) -> Finish:
@@ -184,8 +181,6 @@ def _finish(
         return _unreadable(adding, name, data, len(data), error)
     store = adding.workspace.store
     store.add_document(adding.corpus.id, document)
-    if there is not None:
-        adding.replaced[there.id] = name
     info = store.document_named(adding.corpus.id, name)
     assert info is not None
     return _told(info, "added" if there is None else "replaced", "")
@@ -228,34 +223,14 @@ def discard_staged(workspace: Workspace, folder: Path, keep: Collection[Path] = 
 
 def delete_documents(workspace: Workspace, corpus: Corpus, ids: Sequence[str]) -> None:
     """Delete files from a corpus; evidence that points into them turns stale, indexes have to be updated."""
-    _move_evidence(workspace, corpus, dict.fromkeys(ids))
-    workspace.store.delete_documents(corpus.id, ids)
+    with _settling(workspace, corpus):
+        workspace.store.delete_documents(corpus.id, ids)
 
 
 @contextmanager
-def _evidence_moved(workspace: Workspace, corpus: Corpus, replaced: Mapping[str, str]) -> Iterator[None]:
-    """Move the evidence in the documents that were `replaced` (name by id) at the end, however that comes."""
+def _settling(workspace: Workspace, corpus: Corpus) -> Iterator[None]:
+    """Have evidence follow the documents of a corpus at the end, however that comes."""
     try:
         yield
     finally:
-        if replaced:
-            successors = {old_id: _successor(workspace, corpus, name) for old_id, name in replaced.items()}
-            _move_evidence(workspace, corpus, {old: new for old, new in successors.items() if old != new})
-            workspace.store.prune_documents(corpus.id)
-
-
-def _successor(workspace: Workspace, corpus: Corpus, name: str) -> str | None:
-    info = workspace.store.document_named(corpus.id, name)
-    return info.id if info else None
-
-
-def _move_evidence(workspace: Workspace, corpus: Corpus, successors: Mapping[str, str | None]) -> None:
-    """Move all evidence in documents that are gone to those that have their places, reading each question once."""
-    store = workspace.store
-    document_of = lru_cache(maxsize=8)(partial(store.document, corpus.id))
-    for questions in store.question_sets(corpus.id):
-        before = store.questions(questions.id)
-        after = [gold.reanchored(question, successors, document_of) for question in before]
-        moved = [new_one for old_one, new_one in zip(before, after, strict=True) if new_one is not old_one]
-        if moved:
-            store.put_questions(questions.id, moved)
+        workspace.store.settle(corpus.id)

@@ -81,11 +81,11 @@ def reanchored(
 
     `successors` tells for the id of each document that is gone which one has its place, None for a deleted one;
     `document_of` reads one. A span whose text stands more than once goes to the place nearest to where it was (ties:
-    the earlier). A stale one is tried again when its document is replaced once more.
+    the earlier). A stale one is tried again when its document is replaced once more, or is its own successor.
     """
 
     def moved(span: Span) -> Span:
-        if span.document_id not in successors:
+        if span.document_id not in successors or (successors[span.document_id] == span.document_id and not span.stale):
             return span
         successor = successors[span.document_id]
         if successor is None:

@@ -92,7 +92,7 @@ def build_index(
     except BaseException:
         _end_unbegun(workspace, info, new=there is None)
         raise
-    store.prune_documents(corpus.id)
+    store.settle(corpus.id)
     return built
 
 
@@ -143,7 +143,7 @@ def _fill(
     progress: Progress,
 ) -> Built:
     """Cut what is not `kept`, embed it, publish, and write the row: the index of exactly `documents`."""
-    store, build = workspace.store, new_id()
+    store = workspace.store
     old = store.cuts(info.build, kept)
     wanted, held = set(documents), set(kept)
     gone = {d: cuts for d, cuts in old.items() if d not in wanted}
@@ -152,8 +152,7 @@ def _fill(
     embedded_before = embedder.embedded
     writer = index.update() if kept else index.rebuild(embedder.dims)
     try:
-        new = _cut(workspace, info, fresh, build, progress)
-        store.put_cuts(build, same)
+        new = _cut(workspace, info, fresh, progress)
         writer.delete([chunk_id for d, cuts in gone.items() for chunk_id in chunk_ids(d, cuts)])
         _embed(workspace, info, new, embedder, writer, progress)
         cuts = same | new
@@ -162,12 +161,11 @@ def _fill(
         writer.publish(chunks, content_of(replace(info, embedder_identity=embedder.identity), cuts))
     except BaseException:
         writer.abandon()
-        store.drop_cuts(build)
         if not info.build:
             store.update_index(replace(info, status="failed"))
         raise
-    info = replace(info, build=build, documents=tuple(documents), chunks=chunks)
-    store.update_index(_ready(info, embedder, tokens=int(sum(c[:, 2].sum() for c in cuts.values()))))
+    info = replace(info, build=new_id(), documents=tuple(documents), chunks=chunks)
+    store.update_index(_ready(info, embedder, tokens=int(sum(c[:, 2].sum() for c in cuts.values()))), cuts)
     return Built(
         index=info.name,
         chunks=chunks,
@@ -183,10 +181,8 @@ def _ready(info: IndexInfo, embedder: Embedder, tokens: int) -> IndexInfo:
     return replace(info, status="ready", tokens=tokens, built=time.time())
 
 
-def _cut(
-    workspace: Workspace, info: IndexInfo, documents: Sequence[str], build: str, progress: Progress
-) -> dict[str, Cuts]:
-    """Cut documents and store where: their cuts, without their texts."""
+def _cut(workspace: Workspace, info: IndexInfo, documents: Sequence[str], progress: Progress) -> dict[str, Cuts]:
+    """Cut documents: their cuts, without their texts."""
     cuts: dict[str, Cuts] = {}
     split = splitter(info.config)
     texts = workspace.store.document_texts(info.corpus_id, documents)
@@ -194,7 +190,6 @@ def _cut(
         progress(number, len(documents), "documents", f"Cutting {document.name}")
         rows = [(c.start, c.end, c.tokens) for c in split(document)]
         cuts[document.id] = np.array(rows, dtype=np.int32).reshape(-1, 3)
-    workspace.store.put_cuts(build, cuts)
     return cuts
 
 
@@ -244,7 +239,7 @@ def delete_index(workspace: Workspace, info: IndexInfo) -> None:
     """Delete an index from its backend and the store; runs on it stay readable."""
     workspace.index(info).drop()
     workspace.store.delete_index(info.id)
-    workspace.store.prune_documents(info.corpus_id)
+    workspace.store.settle(info.corpus_id)
 
 
 @dataclass(frozen=True, slots=True)

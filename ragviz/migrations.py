@@ -88,7 +88,17 @@ CREATE INDEX ix_questions_set_id_position ON questions (set_id, position);
 CREATE INDEX ix_jobs_created ON jobs (created);
 """
 
-MIGRATIONS = (_FIRST, _JUDGEMENTS_AND_SCORES, _PAYMENTS, _DOCUMENTS_BY_NAME, _REVISIONS, _IN_ORDER)
+# Earlier versions, killed between two transactions, left evidence in documents that were gone, evidence called stale
+# whose document was there, and cuts of builds that never were: all corpora are looked through once.
+_MOVES = """
+CREATE TABLE moves (
+    corpus_id VARCHAR(64) NOT NULL, document_id VARCHAR(64) NOT NULL, PRIMARY KEY (corpus_id, document_id)
+);
+INSERT INTO moves (corpus_id, document_id) SELECT id, '' FROM corpora;
+DELETE FROM cuts WHERE build NOT IN (SELECT build FROM indexes);
+"""
+
+MIGRATIONS = (_FIRST, _JUDGEMENTS_AND_SCORES, _PAYMENTS, _DOCUMENTS_BY_NAME, _REVISIONS, _IN_ORDER, _MOVES)
 """Each brings the schema from version i to i + 1."""
 
 

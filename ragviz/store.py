@@ -10,9 +10,9 @@ import logging
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
-from functools import cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeVar, cast
 
@@ -23,9 +23,9 @@ from pydantic import TypeAdapter
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, Engine, Row
 
-from ragviz import database
+from ragviz import database, gold
 from ragviz.database import reading, repeated, writing
-from ragviz.errors import Deleted, NotFoundError, ServiceError, UsageError
+from ragviz.errors import Deleted, NotFoundError, ServiceError, StorageError, UsageError
 from ragviz.migrations import MIGRATIONS, statements
 from ragviz.records import (
     Corpus,
@@ -84,6 +84,12 @@ _documents = sa.Table(
     sa.Column("added", sa.Float, nullable=False),
     sa.Column("text", sa.Text, nullable=False),
     sa.Index("ix_documents_corpus_id_name", "corpus_id", "name"),
+)
+_moves = sa.Table(  # documents that are gone while evidence may still be in them; "" for what may be gone unnoticed
+    "moves",
+    _meta,
+    sa.Column("corpus_id", _id, primary_key=True),
+    sa.Column("document_id", _id, primary_key=True),
 )
 _indexes = sa.Table(
     "indexes",
@@ -217,6 +223,8 @@ _cache = sa.Table(
 
 _TABLES: dict[Kind, sa.Table] = {"corpus": _corpora, "index": _indexes, "questions": _question_sets, "run": _runs}
 _MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock of whoever makes the tables
+SETTLES = 5
+"""How often moving evidence is begun, when somebody edits at the same time."""
 _BATCH = 500  # keys in one IN (…): well below SQLite's limit of variables
 T = TypeVar("T")
 _log = logging.getLogger("ragviz")
@@ -232,6 +240,10 @@ def open_store(url: str) -> Store:
     """
     store = Store(database.open_engine(url))
     database.waited(store.migrate, database.AT_FIRST)
+    try:
+        store.settle_all()
+    except (ServiceError, StorageError) as error:  # whoever only reads need not be able to write
+        _log.warning("Evidence that a killed process left behind is not moved yet. %s", error)
     return store
 
 
@@ -406,17 +418,18 @@ class Store:
         with self._write() as connection:
             _changed(connection, corpus_id)
             connection.execute(_corpora.delete().where(_corpora.c.id == corpus_id))  # first: nothing is put into it now
-            for table, delete in ((_runs, _delete_run), (_question_sets, _delete_question_set)):
-                for row in connection.execute(sa.select(table.c.id).where(table.c.corpus_id == corpus_id)).all():
+            for rows, delete in ((_runs, _delete_run), (_question_sets, _delete_question_set)):
+                for row in connection.execute(sa.select(rows.c.id).where(rows.c.corpus_id == corpus_id)).all():
                     delete(connection, row.id)
-            connection.execute(_documents.delete().where(_documents.c.corpus_id == corpus_id))
+            for table in (_documents, _moves):
+                connection.execute(table.delete().where(table.c.corpus_id == corpus_id))
             connection.execute(_jobs.delete().where(_jobs.c.corpus_id == corpus_id))
             _forgotten(connection, corpus_id)
 
     # Documents
 
     def add_document(self, corpus_id: str, document: Document) -> None:
-        """Put a document in; one of the same name is replaced (its text stays while an index needs it)."""
+        """Put a document in; one of the same name is replaced, its evidence and its text stay there until `settle`."""
         self._put_document(_document_row(corpus_id, document, "ok"))
 
     @repeated
@@ -451,6 +464,8 @@ class Store:
                 return
             connection.execute(_documents.delete().where(same_name, _documents.c.status == "error"))
             connection.execute(_documents.delete().where(here, _documents.c.id == row["id"]))
+            gone = sa.select(_documents.c.id).where(same_name, _documents.c.status == "ok")
+            _leave(connection, row["corpus_id"], connection.execute(gone).scalars().all())
             connection.execute(_documents.update().where(same_name).values(status="replaced"))
             connection.execute(_documents.insert().values(**row))
 
@@ -480,25 +495,84 @@ class Store:
         query = _info_query(corpus_id).where(_documents.c.name == name, _documents.c.status == "ok")
         return next((_document_info(row) for row in self._rows(query)), None)
 
-    def replaced(self, corpus_id: str) -> dict[str, str]:
-        """Names, by id, of the documents that were replaced and whose text is still kept."""
-        query = sa.select(_documents.c.id, _documents.c.name)
-        rows = self._rows(query.where(_documents.c.corpus_id == corpus_id, _documents.c.status == "replaced"))
-        return {row.id: row.name for row in rows}
-
     @repeated
     def delete_documents(self, corpus_id: str, ids: Sequence[str]) -> None:
-        """Delete files from a corpus, their text included."""
+        """Delete files from a corpus, their text included; evidence in them turns stale with `settle`."""
         with self._change(corpus_id, "corpus") as connection:
             for batch in _batches(ids):
                 here = _documents.c.corpus_id == corpus_id
+                _leave(connection, corpus_id, batch)
                 connection.execute(_documents.delete().where(here, _documents.c.id.in_(batch)))
 
-    def prune_documents(self, corpus_id: str) -> None:
-        """Drop the texts of replaced documents that no index was built from any more."""
+    # Evidence follows its documents
+
+    def settle(self, corpus_id: str) -> None:
+        """Move evidence out of documents that were replaced or deleted, and drop replaced texts that no index needs.
+
+        Evidence goes to where its exact text stands now, else it is marked stale. That it is to be moved is written
+        down with the replacement or deletion, and struck out with the move: what a kill left is found when the store
+        is opened next. The questions are read once, however many documents went, and none when none did.
+        """
+        for _ in range(SETTLES):
+            with suppress(_Overtaken):
+                self._settle(corpus_id)
+                return
+        _log.warning(
+            "Evidence of corpus %s changes too fast to be moved: it is, when the store is opened next.", corpus_id
+        )
+
+    def settle_all(self) -> None:
+        """Settle every corpus in which something was left to be done."""
+        for row in self._rows(sa.select(_moves.c.corpus_id).distinct()):
+            self.settle(row.corpus_id)
+
+    @repeated
+    def _settle(self, corpus_id: str) -> None:
+        """Settle once, or raise `_Overtaken`, with nothing changed, when what it rests on was changed meanwhile."""
+        [before] = self.revisions(corpus_id)
+        marks = [row.document_id for row in self._rows(sa.select(_moves.c.document_id).where(_leaves(corpus_id)))]
+        columns = (_documents.c.id, _documents.c.name, _documents.c.status)
+        rows = self._rows(sa.select(*columns).where(_documents.c.corpus_id == corpus_id))
         needed = {d for index in self.indexes(corpus_id) for d in index.documents}
-        gone = [document_id for document_id in self.replaced(corpus_id) if document_id not in needed]
-        self.delete_documents(corpus_id, gone)
+        unneeded = [row.id for row in rows if row.status == "replaced" and row.id not in needed]
+        if not marks and not unneeded:
+            return
+        moves = list(self._moves_of(corpus_id, rows, everything="" in marks))
+        number = sa.select(_revisions.c.number).where(_revisions.c.owner_id == corpus_id)
+        with suppress(Deleted), self._change(corpus_id, "corpus") as connection:
+            if connection.execute(number).scalar_one() != before + 1:
+                raise _Overtaken
+            _settle(connection, corpus_id, marks, unneeded, moves)
+
+    def _moves_of(self, corpus_id: str, rows: Sequence[Row[Any]], *, everything: bool) -> Iterator[dict[str, str]]:
+        """Values of `_MOVE` for every question of a corpus with evidence in a document that is gone.
+
+        `rows` are id, name and status of its documents. With `everything`, a stale piece of evidence whose document is
+        there is looked for again too.
+        """
+        status = {row.id: row.status for row in rows}
+        names = {row.name: row.id for row in rows if row.status == "ok"}
+        heirs = {row.id: names.get(row.name) for row in rows if row.status == "replaced"}
+        document_of = lru_cache(maxsize=8)(partial(self.document, corpus_id))
+        for row in self._bodies(corpus_id):
+            question, successors = question_from_json(row.body), dict[str, str | None]()
+            for span in (span for group in question.evidence for span in group):
+                if span.document_id in heirs or span.document_id not in status:
+                    successors[span.document_id] = heirs.get(span.document_id)
+                elif everything and span.stale and status[span.document_id] == "ok":
+                    successors[span.document_id] = span.document_id
+            after = gold.reanchored(question, successors, document_of)
+            if after != question:
+                yield {"set": row.set_id, "question": row.id, "old": row.body, "new": question_to_json(after)}
+
+    def _bodies(self, corpus_id: str) -> Iterator[Row[Any]]:
+        """Every question of a corpus as it is kept, read a part at a time."""
+        sets = sa.select(_question_sets.c.id).where(_question_sets.c.corpus_id == corpus_id)
+        query = sa.select(_questions.c.set_id, _questions.c.id, _questions.c.body).where(_questions.c.set_id.in_(sets))
+        query = query.order_by(_questions.c.set_id, _questions.c.id)  # the order in which two processes lock them
+        with reading(self._engine) as connection:
+            rows = connection.execution_options(yield_per=_BATCH).execute(query)
+            yield from cast(Iterator[Row[Any]], rows)
 
     # Indexes
 
@@ -527,12 +601,18 @@ class Store:
         return _index_info(row) if row else None
 
     @repeated
-    def update_index(self, info: IndexInfo) -> None:
-        """Write back an index's row; the cuts of its other builds go."""
+    def update_index(self, info: IndexInfo, cuts: Mapping[str, Cuts] | None = None) -> None:
+        """Write back an index's row, with the `cuts` of the documents when it is a new build; those of others go."""
         values = asdict(info) | {"config": _json(info.config), "documents": json.dumps(info.documents)}
         with self._change(info.id, "index") as connection:
             old = connection.execute(sa.select(_indexes.c.build).where(_indexes.c.id == info.id)).scalar()
             connection.execute(_indexes.update().where(_indexes.c.id == info.id).values(**values))
+            spans = [
+                {"build": info.build, "document_id": document_id, "spans": rows.astype("<i4").tobytes()}
+                for document_id, rows in (cuts or {}).items()
+            ]
+            for batch in _batches(spans):
+                connection.execute(_cuts.insert(), batch)
             if old and old != info.build:
                 connection.execute(_cuts.delete().where(_cuts.c.build == old))
 
@@ -545,20 +625,6 @@ class Store:
             connection.execute(_cuts.delete().where(_cuts.c.build == (build or "")))
             connection.execute(_indexes.delete().where(_indexes.c.id == index_id))
             _forgotten(connection, index_id)
-
-    @repeated
-    def put_cuts(self, build: str, cuts: Mapping[str, Cuts]) -> None:
-        """Keep where documents were cut in one build of an index."""
-        rows = [{"build": build, "document_id": d, "spans": spans.astype("<i4").tobytes()} for d, spans in cuts.items()]
-        with self._write() as connection:
-            for batch in _batches(rows):
-                connection.execute(_cuts.insert(), batch)
-
-    @repeated
-    def drop_cuts(self, build: str) -> None:
-        """Forget a build that was given up."""
-        with self._write() as connection:
-            connection.execute(_cuts.delete().where(_cuts.c.build == build))
 
     def cuts(self, build: str, documents: Sequence[str]) -> dict[str, Cuts]:
         """Cuts of the documents that have any in this build."""
@@ -1044,9 +1110,47 @@ def _changed(connection: Connection, owner_id: str) -> None:
     connection.execute(sa.text(count), {"id": owner_id})
 
 
+class _Overtaken(Exception):
+    """Somebody else changed meanwhile what a change rests on."""
+
+
+_MOVE = sa.text("UPDATE questions SET body = :new WHERE set_id = :set AND id = :question AND body = :old")
+
+
+def _leave(connection: Connection, corpus_id: str, document_ids: Sequence[str]) -> None:
+    """Write down that evidence is to be moved out of documents, in the transaction that replaces or deletes them."""
+    if document_ids:
+        mark = "INSERT INTO moves (corpus_id, document_id) VALUES (:corpus, :document) ON CONFLICT DO NOTHING"
+        connection.execute(sa.text(mark), [{"corpus": corpus_id, "document": d} for d in document_ids])
+
+
+def _settle(
+    connection: Connection,
+    corpus_id: str,
+    marks: Sequence[str],
+    unneeded: Sequence[str],
+    moves: Sequence[Mapping[str, str]],
+) -> None:
+    """Move evidence, strike out that it was to be moved, and drop the documents that nothing needs any more."""
+    for batch in _batches(moves):
+        if connection.execute(_MOVE, list(batch)).rowcount != len(batch):
+            raise _Overtaken  # a question was edited since it was read
+    for ids in _batches(marks):
+        connection.execute(_moves.delete().where(_leaves(corpus_id), _moves.c.document_id.in_(ids)))
+    for ids in _batches(unneeded):
+        here = sa.and_(_documents.c.corpus_id == corpus_id, _documents.c.status == "replaced")
+        connection.execute(_documents.delete().where(here, _documents.c.id.in_(ids)))
+    for set_id in {values["set"] for values in moves}:
+        _changed(connection, set_id)
+
+
 def _forgotten(connection: Connection, owner_id: str) -> None:
     """Drop the count of what is gone: its id is given to nothing else."""
     connection.execute(_revisions.delete().where(_revisions.c.owner_id == owner_id))
+
+
+def _leaves(corpus_id: str) -> sa.ColumnElement[bool]:
+    return _moves.c.corpus_id == corpus_id
 
 
 def _is_run(run_id: str) -> sa.ColumnElement[bool]:

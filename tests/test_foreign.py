@@ -67,7 +67,7 @@ def test_a_second_import_leaves_the_passages_of_the_first(workspace):
     texts = [texts_of(workspace, run) for run in runs]
     assert texts == [{"Dogs stay outside.", "1998: Harlow."}, {"Another text.", "1998: Miller."}]
     assert store.documents(corpus.id) == [], "passages belong to their run, not to the corpus"
-    store.prune_documents(corpus.id)
+    store.settle(corpus.id)
     store.delete_run(runs[0].id)
     assert {d.name for d in store.documents(corpus.id, replaced=True)} == {"second/7-a.txt", "second/7-b.txt"}
     assert texts_of(workspace, runs[1]) == texts[1]

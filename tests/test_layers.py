@@ -16,9 +16,9 @@ ROOT = Path(__file__).resolve().parent.parent / "ragviz"
 
 LAYERS = {
     0: "__init__ errors records sample",
-    1: "config disk database migrations",
+    1: "config disk database migrations gold",
     2: "crew ingest language prose phrasing chunking embedding llm index store stats markup guard",
-    3: "gold retrieve synthesize answer workspace metrics",
+    3: "retrieve synthesize answer workspace metrics",
     4: "damage evaluate compare judging forecast lost connections controls doubts",
     5: "authoring corpora indexing running foreign pipeline plots interchange cases preview",
     6: "jobs",

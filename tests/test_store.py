@@ -122,10 +122,10 @@ def test_replaced_text_stays_while_an_index_needs_it(store):
     store.update_index(replace(index, documents=(old.id,)))
     store.add_document(corpus.id, new)
     assert [d.id for d in store.documents(corpus.id)] == [new.id]
-    store.prune_documents(corpus.id)
+    store.settle(corpus.id)
     assert store.document(corpus.id, old.id).text == "old"
     store.delete_index(index.id)
-    store.prune_documents(corpus.id)
+    store.settle(corpus.id)
     with pytest.raises(NotFoundError):
         store.document(corpus.id, old.id)
 
@@ -178,11 +178,9 @@ def test_cuts_follow_the_build_that_is_searched(store):
     index = store.create_index(store.create_corpus("one").id, "i", IndexConfig(options={"m": 8}))
     assert index.config.options == {"m": 8}
     cuts = np.array([[0, 5, 2], [5, 9, 1]], dtype=np.int32)
-    store.put_cuts("b1", {"d1": cuts})
-    store.update_index(replace(index, build="b1", chunks=2))
+    store.update_index(replace(index, build="b1", chunks=2), {"d1": cuts})
     assert store.cuts("b1", ["d1", "d2"])["d1"].tolist() == cuts.tolist()
-    store.put_cuts("b2", {"d1": cuts[:1]})
-    store.update_index(replace(index, build="b2", chunks=1))
+    store.update_index(replace(index, build="b2", chunks=1), {"d1": cuts[:1]})
     assert store.cuts("b1", ["d1"]) == {}
     assert store.cuts("b2", ["d1"])["d1"].shape == (1, 3)
 
@@ -300,6 +298,7 @@ def test_every_change_of_what_something_holds_is_counted_and_nothing_else(store)
         (corpus.id, lambda: store.add_document(corpus.id, make_document(text="other"))),
         (corpus.id, lambda: store.add_unreadable(corpus.id, "b.pdf", "h", 3, "empty")),
         (corpus.id, lambda: store.delete_documents(corpus.id, [make_document().id])),
+        (corpus.id, lambda: store.settle(corpus.id)),
         (index.id, lambda: store.update_index(replace(index, build="b1"))),
         (asked.id, lambda: store.put_questions(asked.id, [question])),
         (asked.id, lambda: store.put_questions(asked.id, [replace(question, text="What?")])),
