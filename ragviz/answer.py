@@ -5,7 +5,6 @@ The number that an answer cites is the rank of a chunk: [2] is the second of tho
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import unicodedata
@@ -22,7 +21,7 @@ from pydantic import BaseModel
 from ragviz import language, prose
 from ragviz.errors import ModelError, UsageError
 from ragviz.llm import Completion, Request
-from ragviz.records import Answer, AnswerStatus, Call, Chunk, ContextKind, Question, digest
+from ragviz.records import Answer, AnswerStatus, Call, Chunk, ContextKind, Question, digest, json_line
 
 VERSIONS = {"extractive": "1", "model": "1"}
 """Version of each answerer: of the rule of the one, of the other's prompt."""
@@ -367,20 +366,15 @@ def answer_request(
 ) -> Request[AnswerReply]:
     """What the model is sent; with `kind` "none" (closed book) it is sent no passages, whatever was given."""
     tongue = _of_two(_tongue(question))
-    asked, passages = _line(question.text), [] if kind == "none" else given.passages
+    asked, passages = json_line(question.text), [] if kind == "none" else given.passages
     # The fence is made of the texts' own digest, so that no text can hold it.
     fence = f"passages-{digest(asked, *(passage.text for passage in passages))}"
     refusal = (IGNORANCE if kind == "none" else REFUSALS)[tongue]
     system = (CLOSED_BOOK if kind == "none" else PROMPTS)[tongue].format(fence=fence, refusal=refusal)
-    lines = [line for passage in passages for line in (f"[{passage.rank}]", _line(passage.text))]
+    lines = [line for passage in passages for line in (f"[{passage.rank}]", json_line(passage.text))]
     user = [f"<{fence}>", asked, f"</{fence}>"] if kind == "none" else [f"<{fence}>", *lines, f"</{fence}>", asked]
     messages = [{"role": "system", "content": system}, {"role": "user", "content": "\n".join(user)}]
     return Request(messages, AnswerReply, temperature=temperature, seed=seed, max_tokens=MOST_TOKENS)
-
-
-def _line(text: str) -> str:
-    """A JSON string on one line, whatever is taken for the end of one: controls and U+2028 are escaped as well."""
-    return re.sub("[\x7f-\x9f\u2028\u2029]", lambda c: f"\\u{ord(c[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 def read_answer(

@@ -8,12 +8,15 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 
+from ragviz.errors import Cancelled, RagvizError
+from ragviz.stopping import LOOK, Stopping, current, follow
+
 
 class Crew:
     """Does `steps` (name → names of the steps it needs) for each of `count` things, by `do(place, step)`.
 
-    Used as a context manager: leaving it begins no more steps and waits for those in flight. An exception of `do`
-    comes out of `finished`. `stopping` is set while the crew is being left, for a `do` that waits.
+    Used as a context manager: leaving it begins no more steps and waits for those in flight; not for long when a person
+    stops the work. An exception of `do` comes out of `finished`. `stopping` is what the threads follow.
     """
 
     def __init__(
@@ -23,10 +26,10 @@ class Crew:
         do: Callable[[int, str], None],
         *,
         workers: int,
-        stopping: threading.Event | None = None,
+        stopping: Stopping | None = None,
     ) -> None:
         """Prepare everything; the threads start on entering."""
-        self._do, self._stopping = do, stopping or threading.Event()
+        self._do, self._stopping = do, stopping or Stopping()
         self._order = {step: number for number, step in enumerate(steps)}
         self._waiting = [{step: set(needs) for step, needs in steps.items()} for _ in range(count)]
         self._left = dict.fromkeys(range(count), len(steps))
@@ -48,15 +51,20 @@ class Crew:
         return self
 
     def __exit__(
-        self, _type: type[BaseException] | None, _error: BaseException | None, _traceback: TracebackType | None
+        self, _type: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
     ) -> None:
-        """Begin no more steps, and wait for those in flight."""
+        """Begin no more steps, and wait for those in flight; those that wait themselves are dropped in a stop."""
         self._stopping.set()
+        if isinstance(error, Cancelled) or not isinstance(error, RagvizError | None):
+            self._stopping.drop()
         with self._changed:
             self._left.clear()
             self._changed.notify_all()
         for thread in self._threads:
-            thread.join()
+            while thread.is_alive():
+                thread.join(LOOK)
+                if current().is_set():
+                    self._stopping.drop()
 
     def finished(self, seconds: float) -> Iterator[int | None]:
         """Give the place of each thing when all its steps are done; None whenever there is none for `seconds`."""
@@ -73,6 +81,7 @@ class Crew:
             yield ended
 
     def _work(self) -> None:
+        follow(self._stopping)
         while True:
             with self._changed:
                 while not self._ready and self._left:

@@ -13,6 +13,7 @@ RagvizError                 anything the person can act on; shown on the page or
 │   ├── SearchError         the index backend
 │   │   └── DamagedIndex    … whose content is not what was built: build it again
 │   └── ModelError          the model endpoint
+│       └── UselessModel    … gives nothing usable: the person is asked
 └── Cancelled               the person stopped the job                          (exit 1)
     └── Deleted             … by deleting what it works on
 """
@@ -88,13 +89,21 @@ class ModelError(ServiceError):
 
     `outage` tells that the endpoint as a whole is down, too busy, or refuses the key or the model; otherwise it is
     this one request that failed, and others may go on. A `passing` outage may end by itself: wait, and ask again.
-    `replies` came, were paid, and could not be used.
+    `replies` came, were paid, and could not be used; `calls` were made in all.
     """
 
     def __init__(self, message: str, *, outage: bool = False, passing: bool = False, replies: int = 0) -> None:
         """Keep whether asking on is useless until something is put right, and what was paid in vain."""
-        self.outage, self.passing, self.replies = outage, passing, replies
+        self.outage, self.passing, self.replies, self.calls = outage, passing, replies, 0
         super().__init__(message)
+
+
+class UselessModel(ModelError):
+    """A model gave hardly anything usable, and is asked no more until the person says so."""
+
+    def __init__(self, message: str) -> None:
+        """Stop everything that asks it."""
+        super().__init__(message, outage=True)
 
 
 class Cancelled(RagvizError):

@@ -23,12 +23,16 @@ import psutil
 
 from ragviz import corpora, indexing, pipeline, running
 from ragviz.errors import Cancelled, RagvizError, UsageError
-from ragviz.records import IndexConfig, Job, Progress, RunConfig, without_keys
+from ragviz.keys import without_keys
+from ragviz.records import IndexConfig, Job, Progress, RunConfig
+from ragviz.stopping import SENTENCE, Stopping, following
 from ragviz.store import Store, plain_name
 from ragviz.workspace import Workspace, open_workspace
 
 BEAT = 1.0
 """Seconds between two writes of a running job's progress."""
+LOOK = 0.25
+"""Seconds between two looks whether a running job is to stop."""
 SILENCE = 60.0
 """Seconds without a beat after which a job on another machine counts as interrupted."""
 
@@ -186,7 +190,7 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
         store.update_job(job_id, status="interrupted")
     if not store.claim_job(job_id, error="", **place, **clock):
         raise UsageError(f"Job {job_id} is being done already (process {job.pid}).")
-    with _Beat(store, job_id, watch) as beat:
+    with _Beat(store, job_id, watch) as beat, following(beat.stopping):
         try:
             _refuse_second(workspace, store.job(job_id))
             result = KINDS[job.kind](workspace, job.arguments, beat)
@@ -234,13 +238,14 @@ def _end_of(error: BaseException, log: Path, keys: Sequence[str]) -> dict[str, s
 class _Beat:
     """Takes the progress of a job as often as it comes, and writes it down once a second from a thread.
 
-    Whether to stop is looked up then too, and whenever the work comes to another step: nothing is published after that.
+    Whether to stop is looked up more often, and whenever the work comes to another step: nothing is published after
+    that. The thread of the job follows `stopping`, whatever it waits for.
     """
 
     def __init__(self, store: Store, job_id: str, watch: Progress | None) -> None:
         self._store, self._job_id, self._watch = store, job_id, watch
         self._latest: tuple[int, int | None, str, str] = (0, None, "", "")
-        self._cancelled, self._ended = threading.Event(), threading.Event()
+        self.stopping, self._ended = Stopping(), threading.Event()
         self._thread = threading.Thread(target=self._write, daemon=True)
 
     def __enter__(self) -> _Beat:
@@ -253,10 +258,10 @@ class _Beat:
 
     def __call__(self, done: int, total: int | None, unit: str, message: str = "") -> None:
         if message != self._latest[3] and self._store.cancelled(self._job_id):
-            self._cancelled.set()
+            self.stopping.drop(0)
         self._latest = (done, total, unit, message)
-        if self._cancelled.is_set():
-            raise Cancelled("Stopped; what was finished is kept.")
+        if self.stopping.is_set():
+            raise Cancelled(SENTENCE)
         if self._watch is not None:
             self._watch(done, total, unit, message)
 
@@ -265,10 +270,13 @@ class _Beat:
         return dict(zip(("done", "total", "unit", "message"), self._latest, strict=True))
 
     def _write(self) -> None:
-        while not self._ended.wait(BEAT):
-            self._store.update_job(self._job_id, **self.values(), heartbeat=time.time())
+        written = time.monotonic()
+        while not self._ended.wait(LOOK):
+            if time.monotonic() - written >= BEAT:
+                self._store.update_job(self._job_id, **self.values(), heartbeat=time.time())
+                written = time.monotonic()
             if self._store.cancelled(self._job_id):
-                self._cancelled.set()
+                self.stopping.drop(0)
 
 
 def main() -> None:

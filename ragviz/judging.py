@@ -20,6 +20,7 @@ import numpy as np
 
 from ragviz import answer as answering
 from ragviz import language
+from ragviz.breaker import Breaker
 from ragviz.crew import Crew
 from ragviz.embedding import Embedder
 from ragviz.errors import BudgetReached, ModelError, RagvizError
@@ -43,6 +44,7 @@ from ragviz.records import (
     digest,
     silent,
 )
+from ragviz.stopping import LOOK, Stopping, current
 
 NEEDS: dict[str, tuple[str, ...]] = {
     "answer": (),
@@ -96,7 +98,7 @@ class Plan:
     `answerer` and `judge` are clients, None where no model is asked; `names` are metrics of answers. `budget` is in
     dollars, of which `spent` are gone; both models need a price then. `pay` is told, now and then, of calls and dollars
     that were paid since. `patience` is in seconds. `finished` questions of the run are through already. `edition` is
-    that of the judge's replies: those of another were worth nothing.
+    that of the judge's replies: those of another were worth nothing. `breaker` stops the work of a useless model.
     """
 
     config: RunConfig
@@ -111,6 +113,7 @@ class Plan:
     patience: float = PATIENCE
     finished: int = 0
     edition: int = 0
+    breaker: Breaker = field(default_factory=Breaker)
 
     @property
     def steps(self) -> frozenset[str]:
@@ -138,7 +141,7 @@ def work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress = sil
     """Answer and judge `items`; everything that is finished has been given to `keep` when this returns or raises.
 
     Raises:
-        ModelError: an endpoint refuses, or is down for longer than the plan's patience.
+        ModelError: an endpoint refuses, or is down for longer than the plan's patience; UselessModel, see `breaker`.
         BudgetReached: the budget is used up.
         Cancelled: `progress` raised it.
 
@@ -218,6 +221,8 @@ class State:
     failures: dict[str, str] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
     replies: Counter[str] = field(default_factory=Counter)  # by step, of all rounds
+    usable: Counter[str] = field(default_factory=Counter)  # by step, of all rounds
+    vain: Counter[str] = field(default_factory=Counter)  # calls that gave nothing, by step
     useless: dict[str, int] = field(default_factory=dict)  # by the words that were asked
     reasons: dict[str, str] = field(default_factory=dict)  # why a step failed last
 
@@ -575,7 +580,7 @@ class Asker:
         self.steps = 0
         self._down_since: float | None = None
         self._answered = 0.0
-        self._waiting, self.stopping = "", threading.Event()
+        self._waiting, self.stopping = "", Stopping()
 
     def __call__(self, client: ModelClient, request: Request[Any]) -> Completion[Any]:
         """Return the completion, or raise ModelError, or BudgetReached before a call that could go over."""
@@ -644,9 +649,9 @@ class Asker:
                     return need
                 if client.cached([request])[0]:
                     return None
-                if not self._flying or self.stopping.is_set():
+                if not self._flying or current().is_set():
                     break
-                self._changed.wait(1.0)
+                self._changed.wait(LOOK)
         raise BudgetReached(
             f"The budget of {dollars(budget)} does not hold another call, {dollars(gone)} of it are paid: give a "
             "greater one, and resume."
@@ -668,7 +673,7 @@ class Asker:
         if now - self._down_since > self._plan.patience:
             raise error
         self._waiting = f"Paused, and going on by itself: {error}"
-        if self.stopping.wait(PAUSES[min(pauses, len(PAUSES) - 1)]):
+        if current().wait(PAUSES[min(pauses, len(PAUSES) - 1)]):
             raise error
 
 
@@ -699,10 +704,13 @@ def _bounded(state: State, step: str, ask: Asks) -> Asks:
             completion = ask(client, replace(request, number=before))
         except ModelError as error:
             state.replies[step] += error.replies
+            state.vain[step] += max(error.replies, error.calls)
             state.useless[words] = before + error.replies
             state.reasons[step] = str(error)
             raise
         state.replies[step] += completion.useless + (not completion.cached)
+        state.vain[step] += completion.useless
+        state.usable[step] += not completion.cached
         return completion
 
     return asking
@@ -719,14 +727,18 @@ def _finished(states: Sequence[State], plan: Plan, asker: Asker) -> Iterator[lis
         if broken is not None:
             state.failures[step] = state.failures[broken]
             return
+        usable, vain = state.usable[step], state.vain[step]
         try:
             STEPS[step](state, plan, _bounded(state, step, asker))
-            state.done.add(step)
-            asker.step_done()
         except ModelError as error:
             if error.outage:
                 raise
             state.failures[step] = str(error)
+            plan.breaker.count(step, 0, state.usable[step] - usable + state.vain[step] - vain, str(error))
+        else:
+            state.done.add(step)
+            asker.step_done()
+            plan.breaker.count(step, state.usable[step] - usable, state.vain[step] - vain, state.reasons.get(step, ""))
 
     needs = {step: [need for need in NEEDS[step] if need in plan.steps] for step in NEEDS if step in plan.steps}
     asker.stopping.clear()

@@ -2,7 +2,7 @@
 
 A client keeps answers by content in the cache it is handed, retries what can be retried, bounds the calls in flight
 and shrinks that bound when the server says 429. The key is in no error, repr or log. A reply is kept as it came, even
-when it echoes the key: whoever shows one takes the key out (`records.without_keys`).
+when it echoes the key: whoever shows one takes the key out (`keys.without_keys`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import random
 import re
 import threading
 import time
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,8 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from ragviz.errors import ModelError
-from ragviz.records import Cache, digest, storable, without_keys
+from ragviz import repair
+from ragviz.errors import Cancelled, ModelError
+from ragviz.keys import without_keys
+from ragviz.records import Cache, digest, storable
+from ragviz.stopping import LOOK, Stopping, apart, awaited, current, follow
 
 if TYPE_CHECKING:
     import openai
@@ -50,12 +54,16 @@ RETRIED = frozenset({408, 409, 429})
 """Statuses below 500 that are worth another try."""
 USELESS = 3
 """Replies to one call that cannot be used, until it is given up: each is paid."""
-MOST_TOKENS = 10**9
-"""Tokens of one call: a server that tells more is not believed, and no sum of costs becomes infinite."""
+MOST_TOKENS = 200_000
+"""Tokens of a reply without a bound: a server that tells more is not believed."""
+MOST_BYTES, MOST_EMBEDDED_BYTES = 4 * 2**20, 64 * 2**20
+"""Bytes of a response, and of one with embeddings: what is longer is not read on. A useful reply has a tenth."""
 MOST_ROOM = 8
 """How many times its bound a reply may take, of a model whose replies were cut off."""
 FADES = 0.99
 """Weight of a call in what is known of the pace, beside that of the next one: a few hundred calls count."""
+MOST_WORDS = 20_000
+"""Characters of a server's words that are looked through for the key."""
 LONGEST_PAUSE = 8.0
 """Seconds: the cap of the exponential back-off."""
 TOLD_AFTER = 2
@@ -204,7 +212,8 @@ class Gate:
         with self._changed:
             while self.in_flight >= int(self.limit) or self._opens > time.monotonic():
                 pause = self._opens - time.monotonic()
-                self._changed.wait(pause if pause > 0 else None)
+                self._changed.wait(min(LOOK, pause) if pause > 0 else LOOK)
+                current().pause(0)
             self.in_flight += 1
         try:
             yield time.monotonic()
@@ -314,7 +323,11 @@ class ModelClient:
             first = key not in self._asking
             future: Future[Completion[Any]] = self._asking.setdefault(key, Future())
         if not first:
-            return replace(future.result(), cached=True)
+            try:
+                return replace(awaited(future), cached=True)
+            except Cancelled:
+                current().pause(0)
+                return self.ask(request)  # it was another who is to stop
         try:
             completion = self._cached(key, request) or self._pay(key, request)
             future.set_result(completion)
@@ -337,16 +350,31 @@ class ModelClient:
         answers are kept in the cache) and asks no more.
         """
         waiting: deque[Future[Completion[Reply] | ModelError]] = deque()
+        with self._pool() as pool:
+            for request in requests:
+                waiting.append(pool.submit(_or_error, ask or self.ask, request))
+                if len(waiting) >= 2 * self.concurrency:
+                    yield awaited(waiting.popleft())
+            while waiting:
+                yield awaited(waiting.popleft())
+
+    @contextmanager
+    def _pool(self) -> Iterator[ThreadPoolExecutor]:
+        """Threads that begin nothing more when it is left, and drop what is in flight when that is to stop."""
         self.open()
-        with ThreadPoolExecutor(self.concurrency, thread_name_prefix="model") as pool:
+        stopping = Stopping()
+        with ThreadPoolExecutor(
+            self.concurrency, thread_name_prefix="model", initializer=follow, initargs=(stopping,)
+        ) as pool:
             try:
-                for request in requests:
-                    waiting.append(pool.submit(_or_error, ask or self.ask, request))
-                    if len(waiting) >= 2 * self.concurrency:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
+                yield pool
+            except (Cancelled, KeyboardInterrupt):
+                stopping.drop()
+                raise
             finally:
+                stopping.set()
+                if current().is_set():
+                    stopping.drop()
                 pool.shutdown(cancel_futures=True)
 
     def cached(self, requests: Sequence[Request[Any]]) -> list[bool]:
@@ -366,13 +394,9 @@ class ModelClient:
 
         """
         batches = [texts[start : start + EMBED_BATCH] for start in range(0, len(texts), EMBED_BATCH)]
-        self.open()
-        with ThreadPoolExecutor(self.concurrency, thread_name_prefix="model") as pool:
+        with self._pool() as pool:
             asked = [pool.submit(self._embed_batch, model, batch) for batch in batches]
-            try:
-                vectors = [future.result() for future in asked]
-            finally:
-                pool.shutdown(cancel_futures=True)
+            vectors = [awaited(future) for future in asked]
         if len({part.shape[1] for part in vectors}) > 1:
             raise ModelError(f"'{model}' at {self.host} gave vectors of different lengths; choose another model.")
         return np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32)
@@ -508,7 +532,7 @@ class ModelClient:
         for number in range(self._attempts):
             if number:
                 pause = min(LONGEST_PAUSE, self._backoff * 2 ** (number - 1))
-                time.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 (spreads the retries; no secret)
+                current().pause(pause * random.uniform(0.5, 1.0))  # noqa: S311 (spreads the retries; no secret)
             try:
                 with self._gate.slot() as sent:
                     result = attempt(complaint)
@@ -530,7 +554,7 @@ class ModelClient:
                 if after or getattr(error, "status_code", 0) == 429:
                     self._gate.busy(sent, after)
         failed = self._error(model, trouble)
-        failed.replies = useless
+        failed.replies, failed.calls = useless, number + 1
         raise failed from None
 
     def _send(self, messages: Sequence[Message], request: Request[Any]) -> tuple[Any, Usage]:
@@ -559,8 +583,9 @@ class ModelClient:
         started = time.monotonic()
         try:
             # The client's own `create` first looks through every message for what to rename: a third of its time.
-            response: Any = self._openai().post(
-                "/chat/completions", cast_to=ChatCompletion, body=self._body(messages, request, mode)
+            body = self._body(messages, request, mode)
+            response: Any = self._called(
+                lambda: self._openai().post("/chat/completions", cast_to=ChatCompletion, body=body)
             )
         except openai.BadRequestError as error:
             if request.max_tokens and _ROOM_REFUSED.search(str(error.message)) and error.code not in UNSUPPORTED:
@@ -573,9 +598,32 @@ class ModelClient:
             return self._post(messages, request, mode)
         except (ValueError, RecursionError):
             raise _Malformed("a response that is not JSON") from None
-        paid = self._account(self.model, response, started)
+        asked = len(json.dumps(body, ensure_ascii=False).encode())
+        paid = self._account(self.model, response, started, asked, request.max_tokens)
         self._learn(paid)
         return response, paid
+
+    def _called(self, call: Callable[[], Result]) -> Result:
+        """Do an HTTP call in all its parts within the time-out, whatever the server does.
+
+        Raises:
+            _Malformed: the response cannot be read.
+            openai.APIError: as the call.
+            Cancelled: this thread is to stop.
+
+        """
+        import openai
+
+        try:
+            return apart(call, self._timeout)
+        except openai.APIConnectionError as error:
+            if isinstance(error.__cause__, _Malformed):
+                raise error.__cause__ from None
+            if not isinstance(error.__cause__, TimeoutError):
+                raise
+            raise openai.APITimeoutError(request=error.request) from None
+        except TimeoutError:
+            raise openai.APITimeoutError(request=None) from None  # type: ignore[arg-type]  # nobody looks at it
 
     def _body(self, messages: Sequence[Message], request: Request[Any], mode: Mode) -> dict[str, Any]:
         said = [{name: storable(text) for name, text in message.items()} for message in messages]
@@ -597,8 +645,10 @@ class ModelClient:
         def attempt(_: str) -> NDArray[np.float32]:
             started = time.monotonic()
             try:
-                response = self._openai().embeddings.create(model=model, input=said, encoding_format="float")
-                self._account(model, response, started)
+                response = self._called(
+                    lambda: self._openai().embeddings.create(model=model, input=said, encoding_format="float")
+                )
+                self._account(model, response, started, sum(len(text.encode()) for text in said), None)
                 rows = sorted(response.data, key=lambda row: row.index)
                 vectors = np.array([row.embedding for row in rows], dtype=np.float32)
             except (ValueError, TypeError, AttributeError):
@@ -621,20 +671,25 @@ class ModelClient:
                 # A server without a key gets a stand-in, never the key that happens to be in the environment.
                 key = self._key.get_secret_value() if self._key else "none"
                 # No redirect is followed: the prompt and the key go to the configured address only.
-                http = openai.DefaultHttpxClient(timeout=self._timeout, follow_redirects=False)
+                http = _bounded_client(self._timeout)
                 self._client = openai.OpenAI(base_url=self.base_url, api_key=key, http_client=http, max_retries=0)
             return self._client
 
     def open(self) -> None:
         """Import what a call needs, in the thread that asks for it: two that import at once can trip each other."""
-        import json_repair  # noqa: F401
         import openai.types.chat  # noqa: F401
 
         _ = self._openai().embeddings  # imported when it is first looked at
 
-    def _account(self, model: str, response: Any, started: float) -> Usage:
+    def _account(self, model: str, response: Any, started: float, asked: int, room: int | None) -> Usage:
+        """Count what a call took that asked `asked` bytes for a reply of at most `room` tokens.
+
+        Numbers beyond any reason are not believed: what went to and fro is counted instead.
+        """
         used = getattr(response, "usage", None)
-        counts = (_count(used, "prompt_tokens"), _count(used, "completion_tokens"))
+        prompt = _count(used, "prompt_tokens", 1000 + 4 * asked, asked // 4)
+        most = 1000 + 2 * room if room else MOST_TOKENS
+        counts = (prompt, _count(used, "completion_tokens", most, len(_said(response).encode()) // 4))
         price = cost(self._prices, model, *counts) or 0.0
         paid = Usage(1, *counts, time.monotonic() - started, price)
         with self._lock:
@@ -642,7 +697,12 @@ class ModelClient:
         return paid
 
     def _error(self, model: str, trouble: Exception) -> ModelError:
-        """Tell what went wrong where, and the next step; the server's own words only with the key taken out."""
+        """Tell what went wrong where, and the next step, with the key taken out."""
+        error = self._told(model, trouble)
+        error.args = (self._scrubbed(str(error)),)
+        return error
+
+    def _told(self, model: str, trouble: Exception) -> ModelError:
         where = f"Model '{model}' at {self.host}"
         if isinstance(trouble, _Malformed):
             step = "Try again, or choose a model that follows instructions better."
@@ -655,15 +715,16 @@ class ModelClient:
                 ", or raise RAGVIZ_MODEL_TIMEOUT." if slow else "."
             )
             return ModelError(f"{where} {what}. {step}", outage=True, passing=True)
-        said = "" if status in (401, 403) else f" ({self._scrubbed(str(getattr(trouble, 'message', '')))})"
+        said = "" if status in (401, 403) else f" ({self._scrubbed(str(getattr(trouble, 'message', '')))[:300]})"
         step = NEXT_STEP.get(status, "Try again later." if status >= 500 else "Shorten or change what is asked.")
         passing = status in (408, 502, 503, 504) or (status == 429 and _worth_retrying(trouble))
         outage = passing or status in NEXT_STEP
         return ModelError(f"{where} answered HTTP {status}{said}. {step}", outage=outage, passing=passing)
 
     def _scrubbed(self, text: str) -> str:
-        """The server's words without the key, on one line."""
-        return " ".join(without_keys(text, [self._key.get_secret_value()] if self._key else []).split())[:300]
+        """Words without the key, on one line; of very many the first."""
+        keys = [self._key.get_secret_value()] if self._key else []
+        return " ".join(without_keys(text[:MOST_WORDS], keys).split())
 
 
 def _or_error(
@@ -766,10 +827,73 @@ def _text(response: Any, *, whole: bool) -> str:
     return str(storable(text))
 
 
-def _count(used: Any, name: str) -> int:
-    """A number of tokens that a server told; 0 for what is none, or more than any text has."""
+def _said(response: Any) -> str:
+    """The text of a response as far as there is one."""
+    try:
+        text = response.choices[0].message.content
+    except (AttributeError, LookupError, TypeError):
+        return ""
+    return str(storable(text)) if isinstance(text, str) else ""
+
+
+def _count(used: Any, name: str, most: int, likely: int) -> int:
+    """A number of tokens that a server told; 0 for what is none, and what is `likely` for more than `most`."""
     told = getattr(used, name, 0)
-    return told if isinstance(told, int) and 0 < told <= MOST_TOKENS else 0
+    if not isinstance(told, int) or told <= 0:
+        return 0
+    return told if told <= most else min(likely, most)
+
+
+def _bounded_client(timeout: float) -> Any:
+    """An HTTP client that follows no redirect, asks for nothing compressed, and reads no more than is of use."""
+    import openai
+
+    class Bounded(openai.DefaultHttpxClient):
+        """Reads a whole response within a number of bytes and of seconds."""
+
+        def send(self, request: Any, **more: Any) -> Any:
+            ends = time.monotonic() + timeout
+            most = MOST_EMBEDDED_BYTES if request.url.path.endswith("/embeddings") else MOST_BYTES
+            request.headers["Accept-Encoding"] = "identity"
+            response = super().send(request, **{**more, "stream": True})
+            try:
+                body = _received(response, most, ends)
+            finally:
+                response.close()
+            headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _FRAMING]
+            made = type(response)
+            return made(response.status_code, headers=headers, content=body, request=response.request)
+
+    # No redirect is followed: the prompt and the key go to the configured address only.
+    return Bounded(timeout=timeout, follow_redirects=False)
+
+
+_FRAMING = ("content-encoding", "content-length", "transfer-encoding")
+
+
+def _received(response: Any, most: int, ends: float) -> bytes:
+    """The body of a response, as it comes.
+
+    Raises:
+        _Malformed: it is longer than `most` bytes, or compressed so that it cannot be read.
+        TimeoutError: it goes on after `ends`.
+
+    """
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
+        raise _Malformed("a response that is compressed, which was not asked for")
+    packed = zlib.decompressobj(47) if encoding.endswith(("gzip", "deflate")) else None  # 47: with either head
+    body = bytearray()
+    for part in response.iter_raw():
+        try:
+            body += packed.decompress(part, most + 1 - len(body)) if packed else part
+        except zlib.error:
+            raise _Malformed("a response whose compression is broken") from None
+        if len(body) > most:
+            raise _Malformed(f"a response of more than {most:,} bytes")
+        if time.monotonic() > ends:
+            raise TimeoutError
+    return bytes(body)
 
 
 def _read(text: str, request: Request[Reply]) -> Reply | None:
@@ -783,30 +907,47 @@ def _read(text: str, request: Request[Reply]) -> Reply | None:
 
 def _parse(text: str, reply: type[Reply] | None) -> Reply | None:
     """Read `text` as a `reply`, repairing what is nearly JSON; a reasoning model's thoughts are passed over."""
-    import json_repair
-
     if reply is None:
         return None
     body = re.sub(r"\A\s*<think>.*?</think>", "", text, flags=re.DOTALL)
-    try:
-        return reply.model_validate_json(body)
-    except ValidationError:
-        pass
+    for whole in (body, body[body.find("{") : body.rfind("}") + 1]):  # what stands around an object is of no account
+        try:
+            parsed = reply.model_validate_json(whole)
+        except ValidationError:
+            continue
+        _refuse_contradictions(whole)
+        return parsed
     if any(body.count(opening) > body.count(closing) for opening, closing in ("{}", "[]")):
         raise _Malformed("a reply that ends in the middle of its JSON")  # repaired, it would be another reply
     try:
-        return reply.model_validate(storable(json_repair.loads(body)))
-    except RecursionError:
-        raise _Malformed("a reply that is nested too deep") from None
+        return reply.model_validate(storable(repair.mended(body)))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "the whole"
         raise _Malformed(f"a reply that is not the JSON asked for ({place}: {first['msg']})") from None
+    except ValueError as error:
+        raise _Malformed(f"a reply that is not JSON ({error})") from None
+
+
+def _refuse_contradictions(text: str) -> None:
+    """Refuse a reply that gives one field two values: which of them is meant is not known."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for name, value in pairs:
+            if made.setdefault(name, value) != value:
+                raise _Malformed(f"a reply that gives '{name[:40]}' two values")
+        return made
+
+    try:
+        json.loads(text, object_pairs_hook=unique)
+    except (ValueError, RecursionError):
+        raise _Malformed("a reply with numbers or a depth beyond reason") from None
 
 
 def _worth_retrying(error: Any) -> bool:
     status = getattr(error, "status_code", None)
-    if error.code == "insufficient_quota":
+    if getattr(error, "code", None) == "insufficient_quota":
         return False
     return status is None or status in RETRIED or status >= 500
 
@@ -826,5 +967,5 @@ def _retry_after(error: openai.APIError) -> float:
         pass
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, TypeError, OverflowError):
         return 0.0

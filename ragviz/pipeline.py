@@ -14,6 +14,7 @@ from itertools import islice
 from typing import Any
 
 from ragviz import answer, corpora, forecast, indexing, interchange, judging, running, sample, synthesize
+from ragviz.breaker import Breaker
 from ragviz.damage import require_sound
 from ragviz.errors import UsageError
 from ragviz.llm import ModelClient
@@ -106,7 +107,7 @@ def generate_questions(
         groups,
         generator,
         client=client,
-        ask=paying,
+        ask=paying and Breaker(store.cache("breaker"), asked.id).watching(paying, "questions"),
         seed=seed,
         limit=max(0, limit - standing),
         done=_done(there.values()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
@@ -69,19 +70,17 @@ def is_deep(value: Any) -> bool:
     return True
 
 
-KEY_LENGTH = 12
-"""Characters of the shortest key that is looked for in texts: a shorter one is a word that any text may hold."""
+SEPARATORS = re.compile("[\x7f-\x9f\u2028\u2029]")
+"""What may be taken for the end of a line and is not escaped in JSON, with the other controls."""
 
 
-def without_keys(text: str, keys: Sequence[str]) -> str:
-    """Give `text` as it may be shown: without `keys`, which a server can echo; those below `KEY_LENGTH` stay.
+def json_line(value: Any) -> str:
+    r"""Write JSON as it is put into a prompt: on one line, whatever is taken for the end of one.
 
-    >>> without_keys("Bearer sk-1234567890 is the latest test", ["sk-1234567890", "test"])
-    'Bearer •••• is the latest test'
+    >>> print(json_line(["é\u2028", "\x85\n"]))
+    ["é\u2028", "\u0085\n"]
     """
-    for key in keys:
-        text = text.replace(key, "••••") if len(key) >= KEY_LENGTH else text
-    return text
+    return SEPARATORS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def digest(*parts: str | bytes, length: int = 16) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -25,6 +24,7 @@ from ragviz import (
     lost,
 )
 from ragviz import compare as comparing
+from ragviz.breaker import Breaker
 from ragviz.errors import ModelError, UsageError
 from ragviz.llm import Completion, Request, Usage, dollars
 from ragviz.metrics import METRICS
@@ -65,13 +65,15 @@ def run(
         UsageError: the name is taken by another run, index and questions are of different corpora, nothing to ask,
             a model or metric that cannot be had.
         BudgetReached: the next model call could cost more; give a greater budget to go on.
-        ModelError: an endpoint refuses, or is down for too long.
+        ModelError: an endpoint refuses, or is down for too long; UselessModel: a model gives nothing usable. Whoever
+            runs it again after that goes on regardless.
 
     """
     index, asked, questions, config = _asked(workspace, config)
     search_all = indexing.retriever(workspace, index, config.retriever, config.rrf_constant)
     plan = _plan(workspace, config, budget)  # before anything is done: it may be that it cannot be
     current = _run_row(workspace, name, plan, index, asked, questions)
+    plan = _watched(workspace, current, plan)
     try:
         _retrieve(workspace, current, index, questions, search_all, progress)
     except BaseException:
@@ -103,7 +105,8 @@ def rejudge(
     failed, before = _waiting(workspace, current), controls_of(current)
     if not failed and (before is None or before.reliable):
         return []
-    asked = _judge_controlled(workspace, current, failed, _plan(workspace, current.config, budget), progress)
+    plan = _watched(workspace, current, _plan(workspace, current.config, budget))
+    asked = _judge_controlled(workspace, current, failed, plan, progress)
     workspace.store.finish_run(current.id, "done")  # at another time: what was summed up before is not this
     return asked
 
@@ -362,6 +365,11 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: judging
         _note_models(workspace, current, plan)
 
 
+def _watched(workspace: Workspace, current: Run, plan: judging.Plan) -> judging.Plan:
+    """Return `plan` with a breaker that knows whether a person goes on with this run regardless."""
+    return replace(plan, breaker=Breaker(workspace.store.cache("breaker"), current.id))
+
+
 def _paying(workspace: Workspace, current: Run, plan: judging.Plan) -> judging.Plan:
     """Return `plan` as it stands after what the run has paid so far."""
     store = workspace.store
@@ -514,20 +522,15 @@ def _asked_apart(requests: Sequence[Request[Any]], plan: judging.Plan) -> list[C
     """Have the judge reply to requests that belong to no question, within the budget; what failed is its error."""
     assert plan.judge is not None
     client = plan.judge
-    client.open()
     asker = judging.Asker(plan)
-
-    def ask(request: Request[Any]) -> Completion[Any] | ModelError:
-        try:
-            return asker(client, request)
-        except ModelError as error:
-            if error.outage:
-                raise
-            return error
-
+    ask = partial(plan.breaker.watching(asker, "control items"), client)
+    replies: list[Completion[Any] | ModelError] = []
     try:
-        with ThreadPoolExecutor(min(client.concurrency, len(requests)), thread_name_prefix="controls") as pool:
-            return list(pool.map(ask, requests))
+        for reply in client.complete_many(requests, ask):
+            if isinstance(reply, ModelError) and reply.outage:
+                raise reply
+            replies.append(reply)
+        return replies
     finally:
         asker.settle()
 

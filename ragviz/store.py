@@ -26,6 +26,7 @@ from sqlalchemy.engine import Connection, Engine, Row
 from ragviz import database, gold
 from ragviz.database import reading, repeated, writing
 from ragviz.errors import Deleted, NotFoundError, ServiceError, StorageError, UsageError
+from ragviz.keys import without_keys
 from ragviz.migrations import MIGRATIONS, statements
 from ragviz.records import (
     Corpus,
@@ -46,7 +47,6 @@ from ragviz.records import (
     Score,
     Span,
     digest,
-    without_keys,
 )
 
 Cuts = NDArray[np.int32]

@@ -7,7 +7,6 @@ and the reason.
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections import Counter
@@ -23,7 +22,7 @@ from ragviz import language, phrasing, prose
 from ragviz.errors import ModelError, UsageError
 from ragviz.llm import Completion, ModelClient, Request
 from ragviz.phrasing import Asked
-from ragviz.records import Chunk, Question, Span, digest
+from ragviz.records import Chunk, Question, Span, digest, json_line
 
 Group = Sequence[Chunk]
 """The chunks that one question is made from."""
@@ -36,7 +35,7 @@ about half of those in every band above (36 of 79): the score is a floor, and no
 FAILED = "model failed"
 """How the reason begins when it is not the question's fault: its group is worth asking again."""
 FAILURES = 10
-"""So many in a row and the endpoint is not asked on."""
+"""So many in a row and the endpoint is not asked on, where no `ask` decides that."""
 USEFUL_SHARE, DOUBT = 0.05, 0.01
 """A model is not asked on when one that keeps a question of every twentieth chunk would do so badly once in a hundred
 times: after 90 chunks without a question, 130 with one, 398 with ten. Looked at after every chunk, this stops a model
@@ -368,7 +367,7 @@ def _by_model(
 def question_request(group: Group, seed: int = 0) -> Request[QuestionReply]:
     """What the model is sent for `group`; for a dry run, `ModelClient.cached` tells which are paid for."""
     spoken = "zh" if _spoken(group) == "zh" else "en"
-    passages = [json.dumps(chunk.text, ensure_ascii=False) for chunk in group]
+    passages = [json_line(chunk.text) for chunk in group]
     # The fence is made of the text's own digest, so that no text can hold it.
     fence = f"passages-{digest(*passages)}"
     count, need, quotes = (part.format(n=len(group)) for part in (_MANY if len(group) > 1 else _ONE)[spoken])
@@ -461,7 +460,7 @@ def generate(
             if wanted is not None and question.status != "rejected":
                 wanted -= 1
             failures = failures + 1 if question.reason.startswith(FAILED) else 0
-            if failures == FAILURES:
+            if failures == FAILURES and ask is None:
                 raise ModelError(f"{FAILURES} questions in a row failed, the last because the {question.reason}")
             if question.status == "rejected":
                 reasons[question.reason] += 1

@@ -15,9 +15,9 @@ from ragviz.records import GeneratorName, RunFormat
 ROOT = Path(__file__).resolve().parent.parent / "ragviz"
 
 LAYERS = {
-    0: "__init__ errors records sample",
-    1: "config disk database migrations gold",
-    2: "crew ingest language prose phrasing chunking embedding llm index store stats markup guard",
+    0: "__init__ errors keys records sample",
+    1: "config disk database migrations gold repair stopping",
+    2: "breaker crew ingest language prose phrasing chunking embedding llm index store stats markup guard",
     3: "retrieve synthesize answer workspace metrics",
     4: "damage evaluate compare judging forecast lost connections controls doubts",
     5: "authoring corpora indexing running foreign pipeline plots interchange cases preview",
@@ -27,6 +27,7 @@ LAYERS = {
 LAYER_OF = {room: layer for layer, rooms in LAYERS.items() for room in rooms.split()}
 BESIDE = {  # the few arrows inside a layer
     ("database", "disk"),  # what a disk refuses, in words
+    ("repair", "stopping"),  # what is waited for
     ("embedding", "index"),  # the type of vectors
     ("pipeline", "corpora"), ("pipeline", "indexing"), ("pipeline", "interchange"),  # the sample: all of it
     ("pipeline", "running"),

@@ -12,7 +12,6 @@ Texts are handed over as one JSON object between two lines made of its digest, s
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -23,7 +22,7 @@ from pydantic import BaseModel, Field
 from ragviz import language
 from ragviz.llm import Request
 from ragviz.metrics import checks
-from ragviz.records import Bearing, Claim, Equivalence, Matrix, Verdict, digest
+from ragviz.records import Bearing, Claim, Equivalence, Matrix, Verdict, digest, json_line
 
 VERSIONS = {"reference": "2", "claims": "2", "context": "2", "comparison": "2"}
 """Versions of the prompts below, by step: part of every score that rests on them."""
@@ -444,7 +443,7 @@ def _request(
     prompts: Mapping[str, str], texts: Mapping[str, Any], reply: type[Any], judged: str, **words: str | int
 ) -> Request[Any]:
     tongue = spoken(judged, texts.get("question", ""))
-    data = json.dumps(texts, ensure_ascii=False)
+    data = json_line(texts)
     fence = f"texts-{digest(data)}"
     system = prompts[tongue].format(data=_DATA[tongue].format(fence=fence), **words)
     user = f"<{fence}>\n{data}\n</{fence}>"

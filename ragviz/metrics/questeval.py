@@ -6,7 +6,6 @@ run then asks the generated text the same questions, in one call, or without a m
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +23,7 @@ from ragviz.llm import Request
 from ragviz.metrics import checks
 from ragviz.metrics.judge import THOUGHT, bounded
 from ragviz.metrics.text import overlap_f1, token_f1
-from ragviz.records import Bank, BankItem, digest, parsed, storable
+from ragviz.records import Bank, BankItem, digest, json_line, parsed, storable
 
 VERSIONS = {"bank": "2", "questeval": "2"}
 """Versions of the prompts below: "bank" asks the questions, "questeval" has them answered from a text."""
@@ -171,7 +170,7 @@ A short reference has few pieces, and an empty one none. Write in the language o
 
 def bank_request(reference: str, language: str) -> Request[BankReply]:
     """Ask for the key information of `reference` and a question for each piece, in one call."""
-    text = json.dumps(reference, ensure_ascii=False)
+    text = json_line(reference)
     # The fence is made of the text's own digest, so that no text can hold it.
     fence = f"reference-{digest(text)}"
     system = BANK_PROMPTS[_prompted(language)].format(fence=fence, most=MOST)
@@ -237,8 +236,8 @@ def answers_request(
     The same for the reference, whose `own` questions they are, for a generated text, and to ask again for what a reply
     missed. Questions are shown under index + 1.
     """
-    told = json.dumps(text, ensure_ascii=False)
-    asked = [f"{index + 1}. {json.dumps(question, ensure_ascii=False)}" for index, question in questions.items()]
+    told = json_line(text)
+    asked = [f"{index + 1}. {json_line(question)}" for index, question in questions.items()]
     fence = digest(told, *asked)
     system = ANSWERS_PROMPTS[_prompted(language)].format(fence=fence)
     data = [f"<text-{fence}>", told, f"</text-{fence}>", f"<questions-{fence}>", *asked, f"</questions-{fence}>"]

@@ -1,0 +1,431 @@
+"""Replies of models that nobody would write by hand: each ends within bounds, in words, without the key, unscored.
+
+Drawn are what a model says, what its server wraps that in, and what goes over the wire.
+"""
+
+import base64
+import gzip
+import html
+import json
+import random
+import re
+import threading
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote
+
+import pytest
+from pydantic import SecretStr
+
+from ragviz import judging, llm, repair
+from ragviz.errors import ModelError
+from ragviz.keys import without_keys
+from ragviz.llm import ModelClient
+from ragviz.metrics.answers import chosen
+from ragviz.records import RunConfig
+from ragviz.store import judged_to_json
+from tests import model_server
+from tests.attack import seeds
+from tests.test_judging import Kept, Memory, make_items
+
+KEY = "sk-attack-0123456789/Abc+def="
+SECONDS = 0.5
+"""The time-out of a call, so that the slow ones are over soon."""
+
+Draw = random.Random
+
+
+# What a model says: (random, the good reply) → the text of the reply
+
+
+def _changed(draw: Draw, good: str, make: Callable[[str], object]) -> str:
+    """The good reply with every value of some field that is no list replaced."""
+
+    def walk(value: object) -> object:
+        if isinstance(value, dict):
+            return {k: make(k) if not isinstance(v, list | dict) else walk(v) for k, v in value.items()}
+        return [walk(each) for each in value] if isinstance(value, list) else value
+
+    return json.dumps(walk(json.loads(good)))
+
+
+def _nested(opening: str, closing: str) -> Callable[[Draw, str], str]:
+    return lambda draw, _: opening * 10_000 + "1" * draw.randint(0, 1) + closing * 10_000
+
+
+def _twice(draw: Draw, good: str) -> str:
+    """Fields with two values each."""
+    row = (
+        '"claim": 1, "claim": 2, "passage": 1, "passage": 2, "useful": true, "useful": false, "text": "a", "text": "b"'
+    )
+    field = '"sentence": 1, "supported_by": [], "supported_together": [], "contradicted_by": []'
+    return f'{{"claims": [{{{row}, {field}}}], "passages": [{{{row}}}]}}'
+
+
+def _escaped(draw: Draw, text: str) -> str:
+    """A text in some escapes, which may change from letter to letter."""
+    ways: list[Callable[[str], str]] = [
+        lambda c: f"\\u{ord(c):04x}",
+        lambda c: f"\\u{ord(c):04X}",
+        lambda c: f"&#{ord(c)};",
+        lambda c: f"&#x{ord(c):X};",
+        lambda c: f"&amp;#{ord(c)};",
+        lambda c: f"%{ord(c):02X}",
+        lambda c: f"%25{ord(c):02x}",
+        lambda c: c,
+    ]
+    way = draw.choice(ways)
+    return "".join((draw.choice(ways) if draw.random() < 0.2 else way)(c) for c in text)
+
+
+def _hidden(draw: Draw) -> str:
+    coded = base64.b64encode(f"{'x' * draw.randint(0, 3)}Bearer {KEY}{'y' * draw.randint(0, 3)}".encode()).decode()
+    return draw.choice([_escaped(draw, KEY), html.escape(KEY), KEY.replace("/", "\\/"), coded])
+
+
+def _random_json(draw: Draw, deep: int = 0) -> object:
+    kinds: list[Callable[[], object]] = [
+        lambda: draw.choice([None, True, False, -1, 0, 1e308, 10**30, 0.5]),
+        lambda: "".join(chr(draw.randint(1, 0xD7FF)) for _ in range(draw.randint(0, 8))),
+        lambda: [_random_json(draw, deep + 1) for _ in range(draw.randint(0, 3))],
+        lambda: {
+            draw.choice(["claims", "passages", "claim", "useful", "text", "x"]): _random_json(draw, deep + 1)
+            for _ in range(draw.randint(0, 4))
+        },
+    ]
+    return draw.choice(kinds[:2] if deep > 5 else kinds)()
+
+
+SAID: dict[str, Callable[[Draw, str], str]] = {
+    "prose": lambda draw, _: "I would rather talk about the weather. " * draw.randint(1, 50),
+    "no words": lambda *_: "",
+    "blanks": lambda draw, _: draw.choice(" \n\t\u2028\u3000") * draw.randint(1, 99),
+    "half": lambda draw, good: good[: draw.randint(1, len(good) * 2 // 3)],
+    "second half": lambda draw, good: good[draw.randint(len(good) // 3, len(good) - 1) :],
+    "no quotes": lambda _, good: good[: len(good) // 2].replace('"', ""),
+    "lists, deep": _nested("[", "]"),
+    "objects, deep": _nested('{"claims": ', "}"),
+    "unclosed": lambda draw, _: draw.choice("[{") * draw.choice([100, 3_000, 25_000]),
+    "closed only": lambda draw, _: draw.choice("]}") * 25_000,
+    "hard to mend": lambda draw, _: draw.choice(["<]", "", '":]']) + "1}{" * 8_000 + "}" * 9_000,
+    "not a number": lambda draw, good: _changed(draw, good, lambda _: float("nan")),
+    "infinite": lambda draw, good: _changed(draw, good, lambda _: 7).replace("7", "1e99999"),
+    "long number": lambda draw, good: _changed(draw, good, lambda _: 7).replace("7", "9" * 5_000),
+    "minus": lambda draw, good: _changed(draw, good, lambda _: -draw.randint(1, 10**6)),
+    "null": lambda draw, good: _changed(draw, good, lambda _: None),
+    "lists for values": lambda draw, good: _changed(draw, good, lambda _: [1, "a"]),
+    "objects for values": lambda draw, good: _changed(draw, good, lambda key: {key: key}),
+    "words for numbers": lambda draw, good: _changed(draw, good, lambda _: "one"),
+    "wrong ids": lambda draw, good: _changed(
+        draw, good, lambda key: {"text": "", "useful": True}.get(key, draw.choice([0, 99, 10**18]))
+    ),
+    "two values": _twice,
+    "no rows": lambda *_: '{"claims": [], "passages": [], "questions": [], "noncommittal": false}',
+    "no fields": lambda *_: "{}",
+    "a list": lambda *_: "[]",
+    "a word": lambda draw, _: draw.choice(["true", "null", "0", '"supported"', "NaN", "-"]),
+    "two objects": lambda _, good: "{}\n" + '{"claims": [], "passages": []}',
+    "the same twice": lambda _, good: f"{good}\n{good[:-1]}, " + '"x": 1}',
+    "surrogates": lambda *_: '{"claims": "\\ud800\\udfff\\ud800", "passages": "\\udc00"}',
+    "NUL": lambda draw, _: "\0" * draw.randint(1, 999) + '{"claims": "\\u0000"}',
+    "NUL between": lambda _, good: "\0".join(good[:400]),
+    "controls": lambda draw, _: "".join(chr(draw.randint(0, 0x9F)) for _ in range(500)),
+    "any letters": lambda draw, _: "".join(chr(draw.randint(0, 0x2FFF)) for _ in range(2_000)),
+    "astral": lambda draw, _: "".join(chr(draw.randint(0x1F300, 0x1FAFF)) for _ in range(500)),
+    "right to left": lambda *_: "\u202e}\u202d{\u2066" * 50,
+    "XML": lambda *_: "<claims><claim n='1'>supported</claim></claims>" * 20,
+    "YAML": lambda *_: "claims:\n  - claim: 1\n    supported_by: [1]\npassages: []\n",
+    "a tool call in words": lambda *_: '<tool_call>{"name": "judge", "arguments": {"claims": 1}}</tool_call>',
+    "thinks on": lambda draw, _: "<think>" + "hm, " * draw.randint(1, 5_000),
+    "the schema": lambda *_: json.dumps(llm._schema(judging.judge.ContextReply)),
+    "a megabyte": lambda draw, _: draw.choice(["word ", '"a": ', "{} "]) * 200_000,
+    "six megabytes": lambda draw, _: draw.choice(["x", '\\"', "\n"]) * 6 * 2**20,
+    "JSON in JSON": lambda _, good: json.dumps(json.dumps(good)),
+    "any JSON": lambda draw, _: json.dumps(_random_json(draw)),
+    "the key": lambda *_: f"Your key is {KEY}.",
+    "the key as a field": lambda *_: json.dumps({KEY: KEY, "claims": KEY}),
+    "the key in escapes": lambda draw, _: f'{{"claims": "{_hidden(draw)}", "passages": 1}}',
+    "fenced": lambda draw, good: f"Sure!\n```{draw.choice(['json', ''])}\n{good}\n```\nAnything else?",
+    "thought of": lambda _, good: f"<think>Should it be {{1}}?</think>{good}",
+    "commas": lambda _, good: good.replace("}", ",}").replace("]", ",]"),
+    "Python": lambda _, good: str(json.loads(good)),
+    "a byte order mark": lambda _, good: "\ufeff" + good,
+}
+USABLE = {"fenced", "thought of", "commas", "Python", "a byte order mark"}
+"""What says what was asked for: it may be scored, and is scored as the good reply is."""
+
+
+# What a server wraps it in: (random, the good response) → JSON
+
+
+def _message(**fields: object) -> Callable[[Draw, dict], object]:
+    def make(_: Draw, good: dict) -> object:
+        return {**good, "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **fields}}]}
+
+    return make
+
+
+def _usage(draw: Draw, good: dict) -> object:
+    odd = [-1, 10**400, 1e300, "many", None, [1], {"a": 1}, True, 10**9]
+    return {**good, "usage": {name: draw.choice(odd) for name in good["usage"]}}
+
+
+WRAPPED: dict[str, Callable[[Draw, dict], object]] = {
+    "no choices": lambda _, good: {**good, "choices": []},
+    "choices that are none": lambda draw, good: {**good, "choices": draw.choice([None, {}, "x", 3, [[]], [None]])},
+    "no message": lambda draw, good: {**good, "choices": [{"index": 0, "message": draw.choice([None, "x", []])}]},
+    "content that is none": lambda draw, good: _message(content=draw.choice([3, True, ["a"], {"a": 1}]))(draw, good),
+    "content in parts": _message(content=[{"type": "text", "text": "{}"}]),
+    "a refusal": _message(content=None, refusal="I will not."),
+    "a tool call": _message(
+        content=None, tool_calls=[{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+    ),
+    "an old tool call": _message(content=None, function_call={"name": "f", "arguments": "{" * 50}),
+    "cut off": lambda _, good: {**good, "choices": [{**good["choices"][0], "finish_reason": "length"}]},
+    "filtered": lambda _, good: {
+        **good, "choices": [{"index": 0, "finish_reason": "content_filter", "message": {"content": ""}}]
+    },
+    "an error with 200": lambda *_: {"error": {"message": f"Bad key {KEY}", "type": "x"}},
+    "no object": lambda draw, _: draw.choice([[], [1, 2], "text", 3, None, True]),
+    "only an id": lambda *_: {"id": "1"},
+    "deep": lambda *_: json.loads('{"choices": ' + "[" * 500 + "]" * 500 + "}"),
+    "odd usage": _usage,
+    "odd model": lambda draw, good: {**good, "model": draw.choice([None, 3, KEY]), "id": [KEY]},
+}  # fmt: skip
+USABLE |= {"odd usage", "odd model"}
+
+
+# What goes over the wire: (random, the handler, the good response as bytes)
+
+Handler = BaseHTTPRequestHandler
+
+
+def _sent(handler: Handler, body: bytes, status: int = 200, *, length: int | None = None, **headers: str) -> None:
+    handler.send_response_only(status)
+    fields = {"Content-Type": "application/json", "Content-Length": str(len(body) if length is None else length)}
+    for name, value in {**fields, **{name.replace("_", "-"): value for name, value in headers.items()}}.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    handler.wfile.write(body)
+    handler.close_connection = True
+
+
+def _slowly(handler: Handler, body: bytes, seconds: float = 10.0) -> None:
+    """A byte now and then."""
+    ends = time.monotonic() + seconds
+    for byte in body:
+        if time.monotonic() > ends:
+            return
+        handler.wfile.write(bytes([byte]))
+        handler.wfile.flush()
+        time.sleep(0.1)
+
+
+def _trickled(_: Draw, handler: Handler, body: bytes) -> None:
+    handler.send_response_only(200)
+    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Content-Length", str(len(body)))
+    handler.end_headers()
+    _slowly(handler, body)
+
+
+def _chunked(draw: Draw, handler: Handler, body: bytes) -> None:
+    handler.send_response_only(200)
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    odd = draw.choice([b"zz\r\nabc\r\n", b"-5\r\n", b"5\r\nab", b"ffffffffffffffffffff\r\n", b"\r\n\r\n"])
+    handler.wfile.write(odd)
+    handler.close_connection = True
+
+
+def _endless(_: Draw, handler: Handler, __: bytes) -> None:
+    handler.send_response_only(200)
+    handler.send_header("Content-Type", "application/json")
+    handler.end_headers()
+    handler.close_connection = True
+    for _ in range(4_000):
+        handler.wfile.write(b" " * 65_536)
+
+
+def _bomb(draw: Draw, handler: Handler, _: bytes) -> None:
+    packer = zlib.compressobj(9, zlib.DEFLATED, draw.choice([15, 31]))
+    packed = b"".join(packer.compress(b" " * 2**20) for _ in range(60)) + packer.flush()
+    _sent(handler, packed, Content_Encoding=draw.choice(["gzip", "deflate"]))
+
+
+def _silent(_: Draw, handler: Handler, __: bytes) -> None:
+    time.sleep(3 * SECONDS)
+    handler.close_connection = True
+
+
+def _refused(status: int) -> Callable[[Draw, Handler, bytes], None]:
+    def send(draw: Draw, handler: Handler, _: bytes) -> None:
+        told = draw.choice([KEY, f"Bearer {KEY}", _hidden(draw)])
+        body = draw.choice(
+            [
+                json.dumps({"error": {"message": f"No: {told}", "code": told, "param": told}}),
+                f'{{"error": {{"message": "No: {told}"}}}}',
+                json.dumps({"error": told}),
+                json.dumps([told]),
+                json.dumps({"detail": [{"msg": told}]}),
+                f"<html><title>{told}</title></html>",
+                told,
+                "",
+                "{" * 5_000,
+                json.dumps({"error": {"message": "x" * 10**6 + told}}),
+            ]
+        )
+        _sent(handler, body.encode(), status)
+
+    return send
+
+
+def _later(draw: Draw, handler: Handler, _: bytes) -> None:
+    after = draw.choice(["nan", "inf", "-1", "1e400", "soon", "Fri, 31 Dec 9999 23:59:59 GMT", "٣", "0", ""])
+    _sent(handler, b'{"error": {"message": "slow down"}}', 429, Retry_After=after.encode().decode("latin-1"))
+
+
+WIRE: dict[str, Callable[[Draw, Handler, bytes], None]] = {
+    "HTML": lambda _, h, body: _sent(h, b"<html>It works!</html>", Content_Type="text/html"),
+    "as HTML": lambda _, h, body: _sent(h, body, Content_Type="text/html"),
+    "events": lambda _, h, body: _sent(h, b"data: " + body + b"\n\ndata: [DONE]\n\n", Content_Type="text/event-stream"),
+    "no bytes": lambda draw, h, _: _sent(h, b"", draw.choice([200, 204])),
+    "not UTF-8": lambda draw, h, _: _sent(h, b'{"choices": "' + draw.randbytes(500) + b'"}'),
+    "any bytes": lambda draw, h, _: _sent(h, draw.randbytes(draw.randint(1, 5_000))),
+    "half a response": lambda _, h, body: _sent(h, body[: len(body) // 2]),
+    "shorter than told": lambda _, h, body: _sent(h, body, length=len(body) + 999),
+    "a bomb": _bomb,
+    "broken gzip": lambda _, h, body: _sent(h, gzip.compress(body)[: len(body) // 3], Content_Encoding="gzip"),
+    "no gzip": lambda _, h, body: _sent(h, body, Content_Encoding="gzip"),
+    "another packing": lambda draw, h, body: _sent(h, body, Content_Encoding=draw.choice(["br", "zstd", KEY])),
+    "packed": lambda _, h, body: _sent(h, gzip.compress(body), Content_Encoding="gzip"),
+    "trickled": _trickled,
+    "trickled head": lambda _, h, body: _slowly(h, b"HTTP/1.1 200 OK\r\nX: " + b"y" * 999),
+    "odd chunks": _chunked,
+    "endless": _endless,
+    "silent": _silent,
+    "closed": lambda _, h, __: setattr(h, "close_connection", True),
+    "no HTTP": lambda draw, h, _: h.wfile.write(draw.choice([b"hello\r\n\r\n", b"HTTP/9.9 abc\r\n\r\n", b"\0" * 99])),
+    "long head": lambda _, h, body: _sent(h, body, X="y" * 200_000),
+    "moved": lambda draw, h, _: _sent(h, b"", draw.choice([301, 302, 307, 308]), Location="http://127.0.0.1:1/"),
+    "later": _later,
+    **{f"refused with {status}": _refused(status) for status in (400, 401, 403, 404, 418, 422, 429, 500, 501, 503)},
+}
+USABLE |= {"packed", "as HTML"}
+SLOW = {"trickled", "trickled head", "silent", "endless", "hard to mend", "a bomb", "six megabytes", "a megabyte"}
+"""Kinds that take seconds: one seed of them is enough with the other tests."""
+
+KINDS = {**SAID, **WRAPPED, **WIRE}
+
+
+class OddServer(ThreadingHTTPServer):
+    """Answers every call in one odd way; `calls` tells how many there were."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, kind: str, seed: int) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.kind, self.draw, self.calls = kind, Draw(f"{kind}-{seed}"), 0
+        self.only = "passages" if seed % 2 and kind in {**SAID, **WRAPPED} else ""  # the others get good replies
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def __enter__(self) -> "OddServer":
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, *_: object) -> None:
+        pass
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: OddServer
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        owner, good = self.server, model_server.complete(body)
+        owner.calls += 1
+        response = model_server._completion(body, good)
+        schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
+        odd = owner.only in ("", *schema.get("properties", {}))
+        if not odd:
+            _sent(self, json.dumps(response).encode())
+        elif owner.kind in SAID:
+            said = SAID[owner.kind](owner.draw, good)
+            _sent(self, json.dumps(model_server._completion(body, said)).encode())
+        elif owner.kind in WRAPPED:
+            _sent(self, json.dumps(WRAPPED[owner.kind](owner.draw, response)).encode())
+        else:
+            WIRE[owner.kind](owner.draw, self, json.dumps(response).encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def bare(text: str) -> str:
+    """A text with its escapes undone, as often as there are any."""
+    for _ in range(4):
+        text = html.unescape(unquote(text))
+        text = re.sub(r"\\+u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text).replace("\\/", "/")
+    return text
+
+
+def judged_by(server: OddServer, cache: Memory) -> tuple[Kept, str]:
+    """What becomes of a question whose judge is the server, and the error that ended it."""
+    client = ModelClient(
+        server.url, SecretStr(KEY), "odd", cache=cache, concurrency=2, timeout=SECONDS, attempts=2, backoff=0.001
+    )
+    config = RunConfig("i", "q", metrics=chosen(("context_recall",), judge=True, answers=False))
+    kept = Kept()
+    try:
+        judging.work(make_items(1), judging.Plan(config, config.metrics, Memory(), judge=client, patience=0.0), kept)
+    except ModelError as error:
+        return kept, str(error)
+    return kept, ""
+
+
+@pytest.fixture(scope="module")
+def truth() -> float | None:
+    with model_server.ModelServer() as server:
+        kept, _ = judged_by(server, Memory())  # type: ignore[arg-type]
+    return kept.scores["q0"]["context_recall"].value
+
+
+def cases() -> list[tuple[str, int]]:
+    return [(kind, seed) for kind in KINDS for seed in (seeds(1, 4) if kind in SLOW else seeds(2, 25))]
+
+
+@pytest.mark.parametrize(("kind", "seed"), cases())
+def test_an_odd_reply_ends_in_words_without_a_key_and_without_a_score(kind, seed, truth, monkeypatch, caplog):
+    monkeypatch.setattr(repair, "SECONDS", 0.5)
+    cache, started = Memory(), time.monotonic()
+    with OddServer(kind, seed) as server:
+        kept, error = judged_by(server, cache)
+        assert server.calls <= 2 * judging.REPLIES * 2
+    assert time.monotonic() - started < 40
+    scores = [scores["context_recall"] for scores in kept.scores.values()]
+    failures = [reason for judged in kept.judged.values() for reason in judged.failures.values()]
+    told = [error, *(score.reason for score in scores), *failures, caplog.text]
+    shown = without_keys(" ".join(map(judged_to_json, kept.judged.values())), [KEY])
+    assert not [text for text in told if KEY in bare(text)]
+    assert KEY not in bare(shown)
+    assert "Traceback" not in " ".join(told)
+    values = {score.value for score in scores}
+    assert values <= ({truth} if kind in USABLE else {None}), failures
+    if kind not in USABLE:
+        assert error or failures
+        assert all(reason.startswith(("Model 'odd' at", "the judge left out")) for reason in failures)
+
+
+def test_there_are_as_many_kinds_as_were_tried_by_hand():
+    assert len(KINDS) >= 47
+    assert min(Counter(kind for kind, _ in cases()).values()) >= 1
+    assert set(KINDS) >= USABLE | SLOW

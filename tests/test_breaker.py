@@ -1,0 +1,165 @@
+"""A model whose replies are worth nothing is stopped before it costs much; a person who resumes goes on."""
+
+import sys
+from dataclasses import replace
+
+import pytest
+
+from ragviz import cli, indexing, judging, pipeline, running
+from ragviz.breaker import Breaker
+from ragviz.errors import ModelError, UselessModel
+from ragviz.records import IndexConfig
+from tests import model_server
+from tests.model_server import ModelServer
+from tests.odd_judges import JUDGE_FIELDS
+from tests.test_judging import Kept, Memory, make_items, plan_of
+from tests.test_running import config, environment, server, workspace  # noqa: F401 - fixtures
+
+
+def asked(server: ModelServer) -> int:  # noqa: F811
+    return sum("messages" in body for body in server.bodies)
+
+
+def talk(monkeypatch, only: frozenset[str] | set[str] = frozenset()) -> None:
+    """Have the server chat where replies with one of these fields are wanted; everywhere without any."""
+    real = model_server.complete
+
+    def complete(body):
+        fields = set(body.get("response_format", {}).get("json_schema", {}).get("schema", {}).get("properties", {}))
+        return real(body) if only and not only & fields else "Let me tell you about the weather instead."
+
+    monkeypatch.setattr(model_server, "complete", complete)
+
+
+@pytest.mark.parametrize("count", [4, 12])
+@pytest.mark.parametrize("fields", [set(), JUDGE_FIELDS], ids=["nothing", "answers only"])
+def test_a_model_that_never_gives_json_costs_at_most_twice_the_calls(count, fields, monkeypatch):
+    items = make_items(count)
+    with ModelServer() as good:
+        judging.work(items, plan_of(good), Kept())
+    talk(monkeypatch, fields)
+    with ModelServer() as bad, pytest.raises(UselessModel, match=r"^\d+ of \d+ calls.* gave nothing usable: Model"):
+        judging.work(items, plan_of(bad), Kept())
+    assert asked(bad) <= 2 * asked(good)
+
+
+def test_a_model_that_always_fails_is_stopped_too():
+    with ModelServer(fail=1.0, faults=("500",)) as bad, pytest.raises(UselessModel, match="HTTP 500"):
+        judging.work(make_items(4), plan_of(bad, attempts=3), Kept())
+    assert asked(bad) <= 64
+
+
+def test_counts_by_hand():
+    # 0.75 ** 16 = 0.01002, 0.75 ** 17 = 0.0075; binomial (24, 0.25): P(0) + P(1) = 0.0090, of 23: 0.0116.
+    for usable, last in ((0, 17), (1, 24)):
+        breaker = Breaker()
+        breaker.count("claims", usable, last - usable - 1, "no")
+        with pytest.raises(
+            UselessModel, match=f"^{last - usable} of {last} calls for 'claims' gave nothing usable: no"
+        ):
+            breaker.count("claims", 0, 1, "no")
+
+
+def test_calls_are_counted_by_kind_and_together():
+    breaker = Breaker()
+    breaker.count("claims", 100, 0)
+    with pytest.raises(UselessModel, match="17 of 17 calls for 'bank'"):
+        breaker.count("bank", 0, 17, "no")
+    breaker = Breaker()
+    for kind in "abcd":
+        breaker.count(kind, 0, 4, "no")
+    with pytest.raises(UselessModel, match=r"^20 of 20 calls gave"):
+        breaker.count("e", 0, 4, "no")
+
+
+def test_a_person_who_resumes_goes_on():
+    kept = Memory()
+    with pytest.raises(UselessModel):
+        Breaker(kept, "run").count("claims", 0, 20, "no")
+    Breaker(kept, "run").count("claims", 0, 2_000, "no")
+    with pytest.raises(UselessModel):
+        Breaker(kept, "another").count("claims", 0, 20, "no")
+
+
+def test_a_run_stops_goes_on_when_it_is_resumed_and_has_scores_once_the_judge_is_good(
+    workspace,  # noqa: F811
+    server,  # noqa: F811
+    monkeypatch,
+    capsys,
+):
+    command = ["run", "--index", "i", "--questions", "q", "--name", "r", "--retriever", "bm25"]
+    command += ["--answerer", "model", "--metrics", "all"]
+    workspace.client("loopback")._backoff = 0.001
+    good = model_server.complete
+    talk(monkeypatch, JUDGE_FIELDS)
+    monkeypatch.setattr(sys, "argv", ["ragviz", *command])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    said = capsys.readouterr().err
+    assert ended.value.code == 1
+    assert "calls for 'control items' gave nothing usable" in said or "gave nothing usable: Model 'loopback'" in said
+    assert "resume" in said
+    [job] = workspace.store.jobs(10)
+    assert (job.status, "gave nothing usable" in job.error) == ("failed", True)
+    stopped = asked(server)
+
+    again = running.run(workspace, "r", config())  # regardless
+    assert again.status == "done"
+    assert asked(server) > stopped
+    assert running.judgement_of(workspace, again).failed
+    monkeypatch.setattr(model_server, "complete", good)
+    before = asked(server)
+    running.rejudge(workspace, again)
+    assert running.judgement_of(workspace, workspace.store.run("r")).failed == []
+    assert stopped <= 2 * (asked(server) - before)
+
+
+def test_questions_by_a_model_that_never_gives_json_stop_and_go_on(workspace, server, monkeypatch):  # noqa: F811
+    good = model_server.complete
+    talk(monkeypatch)
+    workspace.client("loopback")._backoff = 0.001
+    small = IndexConfig(chunk_size=25, embedder="openai:bags", chunker="sentences")
+    assert indexing.build_index(workspace, workspace.store.corpus("pumps"), "small", small).chunks == 8
+
+    def make() -> pipeline.Generated:
+        return pipeline.generate_questions(workspace, "small", "made", generator="model", limit=8)
+
+    with pytest.raises(UselessModel, match=r"calls( for 'questions')? gave nothing usable"):
+        make()
+    stopped = asked(server)
+    assert stopped <= 3 * 8
+    made = make()  # regardless: each chunk is asked
+    assert (made.proposed, asked(server) > stopped) == (0, True)
+    monkeypatch.setattr(model_server, "complete", good)
+    assert make().proposed > 0
+
+
+def test_thirty_of_a_hundred_failures_stop_nothing():
+    """Beside `test_a_faulty_run_has_the_scores_of_an_undisturbed_one`: every reply fails by turns."""
+    with ModelServer() as server:  # noqa: F811
+        server.script.extend(["malformed", "ok", "ok"] * 200)
+        kept = Kept()
+        judging.work(make_items(12), replace(plan_of(server)), kept)
+    assert len(kept.judged) == 12
+
+
+def test_what_is_served_from_the_cache_counts_for_nothing():
+    class Completed:
+        cached, useless = True, 0
+
+    breaker = Breaker()
+    ask = breaker.watching(lambda client, request: Completed(), "questions")
+    for _ in range(100):
+        ask(None, None)
+
+    def fail(client, request):
+        error = ModelError("no")
+        error.replies = 3
+        raise error
+
+    ask = breaker.watching(fail, "questions")
+    for _ in range(5):
+        with pytest.raises(ModelError, match=r"^no$"):
+            ask(None, None)
+    with pytest.raises(UselessModel, match="18 of 18"):
+        ask(None, None)
