@@ -7,8 +7,8 @@ nothing here prints.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -17,6 +17,7 @@ from ragviz import answer, corpora, forecast, indexing, interchange, judging, ru
 from ragviz.breaker import Breaker
 from ragviz.damage import require_sound
 from ragviz.errors import UsageError
+from ragviz.keys import without_keys
 from ragviz.llm import ModelClient
 from ragviz.metrics import questeval
 from ragviz.records import (
@@ -116,6 +117,7 @@ def generate_questions(
     progress(standing, limit, "questions", "Writing questions")
     try:
         while standing < limit and (question := next(fresh, None)) is not None:
+            question = _shown(question, workspace.settings.keys)
             store.put_questions(asked.id, [question])
             made.append(question)
             standing += question.status != "rejected"
@@ -129,6 +131,11 @@ def generate_questions(
     rejected = [q.reason for q in made if q.status == "rejected"]
     total, paid = store.question_set(asked.id).total, store.paid(asked.id)
     return Generated(asked.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)), *paid)
+
+
+def _shown(question: Question, keys: Sequence[str]) -> Question:
+    """A question as it is kept: a server may have echoed a key in it."""
+    return replace(question, text=without_keys(question.text, keys), answer=without_keys(question.answer, keys))
 
 
 def foresee_questions(

@@ -10,9 +10,9 @@ import pytest
 
 from ragviz import cli, controls, corpora, indexing, judging, pipeline, running
 from ragviz.config import Settings
-from ragviz.errors import UsageError
+from ragviz.errors import UsageError, UselessModel
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.records import IndexConfig, Question, RunConfig, Span
+from ragviz.records import IndexConfig, Question, Run, RunConfig, Span
 from ragviz.workspace import Workspace
 from tests import odd_judges
 from tests.model_server import ModelServer
@@ -68,6 +68,13 @@ def config(**more) -> RunConfig:
     return RunConfig("i", "q", "bm25", **{"answerer": "model", "metrics": ("all",), **more})
 
 
+def run_regardless(workspace: Workspace) -> Run:
+    """A run that a person lets go on when its judge gave nothing usable."""
+    with pytest.raises(UselessModel, match="gave nothing usable"):
+        running.run(workspace, "r", config())
+    return running.run(workspace, "r", config())
+
+
 def scored(judgement: running.Judgement) -> dict[str, int]:
     """Scores of each judged metric."""
     return {name: each.statuses.get("ok", 0) for name, each in judgement.metrics.items() if name in JUDGED}
@@ -98,7 +105,7 @@ def test_a_judge_whose_replies_cannot_be_right_is_refused_and_nothing_of_it_is_k
     workspace, server, monkeypatch, kind, words
 ):
     odd_judges.install(monkeypatch, kind)
-    run = running.run(workspace, "r", config())
+    run = run_regardless(workspace)
     judgement = running.judgement_of(workspace, run)
     assert len(judgement.failed) >= 8  # all but a refusal, of which nothing is judged
     assert max(scored(judgement).values()) == 0
@@ -249,7 +256,7 @@ def test_the_command_line_checks_a_run_and_names_its_judge(ragviz, workspace, mo
 
 def test_coverage_counts_scores_per_metric(workspace, monkeypatch):
     odd_judges.install(monkeypatch, "empty")
-    judgement = running.judgement_of(workspace, running.run(workspace, "r", config()))
+    judgement = running.judgement_of(workspace, run_regardless(workspace))
     words = running.coverage_words(judgement, 9)
     assert words.startswith("0 of 9 scored")
     odd_judges.install(monkeypatch, "good")
