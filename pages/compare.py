@@ -30,7 +30,7 @@ def chosen_runs(runs: Sequence[Run]) -> list[Run]:
     found = list(dict.fromkeys(by_name[name].name for name in wanted if name in by_name))
     for name in wanted:
         if name and name not in by_name:
-            st.warning(f"There is no run called “{plain(name)}” here.")
+            st.warning(f"There is no run called “{ui.quoted(name)}” here.")
     st.session_state["runs-shown"] = found or default_names(runs)
     names = st.multiselect(
         "Runs; the first is the baseline", [run.name for run in runs], key="runs-shown", max_selections=MOST,

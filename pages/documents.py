@@ -244,7 +244,7 @@ wanted = st.query_params.get("document")
 if wanted:
     info = next((d for d in documents if d.name == wanted), None)
     if info is None:
-        st.warning(f"There is no document called “{plain(wanted)}” in this corpus.")
+        st.warning(f"There is no document called “{ui.quoted(wanted)}” in this corpus.")
     else:
         opened_document(corpus, info)
         st.stop()

@@ -367,7 +367,7 @@ found = ui.judgement(run)
 shown = list(ui.filtered(run, ui.question_rows(run, k))["Id"])
 wanted = st.query_params.get("question")
 if wanted is not None and wanted not in asked:
-    st.warning(f"This run did not ask the question “{plain(wanted)}”.")
+    st.warning(f"This run did not ask the question “{ui.quoted(wanted)}”.")
 question_id = wanted if wanted in asked else next(iter(shown or asked))
 ui.settle("question", question_id)
 with st.container(horizontal=True, vertical_alignment="center", gap="small"):

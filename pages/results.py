@@ -1,4 +1,5 @@
 import io
+import shlex
 import zipfile
 from collections.abc import Sequence
 
@@ -131,7 +132,9 @@ def judge_panel(run: Run, found: running.Judgement) -> None:
     for doubt in doubts[:LOOK_AT]:
         ui.link("inspect", f"{doubt.question} – {doubt.words}", run=run.name, question=doubt.question_id)
     if len(doubts) > LOOK_AT:
-        st.caption(f"and {len(doubts) - LOOK_AT} more: `ragviz results {plain(run.name)} --json` names all")
+        st.caption(
+            plain(f"and {len(doubts) - LOOK_AT} more: `ragviz results {shlex.quote(run.name)} --json` names all")
+        )
 
 
 def coverage(run: Run, found: running.Judgement) -> str:
@@ -542,7 +545,7 @@ if wanted in asked and ranking_only:
     opened_question(run, *asked[wanted], summary, list(shown["Id"]) if len(shown) else [])
     st.stop()
 if wanted and wanted not in asked:
-    st.warning(f"This run did not ask the question “{plain(wanted)}”.")
+    st.warning(f"This run did not ask the question “{ui.quoted(wanted)}”.")
 with ui.header("Results", settings_line(run), crumbs=ui.crumbs_of(run, corpus)):
     with st.container(width=240):
         ui.choose("Run", [run.name for run in runs], "run")

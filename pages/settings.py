@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pandas as pd
 import streamlit as st
 
-from ragviz import config, connections, ui
+from ragviz import addresses, config, connections, ui
 from ragviz.errors import RagvizError, UsageError
 from ragviz.markup import plain
 from ragviz.records import digest
@@ -41,13 +41,13 @@ def env_lines() -> list[str]:
 
 
 def shown(name: str, value: object) -> str:
-    """A value as it may be seen: of a secret at most its last four characters."""
+    """A value as it may be seen: of a secret at most its last four characters, of an address what is none."""
     if value is None:
         return "not set"
     if hasattr(value, "get_secret_value"):
         secret = value.get_secret_value()
-        return f"••••{secret[-4:]}" if len(secret) >= 12 and "key" in name else "••••"
-    return str(value)
+        return f"••••{secret[-4:]}" if len(secret) >= 12 and "key" in name else addresses.HIDDEN
+    return addresses.shown(str(value)) if name.endswith("_url") else str(value)
 
 
 def values() -> pd.DataFrame:
@@ -86,8 +86,9 @@ def endpoint() -> None:
     with st.form(f"endpoint-{turn}"):
         st.markdown("**Model endpoint**")
         url = st.text_input(
-            "Base URL", settings.openai_base_url or "", placeholder="https://api.openai.com/v1", max_chars=500,
-            key=f"url-{turn}", help="Of any server that speaks OpenAI's protocol; empty for the OpenAI API itself.",
+            "Base URL", addresses.shown(settings.openai_base_url or ""), max_chars=500,
+            placeholder="https://api.openai.com/v1", key=f"url-{turn}",
+            help="Of any server that speaks OpenAI's protocol; empty for the OpenAI API itself.",
         )  # fmt: skip
         one, two = st.columns(2)
         model = one.text_input("Model", settings.model, max_chars=200, key=f"typed-model-{turn}")
@@ -114,6 +115,8 @@ def endpoint() -> None:
                 "judge": judge,
                 "model_concurrency": str(int(concurrency)),
             }
+            if values["openai_base_url"].strip() == addresses.shown(settings.openai_base_url or ""):
+                values["openai_base_url"] = settings.openai_base_url or ""  # shown without its password, and left so
             use({FIELDS[name]: value.strip() for name, value in values.items()}, key.strip())
     if typed() and st.button("Forget what was typed", type="tertiary"):
         put_back()
@@ -132,6 +135,9 @@ def use(values: dict[str, str], key: str) -> None:
     if key or dropped:
         changed["OPENAI_API_KEY"] = key
     before = {alias: os.environ.get(alias) for alias in changed}
+    if addresses.HIDDEN in changed.get("OPENAI_BASE_URL", ""):
+        st.error(f"The base URL was changed, and {addresses.HIDDEN} stands for a part of it: type the whole address.")
+        return
     if (url := changed.get("OPENAI_BASE_URL")) and not url.startswith(("http://", "https://")):
         st.error("The base URL must begin with http:// or https://.")
         return
@@ -220,7 +226,7 @@ with columns[0]:
     part("Store", workspace.store.address, "store")
 with columns[1]:
     if settings.elasticsearch_url:
-        part("Elasticsearch", settings.elasticsearch_url, "index")
+        part("Elasticsearch", addresses.shown(settings.elasticsearch_url), "index")
     else:
         with st.container(border=True, height="stretch"):
             st.markdown("**Index**")
@@ -230,7 +236,7 @@ with columns[0]:
     part("Embedder", settings.embedder, "embedder")
 with columns[1]:
     if settings.model_configured:
-        where = settings.openai_base_url or "the OpenAI API"
+        where = addresses.shown(settings.openai_base_url or "") or "the OpenAI API"
         judge = f", judge {settings.judge}" if settings.judge else ""
         part("Model", f"{settings.model}{judge} at {where}", "model", "Test the connection")
     else:

@@ -9,6 +9,7 @@ from platformdirs import user_data_dir
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from ragviz.addresses import secrets_of
 from ragviz.errors import UsageError
 
 TYPED = "RAGVIZ_TYPED"
@@ -36,8 +37,11 @@ class Settings(BaseSettings):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys in clear, only to be taken out of what is shown."""
-        return tuple(key.get_secret_value() for key in (self.openai_api_key, self.elasticsearch_api_key) if key)
+        """The keys, and the passwords in addresses, in clear, only to be taken out of what is shown."""
+        database = self.database_url.get_secret_value() if self.database_url else None
+        addresses = filter(None, (database, self.elasticsearch_url, self.openai_base_url))
+        keys = [key.get_secret_value() for key in (self.openai_api_key, self.elasticsearch_api_key) if key]
+        return (*keys, *(secret for address in addresses for secret in secrets_of(address)))
 
     @property
     def model_configured(self) -> bool:

@@ -7,6 +7,7 @@ is `Undone`, and what is `repeated` is done again until it succeeds or `PATIENCE
 from __future__ import annotations
 
 import random
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
-from ragviz import disk
+from ragviz import addresses, disk
 from ragviz.errors import RagvizError, ServiceError, StorageError, UsageError
 
 PATIENCE = 30.0
@@ -54,6 +55,10 @@ def open_engine(url: str) -> Engine:
         UsageError: `url` is no address of a database. What it says is not quoted: there may be a password in it.
 
     """
+    if addresses.is_ambiguous(url):
+        raise UsageError(
+            f"RAGVIZ_DATABASE_URL can be read in two ways: {_URLS}, / ? # @ in a password as %2F %3F %23 %40."
+        )
     try:
         engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
     except (sa.exc.ArgumentError, ValueError, ImportError) as error:  # no URL, a port that is none, an unknown driver
@@ -164,7 +169,7 @@ def repeated(method: Callable[Given, T]) -> Callable[Given, T]:
 
 def shown(engine: Engine) -> str:
     """Where a database is, without its password."""
-    return engine.url.render_as_string(hide_password=True)
+    return addresses.shown(engine.url.render_as_string(hide_password=False))
 
 
 def _tell(error: Exception, engine: Engine) -> NoReturn:
@@ -221,12 +226,16 @@ def _of_server(error: sa.exc.DBAPIError, engine: Engine) -> Exception:
     if code == "25006":
         return StorageError(f"The database {shown(engine)} is read-only: give RAGVIZ_DATABASE_URL one to write to.")
     if code in ("XX001", "XX002"):
-        return StorageError(f"The database {shown(engine)} is damaged ({_reason(error)}): put a backup in its place.")
+        return StorageError(
+            f"The database {shown(engine)} is damaged ({_reason(error, engine)}): put a backup in its place."
+        )
+    if code is None and "invalid connection option" in str(error.orig):
+        return UsageError(f"RAGVIZ_DATABASE_URL has a parameter that the driver does not know: {_URLS}.")
     lost = error.connection_invalidated or (code is None and isinstance(error, sa.exc.OperationalError))
     if not lost and code not in _PASSING and not isinstance(error, sa.exc.OperationalError):
         return error
     sentence = ServiceError(
-        f"The database {shown(engine)} cannot be used: {_reason(error)}. Start it, or check RAGVIZ_DATABASE_URL; what "
+        f"The database {shown(engine)} cannot be used: {_reason(error, engine)}. Start it, or check RAGVIZ_DATABASE_URL; what "
         "was finished is kept."
     )
     return Undone(sentence) if (lost or code in _PASSING) and not _refused(error) else sentence
@@ -238,5 +247,10 @@ def _refused(error: sa.exc.DBAPIError) -> bool:
     return "FATAL:" in words and not any(word in words for word in ("starting up", "shutting down", "too many", "term"))
 
 
-def _reason(error: sa.exc.DBAPIError) -> str:
-    return str(error.orig).strip().split("\n")[0].rstrip(".")
+def _reason(error: sa.exc.DBAPIError, engine: Engine) -> str:
+    """What a driver says, without the secrets of the address, nor what it takes for a host before an @."""
+    said = str(error.orig).strip().split("\n")[0].rstrip(".")
+    secrets = addresses.secrets_of(engine.url.render_as_string(hide_password=False))
+    for secret in sorted(secrets, key=len, reverse=True):
+        said = said.replace(secret, addresses.HIDDEN)
+    return re.sub(r"[^\s'\"]*@", f"{addresses.HIDDEN}@", said)

@@ -71,7 +71,10 @@ _LISTED = 20  # names of columns in one sentence
 
 _CHUNK_ID = re.compile(r"([0-9a-f]{16})-([0-9]{8,})-([0-9]{8,})")
 _NAMED = {"document", "corpus_id", "chunk_id"}
-_DANGEROUS = re.compile(r"'*[=+\-@\t\r]")
+_BLANK = r"[\s\x00-\x1f\u200b-\u200f\u2060\ufeff]"
+_DANGEROUS = re.compile(rf"'*(?:[\t\r\n]|{_BLANK}*[=+\-@＝＋－＠﹦﹢﹣﹫])")
+"""How a cell begins that some spreadsheet takes for a formula: blanks before the sign are passed over, and full-width
+signs stand for the narrow ones."""
 _REFUSED = "refused: "  # no column of a file ends in a blank
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32"}
 _MARKS |= {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -437,11 +440,11 @@ def documents_of(question: Question, names: Mapping[str, str]) -> list[str]:
 def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     """Write a CSV file that spreadsheets open rightly: UTF-8 with its mark; text that would be a formula gets a '.
 
-    A list becomes its JSON.
+    A list becomes its JSON, None an empty cell.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out)
-    writer.writerow(header)
+    writer.writerow(map(_inert, header))
     writer.writerows([[_inert(_cell(cell)) for cell in row] for row in rows])
     return out.getvalue().encode("utf-8-sig", "replace")
 

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 import psutil
 
-from ragviz import corpora, indexing, pipeline, running
+from ragviz import addresses, corpora, indexing, pipeline, running
 from ragviz.errors import Cancelled, RagvizError, UsageError
 from ragviz.keys import without_keys
 from ragviz.records import IndexConfig, Job, Progress, RunConfig
@@ -230,9 +230,14 @@ def _end_of(error: BaseException, log: Path, keys: Sequence[str]) -> dict[str, s
         return {"status": "failed", "error": str(error)}
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a", encoding="utf-8", errors="backslashreplace") as output:
-        output.write(without_keys("".join(traceback.format_exception(error)), keys))
+        output.write(_unsecret("".join(traceback.format_exception(error)), keys))
     defect = f"A defect in ragviz: {type(error).__name__}. The traceback is in {log}."
     return {"status": "failed", "error": defect}
+
+
+def _unsecret(text: str, keys: Sequence[str]) -> str:
+    """A traceback without keys, and without what addresses in it hide."""
+    return without_keys(addresses.within(text), keys)
 
 
 class _Beat:
@@ -290,7 +295,7 @@ def main() -> None:
     except RagvizError as error:
         sys.exit(str(error))
     except Exception:
-        sys.exit(without_keys(traceback.format_exc(), workspace.settings.keys))
+        sys.exit(_unsecret(traceback.format_exc(), workspace.settings.keys))
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from ragviz import repair
+from ragviz.addresses import secrets_of
 from ragviz.errors import Cancelled, ModelError
 from ragviz.keys import without_keys
 from ragviz.records import Cache, digest, storable
@@ -724,7 +725,7 @@ class ModelClient:
     def _scrubbed(self, text: str) -> str:
         """Words without the key, on one line; of very many the first."""
         keys = [self._key.get_secret_value()] if self._key else []
-        return " ".join(without_keys(text[:MOST_WORDS], keys).split())
+        return " ".join(without_keys(text[:MOST_WORDS], [*keys, *secrets_of(self.base_url)]).split())
 
 
 def _or_error(

@@ -21,7 +21,11 @@ UNANSWERABLE = "<Unanswerable>"
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
-_READ_AGAIN = re.compile(r":(?=[\w+-]+:|//)|www(?=\.)|@(?=\w)|(?<!\S)[-<>~](?=[->=](?!\S))", re.IGNORECASE)
+_WORD = re.compile(r"[\[\]]|[!-Z\\^-~]+")  # brackets apart: in the code of a label they would end it
+_READ_AGAIN = re.compile(
+    r":(?:100|1234|[\w+-]*[a-z+-][\w+-]*):|https?:/|www\.|[\w.+-]@[\w-]|^(?:->|<-|--|>=|<=|~=)$",
+    re.IGNORECASE | re.ASCII,
+)
 """What Streamlit looks for in text that is escaped already: :names: of emoji, addresses to link, arrows."""
 
 STYLE = """<style>
@@ -102,15 +106,23 @@ def visible(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Escape one line of text for Streamlit's markdown: it reads exactly as written.
+    r"""Escape one line of text for Streamlit's markdown: it reads, and is copied, exactly as written.
 
-    A zero-width space parts what would still be taken for an emoji's name, an address to link or an arrow.
+    A word that would still be taken for an emoji's name, an address to link or an arrow stands as code.
 
-    >>> print(plain("*a* [b](c) $x$ <i>"))
-    \*a\* \[b\]\(c\) \$x\$ \<i\>
+    >>> print(plain("*a* [b](c) $x$ <i> http://localhost:9200"))
+    \*a\* \[b\]\(c\) \$x\$ \<i\> `http://localhost:9200`
     """
-    parted = _READ_AGAIN.sub("\\g<0>\u200b", " ".join(visible(text).split()))
-    return _PUNCTUATION.sub(r"\\\1", parted)
+    return _WORD.sub(_plain_word, " ".join(visible(text).split()))
+
+
+def _plain_word(match: re.Match[str]) -> str:
+    word = match[0]
+    if not _READ_AGAIN.search(word):
+        return _PUNCTUATION.sub(r"\\\1", word)
+    fence = "`" * (1 + max(map(len, re.findall("`+", word)), default=0))
+    blank = " " if word[0] == "`" or word[-1] == "`" else ""
+    return f"{fence}{blank}{word}{blank}{fence}"
 
 
 def shortened(text: str, most: int = 80) -> str:

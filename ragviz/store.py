@@ -23,7 +23,7 @@ from pydantic import TypeAdapter
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, Engine, Row
 
-from ragviz import database, gold
+from ragviz import addresses, database, gold
 from ragviz.database import reading, repeated, writing
 from ragviz.errors import Deleted, NotFoundError, ServiceError, StorageError, UsageError
 from ragviz.keys import without_keys
@@ -1213,7 +1213,17 @@ def _index_info(row: Row[Any]) -> IndexInfo:
 
 def _run(row: Row[Any]) -> Run:
     config = known(RunConfig, json.loads(row.config), f"Run '{row.name}'")
-    return Run(**row._asdict() | {"config": config, "provenance": json.loads(row.provenance)})
+    return Run(**row._asdict() | {"config": config, "provenance": _provenance(row.provenance)})
+
+
+def _provenance(body: str) -> dict[str, Any]:
+    """Where a run's numbers come from; earlier versions kept a password that an endpoint's address may hold."""
+    kept: dict[str, Any] = json.loads(body)
+    for name in {"embedder", "metric embedder"} & kept.get("identity", {}).keys():
+        kept["identity"][name] = addresses.within(kept["identity"][name])
+    if "metric_embedders" in kept:
+        kept["metric_embedders"] = [*map(addresses.within, kept["metric_embedders"])]
+    return kept
 
 
 def _retrieved(row: Row[Any]) -> Retrieved:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import traceback
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal, NamedTuple
@@ -21,10 +22,12 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from ragviz import evaluate, forecast, indexing, jobs, lost, plots, running
+from ragviz import addresses, evaluate, forecast, indexing, jobs, lost, plots, running
 from ragviz.errors import RagvizError
 from ragviz.evaluate import Slice, Summary
 from ragviz.indexing import Found
+from ragviz.interchange import csv_of
+from ragviz.keys import without_keys
 from ragviz.markup import STYLE, Lit, around, badges, highlighted, plain, score_bar, shortened, visible
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.judge import sentences_of
@@ -230,15 +233,20 @@ def chosen(name: str, options: Sequence[str], default: str | None = None, *, nou
     value = first_of((wanted, remembered, default), options)
     if wanted is not None and wanted != value:
         there = f"; this is “{plain(value)}”" if value is not None else ""
-        st.warning(f"There is no {noun or name} called “{plain(wanted)}” here{there}.")
+        st.warning(f"There is no {noun or name} called “{quoted(wanted)}” here{there}.")
     settle(name, value)
     return value
 
 
 def chosen_number(name: str, low: int, high: int, default: int) -> int:
-    """Return the whole number of the address, else of this session, else `default`, kept between `low` and `high`."""
-    remembered = st.session_state.get(_REMEMBERED, {}).get(name)
-    value = number_of((st.query_params.get(name), remembered), low, high, default)
+    """Return the whole number of the address, else of this session, else `default`, kept between `low` and `high`.
+
+    An address that holds another is told.
+    """
+    wanted, remembered = st.query_params.get(name), st.session_state.get(_REMEMBERED, {}).get(name)
+    value = number_of((wanted, remembered), low, high, default)
+    if wanted is not None and wanted != str(value):
+        st.warning(f"“{quoted(wanted)}” cannot be {name} here, which is {low} to {high:,}: this is {value:,}.")
     settle(name, str(value))
     return value
 
@@ -274,11 +282,16 @@ def first_of(wanted: Sequence[str | None], options: Sequence[str]) -> str | None
 def number_of(wanted: Sequence[str | None], low: int, high: int, default: int) -> int:
     """Return the first of `wanted` that is a whole number, else `default`; kept between `low` and `high`.
 
-    >>> number_of(("x", "7"), 1, 5, 3), number_of((None,), 1, 5, 3)
-    (5, 3)
+    >>> number_of(("x", "7"), 1, 5, 3), number_of((None,), 1, 5, 3), number_of(("9" * 5000,), 1, 5, 3)
+    (5, 3, 5)
     """
-    given = next((int(text) for text in wanted if text and text.isascii() and text.isdigit()), default)
-    return max(low, min(high, given))
+    given = next((text for text in wanted if text and text.isascii() and text.isdigit()), str(default))
+    return max(low, min(high, int(given) if len(given) < 20 else high))
+
+
+def quoted(text: str) -> str:
+    """What an address holds, as a sentence tells it: its beginning."""
+    return plain(shortened(text, 80))
 
 
 def go_to(page: str, **params: str | int | None) -> None:
@@ -362,7 +375,9 @@ _FRAME_STYLE = """<style>
 div[data-testid="stMetricDelta"], div[data-testid="stMetricDelta"] * { font-variant-numeric: tabular-nums;
   white-space: normal; overflow: visible; }
 div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
+[data-testid="stElementToolbarButton"]:has([aria-label^="Download as CSV"]) { display: none; }
 </style>"""
+"""Tables' own "Download as CSV" is hidden: it writes formulas as they are, `csv_button` does not."""
 
 
 def sidebar(corpora: Sequence[Corpus]) -> None:
@@ -503,11 +518,19 @@ def errors_shown() -> Iterator[None]:
     except RagvizError as error:
         st.error(plain(str(error)))
     except Exception as error:
-        log.exception("A defect in ragviz")
+        log.error("A defect in ragviz\n%s", _traceback())
         st.error(
             f"This part could not be shown: a defect in ragviz ({type(error).__name__}). The traceback is in the "
             "terminal that runs the app; please report it with what you did. The rest goes on working."
         )
+
+
+def _traceback() -> str:
+    """The traceback of what went wrong, without keys and passwords."""
+    keys: tuple[str, ...] = ()
+    with suppress(RagvizError):
+        keys = workspace().settings.keys
+    return without_keys(addresses.within(traceback.format_exc()), keys)
 
 
 @st.dialog("Are you sure?")
@@ -679,10 +702,10 @@ def table(
 
 
 def csv_button(rows: pd.DataFrame, file_name: str, key: str, label: str = "CSV") -> None:
-    """Download exactly the rows that are shown."""
-    st.download_button(
-        label, rows.to_csv(index=False).encode("utf-8", "replace"), file_name, "text/csv", key=key, on_click="ignore"
-    )
+    """Download exactly the rows that are shown, written as the other exports are."""
+    cells = rows.astype(object).where(rows.notna(), None)
+    data = csv_of([*map(str, rows.columns)], cells.itertuples(index=False, name=None))
+    st.download_button(label, data, file_name, "text/csv", key=key, on_click="ignore")
 
 
 # The questions of a run
@@ -775,16 +798,21 @@ def filtered(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
         rows = rows[missed if pair == (0, 0) else rows["Rank"].between(*pair).fillna(False)]
     if name := query.get("document"):
         documents = documents_of(run)
-        rows = rows[[name in documents[i] for i in rows["Id"]]]
+        rows = rows[_mask(rows, (name in documents[i] for i in rows["Id"]))]
     if (kind := query.get("kind")) in evaluate.KINDS:
         rows = rows[rows["Kind"] == kind]
     if (outcome := query.get("outcome", "all")) in set(OUTCOMES[1:]):
         rows = rows[rows["Outcome"] == outcome]
     if (cause := query.get("cause")) in lost.CAUSES:
-        rows = rows[[judgement(run).causes[i] == cause for i in rows["Id"]]]
+        rows = rows[_mask(rows, (judgement(run).causes[i] == cause for i in rows["Id"]))]
     if words := query.get("find", "").casefold():
-        rows = rows[[words in text.casefold() for text in rows["Question"]]]
+        rows = rows[_mask(rows, (words in text.casefold() for text in rows["Question"]))]
     return rows
+
+
+def _mask(rows: pd.DataFrame, keeps: Iterable[bool]) -> pd.Series[bool]:
+    """Which rows to keep; a bare list would choose columns where there are no rows."""
+    return pd.Series(list(keeps), index=rows.index, dtype=bool)
 
 
 KINDS = {"single": "one passage", "multi": "several passages", "unanswerable": "unanswerable"}

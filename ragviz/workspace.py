@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ragviz import embedding, llm
+from ragviz import addresses, embedding, llm
 from ragviz.config import Settings, settings
 from ragviz.errors import RagvizError, UsageError
 from ragviz.index import Index, elastic, open_index
@@ -69,7 +69,7 @@ class Workspace:
         cache = self.store.cache("embedding")
         if not name.startswith(embedding.REMOTE):
             return embedding.open_embedder(name, cache=cache)
-        model, endpoint = self.model, self.settings.openai_base_url or ""
+        model, endpoint = self.model, addresses.shown(self.settings.openai_base_url or "")
         return embedding.open_embedder(name, cache=cache, remote=model.embed, endpoint=endpoint, opened=model.open)
 
     @property
@@ -166,20 +166,22 @@ class Workspace:
         if not settings.model_configured:
             fix = "Set OPENAI_API_KEY or OPENAI_BASE_URL for questions by a model."
             return Check("Model", ok=True, detail="none: extractive questions only", fix=fix)
-        where = settings.openai_base_url or "the OpenAI API"
+        where = addresses.shown(settings.openai_base_url or "") or "the OpenAI API"
         return Check("Model", ok=True, detail=f"{settings.model} at {where}", fix="Test it on the settings page.")
 
 
 def _check_base_url(url: str | None) -> None:
-    """Raise UsageError for an address of the endpoint that is none."""
+    """Raise UsageError for an address of the endpoint that is none, or in whose password the host seems to begin."""
     try:
         parts = urlsplit(url or "https://the.default/v1")
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        usable = usable and not addresses.is_ambiguous(url or "")
     except ValueError:  # a port that is no number, or none that there can be
         usable = False
     if not usable:
         raise UsageError(
-            "OPENAI_BASE_URL is no address of a server: write it like http://localhost:8000/v1, with its scheme."
+            "OPENAI_BASE_URL is no address of a server: write it like http://localhost:8000/v1, with its scheme, "
+            "and / ? # @ in a password as %2F %3F %23 %40."
         )
 
 

@@ -23,6 +23,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragviz import addresses
 from ragviz.errors import SearchError, UsageError
 from ragviz.index import elastic, smile
 from ragviz.index.elastic import ElasticIndex
@@ -336,7 +337,7 @@ def test_nothing_secret_is_in_what_is_said(answering: Callable[..., Answers], no
         said += [str(caught.value), repr(index), repr(index.server), repr(caught.value.__cause__)]
     with pytest.raises(UsageError) as wrong:
         ElasticIndex("handbook", "elastic:hunter2@localhost:9200/")
-    text = " ".join([*said, str(wrong.value), elastic.address_of("http://u:hunter2/@h:1?key=a2V5OnNlY3JldA==")])
+    text = " ".join([*said, str(wrong.value), addresses.shown("http://u:hunter2/@h:1?key=a2V5OnNlY3JldA==")])
     assert "hunter2" not in text
     assert "a2V5" not in text
     assert NOBODY in text
@@ -381,7 +382,7 @@ def test_health_of_the_server(elasticsearch_url: str):
     state = elastic.health(elasticsearch_url)
     assert tuple(map(int, state["version"].split(".")[:2])) >= (8, 15)
     assert state["status"] in ("green", "yellow")
-    assert state["address"] == elastic.address_of(elasticsearch_url)
+    assert state["address"] == addresses.shown(elasticsearch_url)
 
 
 @pytest.mark.elasticsearch

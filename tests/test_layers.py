@@ -15,7 +15,7 @@ from ragviz.records import GeneratorName, RunFormat
 ROOT = Path(__file__).resolve().parent.parent / "ragviz"
 
 LAYERS = {
-    0: "__init__ errors keys records sample",
+    0: "__init__ addresses errors keys records sample",
     1: "config disk database migrations gold repair stopping",
     2: "breaker crew ingest language prose phrasing chunking embedding llm index store stats markup guard",
     3: "retrieve synthesize answer workspace metrics",

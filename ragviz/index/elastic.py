@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import psutil
 
+from ragviz.addresses import is_ambiguous, shown
 from ragviz.errors import DamagedIndex, SearchError, UsageError
 from ragviz.index import Vectors, smile
 from ragviz.index.local import FORMAT, HAN_RUN, checked, terms
@@ -348,9 +349,9 @@ class Server:
             def dumps(self, data: bytes) -> bytes:
                 return data
 
-        self.address = address_of(url)
+        self.address = shown(url)
         try:
-            if not url.startswith(("http://", "https://")):
+            if not url.startswith(("http://", "https://")) or is_ambiguous(url):
                 raise ValueError(self.address)
             self.client: Elasticsearch = Elasticsearch(
                 url,
@@ -362,7 +363,8 @@ class Server:
             )
         except ValueError:
             raise UsageError(
-                f"ELASTICSEARCH_URL is {self.address!r}; write it like http://localhost:9200, with scheme and port."
+                f"ELASTICSEARCH_URL is {self.address!r}; write it like http://localhost:9200, with scheme and port, "
+                "and / ? # @ in a password as %2F %3F %23 %40."
             ) from None
 
     def ask(self, call: Callable[[Elasticsearch], T], *, retries: Sequence[float] = RETRY_SECONDS) -> T:
@@ -433,16 +435,6 @@ class Server:
         if status in RETRY_STATUS:
             return f"Elasticsearch at {self.address} is too busy ({status}: {reason_of(body)}); try again later."
         return f"Elasticsearch at {self.address} refuses the request ({status}): {reason_of(body)}."
-
-
-def address_of(url: str) -> str:
-    """The address without the user and password that it may hold.
-
-    >>> address_of("https://elastic:secret@search.example:9200/es")
-    'https://search.example:9200/es'
-    """
-    scheme, mark, rest = url.partition("://") if "://" in url else ("", "", url)
-    return scheme + mark + rest.rpartition("@")[2].partition("?")[0]
 
 
 def may_pass(error: Exception) -> bool:

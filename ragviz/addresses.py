@@ -1,0 +1,100 @@
+"""Addresses of servers as they may be shown: with host and path, never with a password or a token in them.
+
+An address holds secrets before its last @ (user and password), and in its parameters (`?password=`, `?api_key=`).
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote_plus
+
+HIDDEN = "••••"
+"""What stands for a secret."""
+HARMLESS = frozenset(
+    (
+        "api-version",
+        "application_name",
+        "charset",
+        "connect_timeout",
+        "dbname",
+        "host",
+        "hostaddr",
+        "mode",
+        "port",
+        "sslmode",
+        "target_session_attrs",
+        "timeout",
+        "version",
+    )
+)
+"""Parameters that are shown; all others may be secrets, their names too when a = stands in a secret."""
+
+_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>]+", re.IGNORECASE)
+
+
+def shown(address: str) -> str:
+    """`address` without its secrets: `HIDDEN` for all before its last @, and for its parameters.
+
+    What is no address is taken for one, so that a slip of the pen shows nothing either; of one that can be read in two
+    ways only the scheme is shown.
+
+    >>> shown("https://elastic:sec@ret@search.example:9200/es?api_key=x&timeout=3#y")
+    'https://••••@search.example:9200/es?••••&timeout=3'
+    >>> shown("http://localhost:8000/v1"), shown("user:secret@localhost:9200"), shown("https://h/v1?key=a@b")
+    ('http://localhost:8000/v1', '••••@localhost:9200', 'https://••••')
+    """
+    start, account, place, query = _parts(address)
+    if is_ambiguous(address):
+        return f"{start}{HIDDEN}"
+    pairs = [f"{name}={value}" if _is_harmless(name) else HIDDEN for name, value in query]
+    return f"{start}{HIDDEN + '@' if account else ''}{place}{'?' if pairs else ''}{'&'.join(pairs)}"
+
+
+def is_ambiguous(address: str) -> bool:
+    """Whether an @ stands behind a slash, a ? or a #: what is before it may be a host, or a part of a password.
+
+    >>> is_ambiguous("http://me:12/34@host/v1"), is_ambiguous("http://me:12%2F34@host/v1")
+    (True, False)
+    """
+    return not {"/", "?", "#"}.isdisjoint(_parts(address)[1])
+
+
+def secrets_of(address: str) -> list[str]:
+    """The passwords and tokens in an address, as they stand there and as they are meant.
+
+    >>> secrets_of("postgresql://me:pass%20word@host/db?sslmode=require&sslpassword=key")
+    ['pass%20word', 'pass word', 'key']
+    """
+    _, account, _, query = _parts(address)
+    query += _pairs(address.partition("?")[2])  # an @ in a parameter makes an account of all that is before it
+    held = [account.partition(":")[2], *(value for name, value in query if not _is_harmless(name))]
+    return list(dict.fromkeys(form for secret in held for form in (secret, unquote_plus(secret)) if form))
+
+
+def within(text: str) -> str:
+    """`text` with every address in it as it may be shown.
+
+    >>> within("cannot ask http://me:secret@host/v1 now")
+    'cannot ask http://••••@host/v1 now'
+    """
+    return _ADDRESS.sub(lambda match: shown(match[0]), text)
+
+
+def _parts(address: str) -> tuple[str, str, str, list[tuple[str, str]]]:
+    """Scheme with its slashes, user and password, host and path, parameters (a nameless one is all value)."""
+    scheme = re.match(r"([a-z][a-z0-9+.-]*:)?//", address, re.IGNORECASE)
+    start = scheme[0] if scheme else ""
+    rest = address[len(start) :]
+    account, _, place = ("", "", rest) if rest.startswith("/") else rest.rpartition("@")  # of a file's there is none
+    place, _, query = place.partition("#")[0].partition("?")
+    return start, account, place, _pairs(query)
+
+
+def _pairs(query: str) -> list[tuple[str, str]]:
+    """Names and values of parameters; what has no name is a value."""
+    pairs = (pair.partition("=") for pair in re.split("[&;]", query) if pair)
+    return [(name, value) if equals else ("", name) for name, equals, value in pairs]
+
+
+def _is_harmless(name: str) -> bool:
+    return name.lower() in HARMLESS

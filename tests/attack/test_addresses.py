@@ -1,0 +1,317 @@
+"""Passwords in addresses are shown nowhere; cells of every CSV are text; addresses in foreign text are no links."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import logging
+import random
+import re
+import sys
+import traceback
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from google.protobuf.message import Message
+from markdown_it import MarkdownIt
+from streamlit.testing.v1 import AppTest
+
+from ragviz import addresses, cli, connections, corpora, indexing, interchange, jobs, running, ui
+from ragviz.config import Settings
+from ragviz.errors import RagvizError
+from ragviz.markup import plain
+from ragviz.records import IndexConfig, Question, RunConfig, Span
+from ragviz.store import open_store
+from ragviz.workspace import Workspace, open_workspace
+from tests.attack import seeds
+from tests.model_server import ModelServer
+from tests.test_markup import READ_AGAIN
+from tests.test_pages import PAGES, bare, built, home, show, visit  # noqa: F401  # fixtures
+
+SECRET = "Tr0ub4dor"  # in every password below, which has signs beside it
+SIGNS = ["", "@", "/", "#", "?", ":", "%40", "%2F", "&x=", ";", "=", "+", "密", "'", '"', "$x$", "\\", "[", " "]
+
+
+def secret_address(seed: int, schemes: tuple[str, ...]) -> str:
+    """An address of nothing on this machine with a password where a person may put one."""
+    chance = random.Random(seed)
+    password = chance.choice(SIGNS) + SECRET + chance.choice(SIGNS) + SECRET
+    scheme, user = chance.choice(schemes), chance.choice(["u", "", "a.b"])
+    key = chance.choice(["password", "api_key", "PWD", "token", "sslpassword", "x", "key"])
+    place = f"127.0.0.1:{chance.choice([1, 9])}/v1"
+    return chance.choice([
+        f"{scheme}{user}:{password}@{place}", f"{scheme}{place}?{key}={password}", f"{scheme}{password}@{place}",
+        f"{scheme}{place}?timeout=1&{key}={password}#{SECRET}", f"{user}:{password}@{place}",
+        f"{scheme}{user}:{password}@{place}?{key}={password}", f"{scheme}{place}?{password}",
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", seeds(60, 3000))
+def test_an_address_is_shown_without_its_secrets(seed: int) -> None:
+    address = secret_address(seed, ("http://", "https://", "HTTP://", "postgresql+psycopg://", "//", "http:/", ""))
+    assert SECRET not in addresses.shown(address)
+    assert addresses.shown(addresses.shown(address)) == addresses.shown(address)
+    if " " not in address and "://" in address:
+        assert SECRET not in addresses.within(f"cannot ask '{address}' now")
+
+
+@pytest.mark.parametrize("address", ["http://localhost:9200", "https://api.example/v1", "http://[::1]:8000/v1",
+    "sqlite:////home/me@work/ragviz.db", "postgresql+psycopg://host:5432/db?sslmode=require"])  # fmt: skip
+def test_an_address_without_secrets_is_shown_as_it_is(address: str) -> None:
+    assert addresses.shown(address) == addresses.within(address) == address
+    assert addresses.secrets_of(address) == []
+
+
+@pytest.mark.parametrize("seed", seeds(12, 300))
+def test_a_database_that_cannot_be_opened_is_told_without_its_password(seed: int, monkeypatch) -> None:
+    monkeypatch.setattr("ragviz.database.AT_FIRST", 0.0)
+    with pytest.raises(RagvizError) as refused:
+        open_store(secret_address(seed, ("postgresql+psycopg://", "postgresql://", "mysql://", "nothing://")))
+    assert SECRET not in "".join(traceback.format_exception(refused.value))
+
+
+@pytest.mark.parametrize("seed", seeds(8, 200))
+def test_no_part_that_is_tried_tells_a_password(seed: int, monkeypatch, tmp_path, capsys, caplog) -> None:
+    """On the command line, in Home's checklist, in what is logged."""
+    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path))
+    monkeypatch.setenv("OPENAI_BASE_URL", secret_address(seed, ("http://",)))
+    monkeypatch.setenv("ELASTICSEARCH_URL", secret_address(seed + 1000, ("http://", "https://")))
+    monkeypatch.setenv("RAGVIZ_EMBEDDER", "openai:bags")
+    caplog.set_level(logging.DEBUG)
+    workspace = Workspace(Settings(_env_file=None))
+    told = [repr(check) for check in workspace.checks()]
+    for part in connections.PARTS:
+        if part in ("index", "store"):
+            told.append(repr(connections.tried(workspace, part)))
+    try:
+        workspace.client("m")._attempts = 1
+        workspace.client("m").embed("bags", ["text"])
+    except RagvizError as error:
+        told.append(str(error))
+    monkeypatch.setattr(sys, "argv", ["ragviz", "settings", "test", "index", "--json"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    told += [*capsys.readouterr(), caplog.text]
+    assert not [words for words in told if SECRET in words]
+
+
+def test_a_run_through_an_address_with_a_password_keeps_it_nowhere(monkeypatch, tmp_path, capsys) -> None:
+    """Neither in the database nor in files, exports, pages or JSON; and what an earlier version kept is not shown."""
+    with ModelServer() as server:
+        secret = f"{SECRET}-{SECRET}"
+        address = server.url.replace("http://", f"http://me:{secret}@") + f"?token={secret}"
+        for name in ("ELASTICSEARCH_URL", "RAGVIZ_DATABASE_URL", "OPENAI_API_KEY"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path))
+        monkeypatch.setenv("OPENAI_BASE_URL", address)
+        monkeypatch.setenv("RAGVIZ_EMBEDDER", "openai:bags")
+        ui.workspace.clear()
+        workspace = open_workspace()
+        corpus = workspace.store.create_corpus("c")
+        corpora.add_file(workspace, corpus, "a.txt", b"The east pump costs 42 euros.")
+        config = IndexConfig("sentences", 16, embedder="openai:bags")
+        monkeypatch.setattr("ragviz.llm.ModelClient._openai", plain_client(server.url))
+        indexing.build_index(workspace, corpus, "i", config)
+        text = "The east pump costs 42 euros"
+        document = workspace.store.documents(corpus.id)[0].id
+        asked = Question("q", "What costs 42?", "the pump", ((Span(document, 0, len(text), text),),), "hand")
+        workspace.store.put_questions(workspace.store.create_question_set(corpus.id, "q").id, [asked])
+        run = running.run(workspace, "r", RunConfig("i", "q", "knn", 3, 5, answerer="extractive", metrics=("all",)))
+        told = running.export_run(workspace, run)
+        assert not [name for name, data in told.items() if SECRET.encode() in data]
+        kept = [path for path in tmp_path.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
+        assert kept == []
+
+        old = run.provenance | {"identity": run.provenance["identity"] | {"embedder": f"openai:bags@{address}"}}
+        workspace.store._engine.dispose()
+        import sqlalchemy as sa
+
+        with workspace.store._engine.begin() as connection:
+            connection.execute(sa.text("UPDATE runs SET provenance = :kept"), {"kept": json.dumps(old)})
+        monkeypatch.setattr(sys, "argv", ["ragviz", "runs", "list", "--json"])
+        with pytest.raises(SystemExit):
+            cli.main()
+        assert SECRET not in capsys.readouterr().out
+        for page in ("settings", "home", "index", "results"):
+            assert SECRET not in everything(visit(page)), page
+        ui.workspace.clear()
+
+
+def plain_client(url: str):
+    """A client of the same server by an address without a password: what asks is not what is tried here."""
+    import openai
+
+    return lambda _self: openai.OpenAI(base_url=url, api_key="none", max_retries=0)
+
+
+def test_a_traceback_in_a_log_has_no_password(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path))
+    monkeypatch.setenv("RAGVIZ_DATABASE_URL", "")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://me:{SECRET}-long@host/v1")
+    workspace = Workspace(Settings(_env_file=None))
+    job = workspace.store.create_job("sample", "Load", "", {})
+
+    def fail(*_: object) -> None:
+        raise ValueError(f"no host in http://me:{SECRET}@host/v1?key={SECRET}, with {SECRET}-long")
+
+    monkeypatch.setitem(jobs.KINDS, "sample", fail)
+    with pytest.raises(ValueError, match="no host"):
+        jobs.perform(workspace, job.id)
+    log = jobs.log_of(workspace, job).read_text(encoding="utf-8")
+    assert "no host in http://••••@host/v1?••••" in log
+    assert SECRET not in log + workspace.store.job(job.id).error
+
+
+def test_an_address_with_a_password_is_kept_by_the_form_that_does_not_show_it(bare: Path, monkeypatch) -> None:  # noqa: F811
+    address = f"http://me:{SECRET}@127.0.0.1:9/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", address)
+    app = show("settings")
+    assert SECRET not in everything(app)
+    app.text_input(key="typed-model-0").set_value("other")
+    next(b for b in app.button if b.label == "Use these").click()
+    app.run()
+    assert (Settings(_env_file=None).openai_base_url, Settings(_env_file=None).model) == (address, "other")
+    [url] = [field for field in app.text_input if field.label == "Base URL"]
+    url.set_value("http://••••@127.0.0.1:10/v1")
+    next(b for b in app.button if b.label == "Use these").click()
+    app.run()
+    assert "type the whole address" in app.error[0].value
+    assert Settings(_env_file=None).openai_base_url == address
+
+
+# What is written into files for spreadsheets
+
+BEFORE = ["", "'", "''", " ", "\t", "\n", "\r\n", "\u00a0", "\u3000", "\u200b", "\ufeff", " \t ", "\x0b", "\x1c", "' "]
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "＝1＋1", "＋1", "－1", "＠SUM", "=cmd|' /C calc'!A0", "﹦1", "﹣2"]
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+@pytest.mark.parametrize("before", BEFORE)
+def test_a_cell_that_would_be_a_formula_is_text_in_every_csv(before: str, formula: str) -> None:
+    cell = before + formula
+    [header, row] = csv.reader(io.StringIO(interchange.csv_of([cell, "b"], [[cell, None]]).decode("utf-8-sig")))
+    assert header[0] == row[0] == f"'{cell}"
+    assert row[1] == ""
+    data = interchange.csv_of(["question", "answer"], [[f"x{cell}", cell]])
+    rows = list(interchange._csv_rows(data.decode("utf-8-sig"), "a.csv"))
+    assert rows[0][1]["answer"] == cell, "importing gives back what was written"
+
+
+@pytest.mark.parametrize("cell", ["a=b", "1-2", "it's", "'quoted'", "", " a", "阀门", "[=]", "(-1)"])
+def test_other_cells_are_written_as_they_are(cell: str) -> None:
+    assert next(csv.reader(io.StringIO(interchange.csv_of([cell], []).decode("utf-8-sig"))))[0:1] in ([cell], [])
+
+
+def test_the_csv_of_a_table_is_written_as_the_exports_are(home: Path, monkeypatch) -> None:  # noqa: F811
+    written: list[bytes] = []
+    monkeypatch.setattr(ui.st, "download_button", lambda _, data, *args, **more: written.append(data))
+    rows = pd.DataFrame({"=A": ["＝1", " @x", None], "n": [1.5, None, 2.0]})
+    rows["whole"] = pd.array([1, None, 3], dtype="Int64")
+    ui.csv_button(rows, "a.csv", "key")
+    assert written[0].decode("utf-8-sig").splitlines() == ["'=A,n,whole", "'＝1,1.5,1", "' @x,,", ",2.0,3"]
+
+
+# What others wrote
+
+FOREIGN = [
+    "http://evil.example/a", "www.evil.example", "me@evil.example", "[x](http://evil.example)", "![](http://e.example/i)",
+    "<http://evil.example>", ":smile: 见https://evil.example/路", "`http://evil.example`", "a] http://evil.example [b",
+]  # fmt: skip
+
+
+def everything(app: AppTest) -> str:
+    """All texts that are sent to the browser."""
+    return "\n".join(text for _, text in texts_of(app))
+
+
+def texts_of(app: AppTest) -> list[tuple[str, str]]:
+    """Every text of every element, with the kind of element it is of."""
+    texts = []
+    for element in app._tree:
+        proto = getattr(element, "proto", None)
+        if isinstance(proto, Message):
+            texts += [(type(proto).__name__, text) for text in strings_of(proto)]
+    return texts
+
+
+UNSEEN = {"id", "key", "query_string", "form_id", "page_script_hash", "page", "url", "icon"}
+
+
+def strings_of(message: Message) -> list[str]:
+    found: list[str] = []
+    for field, value in message.ListFields():
+        if field.name in UNSEEN:
+            continue
+        values = value if field.is_repeated else [value]
+        for each in values:
+            if isinstance(each, Message):
+                found += strings_of(each)
+            elif isinstance(each, str):
+                found.append(each)
+            elif isinstance(each, bytes):
+                found.append(each.decode("utf-8", "replace"))
+    return found
+
+
+MARKDOWN = {
+    "Markdown",
+    "Alert",
+    "Heading",
+    "Button",
+    "Metric",
+    "PageLink",
+    "Progress",
+    "Toast",
+    "Expandable",
+    "DownloadButton",
+}
+"""Elements whose texts Streamlit reads as markdown."""
+
+
+def linked(text: str) -> list[str]:
+    """What a reader of markdown would link or make a picture of, once what is escaped is read, code left out."""
+    tokens = [part for block in MarkdownIt("commonmark").parse(text) for part in block.children or ()]
+    links = [part.type for part in tokens if part.type in ("link_open", "image", "html_inline")]
+    words = "".join("`" if part.type == "code_inline" else part.content for part in tokens)
+    return links + [m[0] for pattern in READ_AGAIN[1:3] for m in re.finditer(pattern, words, re.IGNORECASE)]
+
+
+@pytest.mark.parametrize("text", FOREIGN)
+@pytest.mark.parametrize("context", ["{}", "**{}** x", ":blue[{}]", "a “{}”.", ":orange[▲] {}: {}"])
+def test_foreign_text_is_no_link_in_a_sentence(text: str, context: str) -> None:
+    assert linked(context.replace("{}", plain(text))) == []
+
+
+@pytest.mark.parametrize("seed", seeds(2, len(FOREIGN)))
+def test_foreign_text_is_no_link_on_any_page(home: Path, seed: int) -> None:  # noqa: F811
+    """Names, questions, answers, reasons and errors that others wrote."""
+    store, text = open_workspace().store, FOREIGN[seed]
+    corpus = store.create_corpus(text)
+    workspace = open_workspace()
+    corpora.add_file(workspace, corpus, f"{text}.txt", f"# {text}\n\nThe pump moves 20 litres. {text}".encode())
+    corpora.add_file(workspace, corpus, f"{text}.pdf", b"%PDF-1.4 broken")
+    indexing.build_index(workspace, corpus, text, IndexConfig(chunk_size=20))
+    name = next(d for d in store.documents(corpus.id) if d.status == "ok")
+    start = store.document(corpus.id, name.id).text.index("20 litres")
+    span = Span(name.id, start, start + 9, "20 litres")
+    questions = [
+        Question("a", text, text, ((span,),), text, "rejected", reason=text),
+        Question("b", f"How much? {text}", text, ((span,), (Span("gone", 0, 3, text, stale=True),)), text),
+    ]
+    store.put_questions(store.create_question_set(corpus.id, text).id, questions)
+    for run in (text, f"{text} 2"):
+        running.run(workspace, run, RunConfig(text, text, "bm25", depth=5, answerer="extractive", metrics=("all",)))
+    job = store.create_job("index", text, corpus.id, {})
+    store.update_job(job.id, status="failed", error=text, finished=9e9, message=text)
+    named = {"corpus": text, "index": text, "set": text, "run": text, "runs": f"{text},{text} 2"}
+    views = [(page, {}) for page in PAGES]
+    views += [("results", {"question": "b", "view": "ranking"}), ("questions", {"question": "b"})]
+    views += [("questions", {"edit": "b"}), ("documents", {"document": name.name}), ("compare", {"question": "b"})]
+    views += [("documents", {"document": text}), ("results", {"run": f"{text} 3"}), ("inspect", {"question": text})]
+    for page, more in views:
+        app = visit(page, **(named | more if page != "compare" or "," not in text else named))
+        assert not app.exception
+        found = [(kind, t) for kind, t in texts_of(app) if kind in MARKDOWN and linked(t)]
+        assert not found, (page, more, found)
