@@ -235,8 +235,8 @@ def _of_server(error: sa.exc.DBAPIError, engine: Engine) -> Exception:
     if not lost and code not in _PASSING and not isinstance(error, sa.exc.OperationalError):
         return error
     sentence = ServiceError(
-        f"The database {shown(engine)} cannot be used: {_reason(error, engine)}. Start it, or check RAGVIZ_DATABASE_URL; what "
-        "was finished is kept."
+        f"The database {shown(engine)} cannot be used: {_reason(error, engine)}. Start it, or check "
+        "RAGVIZ_DATABASE_URL; what was finished is kept."
     )
     return Undone(sentence) if (lost or code in _PASSING) and not _refused(error) else sentence
 
