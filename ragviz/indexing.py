@@ -13,7 +13,7 @@ import numpy as np
 from ragviz import chunking, language
 from ragviz.damage import content_of, damage, require_sound
 from ragviz.embedding import Embedder, open_tokenizer, text_tokens_of
-from ragviz.errors import UsageError
+from ragviz.errors import Deleted, UsageError
 from ragviz.index import Index, Writer
 from ragviz.records import (
     Chunk,
@@ -97,9 +97,17 @@ def build_index(
 
 
 def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:
-    """Leave no row "building" of a build that could not even begin; a row made for it goes."""
+    """Leave no row "building" of a build that could not even begin; a row made for it goes.
+
+    Raises:
+        Deleted: the index was deleted meanwhile; what was written of it since goes too.
+
+    """
     now = workspace.store.index_named(info.id)
-    if now is None or now.status != "building":
+    if now is None:
+        workspace.index(info).drop()
+        raise Deleted(f"Stopped: index '{info.name}' was deleted.")
+    if now.status != "building":
         return
     if new:
         workspace.store.delete_index(info.id)

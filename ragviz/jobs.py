@@ -7,6 +7,7 @@ process itself.
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import subprocess
@@ -21,14 +22,15 @@ from typing import Any, TypeVar
 
 import psutil
 
-from ragviz import addresses, corpora, indexing, pipeline, running
-from ragviz.errors import Cancelled, RagvizError, UsageError
+from ragviz import addresses, corpora, indexing, pipeline, running, sample
+from ragviz.errors import Cancelled, Deleted, NotFoundError, RagvizError, UsageError
 from ragviz.keys import without_keys
 from ragviz.records import IndexConfig, Job, Progress, RunConfig
 from ragviz.stopping import SENTENCE, Stopping, following
-from ragviz.store import Store, plain_name
+from ragviz.store import Kind, Store, label, plain_name
 from ragviz.workspace import Workspace, open_workspace
 
+_log = logging.getLogger("ragviz")
 BEAT = 1.0
 """Seconds between two writes of a running job's progress."""
 LOOK = 0.25
@@ -43,8 +45,12 @@ Task = Callable[[Workspace, Mapping[str, Any], Progress], dict[str, Any]]
 def _add_documents(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     folder = Path(arguments["folder"])
     files = [(name, Path(path)) for name, path in arguments["files"]]
-    corpus = workspace.store.corpus(arguments["corpus"])
-    outcomes = corpora.add_files(workspace, corpus, files, replace=arguments["replace"], progress=progress)
+    try:
+        corpus = workspace.store.corpus(arguments["corpus"])
+        outcomes = corpora.add_files(workspace, corpus, files, replace=arguments["replace"], progress=progress)
+    except (Deleted, NotFoundError):
+        corpora.discard_staged(workspace, folder)
+        raise
     waiting = [path for (_, path), o in zip(files, outcomes, strict=True) if o.status in ("exists", "password")]
     corpora.discard_staged(workspace, folder, keep=waiting)  # those can still be confirmed, or given a password
     return {"files": [asdict(outcome) for outcome in outcomes]}
@@ -88,6 +94,21 @@ def _sample(workspace: Workspace, _arguments: Mapping[str, Any], progress: Progr
     return pipeline.load_sample(workspace, progress=progress)
 
 
+def _subjects(job: Job) -> list[tuple[Kind, str]]:
+    """What a job works on, by name or id; it may be that it makes some of it."""
+    told = job.arguments
+    config = told.get("config", {})
+    named: dict[str, list[tuple[Kind, Any]]] = {
+        "index": [("index", told.get("name"))],
+        "questions": [("index", told.get("index")), ("questions", told.get("name"))],
+        "run": [("index", config.get("index")), ("questions", config.get("questions")), ("run", told.get("name"))],
+        "rejudge": [("run", told.get("run"))],
+        "sample": [("corpus", sample.NAME), *(("run", name) for name in pipeline.SAMPLE_RUNS)],
+    }
+    corpus: list[tuple[Kind, Any]] = [("corpus", job.corpus_id)]
+    return [(kind, str(name)) for kind, name in corpus + named.get(job.kind, []) if name]
+
+
 KINDS: dict[str, Task] = {
     "documents": _add_documents,
     "index": _build_index,
@@ -107,10 +128,16 @@ def start(workspace: Workspace, job: Job) -> Job:
     """Start the process of a job that waits, was interrupted, failed or was cancelled.
 
     The process gets this one's environment (so the keys in it), and outlives it. What it prints goes to `log_of(job)`.
+
+    Raises:
+        UsageError: it is done, or a process is at it.
+
     """
     log = log_of(workspace, job)
     log.parent.mkdir(parents=True, exist_ok=True)
-    workspace.store.update_job(job.id, status="queued", cancel=False, error="", finished=None, created=time.time())
+    _note_interrupted(workspace.store, workspace.store.job(job.id))
+    if not workspace.store.queue_job(job.id):
+        raise _not_free(workspace.store.job(job.id))
     with log.open("ab") as output:
         process = subprocess.Popen(  # noqa: S603 - our own module, by id
             [sys.executable, "-m", "ragviz.jobs", job.id],
@@ -122,6 +149,19 @@ def start(workspace: Workspace, job: Job) -> Job:
         )
     threading.Thread(target=process.wait, daemon=True).start()  # no zombies while the starter lives
     return workspace.store.job(job.id)
+
+
+def _note_interrupted(store: Store, job: Job) -> None:
+    """Write down that the process of a job is gone, so that another may have it."""
+    if looked_after(job).status == "interrupted":
+        store.update_job(job.id, status="interrupted")
+
+
+def _not_free(job: Job) -> UsageError:
+    """Say why a job cannot be begun."""
+    if job.status == "done":
+        return UsageError(f"Job {job.id} ({job.title}) is done: nothing of it is left to do. Start a new one.")
+    return UsageError(f"Job {job.id} is being done already (process {job.pid}).")
 
 
 def log_of(workspace: Workspace, job: Job) -> Path:
@@ -177,7 +217,8 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
     How it ended is written into the row (`done`, `failed` with the sentence, `cancelled`) before an error goes on up.
 
     Raises:
-        UsageError: another process is at it already.
+        UsageError: another process is at it already, or it is done.
+        Deleted: what it works on was deleted meanwhile; nothing is left of the job.
         RagvizError: whatever the task raised.
 
     """
@@ -186,15 +227,18 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
     me = psutil.Process()
     place = {"host": socket.gethostname(), "pid": me.pid, "pid_started": me.create_time()}
     clock = {"started": time.time(), "heartbeat": time.time()}
-    if looked_after(job).status == "interrupted":
-        store.update_job(job_id, status="interrupted")
+    _note_interrupted(store, job)
     if not store.claim_job(job_id, error="", **place, **clock):
-        raise UsageError(f"Job {job_id} is being done already (process {job.pid}).")
-    with _Beat(store, job_id, watch) as beat, following(beat.stopping):
+        raise _not_free(store.job(job_id))
+    with _Beat(store, job, watch) as beat, following(beat.stopping):
         try:
             _refuse_second(workspace, store.job(job_id))
             result = KINDS[job.kind](workspace, job.arguments, beat)
         except BaseException as error:
+            if beat.deleted or isinstance(error, Deleted):  # whatever it broke in the end
+                store.delete_job(job_id)
+                log_of(workspace, job).unlink(missing_ok=True)
+                raise Deleted(beat.deleted or str(error)) from error
             end = _end_of(error, log_of(workspace, job), workspace.settings.keys)
             store.update_job(job_id, **end, **beat.values(), finished=time.time())
             raise
@@ -244,11 +288,15 @@ class _Beat:
     """Takes the progress of a job as often as it comes, and writes it down once a second from a thread.
 
     Whether to stop is looked up more often, and whenever the work comes to another step: nothing is published after
-    that. The thread of the job follows `stopping`, whatever it waits for.
+    that. The thread of the job follows `stopping`, whatever it waits for. A job stops when it is asked to, and when
+    something that it works on is deleted.
     """
 
-    def __init__(self, store: Store, job_id: str, watch: Progress | None) -> None:
-        self._store, self._job_id, self._watch = store, job_id, watch
+    def __init__(self, store: Store, job: Job, watch: Progress | None) -> None:
+        self._store, self._job_id, self._watch = store, job.id, watch
+        self._subjects = _subjects(job)
+        self._ids: dict[tuple[Kind, str], str] = {}
+        self.deleted = ""  # the sentence, when something that the job works on is gone
         self._latest: tuple[int, int | None, str, str] = (0, None, "", "")
         self.stopping, self._ended = Stopping(), threading.Event()
         self._thread = threading.Thread(target=self._write, daemon=True)
@@ -265,6 +313,8 @@ class _Beat:
         if message != self._latest[3] and self._store.cancelled(self._job_id):
             self.stopping.drop(0)
         self._latest = (done, total, unit, message)
+        if self.deleted:
+            raise Deleted(self.deleted)
         if self.stopping.is_set():
             raise Cancelled(SENTENCE)
         if self._watch is not None:
@@ -277,11 +327,27 @@ class _Beat:
     def _write(self) -> None:
         written = time.monotonic()
         while not self._ended.wait(LOOK):
-            if time.monotonic() - written >= BEAT:
-                self._store.update_job(self._job_id, **self.values(), heartbeat=time.time())
-                written = time.monotonic()
-            if self._store.cancelled(self._job_id):
-                self.stopping.drop(0)
+            try:
+                if time.monotonic() - written >= BEAT:
+                    self._store.update_job(self._job_id, **self.values(), heartbeat=time.time())
+                    written = time.monotonic()
+                self._look()
+            except RagvizError as error:  # a store that cannot be reached now may be at the next look
+                _log.warning("Job %s: %s", self._job_id, error)
+
+    def _look(self) -> None:
+        """See whether to stop."""
+        stops = self._store.cancelled(self._job_id)
+        for kind, name in self._subjects:
+            known = self._ids.get((kind, name))
+            current = self._store.id_of(kind, known or name)
+            if current is not None:
+                self._ids[kind, name] = current
+            elif known is not None:
+                self.deleted = f"Stopped: {label(kind)} '{name}' that was worked on was deleted."
+                stops = True
+        if stops:
+            self.stopping.drop(0)
 
 
 def main() -> None:

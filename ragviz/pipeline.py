@@ -302,7 +302,12 @@ def question_set(workspace: Workspace, corpus: Corpus, name: str) -> QuestionSet
     questions = workspace.store.question_set_named(name)
     if questions is not None and questions.corpus_id != corpus.id:
         raise UsageError(f"Question set '{questions.name}' belongs to another corpus: choose another name.")
-    return questions or workspace.store.create_question_set(corpus.id, name)
+    try:
+        return questions or workspace.store.create_question_set(corpus.id, name)
+    except UsageError:  # another process has made it meanwhile
+        if (questions := workspace.store.question_set_named(name)) is None or questions.corpus_id != corpus.id:
+            raise
+        return questions
 
 
 # The sample
@@ -314,7 +319,7 @@ def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[st
     Returns the names: {"corpus", "questions", "indexes", "runs"}.
     """
     store = workspace.store
-    corpus = store.corpus_named(sample.NAME) or store.create_corpus(sample.NAME)
+    corpus = store.corpus_called(sample.NAME)
     documents = sample.documents()
     for number, (name, data) in enumerate(documents):
         progress(number, len(documents), "files", f"Reading {name}")

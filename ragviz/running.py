@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from ragviz import (
     __version__,
@@ -25,7 +26,7 @@ from ragviz import (
 )
 from ragviz import compare as comparing
 from ragviz.breaker import Breaker
-from ragviz.errors import ModelError, UsageError
+from ragviz.errors import Deleted, ModelError, UsageError
 from ragviz.llm import Completion, Request, Usage, dollars
 from ragviz.metrics import METRICS
 from ragviz.metrics import answers as answer_metrics
@@ -46,7 +47,7 @@ from ragviz.records import (
     silent,
 )
 from ragviz.retrieve import Retriever
-from ragviz.store import corpus_hash, questions_hash
+from ragviz.store import Kind, corpus_hash, label, questions_hash
 from ragviz.workspace import Workspace
 
 BATCH = 100
@@ -74,16 +75,38 @@ def run(
     plan = _plan(workspace, config, budget)  # before anything is done: it may be that it cannot be
     current = _run_row(workspace, name, plan, index, asked, questions)
     plan = _watched(workspace, current, plan)
-    try:
-        _retrieve(workspace, current, index, questions, search_all, progress)
-    except BaseException:
-        if not workspace.store.answered(current.id):  # it could not even begin
-            workspace.store.delete_run(current.id)
-        raise
-    if config.answerer != "none" or config.metrics:
-        _judge_controlled(workspace, current, _waiting(workspace, current), plan, progress)
-    workspace.store.finish_run(current.id, "done")
+    with _gone_with(workspace, current, index=config.index, questions=config.questions):
+        try:
+            _retrieve(workspace, current, index, questions, search_all, progress)
+        except BaseException:
+            if not workspace.store.answered(current.id):  # it could not even begin
+                workspace.store.delete_run(current.id)
+            raise
+        if config.answerer != "none" or config.metrics:
+            _judge_controlled(workspace, current, _waiting(workspace, current), plan, progress)
+        workspace.store.finish_run(current.id, "done")
     return workspace.store.run(current.id)
+
+
+@contextmanager
+def _gone_with(workspace: Workspace, current: Run, **used: str) -> Iterator[None]:
+    """Leave nothing of a run when it, or something that it needs (kind → id), was deleted: it can never be ended.
+
+    Raises:
+        Deleted: that is so, whatever else went wrong because of it.
+
+    """
+    store = workspace.store
+    try:
+        yield
+    except BaseException as error:
+        needed = {"run": current.id} | used
+        gone = [kind for kind, each in needed.items() if store.id_of(cast(Kind, kind), each) is None]
+        if not gone:
+            raise
+        store.delete_run(current.id)
+        which = f"run '{current.name}'" if gone[0] == "run" else f"the {label(cast(Kind, gone[0]))} of '{current.name}'"
+        raise Deleted(f"Stopped: {which} was deleted.") from error
 
 
 def rejudge(
@@ -106,8 +129,9 @@ def rejudge(
     if not failed and (before is None or before.reliable):
         return []
     plan = _watched(workspace, current, _plan(workspace, current.config, budget))
-    asked = _judge_controlled(workspace, current, failed, plan, progress)
-    workspace.store.finish_run(current.id, "done")  # at another time: what was summed up before is not this
+    with _gone_with(workspace, current):
+        asked = _judge_controlled(workspace, current, failed, plan, progress)
+        workspace.store.finish_run(current.id, "done")  # at another time: what was summed up before is not this
     return asked
 
 

@@ -263,7 +263,8 @@ def plain_name(name: str) -> str:
     return name.strip()
 
 
-def _label(kind: Kind) -> str:
+def label(kind: Kind) -> str:
+    """What a person calls things of this kind."""
     return "question set" if kind == "questions" else kind
 
 
@@ -902,10 +903,19 @@ class Store:
             connection.execute(_jobs.update().where(_jobs.c.id == job_id).values(**values))
 
     @repeated
-    def claim_job(self, job_id: str, **values: Any) -> bool:
-        """Set a job running for one process, with that process' `values`; False when another one has it."""
+    def queue_job(self, job_id: str) -> bool:
+        """Have a job wait for a process; False when one is at it, when it is done, and when it is gone."""
+        fresh = {"status": "queued", "cancel": False, "error": "", "finished": None, "created": time.time()}
         with self._write() as connection:
-            free = sa.and_(_jobs.c.id == job_id, _jobs.c.status != "running")
+            free = sa.and_(_jobs.c.id == job_id, _jobs.c.status.not_in(("running", "done")))
+            done = connection.execute(_jobs.update().where(free).values(**fresh))
+        return done.rowcount == 1
+
+    @repeated
+    def claim_job(self, job_id: str, **values: Any) -> bool:
+        """Set a job running for one process, with that process' `values`; False when another one has it or did it."""
+        with self._write() as connection:
+            free = sa.and_(_jobs.c.id == job_id, _jobs.c.status.not_in(("running", "done")))
             done = connection.execute(_jobs.update().where(free).values(status="running", cancel=False, **values))
         return done.rowcount == 1
 
@@ -930,6 +940,13 @@ class Store:
         with self._write() as connection:
             connection.execute(_jobs.delete().where(_jobs.c.id == job_id))
 
+    def id_of(self, kind: Kind, name: str) -> str | None:
+        """Id of what has this name or, failing that, id; None when there is none."""
+        table, name = _TABLES[kind], plain_name(name)
+        either = sa.or_(table.c.name == name, table.c.id == name)
+        rows = self._rows(sa.select(table.c.id, table.c.name).where(either))
+        return next((row.id for row in rows if row.name == name), next((row.id for row in rows), None))
+
     def _named(self, kind: Kind, name: str) -> Row[Any] | None:
         """Return the row with this name or, failing that, id; blanks at the ends do not count, as where it was made."""
         table, name = _TABLES[kind], plain_name(name)
@@ -940,7 +957,7 @@ class Store:
         table = _TABLES[kind]
         names = [row.name for row in self._rows(sa.select(table.c.name).order_by(table.c.name).limit(9))]
         there = ", ".join(f"'{each}'" for each in names[:8]) + (" …" if len(names) > 8 else "")
-        raise NotFoundError(f"There is no {_label(kind)} called '{name}'. There is: {there or 'none yet'}.")
+        raise NotFoundError(f"There is no {label(kind)} called '{name}'. There is: {there or 'none yet'}.")
 
     def _free_name(self, kind: Kind, name: str) -> str:
         table, name = _TABLES[kind], plain_name(name)
@@ -1065,11 +1082,11 @@ def _require(connection: Connection, owner_id: str, kinds: Sequence[Kind]) -> No
         held = sa.select(table.c.id).where(table.c.id == owner_id).with_for_update(read=True)
         if connection.execute(held).first() is not None:
             return
-    raise Deleted(f"Stopped: the {' or '.join(map(_label, kinds))} that was worked on was deleted.")
+    raise Deleted(f"Stopped: the {' or '.join(map(label, kinds))} that was worked on was deleted.")
 
 
 def _taken(kind: Kind, name: str) -> UsageError:
-    taken = f"There is already a {_label(kind)} called '{name}'"
+    taken = f"There is already a {label(kind)} called '{name}'"
     return UsageError(f"{taken}: choose another name, or delete it first.")
 
 

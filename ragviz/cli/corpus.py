@@ -27,7 +27,7 @@ def corpus_add(
     """Add files and folders to the corpus NAME (made when there is none)."""
     workspace = console.open_workspace()
     files = corpora.files_under(paths)
-    corpus = workspace.store.corpus_named(name) or workspace.store.create_corpus(name)
+    corpus = workspace.store.corpus_called(name)
     with console.bar() as watch:
         outcomes = corpora.add_files(
             workspace, corpus, files, replace=replace_same_name, password=password, progress=watch

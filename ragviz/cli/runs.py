@@ -91,7 +91,7 @@ def runs_import(
     workspace = console.open_workspace()
     reader = foreign.FORMATS[cast(RunFormat, console.one_of("format", file_format, foreign.FORMATS))]
     found = reader(console.read(file), file.name)
-    kept = workspace.store.corpus_named(corpus) or workspace.store.create_corpus(corpus)
+    kept = workspace.store.corpus_called(corpus)
     run = foreign.import_run(workspace, kept, run_name, found)
     for problem in found.problems:
         console.err.print(console.said(problem), highlight=False)

@@ -1,0 +1,169 @@
+"""What a job works on is deleted in the middle of it: the job stops at once, and nothing of it is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+import sqlalchemy as sa
+from pydantic import SecretStr
+
+from ragviz import corpora, indexing, jobs, judging, pipeline
+from ragviz.config import Settings
+from ragviz.errors import Deleted, UsageError
+from ragviz.records import IndexConfig, Job, RunConfig
+from ragviz.workspace import Workspace
+from tests.attack import seeds
+from tests.attack.test_writers import URLS, empty
+from tests.model_server import ModelServer
+
+PLACES = ("north", "south", "east", "west", "upper", "lower", "inner", "outer")
+TEXT = "\n\n".join(f"The {place} pump was replaced in {1990 + n} by Harlow." for n, place in enumerate(PLACES))
+CONFIG = IndexConfig(chunk_size=20, embedder="openai:bags", chunker="sentences")
+ROWS = [
+    {"id": f"q{n}", "question": f"When was the {place} pump replaced?", "answer": f"{1990 + n}", "document": "a.txt"}
+    | {"quote": f"The {place} pump was replaced in {1990 + n}"}
+    for n, place in enumerate(PLACES)
+]
+
+
+@pytest.fixture
+def server():
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture(params=URLS, ids=lambda url: url.partition(":")[0])
+def workspace(request, tmp_path: Path, server, monkeypatch) -> Workspace:
+    monkeypatch.setattr(jobs, "LOOK", 0.02)
+    url = None
+    if request.param != "sqlite":
+        empty(request.param)
+        url = SecretStr(request.param)
+    settings = Settings(_env_file=None, home=tmp_path / "home", database_url=url, openai_base_url=server.url)
+    workspace = Workspace(settings.model_copy(update={"model": "loopback", "embedder": "openai:bags"}))
+    corpus = workspace.store.create_corpus("笔记")
+    corpora.add_file(workspace, corpus, "a.txt", TEXT.encode())
+    indexing.build_index(workspace, corpus, "i", CONFIG)
+    data = "\n".join(json.dumps(row) for row in ROWS).encode()
+    assert not pipeline.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
+    return workspace
+
+
+def rows(workspace: Workspace) -> dict[str, int]:
+    """How many rows each table has; the cache holds what was paid for, whatever became of it."""
+    everything = sa.MetaData()
+    everything.reflect(workspace.store._engine)
+    with workspace.store._engine.connect() as connection:
+        counts = {
+            table.name: connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+            for table in everything.sorted_tables
+        }
+    return {name: count for name, count in counts.items() if name not in ("cache", "schema_version") and count}
+
+
+def begin(workspace: Workspace, kind: str) -> Job:
+    store = workspace.store
+    corpus = store.corpus("笔记")
+    config = RunConfig(store.index("i").id, store.question_set("q").id, "bm25", answerer="model", metrics=("all",))
+    choices = {"chunk_size": 10, "embedder": "openai:bags", "chunker": "sentences"}
+    arguments = {
+        "run": {"name": "r", "config": {**vars_of(config)}, "budget": None},
+        "index": {"corpus": corpus.id, "name": "i", "config": choices, "fresh": True},
+        "questions": {"index": "i", "name": "q", "generator": "model", "limit": 5},
+    }[kind]
+    return store.create_job(kind, f"{kind} 工作", corpus.id, arguments)
+
+
+def vars_of(config: RunConfig) -> dict[str, object]:
+    return {name: getattr(config, name) for name in config.__dataclass_fields__}
+
+
+DELETIONS: dict[str, Callable[[Workspace], object]] = {
+    "corpus": lambda w: indexing.delete_corpus(w, w.store.corpus("笔记")),
+    "index": lambda w: indexing.delete_index(w, w.store.index("i")),
+    "questions": lambda w: w.store.delete_question_set(w.store.question_set("q").id),
+    "run": lambda w: w.store.delete_run(w.store.run("r").id),
+}
+WORKED_ON = [
+    *(("run", subject) for subject in DELETIONS),
+    *(("index", subject) for subject in ("corpus", "index")),
+    *(("questions", subject) for subject in ("corpus", "index", "questions")),
+]
+
+
+@pytest.mark.parametrize("seed", seeds(2, 12))
+@pytest.mark.parametrize(("kind", "subject"), WORKED_ON)
+def test_nothing_is_left_of_a_job_whose_subject_was_deleted(workspace, server, kind, subject, seed):
+    store, job = workspace.store, begin(workspace, kind)
+    before = rows(workspace)
+    moment = Random(f"{kind} {subject} {seed}").randrange(1, 6)
+    turns = 0
+
+    def watch(*_: object) -> None:
+        nonlocal turns
+        turns += 1
+        ready = subject != "run" or store.run_named("r") is not None
+        if turns >= moment and ready and not deleted.is_set():
+            deleted.set()
+            DELETIONS[subject](workspace)
+            time.sleep(0.4)  # the next look sees it
+
+    deleted = threading.Event()
+    with pytest.raises(Deleted, match="deleted"):
+        jobs.perform(workspace, job.id, watch)
+    assert deleted.is_set()
+    after = rows(workspace)
+    assert store.runs() == []
+    if subject == "corpus":
+        assert after == {}
+    else:
+        gone = {"index": {"indexes", "cuts"}, "questions": {"question_sets", "questions"}, "run": set()}[subject]
+        assert {name for name, count in before.items() if after.get(name, 0) < count} - {"revisions"} == gone | {"jobs"}
+        kept = {"questions", "payments"} if kind == "questions" else set()  # the set stands, with what it has so far
+        assert all(after[name] <= before.get(name, 0) for name in set(after) - kept), (before, after)
+    there = [path for path in (workspace.settings.home / "indexes").iterdir() if any(path.iterdir())]
+    assert bool(there) == (subject in ("questions", "run"))
+
+
+def test_a_run_whose_index_is_deleted_asks_no_more_than_what_is_in_flight(workspace, server, monkeypatch):
+    job = begin(workspace, "run")
+    calls: list[int] = []
+    server.latency = 0.1
+
+    def watch(_done: int, _total: int | None, _unit: str, message: str = "") -> None:
+        if message.startswith(judging.WORKING) and not calls:
+            indexing.delete_index(workspace, workspace.store.index("i"))
+            time.sleep(0.4)
+            calls.append(server.counts.calls)
+
+    with pytest.raises(Deleted):
+        jobs.perform(workspace, job.id, watch)
+    assert server.counts.calls - calls[0] <= 2 * workspace.settings.model_concurrency
+
+
+def test_a_job_that_is_done_stays_done(workspace):
+    job = begin(workspace, "run")
+    done = jobs.perform(workspace, job.id)
+    assert done.status == "done"
+    for resume in (lambda: jobs.perform(workspace, job.id), lambda: jobs.start(workspace, done)):
+        with pytest.raises(UsageError, match="is done: nothing of it is left to do"):
+            resume()
+    assert workspace.store.job(job.id) == done
+    assert workspace.store.run("r").status == "done"
+
+
+def test_a_job_at_which_a_process_is_is_not_started_twice(workspace):
+    job = begin(workspace, "run")
+    me = jobs.psutil.Process()
+    place = {"pid": me.pid, "pid_started": me.create_time(), "host": jobs.socket.gethostname()}
+    assert workspace.store.claim_job(job.id, heartbeat=time.time(), **place)
+    with pytest.raises(UsageError, match=f"being done already .process {os.getpid()}"):
+        jobs.start(workspace, job)
+    assert workspace.store.job(job.id).status == "running"
