@@ -9,6 +9,7 @@ UV := $(shell command -v uv 2>/dev/null)
 app: $(VENV)/.installed
 	$(BIN)/ragviz app
 
+# `make test ARGS="-n 2"` runs them in two processes; tests/conftest.py says which stay together.
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(ARGS)
 

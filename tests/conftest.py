@@ -1,28 +1,94 @@
-"""Servers that tests share. A real Elasticsearch is required in CI; elsewhere its tests are skipped without one."""
+"""Servers that tests share. A real Elasticsearch is required in CI; elsewhere its tests are skipped without one.
+
+`-n 2` runs two processes: the tests of a file stay together and in order, so do those of all files that use
+Elasticsearch (one node is started) and of all that use a browser. Each process has a PostgreSQL database of its own.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 ROOT = Path(__file__).resolve().parent.parent
+POSTGRESQL = "RAGVIZ_TEST_POSTGRESQL_URL"
+SHARED = ("browser", "elasticsearch")
+"""Marks whose tests stay in one process. The longest first: what runs beside it is then spread around it."""
+
+
+def pytest_configure() -> None:
+    worker, server = os.environ.get("PYTEST_XDIST_WORKER"), os.environ.get(POSTGRESQL)
+    if worker and server:
+        os.environ[POSTGRESQL] = emptied_database(sa.make_url(server), worker)
+
+
+def emptied_database(server: sa.URL, worker: str) -> str:
+    """URL of a new database of this process on the server, in place of the one that an earlier session left."""
+    own = server.set(database=f"{server.database}_{worker}")
+    engine = sa.create_engine(server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f'DROP DATABASE IF EXISTS "{own.database}" WITH (FORCE)')
+        connection.exec_driver_sql(f'CREATE DATABASE "{own.database}"')
+    engine.dispose()
+    return own.render_as_string(hide_password=False)
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """A test is called the same in every process, and by no address."""
+    return "postgresql" if val and val == os.environ.get(POSTGRESQL) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: [mark != group_of(file_of(item.nodeid)) for mark in SHARED])
+
+
+def file_of(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
+
+
+@cache
+def group_of(file: str) -> str:
+    """What stays in one process: the tests of all files that use a mark, else those of the file."""
+    source = (ROOT / file).read_text(encoding="utf-8")
+    return next((mark for mark in SHARED if f"pytest.mark.{mark}" in source), file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand groups out in order. (xdist's own `loadgroup` is blind to marks with pytest 9.2: it sets `Item._nodeid`.)"""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group_of(file_of(nodeid))
+
+    config.option.loadscopereorder = False
+    return Groups(config, log)
 
 
 @pytest.fixture(scope="session")
-def elasticsearch_tool() -> ModuleType:
-    """tools/elasticsearch/run.py, which builds and runs a node."""
+def elasticsearch_tool() -> Iterator[ModuleType]:
+    """tools/elasticsearch/run.py, which builds and runs a node.
+
+    Nodes that live for minutes are compiled once, lightly: that halves what they take of the processor.
+    """
     file = ROOT / "tools" / "elasticsearch" / "run.py"
     spec = importlib.util.spec_from_file_location("elasticsearch_node", file)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JDK_JAVA_OPTIONS", f"{os.environ.get('JDK_JAVA_OPTIONS', '')} -XX:TieredStopAtLevel=1".strip())
+        yield module
 
 
 @pytest.fixture(scope="session")

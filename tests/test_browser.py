@@ -24,7 +24,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import psutil
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
 from ragviz import sample, ui
 from ragviz.store import open_store, sqlite_url
@@ -158,17 +158,25 @@ def end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
+def visitors(browser: Browser) -> BrowserContext:
+    """The one profile of a browser, so that no page but the first compiles Streamlit's scripts, a third of its time."""
+    if not browser.contexts:
+        context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+        context.set_default_timeout(PATIENCE)
+    return browser.contexts[0]
+
+
 @pytest.fixture
 def page(browser: Browser, server: Server, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A new session of a new visitor. How it ended is kept as a picture, and it may not have left this machine."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
-    context.set_default_timeout(PATIENCE)
+    context = visitors(browser)
     asked: list[str] = []
-    context.on("request", lambda sent: asked.append(sent.url))
     opened = context.new_page()
+    opened.on("request", lambda sent: asked.append(sent.url))
     yield opened
     picture(opened, f"story-{request.node.name.removeprefix('test_')}")
-    context.close()
+    opened.close()
+    context.clear_cookies()
     assert [url for url in asked if not url.startswith((server.url, "data:", "blob:"))] == []
 
 
@@ -218,11 +226,25 @@ def picture(page: Page, name: str) -> None:
 def show_all(page: Page, width: int) -> None:
     """Make the window so wide, and so high that it shows the whole page, which scrolls inside it."""
     page.set_viewport_size({"width": width, "height": 900})
-    page.wait_for_timeout(300)
+    settled(page)
     main = page.get_by_test_id("stMain")
     page.set_viewport_size({"width": width, "height": min(main.evaluate("box => box.scrollHeight"), 3000)})
-    page.wait_for_timeout(300)
+    settled(page)
     sound(page)
+
+
+def settled(page: Page) -> None:
+    """Wait until nothing fades, and the page has been as high and as wide as it is for a while."""
+    page.evaluate("window.layout = undefined")
+    page.wait_for_function(
+        """() => {
+            const box = document.querySelector("[data-testid=stMain]");
+            const fading = document.getAnimations().filter((each) => each instanceof CSSTransition).length;
+            const layout = [innerWidth, innerHeight, box.scrollHeight, box.scrollWidth, fading].join();
+            if (layout !== window.layout) { window.layout = layout; window.layoutSince = performance.now(); }
+            return fading === 0 && performance.now() - window.layoutSince > 150;
+        }"""
+    )
 
 
 def param(page: Page, name: str) -> str | None:
@@ -613,7 +635,7 @@ def test_every_page_fits_wide_and_narrow_light_and_dark(server, browser, judged)
             for scheme in ("light", "dark"):
                 page.emulate_media(color_scheme=scheme)
                 expect(page.get_by_test_id("stApp")).to_have_css("background-color", rgb(config["theme"][scheme]))
-                page.wait_for_timeout(400)
+                settled(page)
                 picture(page, f"{name}-{width}-{scheme}")
     context.close()
 

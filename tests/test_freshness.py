@@ -31,9 +31,11 @@ from tests.test_pages import (
 
 def seen(app: AppTest) -> list[object]:
     """All that a page shows but its buttons and the time of day: words, tiles, tables, figures."""
-    told = re.sub(r"just now|\d+ (min|h|s) ago", "ago", words(app))
+    told, *tables = (
+        re.sub(r"just now|\d+ (min|h|s) ago", "ago", text)
+        for text in (words(app), *(d.value.to_csv() for d in app.dataframe))
+    )
     tiles = [(m.label, m.value, m.delta) for m in app.metric]
-    tables = [d.value.to_csv() for d in app.dataframe]
     return [told, tiles, tables, [chart.proto.spec for chart in app.get("plotly_chart")]]
 
 

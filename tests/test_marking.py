@@ -21,6 +21,7 @@ from tests.test_browser import (  # noqa: F401  # fixtures are found by their na
     page,
     picture,
     server,
+    settled,
     show_all,
 )
 
@@ -287,5 +288,5 @@ def test_the_view_fits_wide_and_narrow_light_and_dark(server: Server, page: Page
             show_all(page, width)
             for scheme in ("light", "dark"):
                 page.emulate_media(color_scheme=scheme)
-                page.wait_for_timeout(400)
+                settled(page)
                 picture(page, f"{name}-{width}-{scheme}")

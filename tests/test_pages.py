@@ -8,10 +8,12 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from ragviz import corpora, foreign, indexing, jobs, judging, running, ui
@@ -26,6 +28,7 @@ from tests.test_foreign import result, written
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [page for section in ui.NAVIGATION.values() for page in section]
+installed_components = cache(manifest_scanner.scan_component_manifests)  # each AppTest would look through site-packages
 MARKED = "Notes *on* $pumps$ :smile:.md"  # a name full of markdown
 
 
@@ -119,6 +122,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     configure(monkeypatch, folder)
     monkeypatch.setattr(jobs, "start", queued)
+    monkeypatch.setattr(manifest_scanner, "scan_component_manifests", installed_components)
     ui.workspace.clear()  # as a server that is started anew; no other cache is cleared for a test
     yield folder
     ui.workspace.clear()
