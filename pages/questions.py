@@ -7,10 +7,10 @@ import pandas as pd
 import streamlit as st
 
 from ragviz import authoring, jobs, marking, markup, pipeline, ui
-from ragviz.llm import dollars
 from ragviz.markup import plain
 from ragviz.metrics import questeval
 from ragviz.records import Question, QuestionSet, digest
+from ragviz.spending import dollars
 from ragviz.store import version_of
 from ragviz.synthesize import GENERATORS
 

@@ -23,8 +23,8 @@ from ragviz import language
 from ragviz.breaker import Breaker
 from ragviz.crew import Crew
 from ragviz.embedding import Embedder
-from ragviz.errors import BudgetReached, ModelError, RagvizError
-from ragviz.llm import Completion, ModelClient, Request, Usage, dollars
+from ragviz.errors import ModelError, RagvizError
+from ragviz.llm import Completion, ModelClient, Request
 from ragviz.metrics import answers as metrics
 from ragviz.metrics import checks, judge, questeval
 from ragviz.records import (
@@ -44,7 +44,8 @@ from ragviz.records import (
     digest,
     silent,
 )
-from ragviz.stopping import LOOK, Stopping, current
+from ragviz.spending import Ledger, Pay, Spending
+from ragviz.stopping import Stopping, current
 
 NEEDS: dict[str, tuple[str, ...]] = {
     "answer": (),
@@ -68,8 +69,6 @@ TOGETHER = 0.25
 """Seconds to wait for more of them."""
 LONGEST = 2.0
 """Seconds after which those that are through are written down, however many they are."""
-REPLY = 300
-"""Tokens of a reply, as long as nothing is known of what replies cost."""
 PATIENCE = 600.0
 """Seconds that an endpoint may be down before the run stops (to be resumed) instead of waiting."""
 PAUSES = (2.0, 5.0, 10.0, 30.0)
@@ -96,8 +95,8 @@ class Plan:
     """What is to be done with every question, and with what.
 
     `answerer` and `judge` are clients, None where no model is asked; `names` are metrics of answers. `budget` is in
-    dollars, of which `spent` are gone; both models need a price then. `pay` is told, now and then, of calls and dollars
-    that were paid since. `patience` is in seconds. `finished` questions of the run are through already. `edition` is
+    dollars; both models need a price then. `pay` is told of each call before it is sent, and holds what was paid
+    before. `patience` is in seconds. `finished` questions of the run are through already. `edition` is
     that of the judge's replies: those of another were worth nothing. `breaker` stops the work of a useless model.
     """
 
@@ -108,8 +107,7 @@ class Plan:
     judge: ModelClient | None = None
     embedder: Embedder | None = None
     budget: float | None = None
-    spent: float = 0.0
-    pay: Callable[[int, float], None] = lambda calls, dollars: None
+    pay: Pay = field(default_factory=Ledger)
     patience: float = PATIENCE
     finished: int = 0
     edition: int = 0
@@ -573,30 +571,28 @@ class Asker:
 
     def __init__(self, plan: Plan) -> None:
         """Count from now on; the plan's clients are to be open."""
-        self._plan, self._changed = plan, threading.Condition()
+        self._plan, self._changed = plan, threading.Lock()
         self._clients = [client for client in {plan.answerer, plan.judge} if client]
-        self._before = self._usage()
-        self._held, self._flying, self._told = 0.0, 0, Usage()
         self.steps = 0
         self._down_since: float | None = None
         self._answered = 0.0
         self._waiting, self.stopping = "", Stopping()
+        self._spending = Spending(plan.pay, self._used, plan.budget, lambda: current().is_set())
 
     def __call__(self, client: ModelClient, request: Request[Any]) -> Completion[Any]:
         """Return the completion, or raise ModelError, or BudgetReached before a call that could go over."""
         pauses, begun = 0, time.monotonic()
         while True:
-            held = self._reserve(client, request)
             try:
-                completion = client.ask(request)
+                completion = client.ask(replace(request, spending=self._spending))
             except ModelError as error:
                 failed = error
             else:
                 self._down_since, self._waiting, self._answered = None, "", time.monotonic()
                 return completion
-            finally:
-                self._release(held)
-            if failed.passing and pauses and (self._answered > begun or _up(client)):  # it is this call alone
+            if (
+                failed.passing and pauses and (self._answered > begun or _up(client, self._spending))
+            ):  # it is this call alone
                 self._down_since, self._waiting = None, ""
                 raise ModelError(str(failed))
             self._wait(failed, pauses)
@@ -613,56 +609,12 @@ class Asker:
         return self._waiting or next((client.trouble for client in self._clients if client.trouble), "")
 
     def settle(self) -> None:
-        """Tell what was paid since the last time."""
-        paid, told = self._paid(), self._told
-        if paid.calls > told.calls:
-            self._plan.pay(paid.calls - told.calls, paid.cost - told.cost)
-            self._told = paid
+        """Have what calls did cost written down, instead of the most that they could."""
+        self._spending.settle()
 
-    def _usage(self) -> Usage:
-        return sum((client.usage for client in self._clients), Usage())
-
-    def _paid(self) -> Usage:
-        """Calls and dollars since the start, replies that could not be used included."""
-        now = self._usage()
-        return Usage(now.calls - self._before.calls, cost=now.cost - self._before.cost)
-
-    def _reserve(self, client: ModelClient, request: Request[Any]) -> float | None:
-        """Set aside what the call may cost; None when nothing need be. Waits for calls in flight: they may cost less.
-
-        Raises:
-            BudgetReached: the budget does not hold the call, and no other is in flight.
-
-        """
-        budget = self._plan.budget
-        if budget is None:
-            return None
-        likely = _cost(client, request)
-        with self._changed:
-            while True:
-                paid = self._paid()
-                need = max(likely, paid.cost / paid.calls if paid.calls else 0.0)
-                gone = self._plan.spent + paid.cost
-                if gone + self._held + need <= budget:
-                    self._held += need
-                    self._flying += 1
-                    return need
-                if client.cached([request])[0]:
-                    return None
-                if not self._flying or current().is_set():
-                    break
-                self._changed.wait(LOOK)
-        raise BudgetReached(
-            f"The budget of {dollars(budget)} does not hold another call, {dollars(gone)} of it are paid: give a "
-            "greater one, and resume."
-        )
-
-    def _release(self, held: float | None) -> None:
-        if held is not None:
-            with self._changed:
-                self._held -= held
-                self._flying -= 1
-                self._changed.notify_all()
+    def _used(self) -> tuple[int, float]:
+        """Calls and dollars of the clients so far, replies that could not be used included."""
+        return sum(c.usage.calls for c in self._clients), sum(c.usage.cost for c in self._clients)
 
     def _wait(self, error: ModelError, pauses: int) -> None:
         """Wait before asking an endpoint again that is down; raise what no waiting mends."""
@@ -677,19 +629,13 @@ class Asker:
             raise error
 
 
-def _up(client: ModelClient) -> bool:
+def _up(client: ModelClient, spending: Spending) -> bool:
     """Whether the endpoint answers something tiny."""
     try:
-        client.test()
+        client.test(spending)
     except ModelError:
         return False
     return True
-
-
-def _cost(client: ModelClient, request: Request[Any]) -> float:
-    """Dollars that a call is likely to cost, estimated from its characters and a reply of `REPLY` tokens."""
-    asked = sum(answering.estimate(message["content"]) for message in request.messages)
-    return client.price(asked, REPLY) or 0.0
 
 
 def _bounded(state: State, step: str, ask: Asks) -> Asks:

@@ -32,6 +32,7 @@ from ragviz.addresses import secrets_of
 from ragviz.errors import Cancelled, ModelError
 from ragviz.keys import without_keys
 from ragviz.records import Cache, digest, storable
+from ragviz.spending import Spending
 from ragviz.stopping import LOOK, Stopping, apart, awaited, current, follow
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ TOLD_AFTER = 2
 """Failures of one call, one after the other, that are nothing to talk about."""
 LONGEST_RETRY_AFTER = 120.0
 """Seconds: a server that asks for more is given up for now."""
+UNBOUND = 4096
+"""Tokens of a reply without a bound, as far as a budget is concerned."""
 EMBED_BATCH = 64
 """Texts per embeddings call: small enough for every server that was met."""
 
@@ -102,6 +105,8 @@ class Request(Generic[Reply]):
     accepted, its JSON included, so that what is useful is not cut and what runs on is stopped. A reply that was cut is
     asked again with more room; a whole one is the same under any bound, which is no part of its content key.
 
+    Each call of it is written into `spending`, where there is one, before it is sent.
+
     `number` replies to it could not be used before: that is said, so that no model gets the same words twice. A reply
     is kept under the words of the request itself.
     """
@@ -114,6 +119,7 @@ class Request(Generic[Reply]):
     check: Callable[[Reply], str] | None = field(default=None, compare=False, repr=False)
     edition: int = 0
     number: int = field(default=0, compare=False, repr=False)
+    spending: Spending | None = field(default=None, compare=False, repr=False)
 
     def once_more(self, number: int, why: str) -> Request[Reply]:
         """Ask for another reply than the one that came: in other words, for greedy decoding minds no seed."""
@@ -402,7 +408,7 @@ class ModelClient:
             raise ModelError(f"'{model}' at {self.host} gave vectors of different lengths; choose another model.")
         return np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32)
 
-    def test(self) -> Support:
+    def test(self, spending: Spending | None = None) -> Support:
         """Ask something tiny, never from the cache, and find out how typed replies can be had.
 
         Raises:
@@ -411,7 +417,8 @@ class ModelClient:
         """
         import openai
 
-        request = Request([{"role": "user", "content": "Greet the reader in one word."}], _Greeting, max_tokens=1024)
+        asked = [{"role": "user", "content": "Greet the reader in one word."}]
+        request = Request(asked, _Greeting, max_tokens=1024, spending=spending)
         for mode in MODES:
             started = time.monotonic()
             try:
@@ -581,13 +588,22 @@ class ModelClient:
         import openai
         from openai.types.chat import ChatCompletion
 
-        started = time.monotonic()
+        body = self._body(messages, request, mode)
         try:
-            # The client's own `create` first looks through every message for what to rename: a third of its time.
-            body = self._body(messages, request, mode)
-            response: Any = self._called(
-                lambda: self._openai().post("/chat/completions", cast_to=ChatCompletion, body=body)
-            )
+            with self._spent(request, body) as end_is_known:
+                started = time.monotonic()
+                try:
+                    # The client's own `create` first looks through every message for what to rename: that takes long.
+                    response: Any = self._called(
+                        lambda: self._openai().post("/chat/completions", cast_to=ChatCompletion, body=body)
+                    )
+                except openai.APIError as error:
+                    if _unpaid(error):
+                        end_is_known()
+                    raise
+                asked = len(json.dumps(body, ensure_ascii=False).encode())
+                paid = self._account(self.model, response, started, asked, request.max_tokens)
+                end_is_known()
         except openai.BadRequestError as error:
             if request.max_tokens and _ROOM_REFUSED.search(str(error.message)) and error.code not in UNSUPPORTED:
                 # The prompt and the bound together are more than the model reads: without one it takes what is left.
@@ -599,8 +615,6 @@ class ModelClient:
             return self._post(messages, request, mode)
         except (ValueError, RecursionError):
             raise _Malformed("a response that is not JSON") from None
-        asked = len(json.dumps(body, ensure_ascii=False).encode())
-        paid = self._account(self.model, response, started, asked, request.max_tokens)
         self._learn(paid)
         return response, paid
 
@@ -625,6 +639,18 @@ class ModelClient:
             raise openai.APITimeoutError(request=error.request) from None
         except TimeoutError:
             raise openai.APITimeoutError(request=None) from None  # type: ignore[arg-type]  # nobody looks at it
+
+    @contextmanager
+    def _spent(self, request: Request[Any], body: Mapping[str, Any]) -> Iterator[Callable[[], None]]:
+        """Have the most that a call may cost written down while it is out."""
+        if request.spending is None:
+            yield lambda: None
+            return
+        written = [message["content"] for message in body["messages"]] + [str(body.get("response_format", ""))]
+        # Of no text that was met do the tokens outnumber half of its bytes; a server adds a few words of its own.
+        asked = sum(len(text.encode()) for text in written) // 2 + 16 * len(written)
+        with request.spending.call(self.price(asked, request.max_tokens or UNBOUND) or 0.0) as end_is_known:
+            yield end_is_known
 
     def _body(self, messages: Sequence[Message], request: Request[Any], mode: Mode) -> dict[str, Any]:
         said = [{name: storable(text) for name, text in message.items()} for message in messages]
@@ -745,15 +771,6 @@ PROBE: Request[_Greeting] = Request(
     [{"role": "user", "content": "Write the numbers from one to sixty in words."}], max_tokens=128
 )
 """Asked to learn how long a longer reply takes."""
-
-
-def dollars(amount: float) -> str:
-    """Say an amount of money: four digits below a dollar.
-
-    >>> dollars(0.05), dollars(0.0123456), dollars(0), dollars(1234.567)
-    ('$0.05', '$0.01235', '$0.00', '$1,234.57')
-    """
-    return f"${amount:,.2f}" if amount >= 1 or round(amount, 2) == amount else f"${amount:.4g}"
 
 
 def cost(prices: Prices, model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
@@ -956,6 +973,11 @@ def _worth_retrying(error: Any) -> bool:
 def _format_refused(error: openai.APIError) -> bool:
     """True when the endpoint may have refused the response_format: servers word it in too many ways to read it."""
     return getattr(error, "status_code", None) in (400, 422, 501)
+
+
+def _unpaid(error: openai.APIError) -> bool:
+    """Whether an error tells that the server did not do the work: it says so, or it could not even be reached."""
+    return hasattr(error, "status_code") or type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
 
 
 def _retry_after(error: openai.APIError) -> float:

@@ -204,10 +204,9 @@ def _checked(
 
 def _paying(workspace: Workspace, asked: QuestionSet, client: ModelClient, budget: float | None) -> judging.Plan:
     """What is to be paid for the questions of a set, as a run pays; a server that is down is not waited for."""
-    spent = workspace.store.paid(asked.id)[1]
     pay = partial(workspace.store.pay, asked.id)
     banks = workspace.store.cache("bank")
-    return judging.Plan(RunConfig("", asked.id), (), banks, client, budget=budget, spent=spent, pay=pay, patience=0)
+    return judging.Plan(RunConfig("", asked.id), (), banks, client, budget=budget, pay=pay, patience=0)
 
 
 def _done(questions: Iterable[Question]) -> set[str]:

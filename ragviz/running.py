@@ -27,7 +27,7 @@ from ragviz import (
 from ragviz import compare as comparing
 from ragviz.breaker import Breaker
 from ragviz.errors import Deleted, ModelError, UsageError
-from ragviz.llm import Completion, Request, Usage, dollars
+from ragviz.llm import Completion, Request, Usage
 from ragviz.metrics import METRICS
 from ragviz.metrics import answers as answer_metrics
 from ragviz.records import (
@@ -47,6 +47,7 @@ from ragviz.records import (
     silent,
 )
 from ragviz.retrieve import Retriever
+from ragviz.spending import dollars
 from ragviz.store import Kind, corpus_hash, label, questions_hash
 from ragviz.workspace import Workspace
 
@@ -395,9 +396,8 @@ def _watched(workspace: Workspace, current: Run, plan: judging.Plan) -> judging.
 
 
 def _paying(workspace: Workspace, current: Run, plan: judging.Plan) -> judging.Plan:
-    """Return `plan` as it stands after what the run has paid so far."""
-    store = workspace.store
-    return replace(plan, spent=store.paid(current.id)[1], pay=partial(store.pay, current.id))
+    """Return `plan` with what the run pays written into its row."""
+    return replace(plan, pay=partial(workspace.store.pay, current.id))
 
 
 def coverage_words(found: Judgement, total: int) -> str:

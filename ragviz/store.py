@@ -863,12 +863,19 @@ class Store:
         return found
 
     @repeated
-    def pay(self, run_id: str, calls: int, dollars: float) -> None:
-        """Add to what a run, or a question set by its id, has paid: answered model calls, whatever became of them."""
+    def pay(self, run_id: str, calls: int, dollars: float, most: float | None = None) -> float:
+        """Add to what a run, or a question set by its id, pays for model calls, whatever becomes of them.
+
+        Returns the dollars in all that come of it; when those are above `most`, nothing is added.
+        """
+        mine = _payments.c.run_id == run_id
         with self._change(run_id, "run", "questions") as connection:
-            more = {"calls": _payments.c.calls + calls, "dollars": _payments.c.dollars + dollars}
-            first = _inserted(connection, _payments).values(run_id=run_id, calls=calls, dollars=dollars)
-            connection.execute(first.on_conflict_do_update(index_elements=[_payments.c.run_id], set_=more))
+            total = dollars + (connection.execute(sa.select(_payments.c.dollars).where(mine)).scalar() or 0.0)
+            if most is None or total <= most:
+                first = _inserted(connection, _payments).values(run_id=run_id, calls=calls, dollars=dollars)
+                more = {"calls": _payments.c.calls + calls, "dollars": total}
+                connection.execute(first.on_conflict_do_update(index_elements=[_payments.c.run_id], set_=more))
+        return float(total)
 
     def paid(self, run_id: str) -> tuple[int, float]:
         """Model calls that a run or question set has paid, and their dollars (0 for a model without a price)."""

@@ -364,6 +364,10 @@ def _by_model(
             yield _from_reply(completion.parsed, blank, group, seen)
 
 
+THOUGHT = 1500
+"""Tokens that a reply may take beside its quotes: question, answer, and what a model that reasons says first."""
+
+
 def question_request(group: Group, seed: int = 0) -> Request[QuestionReply]:
     """What the model is sent for `group`; for a dry run, `ModelClient.cached` tells which are paid for."""
     spoken = "zh" if _spoken(group) == "zh" else "en"
@@ -374,7 +378,8 @@ def question_request(group: Group, seed: int = 0) -> Request[QuestionReply]:
     system = PROMPTS[spoken].format(count=count, fence=fence, need=need, quotes=quotes)
     user = "\n".join([f"<{fence}>", *passages, f"</{fence}>"])
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
-    return Request(messages, QuestionReply, seed=seed)
+    most = THOUGHT + 2 * sum(len(chunk.text) for chunk in group)  # the evidence is quoted from them
+    return Request(messages, QuestionReply, seed=seed, max_tokens=most)
 
 
 def _from_reply(reply: QuestionReply, blank: Question, group: Group, seen: set[str]) -> Question:

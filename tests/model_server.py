@@ -80,6 +80,7 @@ class ModelServer:
         self.script: deque[str] = deque()
         self.bodies: list[dict[str, Any]] = []
         self.counts = Counts()
+        self.billed: list[tuple[int, int]] = []  # tokens of prompt and reply of each answer that was made
         self._random, self._lock = random.Random(seed), threading.Lock()
         self._http = _HTTPServer(("127.0.0.1", port), _Handler)
         self._http.owner = self
@@ -196,6 +197,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def reply(self, status: int, body: Any, headers: dict[str, str] | None = None) -> bool:
         data = json.dumps(body).encode()
+        if status == 200 and "completion_tokens" in (body.get("usage") or {}):
+            self.server.owner.billed.append((body["usage"]["prompt_tokens"], body["usage"]["completion_tokens"]))
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
             self.send_header(name, value)
@@ -239,6 +242,8 @@ def _bound(body: dict[str, Any], response: dict[str, Any], most: int | None) -> 
     text = choice.get("message", {}).get("content") if isinstance(choice, dict) else None
     if limit is not None and isinstance(text, str) and len(text) > 4 * limit:
         choice["message"]["content"], choice["finish_reason"] = text[: 4 * limit], "length"
+        if limit and "usage" in response:
+            response["usage"]["completion_tokens"] = limit
 
 
 def complete(body: dict[str, Any]) -> str:

@@ -91,11 +91,11 @@ def test_a_budget_holds_over_all_attempts_at_a_set(workspace, server):
     workspace.set_prices({"loopback": (10.0, 20.0)})
     whole = pipeline.foresee_questions(workspace, "pumps", "q", generator="model", limit=12).cost
     with pytest.raises(BudgetReached, match=r"The budget of \$"):
-        by_model(workspace, budget=whole / 3)
+        by_model(workspace, budget=whole / 3 + 0.04)  # the most that one call may cost has to fit too
     q = workspace.store.question_set("q")
     calls, paid = workspace.store.paid(q.id)
     assert 0 < calls == len(asked(server)) < 12
-    assert 0 < paid <= whole / 3
+    assert 0 < paid <= whole / 3 + 0.04
     assert calls - 2 <= q.total <= calls, "what was paid for is kept; what came after the end is in the cache"
     with pytest.raises(BudgetReached):
         by_model(workspace, budget=paid)
@@ -158,7 +158,7 @@ def test_the_command_line_foresees_and_tells_what_was_paid(workspace, server, mo
     told = json.loads(out)
     assert (code, told["calls"], told["cached"]) == (0, {"question": 8}, 0), err
     assert asked(server) == []
-    code, out, err = ragviz(*command, "--budget", str(told["cost"] / 4), "--json")
+    code, out, err = ragviz(*command, "--budget", str(told["cost"] / 4 + 0.04), "--json")
     assert (code, out) == (1, "")
     paid = len(asked(server))
     assert f"{paid:,} model calls, $" in err

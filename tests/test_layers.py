@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent / "ragviz"
 
 LAYERS = {
     0: "__init__ addresses errors keys records sample",
-    1: "config disk database migrations gold repair stopping",
+    1: "config disk database migrations gold repair spending stopping",
     2: "breaker crew ingest language prose phrasing chunking embedding llm index store stats markup guard",
     3: "retrieve synthesize answer workspace metrics",
     4: "damage evaluate compare judging forecast lost connections controls doubts",

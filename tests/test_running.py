@@ -207,9 +207,9 @@ def test_a_budget_holds_over_all_attempts(workspace, server):
         run = workspace.store.run("r")
         paid.append(workspace.store.paid(run.id))
         asked.append(sum("messages" in body for body in server.bodies))
-    assert 0 < paid[0][1] <= whole / 3
-    assert paid[0][1] == paid[1][1] == paid[2][1]
-    assert 0 < asked[0] == asked[1] == asked[2]
+    dollars = [amount for _, amount in paid]
+    assert 0 < dollars[0] <= dollars[1] <= dollars[2] <= whole / 3, "a cheaper call may still fit another time"
+    assert 0 < asked[0] <= asked[1] <= asked[2]
     running.run(workspace, "r", config(), budget=2 * whole)
     judgement = running.judgement_of(workspace, workspace.store.run("r"))
     assert judgement.paid[1] < 2 * whole

@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.rooms import authoring, evaluate, interchange, llm, pipeline
+from ragviz.cli.rooms import authoring, evaluate, interchange, pipeline, spending
 from ragviz.cli.run import show_forecast
 from ragviz.errors import UsageError
 from ragviz.records import Corpus, Evidence, GeneratorName, Question, QuestionSet, QuestionStatus, Span
@@ -59,7 +59,9 @@ def _paid_for(workspace: Workspace, corpus: Corpus, set_name: str) -> str:
     asked = next((s for s in workspace.store.question_sets(corpus.id) if s.name == set_name), None)
     calls, paid = workspace.store.paid(asked.id) if asked else (0, 0.0)
     return (
-        f"Paid for the questions of '{set_name}' so far: {calls:,} model calls, {llm.dollars(paid)}." if calls else ""
+        f"Paid for the questions of '{set_name}' so far: {calls:,} model calls, {spending.dollars(paid)}."
+        if calls
+        else ""
     )
 
 

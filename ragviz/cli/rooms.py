@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from ragviz import indexing as indexing
     from ragviz import interchange as interchange
     from ragviz import jobs as jobs
-    from ragviz import llm as llm
     from ragviz import lost as lost
     from ragviz import pipeline as pipeline
     from ragviz import preview as preview
     from ragviz import running as running
+    from ragviz import spending as spending
     from ragviz.metrics import questeval as questeval
 
 
@@ -43,8 +43,9 @@ if not TYPE_CHECKING:
     authoring, controls = map(_Later, ("authoring", "controls"))
     damage = _Later("damage")
     answer, corpora, evaluate, forecast = map(_Later, ("answer", "corpora", "evaluate", "forecast"))
-    foreign, indexing, jobs, llm, lost = map(_Later, ("foreign", "indexing", "jobs", "llm", "lost"))
+    foreign, indexing, jobs, lost = map(_Later, ("foreign", "indexing", "jobs", "lost"))
     cases, connections, preview = map(_Later, ("cases", "connections", "preview"))
     embedding, interchange = map(_Later, ("embedding", "interchange"))
     pipeline, running, compare = map(_Later, ("pipeline", "running", "compare"))
+    spending = _Later("spending")
     questeval = _Later("metrics.questeval")

@@ -9,7 +9,7 @@ import typer
 
 from ragviz.cli import console, results
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.rooms import forecast, llm, running
+from ragviz.cli.rooms import forecast, running, spending
 from ragviz.errors import UsageError
 from ragviz.records import AnswererName, ContextKind, Job, RunConfig
 from ragviz.retrieve import RETRIEVERS
@@ -79,7 +79,7 @@ def show_forecast(told: forecast.Forecast, as_json: bool) -> None:
 
     def draw() -> None:
         console.table(("step", "calls"), list(told.calls.items()), f"{told.questions} questions")
-        cost = "no price known" if told.cost is None else llm.dollars(told.cost)
+        cost = "no price known" if told.cost is None else spending.dollars(told.cost)
         tokens = f"{told.prompt_tokens:,} + {told.completion_tokens:,} tokens"
         console.out.print(
             f"{told.total:,} calls, {told.cached:,} of them paid for already; to be paid: {tokens}, {cost}"

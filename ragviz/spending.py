@@ -1,0 +1,120 @@
+"""What calls to models cost: written down before they are sent, corrected after, so that a kill hides nothing paid."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from ragviz.errors import BudgetReached
+
+WAIT = 0.2
+"""Seconds between two looks whether waiting for calls in flight is to end."""
+
+
+def dollars(amount: float) -> str:
+    """Say an amount of money: four digits below a dollar.
+
+    >>> dollars(0.05), dollars(0.0123456), dollars(0), dollars(1234.567)
+    ('$0.05', '$0.01235', '$0.00', '$1,234.57')
+    """
+    return f"${amount:,.2f}" if amount >= 1 or round(amount, 2) == amount else f"${amount:.4g}"
+
+
+class Pay(Protocol):
+    """Keeps a sum of calls and dollars."""
+
+    def __call__(self, calls: int, dollars: float, most: float | None) -> float:
+        """Add, and return the dollars that come of it; when those are above `most`, nothing is added."""
+        ...
+
+
+class Ledger:
+    """A `Pay` in memory."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.calls, self.dollars = 0, 0.0
+
+    def __call__(self, calls: int, dollars: float, most: float | None) -> float:
+        """See `Pay`."""
+        total = self.dollars + dollars
+        if most is None or total <= most:
+            self.calls, self.dollars = self.calls + calls, total
+        return total
+
+
+class Spending:
+    """Counts the calls of many threads against a budget (dollars; None is none).
+
+    `pay` is told of a call before it is sent, with the most that it may cost, and with the next one, or by `settle`,
+    of what it did cost. A call whose end nobody saw (killed, timed out, cut off) stays counted as told first.
+    `used` gives calls and dollars that were told by the server since the start; `stopped` whether to wait no more.
+    """
+
+    def __init__(
+        self, pay: Pay, used: Callable[[], tuple[int, float]], budget: float | None, stopped: Callable[[], bool]
+    ) -> None:
+        """Write nothing yet."""
+        self._pay, self._used, self._budget, self._stopped = pay, used, budget, stopped
+        self._before = used()
+        self._flying, self._held = 0, 0.0  # calls that are out, and the most they may cost
+        self._lost, self._lost_dollars = 0, 0.0  # calls whose end nobody saw
+        self._written, self._written_dollars = 0, 0.0
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def call(self, most: float) -> Iterator[Callable[[], None]]:
+        """Hold `most` dollars while a call is out; calling what it gives says: its cost is known.
+
+        Waits for calls in flight when the budget does not hold this one: they may cost less.
+
+        Raises:
+            BudgetReached: it still does not, with none in flight.
+
+        """
+        known: list[bool] = []
+        self._begin(most)
+        try:
+            yield lambda: known.append(True)
+        finally:
+            with self._changed:
+                self._flying -= 1
+                self._held -= most
+                if not known:
+                    self._lost += 1
+                    self._lost_dollars += most
+                self._changed.notify_all()
+
+    def settle(self) -> None:
+        """Write down what is known by now."""
+        with self._changed:
+            self._write(0, 0.0, None)
+
+    def _begin(self, most: float) -> None:
+        with self._changed:
+            while (gone := self._write(1, most, self._budget)) is not None:
+                if not self._flying or self._stopped():
+                    raise BudgetReached(
+                        f"The budget of {dollars(self._budget or 0.0)} does not hold another call, which may cost "
+                        f"{dollars(most)}: {dollars(gone)} of it are paid. Give a greater one, and resume."
+                    )
+                self._changed.wait(WAIT)
+            self._flying += 1
+            self._held += most
+
+    def _write(self, calls: int, most: float, budget: float | None) -> float | None:
+        """Write what is due, and what is to be held; return the dollars paid so far where the budget is too small."""
+        used_calls, used_dollars = (now - before for now, before in zip(self._used(), self._before, strict=True))
+        # A call that has just ended may be counted twice here, as used and as out, until it is let go: never too few.
+        due = int(used_calls) + self._lost + self._flying + calls - self._written
+        due_dollars = used_dollars + self._lost_dollars + self._held + most - self._written_dollars
+        if not due and not due_dollars:
+            return None
+        total = self._pay(due, due_dollars, budget)
+        if budget is not None and total > budget:
+            return total - most - self._held
+        self._written += due
+        self._written_dollars += due_dollars
+        return None
