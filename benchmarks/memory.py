@@ -1,5 +1,7 @@
 """Peak memory of indexing 100,000 chunks: vectors + model + at most 300 MB, however many documents they are in.
 
+With `--characters N`: of reading, cutting and indexing one file of N characters, at most ten times its bytes.
+
 Each side is a process of its own, in which a small random model of 384 dimensions (real weights' speed does not matter
 here) embeds the chunks. `model` is that process' peak after the model has embedded one window of texts. Prints one JSON
 line: peaks with the chunks in few and in many documents, and what is left beside the model and the vectors.
@@ -14,7 +16,12 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
+
+from ragviz.records import Chunker
 
 WORDS = [f"word{n}" for n in range(5000)]
 TOKENS = 16  # a chunk: short, so that 100,000 are embedded in minutes
@@ -67,12 +74,78 @@ def index(folder: Path, chunks: int, documents: int) -> dict[str, float]:
     return {"chunks": built.chunks, "documents": documents, "model": before, "peak": peak_mb()}
 
 
-def measured(folder: Path, chunks: int, documents: int) -> dict[str, float]:
+def text_of(language: str, characters: int) -> str:
+    """Markdown of about so many characters: sections of some paragraphs, in English or Chinese; or only underscores."""
+    if language == "underscores":
+        return "_" * characters
+    choose, pieces, length = random.Random(language), [], 0
+    signs = "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面"
+    while length < characters:
+        if language == "zh":
+            paragraph = "".join("".join(choose.choices(signs, k=choose.randint(8, 40))) + "。" for _ in range(5))
+        else:
+            paragraph = " ".join(f"{' '.join(choose.choices(WORDS, k=12)).capitalize()}." for _ in range(5))
+        pieces.append(f"## {paragraph[:8].strip()}\n\n{paragraph}\n\n" if length % 7 == 0 else f"{paragraph}\n\n")
+        length += len(pieces[-1])
+    return "".join(pieces)[:characters]
+
+
+def index_one(folder: Path, language: str, chunker: Chunker, characters: int) -> dict[str, float]:
+    """Read, cut and index one file in this process and tell its peaks."""
+    from ragviz import corpora, indexing
+    from ragviz.config import Settings
+    from ragviz.records import IndexConfig
+    from ragviz.workspace import Workspace
+
+    workspace = Workspace(Settings(_env_file=None, home=folder / f"home-{language}-{chunker}"))  # type: ignore[call-arg]
+    corpus = workspace.store.create_corpus("benchmark")
+    model = str(folder / "model")
+    workspace.embedder(model).embed(["word " * 400] * indexing.WINDOW, "passage")
+    before = peak_mb()
+    file = folder / f"{language}.md"
+    corpora.add_files(workspace, corpus, [(file.name, file)])
+    added = peak_mb()
+    config = IndexConfig(chunker=chunker, chunk_size=200, overlap=20, embedder=model)
+    built = indexing.build_index(workspace, corpus, "benchmark", config)
+    vectors = built.chunks * DIMS * 4 / 2**20
+    size = file.stat().st_size / 2**20
+    return {
+        "characters": characters,
+        "file_mb": size,
+        "chunks": built.chunks,
+        "model": before,
+        "vectors_mb": vectors,
+        "reading": (added - before) / size,
+        "all": (peak_mb() - before - vectors) / size,
+        "child_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
+        "cpu_s": time.process_time(),
+    }
+
+
+def in_process(*arguments: str) -> dict[str, float]:
     """Run one side in a process of its own."""
-    command = [sys.executable, __file__, "--side", str(folder), str(documents), "--chunks", str(chunks)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    command = [sys.executable, __file__, *arguments]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return result
+
+
+def measured(folder: Path, chunks: int, documents: int) -> dict[str, float]:
+    """Build an index of so many chunks in a process of its own."""
+    return in_process("--side", str(folder), str(documents), "--chunks", str(chunks))
+
+
+def measure_one(folder: Path, characters: int, languages: Sequence[str], chunkers: Sequence[str]) -> float:
+    """Print a line for each language and chunker; return the most that was held for each byte of the file."""
+    most = 0.0
+    for language in languages:
+        (folder / f"{language}.md").write_text(text_of(language, characters), encoding="utf-8")
+        for chunker in chunkers:
+            side = in_process("--one", str(folder), language, chunker, "--characters", str(characters))
+            result = {"benchmark": "memory of one document", "language": language, "chunker": chunker, "at_most": 10}
+            print(json.dumps(result | {key: round(value, 2) for key, value in side.items()}), flush=True)
+            most = max(most, side["all"])
+    return most
 
 
 def main() -> None:
@@ -80,13 +153,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chunks", type=int, default=100_000)
     parser.add_argument("--side", nargs=2, metavar=("FOLDER", "DOCUMENTS"), help=argparse.SUPPRESS)
+    parser.add_argument("--characters", type=int, help="measure one document of this length")
+    parser.add_argument("--languages", nargs="+", default=["en", "zh", "underscores"])
+    parser.add_argument("--chunkers", nargs="+", default=list(get_args(Chunker)))
+    parser.add_argument("--one", nargs=3, metavar=("FOLDER", "LANGUAGE", "CHUNKER"), help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.one:
+        folder, language, chunker = options.one
+        print(json.dumps(index_one(Path(folder), language, chunker, options.characters)))
+        return
     if options.side:
         print(json.dumps(index(Path(options.side[0]), options.chunks, int(options.side[1]))))
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_model(folder)
+        if options.characters:
+            sys.exit(measure_one(folder, options.characters, options.languages, options.chunkers) > 10)
         few, many = measured(folder, options.chunks, 100), measured(folder, options.chunks, 5000)
     vectors = max(few["chunks"], many["chunks"]) * DIMS * 4 / 2**20
     extra = [side["peak"] - side["model"] - vectors for side in (few, many)]

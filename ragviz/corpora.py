@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
+import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -44,28 +46,79 @@ class FileOutcome:
     warnings: tuple[str, ...] = ()
 
 
-def files_under(paths: Iterable[Path]) -> list[tuple[str, Path]]:
+Source = Path | UnreadableFile
+"""Where a file is, or why what is there is not read."""
+
+
+def files_under(paths: Iterable[Path]) -> list[tuple[str, Source]]:
     """Name and place of every file: folders are walked, their files named by their path inside; hidden ones left out.
 
+    What stands in a folder and is no file that belongs to it has the reason instead of a place: pipes, devices, links
+    that lead out of it or nowhere, folders that cannot be opened. `add_files` tells a line of each.
+
     Raises:
-        InputError: a path does not exist.
+        InputError: a path does not exist, or cannot be looked at.
 
     """
-    found: list[tuple[str, Path]] = []
+    found: list[tuple[str, Source]] = []
     for path in paths:
-        if not path.exists():
-            raise InputError(f"There is no file or folder {path}.")
-        inside = sorted(path.rglob("*")) if path.is_dir() else []
-        named = [(p.relative_to(path).as_posix(), p) for p in inside if p.is_file()]
-        shown = [(name, p) for name, p in named if not any(part.startswith(".") for part in name.split("/"))]
-        found.extend(shown if path.is_dir() else [(path.name, path)])
+        try:
+            mode = path.stat().st_mode
+        except OSError as error:
+            missing = isinstance(error, FileNotFoundError)
+            wrong = f"There is no file or folder {path}" if missing else f"{path} cannot be opened: {error.strerror}"
+            raise InputError(f"{wrong}.") from None
+        inside = sorted(_inside(path), key=lambda entry: entry[0].split("/"))
+        found.extend(inside if stat.S_ISDIR(mode) else [(path.name, path)])
     return found
+
+
+def _inside(root: Path) -> Iterator[tuple[str, Source]]:
+    """What is in a folder and in those inside it, in no order; links to folders are not followed."""
+    real, folders = Path(os.path.realpath(root)), [""]
+    while folders:
+        folder = folders.pop()
+        try:
+            paths = list((root / folder).iterdir())
+        except OSError as error:
+            yield folder or root.name, UnreadableFile(f"The folder cannot be opened: {error.strerror}.")
+            continue
+        for path in paths:
+            name = f"{folder}/{path.name}".lstrip("/")
+            if path.name.startswith("."):
+                continue
+            if path.is_dir() and not path.is_symlink():
+                folders.append(name)
+            elif wrong := _wrong_link(real, path) or _wrong_kind(path.lstat().st_mode):
+                yield name, UnreadableFile(wrong)
+            elif path.is_file():  # a link to a folder inside this one: its files are met there
+                yield name, path
+
+
+def _wrong_link(root: Path, path: Path) -> str:
+    """Why a link is not followed; "" when it is, or is none."""
+    if not path.is_symlink():
+        return ""
+    target = Path(os.path.realpath(path))
+    if not target.exists():
+        return "This is a link to nothing: mend it, or leave it out."
+    if not target.is_relative_to(root):
+        return "This is a link that leads out of the folder: add what it leads to by its own path."
+    return "" if target.is_dir() else _wrong_kind(target.stat().st_mode)
+
+
+def _wrong_kind(mode: int) -> str:
+    """Why something in a file's place is not read; "" for a file, and for a link."""
+    if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+        return ""
+    kinds = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
+    return f"This is {kinds.get(stat.S_IFMT(mode), 'a device')}, not a file: leave it out."
 
 
 def add_files(
     workspace: Workspace,
     corpus: Corpus,
-    files: Sequence[tuple[str, Path]],
+    files: Sequence[tuple[str, Source]],
     *,
     replace: bool = False,
     password: str | None = None,
@@ -90,8 +143,8 @@ def add_files(
             outcomes.append(waiting.popleft()[2]())
 
         for name, path in files:
-            progress(len(outcomes), len(files), "files", name)
             safe = ingest.safe_name(name)
+            progress(len(outcomes), len(files), "files", safe)
             while safe in {each for each, _, _ in waiting}:  # what becomes of that one decides about this
                 finish()
             waiting.append((safe, *_begin_path(adding, name, path)))
@@ -126,17 +179,39 @@ class _Adding:
         return self.workspace.settings.max_file_mb * 2**20
 
 
-def _begin_path(adding: _Adding, name: str, path: Path) -> tuple[int, Finish]:
+def _begin_path(adding: _Adding, name: str, source: Source) -> tuple[int, Finish]:
     """Read a file's bytes and begin with it: how many are held until it is finished, and what finishes it."""
     try:
-        size = path.stat().st_size
-        data = path.read_bytes() if size <= adding.limit else b""
+        if isinstance(source, UnreadableFile):
+            raise source
+        size, data = _bytes_of(source, adding.limit)
+    except UnreadableFile as error:
+        failed = FileOutcome(ingest.safe_name(name), "unreadable", str(error))
+        return 0, lambda: failed
     except OSError as error:
-        failed = FileOutcome(name, "unreadable", f"The file cannot be opened: {error.strerror}.")
+        failed = FileOutcome(ingest.safe_name(name), "unreadable", f"The file cannot be opened: {error.strerror}.")
         return 0, lambda: failed
     if size > adding.limit:
         return 0, lambda: _unreadable(adding, name, b"", size, _too_big(size, adding.limit))
     return len(data), _begin(adding, name, data)
+
+
+def _bytes_of(path: Path, limit: int) -> tuple[int, bytes]:
+    """Size and bytes of a file; of one over the limit no bytes.
+
+    Raises:
+        UnreadableFile: it is no file (any more): to read a pipe or a device may never end.
+        OSError: it cannot be opened.
+
+    """
+    with os.fdopen(
+        os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb"
+    ) as file:
+        status = os.fstat(file.fileno())
+        if wrong := _wrong_kind(status.st_mode):
+            raise UnreadableFile(wrong)
+        data = file.read(limit + 1) if status.st_size <= limit else b""
+    return (len(data), data) if 0 < len(data) <= limit else (max(status.st_size, len(data)), b"")
 
 
 def _too_big(size: int, limit: int) -> UnreadableFile:
@@ -202,10 +277,14 @@ def stage(workspace: Workspace, files: Iterable[tuple[str, bytes]]) -> tuple[Pat
     folder = workspace.settings.home / "uploads" / new_id()
     folder.mkdir(parents=True)
     staged = []
-    for number, (name, data) in enumerate(files):
-        path = folder / str(number)
-        path.write_bytes(data)
-        staged.append((name, str(path)))
+    try:
+        for number, (name, data) in enumerate(files):
+            path = folder / str(number)
+            path.write_bytes(data)
+            staged.append((name, str(path)))
+    except BaseException:
+        discard_staged(workspace, folder)
+        raise
     return folder, staged
 
 
@@ -219,6 +298,18 @@ def discard_staged(workspace: Workspace, folder: Path, keep: Collection[Path] = 
     for path in folder.iterdir():
         if path not in keep:
             path.unlink(missing_ok=True)
+
+
+def discard_old_staged(workspace: Workspace, seconds: float, keep: Collection[str]) -> None:
+    """Delete the staged uploads that are older than so many seconds, but for the folders to `keep`."""
+    try:
+        folders = list(os.scandir(workspace.settings.home / "uploads"))
+    except OSError:
+        return
+    for folder in folders:
+        with suppress(OSError):  # another process deletes it
+            if folder.path not in keep and time.time() - folder.stat().st_mtime > seconds:
+                discard_staged(workspace, Path(folder.path))
 
 
 def delete_documents(workspace: Workspace, corpus: Corpus, ids: Sequence[str]) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class Built:
 def splitter(config: IndexConfig) -> Callable[[Document], list[Chunk]]:
     """Give what cuts documents as `config` says, in the embedder's tokens; loads no model."""
     tokenizer = open_tokenizer(config.embedder)
-    return partial(chunking.split, config=config, tokenizer=tokenizer, sentences=language.sentences)
+    return partial(chunking.split, config=config, tokenizer=tokenizer, sentences=language.each_sentence)
 
 
 def stale(workspace: Workspace, info: IndexInfo) -> tuple[list[DocumentInfo], list[DocumentInfo], list[str]]:
@@ -192,12 +192,12 @@ def _ready(info: IndexInfo, embedder: Embedder, tokens: int) -> IndexInfo:
 def _cut(workspace: Workspace, info: IndexInfo, documents: Sequence[str], progress: Progress) -> dict[str, Cuts]:
     """Cut documents: their cuts, without their texts."""
     cuts: dict[str, Cuts] = {}
-    split = splitter(info.config)
+    tokenizer = open_tokenizer(info.config.embedder)
     texts = workspace.store.document_texts(info.corpus_id, documents)
     for number, document in enumerate(texts):
         progress(number, len(documents), "documents", f"Cutting {document.name}")
-        rows = [(c.start, c.end, c.tokens) for c in split(document)]
-        cuts[document.id] = np.array(rows, dtype=np.int32).reshape(-1, 3)
+        rows = chunking.cuts(document, info.config, tokenizer, language.each_sentence)
+        cuts[document.id] = np.fromiter(chain.from_iterable(rows), np.int32).reshape(-1, 3)
     return cuts
 
 
@@ -214,7 +214,7 @@ def _embed(
     chunks = (
         chunk
         for document in workspace.store.document_texts(info.corpus_id, list(cuts))
-        for chunk in chunks_of(document, cuts[document.id])
+        for chunk in _each_chunk(document, cuts[document.id])
     )
 
     def report(before: int, embedded: int) -> None:
@@ -230,7 +230,11 @@ def _embed(
 
 def chunks_of(document: Document, cuts: Cuts) -> list[Chunk]:
     """Turn the cuts of a document back into its chunks."""
-    return [chunking.cut_out(document, start, end, tokens) for start, end, tokens in cuts.tolist()]
+    return list(_each_chunk(document, cuts))
+
+
+def _each_chunk(document: Document, cuts: Cuts) -> Iterator[Chunk]:
+    return (chunking.cut_out(document, *cut.tolist()) for cut in cuts)
 
 
 def chunk_ids(document_id: str, cuts: Cuts) -> list[str]:

@@ -35,6 +35,8 @@ BEAT = 1.0
 """Seconds between two writes of a running job's progress."""
 LOOK = 0.25
 """Seconds between two looks whether a running job is to stop."""
+UPLOADS_KEPT = 24 * 3600.0
+"""Seconds in which an upload that was interrupted, or has files to be confirmed, can be taken up again."""
 SILENCE = 60.0
 """Seconds without a beat after which a job on another machine counts as interrupted."""
 
@@ -45,10 +47,14 @@ Task = Callable[[Workspace, Mapping[str, Any], Progress], dict[str, Any]]
 def _add_documents(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     folder = Path(arguments["folder"])
     files = [(name, Path(path)) for name, path in arguments["files"]]
+    if not folder.is_dir():
+        raise UsageError(
+            "The uploaded files are kept no longer than a day, and not once reading them was stopped: add them again."
+        )
     try:
         corpus = workspace.store.corpus(arguments["corpus"])
         outcomes = corpora.add_files(workspace, corpus, files, replace=arguments["replace"], progress=progress)
-    except (Deleted, NotFoundError):
+    except (Cancelled, Deleted, KeyboardInterrupt, NotFoundError):
         corpora.discard_staged(workspace, folder)
         raise
     waiting = [path for (_, path), o in zip(files, outcomes, strict=True) if o.status in ("exists", "password")]
@@ -173,18 +179,22 @@ def cancel(workspace: Workspace, job: Job) -> None:
     """Ask a job to stop; it does at its next step, and what it finished is kept."""
     if looked_after(job).status in ("queued", "interrupted"):
         workspace.store.update_job(job.id, status="cancelled", cancel=True, finished=time.time())
+        if job.kind == "documents":
+            corpora.discard_staged(workspace, Path(job.arguments["folder"]))
     else:
         workspace.store.update_job(job.id, cancel=True)
 
 
 def jobs(workspace: Workspace, limit: int = 100) -> list[Job]:
-    """The newest jobs first; those whose process is gone are written down as interrupted."""
+    """The newest jobs first; those whose process is gone are written down as interrupted, uploads left over deleted."""
     seen = []
     for job in workspace.store.jobs(limit):
         looked = looked_after(job)
         if looked.status != job.status:
             workspace.store.update_job(job.id, status=looked.status, error=looked.error)
         seen.append(looked)
+    at_work = {str(job.arguments.get("folder")) for job in seen if job.status in ("queued", "running")}
+    corpora.discard_old_staged(workspace, UPLOADS_KEPT, at_work)
     return seen
 
 

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from ragviz.records import Question, Word
@@ -271,17 +272,20 @@ def sentences(text: str, language: str) -> list[tuple[int, int]]:
     >>> [text[start:end] for start, end in sentences(text, "en")]
     ['Rates', 'Dr. Li paid 3.5 dollars.', 'Why?', 'See Fig. 2.']
     """
-    found = []
+    return list(each_sentence(text, language))
+
+
+def each_sentence(text: str, language: str) -> Iterator[tuple[int, int]]:
+    """Give the offsets of `sentences` one after the other: a list of them takes more room than the text."""
     for start, end in _blocks(text):
         left = start
-        for right in [*_sentence_ends(text, start, end, language), end]:
+        for right in chain(_sentence_ends(text, start, end, language), (end,)):
             piece = text[left:right]
             first = left + len(piece) - len(piece.lstrip())
             last = left + len(piece.rstrip())
             if first < last and not _NOTHING.fullmatch(text, first, last):
-                found.append((first, last))
+                yield first, last
             left = right
-    return found
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:

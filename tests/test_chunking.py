@@ -1,6 +1,8 @@
 """Chunks of every chunker, on every kind of text: offsets, coverage, sizes, overlaps."""
 
+import re
 import time
+from bisect import bisect_right
 from itertools import pairwise
 
 import pytest
@@ -277,3 +279,62 @@ def test_words_without_end(chunker):
     assert chunks[0].start == 0
     assert chunks[-1].end == len(text)
     assert all(left.end == right.start for left, right in pairwise(chunks))
+
+
+LONG = {
+    "en": "".join(
+        f"The records of office {n} are kept for {n % 9} years. " + "\n\n## Part\n\n" * (n % 9 == 0) for n in range(400)
+    ),
+    "zh": "".join(
+        f"第{n}号办公室的档案保存{n % 9}年，除非法院要求提前调取。" + "\n\n" * (n % 9 == 0) for n in range(700)
+    ),
+    "signs": "".join(
+        f"- {n}_a*b*: `x{n}` [{n}](u)\n" + "```\ncode\n```\n\nText.\n\n" * (n % 20 == 0) for n in range(500)
+    ),
+}
+
+
+@pytest.mark.parametrize("overlap", [0, 20])
+@pytest.mark.parametrize("language_of_text", LONG)
+@pytest.mark.parametrize("chunker", sorted(chunking.CHUNKERS))
+def test_a_text_read_in_windows_is_cut_as_it_is_at_once(chunker, language_of_text, overlap, monkeypatch):
+    text = LONG[language_of_text]
+    whole = cut(text, chunker, 60, overlap, lang=language_of_text)
+    monkeypatch.setattr(chunking, "WINDOW", 1500)
+    monkeypatch.setattr(chunking, "PART", 4000)
+    assert cut(text, chunker, 60, overlap, lang=language_of_text) == whole
+
+
+class Merged:
+    """Reads pairs of letters as one token: what it makes of a part of a word depends on where that begins."""
+
+    def offsets(self, text):
+        spans = []
+        for word in re.finditer(r"\w+|[^\w\s]", text):
+            spans += [(at, min(at + 2, word.end())) for at in range(word.start(), word.end(), 2)]
+        return spans
+
+
+@pytest.mark.parametrize("tokenizer", [*TOKENIZERS, "merged"])
+def test_windows_have_the_tokens_of_the_whole(tokenizer, monkeypatch):
+    reader = (TOKENIZERS | {"merged": Merged()})[tokenizer]
+    monkeypatch.setattr(chunking, "WINDOW", 2000)
+    monkeypatch.setattr(chunking, "CONTEXT", 200)
+    for text in (*LONG.values(), "_" * 3000, "".join(PIECES) * 5):
+        ends = sorted(end for _, end in reader.offsets(text))
+        tokens = chunking._Tokens(text, reader)
+        places = range(0, len(text), 7)
+        assert [tokens.before(at) for at in places] == [bisect_right(ends, at) for at in places]
+
+
+@pytest.mark.parametrize("unit", ["_", "字", "x", "*a_ ", "> ", "`", "\u0301", "["])
+@pytest.mark.parametrize("chunker", sorted(chunking.CHUNKERS))
+def test_time_grows_with_the_length(chunker, unit):
+    def seconds(length: int) -> float:
+        began = time.process_time()
+        chunks = cut(unit * (length // len(unit)), chunker)
+        assert chunks[-1].end >= length - len(unit)
+        return time.process_time() - began
+
+    seconds(100)
+    assert seconds(80_000) < 10 * seconds(20_000) + 0.2, "four times the length; the square takes sixteen times"

@@ -1,12 +1,15 @@
 """Files into corpora: recognised, replaced after a yes, refused with a line, and evidence that follows its words."""
 
+import os
+import socket
 from pathlib import Path
 
 import pytest
 
-from ragviz import corpora
+from ragviz import corpora, ingest
 from ragviz.config import Settings
 from ragviz.errors import InputError
+from ragviz.ingest import texts
 from ragviz.records import Question, Span
 from ragviz.workspace import Workspace
 
@@ -119,3 +122,106 @@ def test_files_of_one_name_are_taken_in_their_order(workspace, corpus, tmp_path)
     outcomes = corpora.add_files(workspace, corpus, files, replace=True)
     assert [o.status for o in outcomes] == ["same", "same", "replaced", "replaced", "same"]
     assert [d.name for d in workspace.store.documents(corpus.id)] == ["a.txt", "b.txt", "c.txt"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
+def test_what_is_no_file_of_a_folder_has_a_line_each(workspace, corpus, tmp_path, monkeypatch):
+    folder = tmp_path / "in"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "sub" / "a.txt").write_text("The pump was replaced.", encoding="utf-8")
+    (tmp_path / "secret.txt").write_text("not of this folder", encoding="utf-8")
+    (tmp_path / "other").mkdir()
+    os.mkfifo(folder / "pipe.txt")
+    (folder / "b.txt").symlink_to("sub/a.txt")
+    (folder / "same").symlink_to("sub")
+    (folder / "sub" / "loop").symlink_to("..")
+    (folder / "out.txt").symlink_to("../secret.txt")
+    (folder / "outside").symlink_to("../other")
+    (folder / "nowhere.txt").symlink_to("absent")
+    (folder / "itself.txt").symlink_to("itself.txt")
+    (folder / "null.txt").symlink_to("/dev/null")
+    with socket.socket(socket.AF_UNIX) as listener:
+        monkeypatch.chdir(folder)  # a socket's path may have 107 bytes
+        listener.bind("socket.txt")
+    outcomes = corpora.add_files(workspace, corpus, corpora.files_under([folder]))
+    out = "This is a link that leads out of the folder: add what it leads to by its own path."
+    nothing = "This is a link to nothing: mend it, or leave it out."
+    assert {o.name: o.message for o in outcomes} == {
+        "b.txt": "", "itself.txt": nothing, "nowhere.txt": nothing, "null.txt": out, "out.txt": out, "outside": out,
+        "pipe.txt": "This is a named pipe, not a file: leave it out.",
+        "socket.txt": "This is a socket, not a file: leave it out.", "sub/a.txt": "",
+    }  # fmt: skip
+    assert [d.name for d in workspace.store.documents(corpus.id)] == ["b.txt", "sub/a.txt"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
+def test_a_pipe_or_device_that_is_named_itself_is_not_read(workspace, corpus, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    files = corpora.files_under([tmp_path / "pipe", Path("/dev/zero")])
+    messages = [o.message for o in corpora.add_files(workspace, corpus, files)]
+    assert messages == [f"This is {what}, not a file: leave it out." for what in ("a named pipe", "a device")]
+
+
+def test_a_folder_that_cannot_be_opened_has_a_line(workspace, corpus, tmp_path, monkeypatch):
+    for name in ("a", "b"):
+        (tmp_path / "in" / name).mkdir(parents=True)
+        (tmp_path / "in" / name / "x.txt").write_text(f"Text of {name}.", encoding="utf-8")
+    opened = Path.iterdir
+
+    def closed(path: Path):
+        if path.name == "a":  # root, which may run these tests, opens every folder
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path)
+
+    monkeypatch.setattr(Path, "iterdir", closed)
+    outcomes = corpora.add_files(workspace, corpus, corpora.files_under([tmp_path / "in"]))
+    assert [(o.name, o.status, o.message) for o in outcomes] == [
+        ("a", "unreadable", "The folder cannot be opened: Permission denied."),
+        ("b/x.txt", "added", ""),
+    ]
+
+
+def test_an_error_of_a_reader_is_that_file_s_error(workspace, corpus, tmp_path, monkeypatch):
+    def broken(name: str, data: bytes):
+        raise ZeroDivisionError("one by nought") if name == "b.txt" else KeyError("else")
+
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (tmp_path / name).write_text(f"Text of {name}.", encoding="utf-8")
+    sound = ingest.kind_of
+    monkeypatch.setattr(
+        ingest, "kind_of", lambda name, data: broken(name, data) if name == "b.txt" else sound(name, data)
+    )
+    outcomes = corpora.add_files(workspace, corpus, [(n, tmp_path / n) for n in ("a.txt", "b.txt", "c.txt")])
+    assert [o.status for o in outcomes] == ["added", "unreadable", "added"]
+    assert (
+        outcomes[1].message
+        == "The file is damaged: a file that cannot be read (one by nought). Save or download it anew."
+    )
+
+
+def test_a_page_with_a_number_of_5000_digits_is_read(workspace, corpus, tmp_path):
+    """Python refuses to make a number of so many digits: this ended the whole upload."""
+    (tmp_path / "a.html").write_text(f"<p>valve&#{'9' * 5000};</p>", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("The pump was replaced.", encoding="utf-8")
+    outcomes = corpora.add_files(workspace, corpus, corpora.files_under([tmp_path / "a.html", tmp_path / "b.txt"]))
+    assert [o.status for o in outcomes] == ["added", "added"]
+    [page, _] = workspace.store.documents(corpus.id)
+    assert workspace.store.document(corpus.id, page.id).text == "valve\ufffd"
+
+
+def test_text_and_pages_are_read_in_a_process_of_their_own(workspace, corpus, monkeypatch):
+    """However small: what a reader meets there costs that process and no more."""
+    monkeypatch.setitem(texts.READERS, "text", None)
+    monkeypatch.setitem(texts.READERS, "html", None)
+    for name, data in (("a.txt", b"Text."), ("a.html", b"<p>Text.")):
+        assert corpora.add_file(workspace, corpus, name, data).status == "added"
+
+
+def test_an_upload_that_cannot_be_staged_leaves_nothing(workspace):
+    def files():
+        yield "a.txt", b"abc"
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        corpora.stage(workspace, files())
+    assert list((workspace.settings.home / "uploads").iterdir()) == []

@@ -718,7 +718,7 @@ def test_no_page_takes_longer_than_its_length(fragment):
 
 @pytest.mark.parametrize(("name", "start"), [("a.html", b"<html><pre>"), ("a.txt", b""), ("a.csv", b"")])
 def test_a_long_text_is_read_within_a_bound_too(monkeypatch, name, start):
-    long = start + b" " * ingest.SMALL + "阀门 ".encode() * 400_000
+    long = start + b" " * 2**16 + "阀门 ".encode() * 400_000
     assert parse(name, long).text.count("阀门") == 400_000
     while child._waiting:
         child._waiting.pop()._end()
@@ -729,13 +729,13 @@ def test_a_long_text_is_read_within_a_bound_too(monkeypatch, name, start):
 
 
 def test_a_long_text_that_is_none_is_told_as_a_short_one_is():
-    noise = random.Random(1).randbytes(ingest.SMALL)
+    noise = random.Random(1).randbytes(2**16)
     for data in (noise[:2000], noise * 2):
         with pytest.raises(UnreadableFile, match=r"These [\d,]+ bytes are neither text nor a known format"):
             parse("a.txt", data)
         with pytest.raises(UnreadableFile, match=r"The file is damaged: a PDF that cannot be read \(its first bytes"):
             parse("a.pdf", data)
-    assert parse("a.csv", b"a,b\n1\n" + b"1,2\n" * ingest.SMALL).warnings == parse("a.csv", b"a,b\n1\n").warnings
+    assert parse("a.csv", b"a,b\n1\n" + b"1,2\n" * 2**16).warnings == parse("a.csv", b"a,b\n1\n").warnings
 
 
 def test_a_very_long_path_is_cut_and_stays_its_own():

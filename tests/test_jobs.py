@@ -10,7 +10,7 @@ import pytest
 
 from ragviz import corpora, jobs
 from ragviz.config import Settings
-from ragviz.errors import UsageError
+from ragviz.errors import Cancelled, UsageError
 from ragviz.records import IndexConfig, Job
 from ragviz.workspace import Workspace
 
@@ -149,3 +149,51 @@ def test_a_cancelled_build_leaves_no_half_index_and_can_go_on(workspace, buildin
     done = wait(workspace, jobs.start(workspace, cancelled))
     assert done.status == "done", done.error
     assert workspace.store.index("i").config == IndexConfig(chunk_size=100)
+
+
+def uploads(workspace) -> list[Path]:
+    return list((workspace.settings.home / "uploads").iterdir())
+
+
+def staged_job(workspace, status: str = "queued") -> Job:
+    corpus = workspace.store.corpora()[0] if workspace.store.corpora() else workspace.store.create_corpus("notes")
+    folder, staged = corpora.stage(workspace, [("a.txt", b"The pump was replaced.")])
+    arguments = {"corpus": corpus.id, "folder": str(folder), "files": staged, "replace": False}
+    job = workspace.store.create_job("documents", "Add files", corpus.id, arguments)
+    workspace.store.update_job(job.id, status=status)
+    return workspace.store.job(job.id)
+
+
+def test_an_upload_that_is_stopped_leaves_no_copies(workspace):
+    for status in ("queued", "interrupted"):
+        jobs.cancel(workspace, staged_job(workspace, status))
+        assert uploads(workspace) == []
+    job = staged_job(workspace)
+
+    def stopping(*_: object) -> None:
+        raise Cancelled("Stopped.")
+
+    with pytest.raises(Cancelled):
+        jobs.perform(workspace, job.id, stopping)
+    assert uploads(workspace) == []
+    with pytest.raises(UsageError, match="The uploaded files are kept no longer than a day"):
+        jobs.perform(workspace, job.id)
+
+
+def test_copies_that_a_killed_upload_left_are_kept_a_day_to_resume_it(workspace):
+    killed, forgotten, working = staged_job(workspace, "interrupted"), staged_job(workspace), staged_job(workspace)
+    workspace.store.delete_job(forgotten.id)
+    jobs.jobs(workspace)
+    assert len(uploads(workspace)) == 3
+    yesterday = time.time() - jobs.UPLOADS_KEPT - 10
+    for folder in uploads(workspace):
+        os.utime(folder, (yesterday, yesterday))
+    jobs.jobs(workspace)
+    assert uploads(workspace) == [Path(working.arguments["folder"])]
+    assert workspace.store.job(killed.id).status == "interrupted"
+
+
+def test_a_killed_upload_is_resumed_from_its_copies(workspace):
+    job = staged_job(workspace, "interrupted")
+    assert jobs.perform(workspace, job.id).result["files"][0]["status"] == "added"
+    assert uploads(workspace) == []

@@ -10,20 +10,16 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from itertools import islice
 
 from ragviz.errors import UnreadableFile
-from ragviz.ingest import texts
 from ragviz.ingest.child import read_apart, read_text_apart, start_ahead
 from ragviz.ingest.encoding import clean, strangeness
-from ragviz.ingest.kinds import APART, Kind, extension_of, kind_of, media_type_of, misnamed
+from ragviz.ingest.kinds import APART, Kind, damaged, extension_of, kind_of, media_type_of, misnamed
 from ragviz.ingest.texts import counted, listed
 from ragviz.records import Document, Page, digest
 
 MAX_BYTES = 200 * 2**20
-SMALL = 64 * 2**10
-"""Bytes of text that are read without a process of their own."""
 
 FORMATS = (
     "PDF, DOCX, PPTX, XLSX, HTML, Markdown, TXT, CSV, TSV, EPUB, ODT, ODS, RTF, RST, AsciiDoc, Org, JSON, source code "
@@ -55,8 +51,15 @@ def parse(
     if len(data) > max_bytes:
         raise UnreadableFile(f"The file has {len(data):,} bytes, more than the limit of {max_bytes:,}: split it.")
     name = safe_name(name)
-    kind = kind_of(name, data)
-    kind, text, pages, warnings = _read(kind, name, data, password or None)
+    try:
+        kind = kind_of(name, data)
+        kind, text, pages, warnings = _read(kind, name, data, password or None)
+    except OSError as error:
+        raise UnreadableFile(f"Reading it could not begin: {error.strerror or error}. Add the file again.") from error
+    except UnreadableFile:
+        raise
+    except Exception as error:  # whatever a reader trips over is this file's error, and no other's
+        raise damaged("a file", str(error) or type(error).__name__) from error
     return Document(
         id=Document.make_id(name, text),
         name=name,
@@ -81,9 +84,7 @@ def _read(
 ) -> tuple[Kind | None, str, tuple[Page, ...], list[str]]:
     if kind is None or kind.key == "html":
         reader = "html" if kind else "text"
-        # To start a process takes longer than to read a small file here, whatever is in it.
-        at_once = texts.READERS[reader] if len(data) <= SMALL else partial(read_text_apart, reader)
-        text, warnings = at_once(name, data)
+        text, warnings = read_text_apart(reader, name, data)
         return kind, text, (), warnings
     kind, parts = read_apart(kind, data, password)
     if isinstance(parts, str):

@@ -12,9 +12,11 @@ import atexit
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,8 @@ MEMORY = 3 * 2**30
 MEMORY_PER_BYTE = 8
 LARGE = 512 * 2**20
 """A process that ever held so much memory reads no further file."""
+CHARACTERS = 200 * 2**20
+"""Characters that a file may come to, or as many as it has bytes."""
 IDLE_SECONDS = 5.0
 
 _PACKAGES = str(Path(__file__).resolve().parents[2])
@@ -43,7 +47,8 @@ def read_apart(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, Par
 
     """
     reply = _answered(kind.title, {"kind": kind.key, "password": password}, data)
-    return KINDS[reply["kind"]], reply["parts"]
+    parts: list[str] = reply["parts"]
+    return KINDS[reply["kind"]], parts if reply["pages"] else parts[0]
 
 
 def read_text_apart(reader: str, name: str, data: bytes) -> tuple[str, list[str]]:
@@ -54,7 +59,7 @@ def read_text_apart(reader: str, name: str, data: bytes) -> tuple[str, list[str]
 
     """
     reply = _answered("a web page" if reader == "html" else "a text file", {"kind": reader, "name": name}, data)
-    return reply["text"], reply["warnings"]
+    return reply["parts"][0], reply["warnings"]
 
 
 def start_ahead(count: int) -> None:
@@ -72,8 +77,7 @@ def _answered(title: str, request: dict[str, Any], data: bytes) -> dict[str, Any
     """
     seconds = SECONDS + SECONDS_PER_MB * len(data) / 2**20
     memory = MEMORY + MEMORY_PER_BYTE * len(data)
-    header = json.dumps({**request, "memory": memory, "size": len(data)})
-    reply = _ask(header.encode() + b"\n" + data, seconds)
+    reply = _ask({**request, "memory": memory, "seconds": seconds, "size": len(data)}, data)
     if reply is None:
         raise UnreadableFile(
             f"Reading {title} of {len(data):,} bytes crashed or needed more than {memory / 2**30:.1f} GB "
@@ -88,7 +92,7 @@ _waiting: list[_Child] = []
 """Processes that wait for another file; none of them in use."""
 
 
-def _ask(request: bytes, seconds: float) -> dict[str, Any] | None:
+def _ask(request: dict[str, Any], data: bytes) -> dict[str, Any] | None:
     """Have a child process read a file; None when it ended without an answer.
 
     Raises:
@@ -98,9 +102,9 @@ def _ask(request: bytes, seconds: float) -> dict[str, Any] | None:
     with suppress(IndexError):  # none waits
         used = _waiting.pop()
         # Should it end, then perhaps for what it read before, or because its time was over: a fresh one decides.
-        if (reply := used.ask(request, seconds)) is not None:
+        if (reply := used.ask(request, data)) is not None:
             return reply
-    return _Child().ask(request, seconds)
+    return _Child().ask(request, data)
 
 
 class _Child:
@@ -111,10 +115,12 @@ class _Child:
         environment = {**os.environ, "PYTHONPATH": paths, "MALLOC_ARENA_MAX": "2"}
         command = [sys.executable, "-P", "-c", f"from ragviz.ingest.child import main; main({loaded})"]
         pipe, log = subprocess.PIPE, subprocess.DEVNULL
+        self._waits_since, self._watched = 0.0, False
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, env=environment)  # noqa: S603
 
-    def ask(self, request: bytes, seconds: float) -> dict[str, Any] | None:
+    def ask(self, request: dict[str, Any], data: bytes) -> dict[str, Any] | None:
         """Have a file read; None when the process ended without an answer. Afterwards it waits for another, or ends."""
+        seconds = request["seconds"]
         late = threading.Event()
 
         def stop() -> None:
@@ -126,7 +132,7 @@ class _Child:
         clock.start()
         reply = None
         try:
-            reply = self._exchange(request)
+            reply = self._exchange(request, data)
         finally:
             clock.cancel()
             if reply is None or not reply["again"] or late.is_set():
@@ -140,30 +146,51 @@ class _Child:
             )
         return reply
 
-    def _exchange(self, request: bytes) -> dict[str, Any] | None:
+    def _exchange(self, request: dict[str, Any], data: bytes) -> dict[str, Any] | None:
+        """Hand a file over, and take the answer: a line of JSON, and then the bytes of each part of the text."""
         to, back = self._process.stdin, self._process.stdout
         assert to is not None
         assert back is not None
         try:
-            to.write(request)
+            to.write(json.dumps(request).encode() + b"\n")
+            to.write(data)
             to.flush()
         except OSError:  # it has ended
             return None
         line = back.readline()
-        return dict(json.loads(line)) if line.endswith(b"\n") else None
+        if not line.endswith(b"\n"):
+            return None
+        reply = dict(json.loads(line))
+        reply["parts"] = []
+        for size in reply["sizes"]:
+            part = back.read(size)
+            if len(part) < size:
+                return None
+            reply["parts"].append(part.decode("utf-8", "surrogatepass"))
+        return reply
 
     def wait(self) -> None:
         """Be there for another file, for some seconds."""
+        self._waits_since = time.monotonic()
         _waiting.append(self)
-        clock = threading.Timer(IDLE_SECONDS, self._leave)
+        if not self._watched:
+            self._watched = True
+            self._look_after(IDLE_SECONDS)
+
+    def _look_after(self, seconds: float) -> None:
+        clock = threading.Timer(seconds, self._leave)
         clock.daemon = True
         clock.start()
 
     def _leave(self) -> None:
-        """End, unless a file is being read: then the clock that starts after it does."""
-        with suppress(ValueError):
-            _waiting.remove(self)
-            self._end()
+        """End when nothing was read for some seconds; one clock for all the files of a process."""
+        left = self._waits_since + IDLE_SECONDS - time.monotonic()
+        if left <= 0:
+            with suppress(ValueError):  # a file is being read
+                _waiting.remove(self)
+                self._end()
+        if self._process.returncode is None:
+            self._look_after(left if left > 0 else IDLE_SECONDS)
 
     def _end(self) -> None:
         """End for good; may be called again."""
@@ -180,7 +207,7 @@ def _leave_none() -> None:
 
 
 def main(loaded: bool) -> None:
-    """Read requests from standard input, and answer each with a line on standard output."""
+    """Read requests from standard input, and answer each on standard output (see `_Child._exchange`)."""
     if loaded:
         load()
     answers = os.fdopen(os.dup(1), "wb")
@@ -190,28 +217,68 @@ def main(loaded: bool) -> None:
         request = json.loads(header)
         data = sys.stdin.buffer.read(request["size"])
         _limit_memory(request["memory"])
-        answer = _answer(request, data)
-        again = "error" not in answer and not _swollen()
-        answers.write(json.dumps({**answer, "again": again}).encode() + b"\n")
+        _limit_life(request["seconds"] + 5)
+        answer, parts = _answer(request, data)
+        del data
+        _limit_life(0)
+        again = answer.pop("unharmed", False) and not _swollen()
+        sizes = [len(part.encode("utf-8", "surrogatepass")) for part in parts]
+        answers.write(json.dumps({**answer, "again": again, "sizes": sizes}).encode() + b"\n")
+        for part in parts:
+            answers.write(part.encode("utf-8", "surrogatepass"))
         answers.flush()
     os._exit(0)  # whatever threads a library has left
 
 
-def _answer(request: dict[str, Any], data: bytes) -> dict[str, object]:
+def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], list[str]]:
+    """What is answered beside the text, and the text's parts; "unharmed" when another file may be read after it."""
     key = request["kind"]
+    title = _title_of(key)
     try:
         if key in texts.READERS:
             text, warnings = texts.READERS[key](request["name"], data)
-            return {"text": text, "warnings": warnings}
-        kind, parts = read(key, data, request["password"])
+            answer, parts = {"warnings": warnings}, [text]
+        else:
+            kind, read_parts = read(key, data, request["password"])
+            parts = read_parts if isinstance(read_parts, list) else [read_parts]
+            answer = {"kind": kind, "pages": isinstance(read_parts, list)}
+        _check_length(title, parts, max(CHARACTERS, len(data)))
     except UnreadableFile as error:
-        return {"error": str(error), "password": isinstance(error, PasswordNeeded)}
+        # Readers of text are this package's own: whatever they refuse, they are as they were.
+        unharmed = key in texts.READERS
+        return {"error": str(error), "password": isinstance(error, PasswordNeeded), "unharmed": unharmed}, []
     except MemoryError:
         os._exit(1)
     except BaseException as error:  # a panic in Rust is not an Exception
-        title = KINDS[key].title if key in KINDS else "a text file"
-        return {"error": str(damaged(title, str(error))), "password": False}
-    return {"kind": kind, "parts": parts}
+        return {"error": str(damaged(title, str(error))), "password": False}, []
+    return {**answer, "unharmed": True}, parts
+
+
+def _title_of(key: str) -> str:
+    return KINDS[key].title if key in KINDS else "a text file"
+
+
+def _check_length(title: str, parts: list[str], most: int) -> None:
+    """Refuse a text that is longer than a file may be: it would be held, stored and cut outside of this process."""
+    length = sum(map(len, parts))
+    if length > most:
+        raise UnreadableFile(f"The text of {title} has {length:,} characters, more than {most:,}: split the file.")
+
+
+def _limit_life(seconds: float) -> None:
+    """End this process after so many seconds, or as soon as the one that asked is gone; with 0, no longer.
+
+    By signals that need no help of Python: a library may hold its lock for as long as it likes.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
+    flags = fcntl.fcntl(0, fcntl.F_GETFL) & ~os.O_ASYNC
+    fcntl.fcntl(0, fcntl.F_SETFL, flags | (os.O_ASYNC if seconds else 0))
 
 
 def _limit_memory(limit: int) -> None:

@@ -224,11 +224,11 @@ def _clash(previous: str, c: str, *, latin: bool, alphabet: bool) -> int:
     return 6 if alphabet and previous.islower() and c.isupper() else 0
 
 
-_UNWANTED = re.compile("\r\n?|\0|[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def clean(text: str) -> tuple[str, list[str]]:
     r"""Return the text with newlines as \n, without NUL and half surrogates, and a warning when some were there."""
     lost = text.count("\0")
-    kept = _UNWANTED.sub(lambda found: {"\r": "\n", "\0": ""}.get(found[0][0], "\ufffd"), text.removeprefix("\ufeff"))
-    return kept, [f"{lost} NUL characters were left out"] if lost else []
+    kept = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    return _SURROGATE.sub("\ufffd", kept), [f"{lost} NUL characters were left out"] if lost else []

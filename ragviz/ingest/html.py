@@ -47,12 +47,25 @@ def markdown(page: str) -> str:
     reader = _Reader()
     for end, name, rest in _tokens(page):
         if not name:
-            reader.text(unescape(rest).replace("\xad", ""))  # a soft hyphen is not part of the word
+            reader.text(_unescaped(rest).replace("\xad", ""))  # a soft hyphen is not part of the word
         elif end:
             reader.end(name)
         else:
             reader.start(name, rest)
     return reader.result()
+
+
+_ZEROS = re.compile(r"&#([xX]?)0+(?=[0-9a-fA-F])")
+_NO_CHARACTER = re.compile(r"&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{7,});?")
+
+
+def _unescaped(text: str) -> str:
+    r"""Put characters for references; what has more digits than any character has is U+FFFD, as in a browser.
+
+    >>> _unescaped("&lt;&#0065;&#" + "9" * 5000 + ";")
+    '<A\ufffd'
+    """
+    return unescape(_NO_CHARACTER.sub("\ufffd", _ZEROS.sub(r"&#\1", text)) if "&#" in text else text)
 
 
 def _tokens(page: str) -> Iterator[tuple[str, str, str]]:
