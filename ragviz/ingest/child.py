@@ -234,6 +234,7 @@ def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], list[
     """What is answered beside the text, and the text's parts; "unharmed" when another file may be read after it."""
     key = request["kind"]
     title = _title_of(key)
+    answer: dict[str, Any]
     try:
         if key in texts.READERS:
             text, warnings = texts.READERS[key](request["name"], data)
