@@ -1,9 +1,11 @@
-"""Where ragviz writes: what a disk refuses, as a sentence with the next step."""
+"""Where ragviz writes: closed to others, and what a disk refuses, as a sentence with the next step."""
 
 from __future__ import annotations
 
 import errno
+import logging
 import shutil
+import stat
 from pathlib import Path
 
 from ragviz.errors import StorageError
@@ -13,6 +15,49 @@ _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
 _BROKEN = (errno.EIO, errno.EFBIG, errno.ESTALE)
 NOTHING = 2**20
 """Bytes free at which a disk counts as full: what failed there failed for want of room."""
+
+
+OURS = {"ragviz.db", "ragviz.db-journal", "ragviz.db-shm", "ragviz.db-wal"}
+OURS |= {"indexes", "logs", "models", "prices.json", "uploads"}
+"""What ragviz keeps in its home."""
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_log = logging.getLogger("ragviz")
+
+
+def private(home: Path) -> None:
+    """Make `home`, or close what is there to everybody but its owner (0700, files 0600).
+
+    A folder that holds other things too is left as it is, but for ragviz's own in it. What cannot be closed is logged.
+
+    Raises:
+        StorageError: it cannot be made.
+
+    """
+    try:
+        if not home.exists():
+            home.mkdir(parents=True, mode=0o700)
+        open_to_others = home.stat().st_mode & _OTHERS
+        inside = sorted(home.iterdir()) if open_to_others else []
+    except OSError as error:
+        raise told(error) or unwritable(home, error.strerror or "refused") from None
+    if not open_to_others:
+        return
+    for path in inside:
+        for each in (path, *path.rglob("*")) if path.name in OURS else ():
+            _close(each)
+    if strangers := [path.name for path in inside if path.name not in OURS]:
+        _log.warning("%s holds other things too (%s …) and stays open: set RAGVIZ_HOME to a folder of its own.",
+                     home, strangers[0])  # fmt: skip
+    else:
+        _close(home)
+
+
+def _close(path: Path) -> None:
+    try:
+        if not path.is_symlink():
+            path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_OTHERS)
+    except OSError as error:
+        _log.warning("%s can be read by others, and cannot be closed (%s): `chmod go-rwx` it.", path, error.strerror)
 
 
 def full(place: Path) -> StorageError:

@@ -16,13 +16,14 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 import psutil
 
-from ragviz import addresses, corpora, indexing, pipeline, running, sample
+from ragviz import addresses, corpora, disk, indexing, pipeline, running, sample
 from ragviz.errors import Cancelled, Deleted, NotFoundError, RagvizError, UsageError
 from ragviz.keys import without_keys
 from ragviz.records import IndexConfig, Job, Progress, RunConfig
@@ -250,7 +251,8 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
                 log_of(workspace, job).unlink(missing_ok=True)
                 raise Deleted(beat.deleted or str(error)) from error
             end = _end_of(error, log_of(workspace, job), workspace.settings.keys)
-            store.update_job(job_id, **end, **beat.values(), finished=time.time())
+            with suppress(RagvizError):  # a disk that is full takes this neither: the job is seen as interrupted
+                store.update_job(job_id, **end, **beat.values(), finished=time.time())
             raise
     store.update_job(job_id, status="done", result=result, **beat.values(), finished=time.time())
     return store.job(job_id)
@@ -280,6 +282,8 @@ def _end_of(error: BaseException, log: Path, keys: Sequence[str]) -> dict[str, s
     """How a job ended, as columns of its row; the traceback of a defect is added to its log, and the path told."""
     if isinstance(error, Cancelled | KeyboardInterrupt):
         return {"status": "cancelled", "error": "Stopped; what was finished is kept."}
+    if isinstance(error, OSError) and (refused := disk.told(error)) is not None:
+        return {"status": "failed", "error": str(refused)}
     if isinstance(error, RagvizError):
         return {"status": "failed", "error": str(error)}
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -362,6 +366,7 @@ class _Beat:
 
 def main() -> None:
     """Do the job named on the command line; how it ended is in its row."""
+    os.umask(0o077)
     try:
         workspace = open_workspace()
     except RagvizError as error:

@@ -8,6 +8,7 @@ looked at last in this session, else the first there is.
 from __future__ import annotations
 
 import logging
+import os
 import re
 import time
 import traceback
@@ -22,7 +23,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from ragviz import addresses, evaluate, forecast, indexing, jobs, lost, plots, running
+from ragviz import addresses, disk, evaluate, forecast, indexing, jobs, lost, plots, running
 from ragviz.errors import RagvizError
 from ragviz.evaluate import Slice, Summary
 from ragviz.indexing import Found
@@ -98,6 +99,7 @@ MISSES_EXPLAINED = (
 @st.cache_resource(show_spinner=False)
 def workspace() -> Workspace:
     """Open what the environment configures, once for all sessions of this server."""
+    os.umask(0o077)  # what is kept is for this user alone
     return open_workspace()
 
 
@@ -518,6 +520,9 @@ def errors_shown() -> Iterator[None]:
     except RagvizError as error:
         st.error(plain(str(error)))
     except Exception as error:
+        if isinstance(error, OSError) and (refused := disk.told(error)) is not None:
+            st.error(plain(str(refused)))
+            return
         log.error("A defect in ragviz\n%s", _traceback())
         st.error(
             f"This part could not be shown: a defect in ragviz ({type(error).__name__}). The traceback is in the "
@@ -1047,7 +1052,11 @@ ENDINGS = {
 
 
 def _draw_jobs() -> None:
-    recent = jobs.jobs(workspace(), 50)
+    with errors_shown():  # it is drawn by itself too, not only with the page
+        _draw_recent(jobs.jobs(workspace(), 50))
+
+
+def _draw_recent(recent: Sequence[Job]) -> None:
     going = [job for job in recent if job.status in ("queued", "running")]
     if {job.id for job in going} != st.session_state.get(_WATCHED, set()) or _last_end(recent) != st.session_state.get(
         _ENDED

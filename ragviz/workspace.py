@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ragviz import addresses, embedding, llm
+from ragviz import addresses, disk, embedding, llm
 from ragviz.config import Settings, settings
 from ragviz.errors import RagvizError, UsageError
 from ragviz.index import Index, elastic, open_index
@@ -39,6 +39,7 @@ class Workspace:
     @cached_property
     def store(self) -> Store:
         """The database: RAGVIZ_DATABASE_URL, or a SQLite file in RAGVIZ_HOME."""
+        disk.private(self.settings.home)
         url = self.settings.database_url
         return open_store(url.get_secret_value() if url else sqlite_url(self.settings.home / "ragviz.db"))
 

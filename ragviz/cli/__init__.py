@@ -5,6 +5,7 @@ A file per noun; `console` holds what they share, `rooms` the library, loaded wh
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -27,12 +28,19 @@ app = console.group("See where a RAG system loses answers, and whether a change 
 
 def main() -> None:
     """Run the command line; errors raised on purpose become a sentence and an exit code."""
+    console.umask = os.umask(0o077)  # what is kept is for this user alone
     try:
         app(standalone_mode=True)
     except (UsageError, InputError) as error:
         console.fail(str(error), 2)
     except RagvizError as error:
         console.fail(str(error), 1)
+    except OSError as error:
+        from ragviz import disk
+
+        if (refused := disk.told(error)) is None:
+            raise
+        console.fail(str(refused), 1)
     except KeyboardInterrupt:
         console.fail("Stopped; what was finished is kept.", 1)
 

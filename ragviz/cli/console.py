@@ -6,6 +6,7 @@ Results go to standard output (`--json`: one JSON value and nothing else), progr
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -48,6 +49,8 @@ DryRun = Annotated[
         "--dry-run", help="Tell what it would take; asks at most two small calls, to learn how long the endpoint takes."
     ),
 ]
+umask = 0o077
+"""With which files are written that a person takes away; `main` puts the person's own here."""
 PIPED = 500
 """Columns of what is not printed to a terminal: a row stays a line."""
 out = Console(soft_wrap=True)
@@ -162,9 +165,20 @@ def read(file: Path) -> bytes:
         raise InputError(f"The file {file} cannot be opened: {error.strerror}.") from None
 
 
+@contextmanager
+def for_others() -> Iterator[None]:
+    """Make files that a person takes away with that person's own rights, not with those of what is kept."""
+    before = os.umask(umask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
 def write(file: Path, data: bytes) -> None:
     """Write a file that a person named; InputError when it cannot be."""
     try:
-        file.write_bytes(data)
+        with for_others():
+            file.write_bytes(data)
     except OSError as error:
         raise InputError(f"{file} cannot be written: {error.strerror}.") from None

@@ -266,7 +266,8 @@ def export(run_name: Annotated[str, typer.Argument(metavar="RUN")], folder: Path
     workspace = console.open_workspace()
     files = running.export_run(workspace, workspace.store.run(run_name))
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        with console.for_others():
+            folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"The folder {folder} cannot be made: {error.strerror}.") from None
     for name, data in files.items():

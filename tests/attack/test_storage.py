@@ -1,0 +1,358 @@
+"""What keeps everything goes wrong: the disk is full, unwritable, the database locked, damaged or restarted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from pydantic import SecretStr
+
+from ragviz import database, disk, jobs
+from ragviz.config import Settings
+from ragviz.errors import StorageError
+from ragviz.records import Document, Page, Question
+from ragviz.store import open_store, sqlite_url
+from ragviz.workspace import Workspace
+from tests.attack import seeds
+from tests.conftest import ROOT
+
+
+def ragviz(home: Path, *words: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """The command line, in a process of its own."""
+    environment = os.environ | {"RAGVIZ_HOME": str(home), "PYTHONPATH": str(ROOT), "COLUMNS": "300"} | more
+    command = [sys.executable, "-m", "ragviz", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd="/", timeout=120)
+
+
+def told(done: subprocess.CompletedProcess[str], code: int = 1) -> str:
+    """What a command that failed said on one line, without a traceback."""
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    return " ".join(done.stderr.split())
+
+
+def document(name: str, text: str) -> Document:
+    return Document(Document.make_id(name, text), name, text, (Page(1, 0, 1),), "en", "text/plain", "h", 1, ())
+
+
+@pytest.fixture
+def home(tmp_path) -> Path:
+    store = open_store(sqlite_url(tmp_path / "家" / "ragviz.db"))
+    corpus = store.create_corpus("notes")
+    store.add_document(corpus.id, document("a.txt", "The pump was replaced. " * 2000))
+    store._engine.dispose()
+    return tmp_path / "家"
+
+
+# Rights
+
+
+def modes(home: Path) -> dict[str, int]:
+    return {str(path.relative_to(home.parent)): stat.S_IMODE(path.stat().st_mode) for path in (home, *home.rglob("*"))}
+
+
+def test_what_is_kept_is_for_its_owner_alone_and_what_is_taken_away_is_not(tmp_path):
+    home, file = tmp_path / "new" / "home", tmp_path / "a.txt"
+    home.parent.mkdir()
+    file.write_text("The pump was replaced in 2023.", encoding="utf-8")
+    done = ragviz(home, "corpus", "add", "notes", file)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "q.jsonl").write_text(
+        '{"question": "Was it?", "answer": "Yes.", "document": "a.txt", "quote": "The pump"}\n'
+    )
+    assert ragviz(home, "questions", "import", "notes", tmp_path / "q.jsonl", "--name", "q").returncode == 0
+    assert ragviz(home, "prices", "set", "m", "1", "2").returncode == 0
+    kept = modes(home)
+    assert len(kept) >= 3
+    assert all(mode & 0o077 == 0 for mode in kept.values()), kept
+    assert ragviz(home, "questions", "export", "q", tmp_path / "out.csv").returncode == 0
+    assert stat.S_IMODE((tmp_path / "out.csv").stat().st_mode) == 0o666 & ~_umask()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_a_home_that_is_open_to_others_is_closed(home, caplog):
+    (home / "logs").mkdir()
+    (home / "logs" / "job-1.log").touch()
+    for path in (home, *home.rglob("*")):
+        path.chmod(0o777 if path.is_dir() else 0o666)
+    disk.private(home)
+    assert all(mode & 0o077 == 0 for mode in modes(home).values())
+    (home / "letters.txt").touch()
+    for path in (home, *home.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    disk.private(home)
+    assert modes(home)["家"] == 0o755
+    assert modes(home)["家/ragviz.db"] == 0o600
+    assert modes(home)["家/letters.txt"] == 0o644
+    assert "holds other things too (letters.txt" in caplog.text
+
+
+# The disk
+
+
+@pytest.fixture
+def small_disk(tmp_path) -> Iterator[Path]:
+    """A disk of one megabyte."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("no right to mount a disk")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def test_a_full_disk_is_told_with_the_next_step(small_disk, tmp_path):
+    home = small_disk / "home"
+    for number in range(12):
+        (tmp_path / f"{number}.txt").write_text(f"{number} " + "The pump was replaced. " * 20000, encoding="utf-8")
+    sentence = told(ragviz(home, "corpus", "add", "notes", *tmp_path.glob("*.txt")))
+    assert "is full" in sentence
+    assert "make room there, or set RAGVIZ_HOME to a folder on another disk" in sentence
+    assert ragviz(home, "corpus", "list").returncode == 0
+
+
+def test_a_database_that_may_not_grow_is_told_as_full_and_keeps_what_it_has(home):
+    store = open_store(sqlite_url(home / "ragviz.db"))
+    corpus = store.corpus("notes")
+
+    @database.sa.event.listens_for(store._engine, "connect")
+    def _small(connection, _record):
+        connection.execute("PRAGMA max_page_count=40")
+
+    store._engine.dispose()
+    with pytest.raises(StorageError, match=r"is full.*make room there"):
+        store.add_document(corpus.id, document("b.txt", "x" * 400_000))
+    assert [d.name for d in store.documents(corpus.id)] == ["a.txt"]
+
+
+def test_a_home_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "file").touch()
+    sentence = told(ragviz(tmp_path / "file" / "home", "corpus", "list"), 2)
+    assert "file/home, which cannot be used as a folder: Not a directory. Name another one." in sentence
+    with pytest.raises(StorageError, match=r"cannot be written .Not a directory.: give the user that runs ragviz the"):
+        disk.private(tmp_path / "file" / "home")
+
+
+def test_a_read_only_disk_is_told(small_disk):
+    assert subprocess.run(["mount", "-o", "remount,ro", small_disk], capture_output=True).returncode == 0
+    assert "as a folder: Read-only file system. Name another" in told(ragviz(small_disk / "home", "corpus", "list"), 2)
+
+
+def test_a_database_on_a_disk_that_turned_read_only_is_told(small_disk):
+    home = small_disk / "home"
+    assert ragviz(home, "corpus", "list").returncode == 0
+    assert subprocess.run(["mount", "-o", "remount,ro", small_disk], capture_output=True).returncode == 0
+    sentence = told(ragviz(home, "corpus", "delete", "x", "--yes"))
+    assert f"{home / 'ragviz.db'} cannot be written" in sentence
+
+
+# The database
+
+
+def test_a_locked_database_is_told(home, monkeypatch):
+    monkeypatch.setattr(database, "BUSY", 0.2)
+    with sqlite3.connect(home / "ragviz.db", isolation_level=None) as other:
+        other.execute("PRAGMA locking_mode=EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StorageError, match=r"has been locked by another program .*`fuser .*then try again"):
+            open_store(sqlite_url(home / "ragviz.db")).create_corpus("more")
+    other.close()
+
+
+@pytest.mark.parametrize("seed", seeds(12, 200))
+def test_a_damaged_database_is_told_or_read(home, seed):
+    """Bytes are overwritten anywhere: what is read is read, else a sentence says what is wrong, never a defect."""
+    file, random = home / "ragviz.db", Random(seed)
+    body = bytearray(file.read_bytes())
+    for _ in range(random.randrange(1, 60)):
+        start = random.randrange(0, len(body))
+        body[start : start + 300] = random.randbytes(len(body[start : start + 300]))
+    file.write_bytes(body)
+    try:
+        store = open_store(sqlite_url(file))
+        store.corpora()
+        store.create_corpus("more")
+        sentence = ""
+    except StorageError as error:
+        sentence = str(error)
+    assert not sentence or ("is damaged" in sentence and "put a backup in its place" in sentence)
+
+
+def test_a_file_that_is_no_database_is_told(home):
+    (home / "ragviz.db").write_bytes(b"not a database" * 1000)
+    sentence = told(ragviz(home, "corpus", "list"))
+    assert "ragviz.db is damaged (file is not a database): put a backup in its place" in sentence
+
+
+def test_a_reader_waits_for_no_writer(home):
+    """`corpus list` answers while an import holds the only lock to write."""
+    store = open_store(sqlite_url(home / "ragviz.db"))
+    asked = store.create_question_set(store.corpus("notes").id, "q")
+    written, ended = threading.Event(), threading.Event()
+
+    def rows() -> Iterator[Question]:
+        for number in range(20_000):
+            yield Question(f"q{number}", "Why?", "因为。", (), "hand")
+
+    def write() -> None:
+        with store._write() as connection:
+            connection.execute(database.sa.text("UPDATE corpora SET created = created"))
+            written.set()
+            ended.wait(60)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        assert written.wait(30)
+        start = time.perf_counter()
+        reader = open_store(sqlite_url(home / "ragviz.db"))
+        assert reader.question_sets()[0].id == asked.id
+        assert time.perf_counter() - start < 1
+        assert "notes" in ragviz(home, "corpus", "list").stdout
+    finally:
+        ended.set()
+        writer.join()
+    store.put_questions(asked.id, list(rows()))
+
+
+# A server that is restarted
+
+
+class Server:
+    """A PostgreSQL of our own, to be stopped and started."""
+
+    def __init__(self) -> None:
+        self.bin = next(Path("/usr/lib/postgresql").glob("*/bin"))
+        self.place = Path(tempfile.mkdtemp())
+        shutil.chown(self.place, "postgres")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.run(f"{self.bin}/initdb -D {self.place}/data -A trust")
+        self.url = f"postgresql+psycopg://postgres@127.0.0.1:{self.port}/postgres"
+
+    def run(self, command: str) -> None:
+        subprocess.run(["su", "postgres", "-c", f"{command} >/dev/null 2>&1"], check=True, cwd="/")
+
+    def start(self) -> None:
+        options = f"-p {self.port} -k {self.place} -c listen_addresses=127.0.0.1 -c fsync=off"
+        self.run(f"{self.bin}/pg_ctl -D {self.place}/data -l {self.place}/log -o '{options}' -w start")
+
+    def stop(self, mode: str = "fast") -> None:
+        self.run(f"{self.bin}/pg_ctl -D {self.place}/data -m {mode} -w stop")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    if os.getuid() or not list(Path("/usr/lib/postgresql").glob("*/bin/initdb")):
+        pytest.skip("no PostgreSQL to start and stop")
+    server = Server()
+    server.start()
+    yield server
+    server.stop("immediate")
+    shutil.rmtree(server.place, ignore_errors=True)
+
+
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+def test_a_restart_of_the_server_loses_no_write_and_makes_none_twice(server, mode):
+    store = open_store(server.url)
+    corpus = store.create_corpus(f"notes {mode}")
+    asked = store.create_question_set(corpus.id, f"q {mode}")
+    failed: list[Exception] = []
+    done = threading.Event()
+    turns = [0] * 4
+
+    def write(number: int) -> None:
+        try:
+            while not done.is_set():
+                store.pay(asked.id, 1, 0.5)
+                turns[number] += 1
+                assert store.question_sets(corpus.id)[0].id == asked.id
+        except Exception as error:  # told by the test
+            failed.append(error)
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for writer in writers:
+        writer.start()
+    time.sleep(0.3)
+    server.stop(mode)
+    time.sleep(0.3)
+    server.start()
+    before = sum(turns)
+    while sum(turns) < before + 8 and not failed:
+        time.sleep(0.05)
+    done.set()
+    for writer in writers:
+        writer.join()
+    assert failed == []
+    assert store.paid(asked.id) == (sum(turns), sum(turns) * 0.5)
+
+
+def test_a_command_a_page_and_a_job_outlast_a_restart(server, tmp_path, monkeypatch):
+    from streamlit.testing.v1 import AppTest
+
+    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("RAGVIZ_DATABASE_URL", server.url)
+    settings = Settings(_env_file=None, home=tmp_path / "home", database_url=SecretStr(server.url))
+    workspace = Workspace(settings)
+    corpus = workspace.store.create_corpus("outlasts")
+    page = AppTest.from_file(str(ROOT / "frame.py"), default_timeout=60).run()
+    assert not page.exception
+
+    def task(workspace, arguments, progress):
+        for number in range(3):
+            progress(number, 3, "steps", f"step {number}")
+            if number == 1:
+                server.stop()
+                threading.Timer(2.0, server.start).start()
+                command = subprocess.Popen(
+                    [sys.executable, "-m", "ragviz", "corpus", "list"],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                )  # fmt: skip
+                page.run()
+                arguments_of["command"] = command.communicate(timeout=60)
+        return {}
+
+    arguments_of: dict[str, tuple[str, str]] = {}
+    monkeypatch.setitem(jobs.KINDS, "sample", task)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    job = workspace.store.create_job("sample", "x", corpus.id, {})
+    assert jobs.perform(workspace, job.id).status == "done"
+    assert not page.exception
+    assert not page.error
+    printed, said = arguments_of["command"]
+    assert "outlasts" in printed, said
+
+
+def test_a_server_that_stays_away_is_told_without_a_traceback(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(database, "PATIENCE", 0.3)
+    monkeypatch.setattr(database, "AT_FIRST", 0.3)
+    store = open_store(server.url)
+    server.stop()
+    try:
+        with pytest.raises(database.ServiceError, match=r"cannot be used: .*Start it, or check RAGVIZ_DATABASE_URL"):
+            store.corpora()
+        with pytest.raises(database.ServiceError, match=r"cannot be used: .*Start it"):
+            store.create_corpus("x")
+        with pytest.raises(database.ServiceError, match="cannot be used"):
+            open_store(server.url)
+    finally:
+        server.start()
