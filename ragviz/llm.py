@@ -541,6 +541,7 @@ class ModelClient:
             if number:
                 pause = min(LONGEST_PAUSE, self._backoff * 2 ** (number - 1))
                 current().pause(pause * random.uniform(0.5, 1.0))  # noqa: S311 (spreads the retries; no secret)
+            current().pause(0)  # nothing more is begun when the work is to stop
             try:
                 with self._gate.slot() as sent:
                     result = attempt(complaint)

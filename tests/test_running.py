@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from ragviz import cli, corpora, indexing, jobs, judging, pipeline, running
 from ragviz.config import Settings
-from ragviz.errors import BudgetReached, Cancelled, ModelError, SearchError, UsageError
+from ragviz.errors import BudgetReached, Cancelled, ModelError, SearchError, UsageError, UselessModel
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import IndexConfig, RunConfig, Score
 from ragviz.workspace import Workspace
@@ -127,7 +127,9 @@ def test_a_later_run_tells_the_calls_of_the_banks_it_found(workspace, server):
 
 def test_calls_are_told_without_a_price_and_those_of_failed_steps_too(workspace, server, monkeypatch):
     monkeypatch.setattr(model_server, "complete", lambda body: "nothing of use")
-    run = running.run(workspace, "r", config())
+    with pytest.raises(UselessModel):
+        running.run(workspace, "r", config())
+    run = running.run(workspace, "r", config())  # regardless
     judgement = running.judgement_of(workspace, run)
     assert judgement.usage.calls == 0
     assert judgement.paid[0] >= sum("messages" in body for body in server.bodies) > 0  # embedding is paid too
