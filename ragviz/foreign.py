@@ -195,30 +195,19 @@ def import_run(workspace: Workspace, corpus: Corpus, name: str, found: ForeignRu
     """Keep what another program answered and judged as a run of `corpus`, with its passages; asks no model.
 
     The passages belong to the run. Those that support a claim of the reference are what is known of the evidence; they
-    are no gold chunks, for what else would have answered a question is not known.
+    are no gold chunks, for what else would have answered a question is not known. What was killed half-way goes on when
+    the same answers are imported under the same name.
 
     Raises:
         UsageError: the name is blank or taken.
 
     """
-    store = workspace.store
-    asked = store.create_question_set(corpus.id, name)
-    provenance: dict[str, Any] = {
-        "identity": {"answers": digest(*(repr(each) for each in found.answers)), "corpus": "", "questions": ""},
-        "index_config": {},
-        "index": "imported",
-        "questions": asked.name,
-        "ragviz": __version__,
-        "n": len(found.answers),
-    }
-    provenance["identity"]["metrics"] = ""
-    depth = max([len(each.passages) for each in found.answers] + [1])
-    config = RunConfig("", asked.id, "imported", depth, depth, answerer="model", metrics=FOREIGN)
-    try:
-        run = store.create_run(name, corpus.id, config, digest(provenance["identity"]["answers"]), provenance)
-    except UsageError:
-        store.delete_question_set(asked.id)
-        raise
+    store, fingerprint = workspace.store, digest(digest(*(repr(each) for each in found.answers)))
+    begun = store.run_named(name)
+    if begun is not None and (begun.status, begun.corpus_id, begun.fingerprint) == ("running", corpus.id, fingerprint):
+        run, asked = begun, store.question_set(begun.config.questions)
+    else:
+        run, asked = _rows(workspace, corpus, name, found)
     try:
         _keep(workspace, run, asked, found.answers)
     except BaseException:
@@ -227,6 +216,31 @@ def import_run(workspace: Workspace, corpus: Corpus, name: str, found: ForeignRu
         raise
     store.finish_run(run.id, "done")
     return store.run(run.id)
+
+
+def _rows(workspace: Workspace, corpus: Corpus, name: str, found: ForeignRun) -> tuple[Run, QuestionSet]:
+    """Make the rows of a run and of its question set; an empty set of that name is what a killed import left."""
+    store = workspace.store
+    left = store.question_set_named(name)
+    taken_up = left is not None and left.corpus_id == corpus.id and not left.total
+    asked = left if left is not None and taken_up else store.create_question_set(corpus.id, name)
+    answers = digest(*(repr(each) for each in found.answers))
+    provenance: dict[str, Any] = {
+        "identity": {"answers": answers, "corpus": "", "questions": "", "metrics": ""},
+        "index_config": {},
+        "index": "imported",
+        "questions": asked.name,
+        "ragviz": __version__,
+        "n": len(found.answers),
+    }
+    depth = max([len(each.passages) for each in found.answers] + [1])
+    config = RunConfig("", asked.id, "imported", depth, depth, answerer="model", metrics=FOREIGN)
+    try:
+        return store.create_run(name, corpus.id, config, digest(answers), provenance), asked
+    except UsageError:
+        if not taken_up:
+            store.delete_question_set(asked.id)
+        raise
 
 
 def _keep(workspace: Workspace, run: Run, asked: QuestionSet, answers: Sequence[ForeignAnswer]) -> None:

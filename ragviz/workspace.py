@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -127,7 +128,9 @@ class Workspace:
             if not name.strip() or not all(0 <= price < 1e6 for price in pair):
                 raise UsageError(f"'{name}' at {pair} is no price: give a model's name, and two numbers from 0 up.")
         self._price_file.parent.mkdir(parents=True, exist_ok=True)
-        self._price_file.write_text(json.dumps(prices, indent=1, ensure_ascii=False), encoding="utf-8")
+        whole = self._price_file.with_suffix(f".{secrets.token_hex(4)}")
+        whole.write_text(json.dumps(prices, indent=1, ensure_ascii=False), encoding="utf-8")
+        whole.replace(self._price_file)  # in one step: a kill leaves the old table or the new one
 
     @property
     def _price_file(self) -> Path:
