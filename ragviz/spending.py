@@ -9,6 +9,8 @@ from typing import Protocol
 
 from ragviz.errors import BudgetReached
 
+AHEAD = 16
+"""Calls that are written down together, before they are sent."""
 WAIT = 0.2
 """Seconds between two looks whether waiting for calls in flight is to end."""
 
@@ -48,8 +50,9 @@ class Ledger:
 class Spending:
     """Counts the calls of many threads against a budget (dollars; None is none).
 
-    `pay` is told of a call before it is sent, with the most that it may cost, and with the next one, or by `settle`,
-    of what it did cost. A call whose end nobody saw (killed, timed out, cut off) stays counted as told first.
+    `pay` is told of a call before it is sent, with the most that it may cost, and by `settle` of what it did cost;
+    until then what it left over is for the next ones, so that few of them have to be written. A call whose end nobody
+    saw (killed, timed out, cut off) stays counted as told first.
     `used` gives calls and dollars that were told by the server since the start; `stopped` whether to wait no more.
     """
 
@@ -110,11 +113,14 @@ class Spending:
         # A call that has just ended may be counted twice here, as used and as out, until it is let go: never too few.
         due = int(used_calls) + self._lost + self._flying + calls - self._written
         due_dollars = used_dollars + self._lost_dollars + self._held + most - self._written_dollars
-        if not due and not due_dollars:
+        if calls and due <= 0 and due_dollars <= 0:  # what earlier calls could have cost, and did not, covers this one
             return None
-        total = self._pay(due, due_dollars, budget)
-        if budget is not None and total > budget:
-            return total - most - self._held
-        self._written += due
-        self._written_dollars += due_dollars
-        return None
+        due += AHEAD if calls else 0
+        total = 0.0
+        for spare in dict.fromkeys((most, 0.0)):  # as much again where the budget holds it: fewer calls are written
+            total = self._pay(due, due_dollars + spare, budget)
+            if budget is None or total <= budget:
+                self._written += due
+                self._written_dollars += due_dollars + spare
+                return None
+        return total - most - self._held
