@@ -193,7 +193,8 @@ def card(info: IndexInfo) -> None:
         )
     broken = damage_of(info)
     if broken:
-        st.markdown(f":red[▲] **Damaged**: {plain(broken)}. Built again it embeds nothing anew.")
+        what = "Not here" if damage.may_be_elsewhere(workspace, info) else "Damaged"
+        st.markdown(f":red[▲] **{what}**: {plain(broken)}. Built again it embeds nothing anew.")
     new, changed, gone = indexing.stale(workspace, info)
     behind = [f"{len(part)} {word}" for part, word in ((new, "new"), (changed, "changed"), (gone, "gone")) if part]
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):

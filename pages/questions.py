@@ -91,12 +91,15 @@ def review(asked: QuestionSet, questions: Sequence[Question], names: dict[str, s
         st.markdown(plain(words + (f" · filter: {', '.join(filters)}" if filters else "")), width="stretch")
         in_table = st.toggle("Edit in the table", key="in-table", bind="query-params")
         ui.csv_button(rows, f"{asked.name}.csv", "questions-shown", "CSV of these")
-    if not shown:
+    editing = being_edited(asked)
+    if not shown and not (in_table and editing):
         st.caption("No question passes the filter.")
         return
     if in_table:
-        edit_table(asked, shown, rows)
+        edit_table(asked, shown)
         return
+    if editing:
+        st.caption(":orange[▲] What you typed into the table is not saved yet: it is kept there.")
     left, right = st.columns([3, 2], gap="medium")
     with left:
         pick(shown, rows)
@@ -187,30 +190,31 @@ def decide(asked: QuestionSet, question: Question, following: str, seen: tuple[s
     st.rerun()
 
 
-def edit_table(asked: QuestionSet, shown: Sequence[Question], rows: pd.DataFrame) -> None:
+def edit_table(asked: QuestionSet, shown: Sequence[Question]) -> None:
     """Questions, answers and statuses in a table; nothing is written before it is saved."""
     columns = {
         "Question": st.column_config.TextColumn(width="large", required=True),
         "Answer": st.column_config.TextColumn(width="large"),
         "Status": st.column_config.SelectboxColumn(options=STATUSES, required=True),
     }
-    shown, key = table_shown(asked, shown)
-    rows = rows_of(shown, names)
+    held = table_shown(asked, shown)
+    shown, key, typed = held["questions"], held["key"], held["typed"]
+    rows = rows_of([changed_question(question, held["before"].get(question.id, {})) for question in shown], names)
     editable = ["Question", "Answer", "Status", "Reason"]
     fixed = [name for name in rows.columns if name not in editable]
     st.data_editor(
         rows.map(lambda cell: markup.visible(cell)), key=key, hide_index=True, disabled=fixed, column_config=columns,
         column_order=[*editable, *fixed], height=520,
     )  # fmt: skip
-    edits = edits_of(key)
-    changed = [(shown[int(row)], changed_question(shown[int(row)], values)) for row, values in edits.items()]
+    keep_typed(asked)
+    changed = [(question, changed_question(question, typed[question.id])) for question in shown if question.id in typed]
     with st.container(horizontal=True):
         if st.button(f"Save {ui.counted(len(changed), 'change')}", type="primary", disabled=not changed):
             st.session_state["not-saved"] = not_saved(asked, changed)
-            del st.session_state["table-shown"]
+            del st.session_state[f"table-{asked.id}"]
             st.rerun()
         if changed and st.button("Drop them", key="drop-edits"):
-            del st.session_state["table-shown"]
+            del st.session_state[f"table-{asked.id}"]
             st.rerun()
     told_not_saved()
 
@@ -220,16 +224,48 @@ def edits_of(key: str) -> dict[int, dict[str, Any]]:
     return edits
 
 
-def table_shown(asked: QuestionSet, now: Sequence[Question]) -> tuple[Sequence[Question], str]:
-    """The questions that the table shows, and its key. Edits are by row: as long as there are any, the rows stay."""
-    view = (asked.id, st.query_params.get("status", "all"), st.query_params.get("find", ""))
-    held = st.session_state.get("table-shown")
-    if held is not None and held[0] == view and held[1] != now and edits_of(held[2]):
-        st.caption(":orange[▲] The set was changed meanwhile. The table shows it as it was when you began to edit.")
-    elif held is None or held[0] != view or held[1] != now:
-        turn = st.session_state["table-turn"] = st.session_state.get("table-turn", 0) + 1
-        held = st.session_state["table-shown"] = (view, list(now), f"editor-{turn}-{digest(*map(version_of, now))}")
-    return held[1], held[2]
+def keep_typed(asked: QuestionSet) -> None:
+    """Note what was typed into the table by question: its widget forgets it when another tab or page is opened."""
+    held = st.session_state.get(f"table-{asked.id}")
+    if held is None or held["key"] not in st.session_state:
+        return
+    typed = {question_id: dict(values) for question_id, values in held["before"].items()}
+    for row, values in edits_of(held["key"]).items():
+        typed.setdefault(held["questions"][int(row)].id, {}).update(values)
+    held["typed"].clear()
+    held["typed"].update(typed)
+
+
+def being_edited(asked: QuestionSet) -> dict[str, Any] | None:
+    """The table of this set while something typed into it is neither saved nor dropped, wherever one was meanwhile."""
+    held: dict[str, Any] | None = st.session_state.get(f"table-{asked.id}")
+    return held if held is not None and held["typed"] else None
+
+
+def table_shown(asked: QuestionSet, now: Sequence[Question]) -> dict[str, Any]:
+    """The questions that the table shows, its key, and what was typed by question id.
+
+    As long as something is typed the rows stay, whatever the filter; what was typed `before` the table was left for
+    another tab or page, which ends its widget, is put into its rows.
+    """
+    held, name = being_edited(asked), f"table-{asked.id}"
+    if held is not None and held["key"] in st.session_state:
+        if held["questions"] != now:
+            st.caption(
+                ":orange[▲] The filter or the set was changed meanwhile. The table stays as it was when you began to "
+                "edit, until you save or drop what you typed."
+            )
+        return held
+    before = {} if held is None else {question_id: dict(values) for question_id, values in held["typed"].items()}
+    questions = list(now) if held is None else held["questions"]
+    here = st.session_state.get(name)
+    if held is None and here is not None and here["questions"] == questions:
+        return here
+    turn = st.session_state["table-turn"] = st.session_state.get("table-turn", 0) + 1
+    key = f"editor-{turn}-{digest(*map(version_of, questions))}"
+    fresh = {"questions": questions, "key": key, "typed": dict(before), "before": before}
+    st.session_state[name] = fresh
+    return fresh
 
 
 def not_saved(asked: QuestionSet, changed: Sequence[tuple[Question, Question]]) -> list[Question]:
@@ -270,7 +306,10 @@ def generate(suggested: str) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left, st.form("generate"):
         names = [i.name for i in indexes]
-        index = st.selectbox("From the chunks of", names, index=names.index(ui.chosen("index", names) or names[0]))
+        ui.still_there("generate-from", names, "index")
+        index = st.selectbox(
+            "From the chunks of", names, index=names.index(ui.chosen("index", names) or names[0]), key="generate-from"
+        )
         generators = [g for g in GENERATORS if g == "extractive" or workspace.settings.model_configured]
         generator = st.selectbox("Generator", generators, index=len(generators) - 1)
         one, two, three = st.columns(3)
@@ -436,6 +475,7 @@ if edited is not None:
         marking.view(corpus, asked.name, edited)
     st.stop()
 if sets:
+    keep_typed(asked)
     tiles(asked, questions, names)
     reviewing, making, writing, importing = ui.choose_tab(["Review", "Generate", "Write", "Import"], "questions-tab")
     if reviewing.open:

@@ -393,6 +393,7 @@ runs = store.runs(corpus.id)
 left, right = st.columns([3, 2], gap="medium")
 with left:
     names = [run.name for run in runs]
+    ui.still_there("start-from", ["The defaults", *names], "run")
     again = st.selectbox("Start from", ["The defaults", *names], key="start-from") if names else None
     config, budget = form(indexes, sets, next((run for run in runs if run.name == again), None))
 with right:

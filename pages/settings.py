@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import pandas as pd
 import streamlit as st
 
-from ragviz import addresses, config, connections, ui
+from ragviz import addresses, config, connections, llm, ui
 from ragviz.errors import RagvizError, UsageError
 from ragviz.markup import plain
 from ragviz.records import digest
@@ -83,6 +83,7 @@ FIELDS = {
 def endpoint() -> None:
     """The model's address, names and key, for this server process."""
     turn = st.session_state.setdefault("endpoint-turn", 0)  # other keys: what was typed is gone from the page
+    st.session_state.setdefault(f"endpoint-shown-{turn}", in_use())
     with st.form(f"endpoint-{turn}"):
         st.markdown("**Model endpoint**")
         url = st.text_input(
@@ -115,9 +116,7 @@ def endpoint() -> None:
                 "judge": judge,
                 "model_concurrency": str(int(concurrency)),
             }
-            if values["openai_base_url"].strip() == addresses.shown(settings.openai_base_url or ""):
-                values["openai_base_url"] = settings.openai_base_url or ""  # shown without its password, and left so
-            use({FIELDS[name]: value.strip() for name, value in values.items()}, key.strip())
+            take({FIELDS[name]: value.strip() for name, value in values.items()}, key.strip(), turn)
     if typed() and st.button("Forget what was typed", type="tertiary"):
         put_back()
         reopen()
@@ -127,9 +126,32 @@ def key_shown() -> str:
     return "not set" if settings.openai_api_key is None else shown("key", settings.openai_api_key)
 
 
+def in_use() -> dict[str, str]:
+    """What holds of the endpoint, by variable, its key left out."""
+    return {alias: str(getattr(settings, name) or "") for name, alias in FIELDS.items() if name != "openai_api_key"}
+
+
+def take(values: dict[str, str], key: str, turn: int) -> None:
+    """Use what was changed in the form, unless somebody else changed the same since it was shown.
+
+    A key was typed for the address that was shown: it is not taken for another one.
+    """
+    before, now = st.session_state[f"endpoint-shown-{turn}"], in_use()
+    as_shown = before | {"OPENAI_BASE_URL": addresses.shown(before["OPENAI_BASE_URL"])}  # without its password
+    mine = {alias: value for alias, value in values.items() if value != as_shown[alias]}
+    needed = {*mine, "OPENAI_BASE_URL"} if key else {*mine}
+    if both := sorted(alias for alias in needed if now[alias] not in (before[alias], values[alias])):
+        st.session_state[f"endpoint-shown-{turn}"] = now
+        told = ", ".join(f"{alias} is now “{addresses.shown(now[alias])}”" for alias in both)
+        st.error(plain(f"Changed by somebody else since it was shown: {told}. Nothing was used; what you typed stands "
+                       "here still: use it all the same, or correct it."))  # fmt: skip
+        return
+    use(now | mine, key)
+
+
 def use(values: dict[str, str], key: str) -> None:
     """Take the values that differ from what holds; a key only when one was typed, none after a change of address."""
-    now = {alias: str(getattr(settings, name) or "") for name, alias in FIELDS.items() if name != "openai_api_key"}
+    now = in_use()
     changed = {alias: value for alias, value in values.items() if value != now[alias]}
     dropped = "OPENAI_BASE_URL" in changed and not key and settings.openai_api_key is not None
     if key or dropped:
@@ -193,7 +215,7 @@ def prices() -> None:
         "Dollars per million tokens, asked and answered, by what a model's name begins with; the longest that fits "
         "counts. Look them up: they change."
     )
-    held = workspace.prices()
+    held = prices_shown()
     turn = digest(repr(sorted(held.items())))  # edits are by row, of this table
     rows = pd.DataFrame([(name, *pair) for name, pair in sorted(held.items())], columns=list(PRICE_COLUMNS))
     # Not `required`: the editor would drop a row that lacks something without a word.
@@ -203,9 +225,33 @@ def prices() -> None:
         column_config=money, width="stretch",
     )  # fmt: skip
     if st.button("Save prices"):
-        workspace.set_prices(priced(edited))
+        workspace.set_prices(merged(held, priced(edited), workspace.prices()))
+        del st.session_state["prices-shown"]
         st.toast("Prices saved")
         st.rerun()
+
+
+def prices_shown() -> llm.Prices:
+    """The prices that the table shows: those that hold, and while something is typed those it was typed into."""
+    shown_before = st.session_state.get("prices-shown")
+    if shown_before is not None:
+        edits = st.session_state.get(f"prices-{digest(repr(sorted(shown_before.items())))}", {})
+        if any(edits.get(kind) for kind in ("edited_rows", "added_rows", "deleted_rows")):
+            return dict(shown_before)
+    st.session_state["prices-shown"] = workspace.prices()
+    return dict(st.session_state["prices-shown"])
+
+
+def merged(before: llm.Prices, mine: llm.Prices, now: llm.Prices) -> llm.Prices:
+    """The prices that hold `now` with what was changed in the table; UsageError where both changed the same one."""
+    changed = {name for name in {*before, *mine} if before.get(name) != mine.get(name)}
+    if both := sorted(name for name in changed if now.get(name) not in (before.get(name), mine.get(name))):
+        raise UsageError(
+            f"The price of {', '.join(both)} was changed by somebody else since it was shown: nothing was saved. "
+            "Load the page again to see it, and enter yours then."
+        )
+    kept = {name: pair for name, pair in now.items() if name not in changed}
+    return kept | {name: pair for name, pair in mine.items() if name in changed}
 
 
 def priced(rows: pd.DataFrame) -> dict[str, tuple[float, float]]:

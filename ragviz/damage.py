@@ -37,13 +37,27 @@ def damage(workspace: Workspace, info: IndexInfo) -> str:
     try:
         workspace.index(info).check(info.chunks, _contents[info.build])
     except DamagedIndex as error:
-        return error.reason
+        return _ELSEWHERE if may_be_elsewhere(workspace, info) else error.reason
     return ""
+
+
+_ELSEWHERE = "its files are not on this machine, but on that which built it, or gone"
+
+
+def may_be_elsewhere(workspace: Workspace, info: IndexInfo) -> bool:
+    """Whether another machine may hold the files of a local index: the database is shared, and here there are none."""
+    shared = workspace.settings.database_url is not None
+    return shared and info.config.backend == "local" and not workspace.index(info).exists()
 
 
 def require_sound(workspace: Workspace, info: IndexInfo) -> None:
     """Raise SearchError, with how to mend it, when an index is not what was built."""
     if reason := damage(workspace, info):
+        if reason == _ELSEWHERE:
+            raise SearchError(
+                f"Index '{info.name}' cannot be searched here: {reason}. Build it here too, which embeds nothing anew: "
+                f"`{build_command(workspace, info)}`; or build one on Elasticsearch, which every machine reaches."
+            )
         raise SearchError(
             f"Index '{info.name}' is damaged: {reason}. Build it again, which embeds nothing anew: "
             f"`{build_command(workspace, info)}`, or *Rebuild* on the index page."

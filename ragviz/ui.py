@@ -80,6 +80,7 @@ Crumb = tuple[str, str, Mapping[str, str]]
 """Page, label and parameters of a link that tells where one is."""
 
 _REMEMBERED = "remembered"  # session state: the last value of every parameter
+_CHOSEN = "chosen"  # session state: what each parameter came to at the last look
 _CORPUS = "corpus"  # session state: the corpus that is looked at
 _SETTLED = "settled"  # session state: parameters that the address does not hold yet
 _FRAMED = "framed"  # session state: this run goes through `frame.py`
@@ -228,16 +229,32 @@ def write_address() -> None:
 def chosen(name: str, options: Sequence[str], default: str | None = None, *, noun: str = "") -> str | None:
     """Return the option that the address, else this session, else `default` names; None only without options.
 
-    What was chosen is written to the address. An address that names nothing there is says so, as a `noun`.
+    What was chosen is written to the address. An address that names nothing there is says so, as a `noun`. When what
+    was shown is gone, a click that was made on it does nothing.
     """
     wanted = st.query_params.get(name)
     remembered = st.session_state.get(_REMEMBERED, {}).get(name)
     value = first_of((wanted, remembered, default), options)
+    chosen_before = st.session_state.setdefault(_CHOSEN, {})
+    before, chosen_before[name] = chosen_before.get(name), value
+    if wanted is not None and wanted == before and wanted not in options:
+        st.rerun()  # deleted since it was shown: what was clicked was meant for it, and for nothing else
     if wanted is not None and wanted != value:
         there = f"; this is “{plain(value)}”" if value is not None else ""
         st.warning(f"There is no {noun or name} called “{quoted(wanted)}” here{there}.")
     settle(name, value)
     return value
+
+
+def still_there(key: str, options: Sequence[str], noun: str) -> None:
+    """Let a click do nothing when what the select box `key` showed is gone, and say so; call it before the box."""
+    held, gone = st.session_state.get(key), f"{key}-gone"
+    if held is not None and held not in options:
+        del st.session_state[key]
+        st.session_state[gone] = held
+        st.rerun()
+    if (name := st.session_state.pop(gone, None)) is not None:
+        st.warning(f"The {noun} “{quoted(name)}” was deleted meanwhile: nothing was done. Choose again.")
 
 
 def chosen_number(name: str, low: int, high: int, default: int) -> int:

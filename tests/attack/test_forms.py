@@ -1,0 +1,227 @@
+"""Two people at one form: a click lands on what was shown, or on nothing with a sentence; what was typed stays."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from ragviz import cli, corpora, damage, indexing, running
+from ragviz.config import Settings
+from ragviz.errors import SearchError
+from ragviz.records import IndexConfig, Question, RunConfig
+from ragviz.workspace import Workspace, open_workspace
+from tests.test_pages import Hashing, bare, built, checked, home, show, words  # noqa: F401  # fixtures
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    next(button for button in app.button if button.label.startswith(label)).click()
+    return app.run()
+
+
+def warned(app: AppTest) -> str:
+    return " ".join(box.value for box in app.warning)
+
+
+# What was chosen is deleted while the form is open
+
+
+def test_a_click_meant_for_a_corpus_that_is_gone_does_not_land_on_another(home: Path) -> None:  # noqa: F811
+    store = open_workspace().store
+    corpora.add_file(open_workspace(), store.create_corpus("another"), "b.txt", b"Another text.")
+    app = show("documents", corpus="notes")
+    indexing.delete_corpus(open_workspace(), store.corpus("notes"))
+    press(app, "Delete the whole corpus")
+    assert "There is no corpus called “notes” here" in warned(app)
+    assert "This deletes" not in words(app)
+    app = press(app, "Delete the whole corpus")  # what is shown now is asked about
+    assert "This deletes the corpus “another”" in words(app)
+
+
+@pytest.mark.parametrize("what", ["index", "set"])
+def test_a_run_is_not_begun_on_what_took_the_place_of_what_was_chosen(home: Path, what: str) -> None:  # noqa: F811
+    workspace, store = open_workspace(), open_workspace().store
+    corpus = store.corpus("notes")
+    store.put_questions(
+        store.create_question_set(corpus.id, "later").id, store.questions(store.question_set("asked").id)
+    )
+    chosen = {"index": "small", "set": "asked"}
+    app = show("run", corpus="notes", **chosen)
+    if what == "index":
+        indexing.delete_index(workspace, store.index("small"))
+    else:
+        store.delete_question_set(store.question_set("asked").id)
+    press(app, "Run")
+    assert f"“{chosen[what]}”" in warned(app)
+    assert store.jobs() == []
+    press(app, "Run")
+    assert [job.kind for job in store.jobs()] == ["run"]
+
+
+def test_a_run_started_from_one_that_is_gone_does_not_take_the_defaults(home: Path) -> None:  # noqa: F811
+    store = open_workspace().store
+    app = show("run", corpus="notes")
+    app.selectbox(key="start-from").set_value("words")
+    checked(app.run())
+    store.delete_run(store.run("words").id)
+    press(app, "Run")
+    assert "The run “words” was deleted meanwhile: nothing was done" in warned(app)
+    assert store.jobs() == []
+
+
+def test_questions_are_not_made_of_another_index(home: Path) -> None:  # noqa: F811
+    store = open_workspace().store
+    app = show("questions", corpus="notes", tab="Generate")
+    app.selectbox(key="generate-from").set_value("small")
+    app.number_input[0].set_value(7)
+    indexing.delete_index(open_workspace(), store.index("small"))
+    press(app, "Generate")
+    assert "“small”" in warned(app)
+    assert store.jobs() == []
+
+
+# What is typed into the table of questions
+
+
+@pytest.fixture
+def typing(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[int, dict[str, Any]]]:
+    """Edits by the key of the table, into which AppTest cannot type; those of a key that is not drawn are forgotten."""
+    edits: dict[str, dict[int, dict[str, Any]]] = {}
+    draw = st.data_editor
+
+    def drawn(rows: Any, *, key: str, **more: Any) -> Any:
+        result = draw(rows, key=key, **more)
+        shown[:] = [key, rows]
+        return result
+
+    shown: list[Any] = []
+    monkeypatch.setattr(st, "data_editor", drawn)
+    monkeypatch.setattr("streamlit.runtime.state.session_state_proxy.SessionStateProxy.get", patched(edits))
+    edits["shown"] = shown  # type: ignore[assignment]
+    return edits
+
+
+def patched(edits: dict[str, Any]) -> Any:
+    def get(self: Any, key: str, default: Any = None) -> Any:
+        if key in edits and key in self:
+            return {"edited_rows": edits[key]}
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+    return get
+
+
+def table_of(typing: dict[str, Any]) -> tuple[str, Any]:
+    key, rows = typing["shown"]
+    return key, rows
+
+
+def test_what_is_typed_outlives_filter_tab_toggle_and_page(home: Path, typing: dict[str, Any]) -> None:  # noqa: F811
+    store = open_workspace().store
+    set_id = store.question_set("asked").id
+    app = show("questions", corpus="notes", set="asked", **{"in-table": "true"})
+    key, rows = table_of(typing)
+    row = list(rows["Id"]).index("q5")
+    typing[key] = {row: {"Answer": "typed by hand"}}
+    checked(app.run())
+    app.text_input(key="find-filter").set_value("older")
+    checked(app.run())
+    assert table_of(typing)[0] == key, "the table stays while something is typed"
+    assert "until you save or drop" in words(app)
+    app.toggle(key="in-table").set_value(False)
+    checked(app.run())
+    assert "not saved yet: it is kept there" in words(app)
+    app.switch_page("pages/documents.py").run()
+    app.switch_page("pages/questions.py")
+    app.query_params["set"], app.query_params["corpus"], app.query_params["in-table"] = "asked", "notes", "true"
+    app.run()
+    if not app.toggle(key="in-table").value:
+        app.toggle(key="in-table").set_value(True)
+        app.run()
+    checked(app)
+    again, rows = table_of(typing)
+    assert again != key
+    assert rows.loc[rows["Id"] == "q5", "Answer"].item() == "typed by hand"
+    press(app, "Save 1 change")
+    checked(app)
+    answers = {question.id: question.answer for question in store.questions(set_id)}
+    assert answers["q5"] == "typed by hand"
+    assert [i for i, answer in answers.items() if answer == "typed by hand"] == ["q5"]
+
+
+# Settings
+
+
+def test_two_who_set_the_endpoint_do_not_undo_each_other(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://one.example/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-the-first-endpoint")
+    mine, theirs = show("settings"), show("settings")
+    field(theirs, "Base URL").set_value("http://two.example/v1")
+    press(theirs, "Use these")
+    field(mine, "API key").set_value("my-key-for-the-first-endpoint")
+    press(mine, "Use these")
+    assert "OPENAI\\_BASE\\_URL is now" in mine.error[0].value
+    assert "my-key-for-the-first-endpoint" not in os.environ.values(), "a key goes to the address that was shown"
+    assert field(mine, "API key").value == "my-key-for-the-first-endpoint"
+
+    third = show("settings")
+    field(theirs, "Model").set_value("their-model")
+    press(theirs, "Use these")
+    field(third, "Judge").set_value("my-judge")
+    press(third, "Use these")
+    found = Settings(_env_file=None)
+    assert (found.model, found.judge, found.openai_base_url) == ("their-model", "my-judge", "http://two.example/v1")
+
+
+def field(app: AppTest, label: str) -> Any:
+    return next(box for box in app.text_input if box.label == label)
+
+
+# Files of an index on another machine
+
+
+def test_a_second_machine_says_that_the_files_are_elsewhere(tmp_path: Path, monkeypatch, capsys) -> None:
+    """Both reach one database; each has a home of its own."""
+    monkeypatch.setattr(Workspace, "embedder", lambda *_: Hashing())
+    for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RAGVIZ_DATABASE_URL", f"sqlite:///{tmp_path / 'shared.db'}")
+
+    def machine(name: str) -> Workspace:
+        monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / name))
+        return open_workspace()
+
+    one = machine("one")
+    corpus = one.store.create_corpus("notes")
+    corpora.add_file(one, corpus, "a.txt", b"Pump 1 moves 10 litres. Pump 2 moves 20 litres.")
+    indexing.build_index(one, corpus, "i", IndexConfig(chunk_size=12))
+    two = machine("two")
+    info = two.store.index("i")
+    assert damage.damage(two, info) == "its files are not on this machine, but on that which built it, or gone"
+    for way in ("knn", "bm25", "hybrid"):
+        with pytest.raises(
+            SearchError, match=r"cannot be searched here: .*Build it here too.*or build one on Elastics"
+        ):
+            indexing.search(two, info, "pump", way, 3)
+    two.store.put_questions(two.store.create_question_set(corpus.id, "q").id, [Question("q", "?", "", (), "hand")])
+    monkeypatch.setattr("sys.argv", ["ragviz", "index", "list", "--json"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert "not on this machine" in capsys.readouterr().out
+
+    indexing.build_index(two, corpus, "i", IndexConfig(chunk_size=12))
+    for workspace in (one, two):  # the same documents, cut alike: the first machine's files are still right
+        info = workspace.store.index("i")
+        assert damage.damage(workspace, info) == ""
+        assert indexing.search(workspace, info, "20 litres", "bm25", 1)[0].chunk.text.count("20")
+    shutil.rmtree(tmp_path / "one" / "indexes")
+    assert "not on this machine" in damage.damage(machine("one"), info)
+    with pytest.raises(SearchError, match="cannot be searched here"):
+        running.run(machine("one"), "r", RunConfig("i", "q", "bm25"))
