@@ -76,16 +76,16 @@ def run(
     plan = _plan(workspace, config, budget)  # before anything is done: it may be that it cannot be
     current = _run_row(workspace, name, plan, index, asked, questions)
     plan = _watched(workspace, current, plan)
-    with _gone_with(workspace, current, index=config.index, questions=config.questions):
-        try:
+    try:
+        with _gone_with(workspace, current, index=config.index, questions=config.questions):
             _retrieve(workspace, current, index, questions, search_all, progress)
-        except BaseException:
-            if not workspace.store.answered(current.id):  # it could not even begin
-                workspace.store.delete_run(current.id)
-            raise
-        if config.answerer != "none" or config.metrics:
-            _judge_controlled(workspace, current, _waiting(workspace, current), plan, progress)
-        workspace.store.finish_run(current.id, "done")
+            if config.answerer != "none" or config.metrics:
+                _judge_controlled(workspace, current, _waiting(workspace, current), plan, progress)
+            workspace.store.finish_run(current.id, "done")
+    except BaseException:
+        if not workspace.store.answered(current.id):  # it could not even begin
+            workspace.store.delete_run(current.id)
+        raise
     return workspace.store.run(current.id)
 
 
