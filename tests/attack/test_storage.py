@@ -356,3 +356,14 @@ def test_a_server_that_stays_away_is_told_without_a_traceback(server, tmp_path, 
             open_store(server.url)
     finally:
         server.start()
+
+
+def test_a_page_tells_it_too(home, monkeypatch):
+    from streamlit.testing.v1 import AppTest
+
+    (home / "ragviz.db").write_bytes(b"not a database" * 1000)
+    monkeypatch.setenv("RAGVIZ_HOME", str(home))
+    page = AppTest.from_file(str(ROOT / "frame.py"), default_timeout=60).run()
+    assert not page.exception
+    assert "is damaged" in page.error[0].value
+    assert "put a backup in its place" in page.error[0].value
