@@ -202,6 +202,7 @@ def drawn(page: Page) -> None:
             return performance.now() - window.quietSince > 400;
         }""",
         timeout=LONG,
+        polling=50,  # milliseconds; else it has every frame drawn
     )
     sound(page)
 
@@ -243,7 +244,8 @@ def settled(page: Page) -> None:
             const layout = [innerWidth, innerHeight, box.scrollHeight, box.scrollWidth, fading].join();
             if (layout !== window.layout) { window.layout = layout; window.layoutSince = performance.now(); }
             return fading === 0 && performance.now() - window.layoutSince > 150;
-        }"""
+        }""",
+        polling=50,
     )
 
 
