@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 import pytest
 import sqlalchemy as sa
@@ -72,6 +73,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     config.option.loadscopereorder = False
     return Groups(config, log)
+
+
+@pytest.fixture(autouse=True)
+def environment() -> Iterator[None]:
+    """What a test, or what is typed on a page, puts into the environment ends with the test."""
+    with mock.patch.dict(os.environ):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -180,7 +180,7 @@ def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspac
 def test_a_job_looks_only_whether_it_was_stopped(workspace, steps):
     """Its row holds the names of all its files: to read those once a file grows with the square."""
     job = workspace.store.create_job("documents", "Add", "", {"files": [["a", "b"]] * 1000})
-    with jobs._Beat(workspace.store, job.id, None) as beat:
+    with jobs._Beat(workspace.store, job, None) as beat:
         steps.statements.clear()
         beat(1, 2, "files", "one.txt")
     assert steps.statements

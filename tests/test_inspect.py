@@ -16,6 +16,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ragviz import config, forecast, foreign, jobs, running, ui
+from ragviz.errors import UselessModel
 from ragviz.markup import plain
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
@@ -284,7 +285,9 @@ def test_judging_again_asks_for_a_budget_and_begins_with_the_last_one(server: Mo
     workspace = open_workspace()
     server.fail, server.faults = 1.0, ("malformed",)
     config = RunConfig("small", "told", "bm25", depth=20, answerer="extractive", metrics=("faithfulness",))
-    running.run(workspace, "badly judged", config)
+    with pytest.raises(UselessModel):
+        running.run(workspace, "badly judged", config)
+    running.run(workspace, "badly judged", config)  # regardless
     app = show("results", run="badly judged")
     budget = next(n for n in app.number_input if n.label == "Budget in dollars")
     assert budget.value is None, "no limit until one is given"

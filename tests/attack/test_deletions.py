@@ -135,7 +135,7 @@ def test_nothing_is_left_of_a_job_whose_subject_was_deleted(workspace, server, k
 def test_a_run_whose_index_is_deleted_asks_no_more_than_what_is_in_flight(workspace, server, monkeypatch):
     job = begin(workspace, "run")
     calls: list[int] = []
-    server.latency = 0.1
+    server.latency = 0.5
 
     def watch(_done: int, _total: int | None, _unit: str, message: str = "") -> None:
         if message.startswith(judging.WORKING) and not calls:

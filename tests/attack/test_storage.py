@@ -19,7 +19,7 @@ from random import Random
 import pytest
 from pydantic import SecretStr
 
-from ragviz import database, disk, jobs
+from ragviz import database, disk, jobs, ui
 from ragviz.config import Settings
 from ragviz.errors import StorageError
 from ragviz.records import Document, Page, Question
@@ -363,6 +363,7 @@ def test_a_page_tells_it_too(home, monkeypatch):
 
     (home / "ragviz.db").write_bytes(b"not a database" * 1000)
     monkeypatch.setenv("RAGVIZ_HOME", str(home))
+    ui.workspace.clear()  # that of another test
     page = AppTest.from_file(str(ROOT / "frame.py"), default_timeout=60).run()
     assert not page.exception
     assert "is damaged" in page.error[0].value
