@@ -74,7 +74,7 @@ def parse(
 
 
 def prepare(names: Iterable[str], most: int) -> None:
-    """Start processes for the files of these names that will need one, at most `most`, before the first is read."""
+    """Start processes for the files of these names whose readers take long to load, at most `most`, ahead of them."""
     needed = (name for name in names if extension_of(name) in APART)
     start_ahead(sum(1 for _ in islice(needed, most)))
 

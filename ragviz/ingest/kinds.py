@@ -51,7 +51,7 @@ KINDS = {
 }
 _EXPECTED = {extension: kind for kind in KINDS.values() for extension in kind.extensions}
 APART = frozenset(extension for extension, kind in _EXPECTED.items() if kind.key != "html")
-"""Extensions of files that are most likely read in a process of their own."""
+"""Extensions of files whose readers take long to load."""
 
 TEXT_TYPES = {
     ".txt": "text/plain",
