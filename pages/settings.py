@@ -46,7 +46,8 @@ def shown(name: str, value: object) -> str:
         return "not set"
     if hasattr(value, "get_secret_value"):
         secret = value.get_secret_value()
-        return f"••••{secret[-4:]}" if len(secret) >= 12 and "key" in name else addresses.HIDDEN
+        last = secret[-4:] if len(secret) >= 12 and "key" in name else ""
+        return f"{addresses.HIDDEN}{last}"
     return addresses.shown(str(value)) if name.endswith("_url") else str(value)
 
 

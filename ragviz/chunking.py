@@ -359,10 +359,8 @@ _STRETCH = re.compile(r".{1,1000}(?!\S)|\S{1,20000}", re.DOTALL)
 def _packed(cuts: Iterable[int], tokens: _Tokens, size: int, overlap: int) -> Iterator[Range]:
     """Join neighbouring pieces, as many as have `size` tokens together; begin the next `overlap` tokens earlier."""
     source = iter(cuts)
-    near, before = (
-        array("q"),
-        array("q"),
-    )  # the cuts from where a range begins to the first that is too far, or the next
+    # The cuts from where a range begins to the first that is too far, or the next; and the tokens before each.
+    near, before = array("q"), array("q")
     while True:
         while len(near) < 3 or before[-1] <= before[0] + size:
             if (cut := next(source, None)) is None:

@@ -202,12 +202,12 @@ def import_run(workspace: Workspace, corpus: Corpus, name: str, found: ForeignRu
         UsageError: the name is blank or taken.
 
     """
-    store, fingerprint = workspace.store, digest(digest(*(repr(each) for each in found.answers)))
-    begun = store.run_named(name)
-    if begun is not None and (begun.status, begun.corpus_id, begun.fingerprint) == ("running", corpus.id, fingerprint):
+    store, answers = workspace.store, digest(*(repr(each) for each in found.answers))
+    begun, same = store.run_named(name), ("running", corpus.id, digest(answers))
+    if begun is not None and (begun.status, begun.corpus_id, begun.fingerprint) == same:
         run, asked = begun, store.question_set(begun.config.questions)
     else:
-        run, asked = _rows(workspace, corpus, name, found)
+        run, asked = _rows(workspace, corpus, name, found, answers)
     try:
         _keep(workspace, run, asked, found.answers)
     except BaseException:
@@ -218,13 +218,15 @@ def import_run(workspace: Workspace, corpus: Corpus, name: str, found: ForeignRu
     return store.run(run.id)
 
 
-def _rows(workspace: Workspace, corpus: Corpus, name: str, found: ForeignRun) -> tuple[Run, QuestionSet]:
-    """Make the rows of a run and of its question set; an empty set of that name is what a killed import left."""
+def _rows(workspace: Workspace, corpus: Corpus, name: str, found: ForeignRun, answers: str) -> tuple[Run, QuestionSet]:
+    """Make the rows of a run and of its question set; an empty set of that name is what a killed import left.
+
+    `answers` is the digest of the answers.
+    """
     store = workspace.store
     left = store.question_set_named(name)
     taken_up = left is not None and left.corpus_id == corpus.id and not left.total
     asked = left if left is not None and taken_up else store.create_question_set(corpus.id, name)
-    answers = digest(*(repr(each) for each in found.answers))
     provenance: dict[str, Any] = {
         "identity": {"answers": answers, "corpus": "", "questions": "", "metrics": ""},
         "index_config": {},

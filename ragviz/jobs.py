@@ -281,7 +281,7 @@ def _run_of(job: Job) -> str:
 def _end_of(error: BaseException, log: Path, keys: Sequence[str]) -> dict[str, str]:
     """How a job ended, as columns of its row; the traceback of a defect is added to its log, and the path told."""
     if isinstance(error, Cancelled | KeyboardInterrupt):
-        return {"status": "cancelled", "error": "Stopped; what was finished is kept."}
+        return {"status": "cancelled", "error": SENTENCE}
     if isinstance(error, OSError) and (refused := disk.told(error)) is not None:
         return {"status": "failed", "error": str(refused)}
     if isinstance(error, RagvizError):

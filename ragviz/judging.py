@@ -590,9 +590,8 @@ class Asker:
             else:
                 self._down_since, self._waiting, self._answered = None, "", time.monotonic()
                 return completion
-            if (
-                failed.passing and pauses and (self._answered > begun or _up(client, self._spending))
-            ):  # it is this call alone
+            # Where another call was answered meanwhile, or a tiny one is now, it is this call alone.
+            if failed.passing and pauses and (self._answered > begun or _up(client, self._spending)):
                 self._down_since, self._waiting = None, ""
                 raise ModelError(str(failed))
             self._wait(failed, pauses)

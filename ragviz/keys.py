@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from html.entities import html5
 
+from ragviz.addresses import HIDDEN
+
 KEY_LENGTH = 12
 """Characters of the shortest key that is looked for in texts: a shorter one is a word that any text may hold."""
-HIDDEN = "••••"
 
 
 def without_keys(text: str, keys: Sequence[str]) -> str:

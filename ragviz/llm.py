@@ -698,7 +698,6 @@ class ModelClient:
                     import httpx  # noqa: F401
                 # A server without a key gets a stand-in, never the key that happens to be in the environment.
                 key = self._key.get_secret_value() if self._key else "none"
-                # No redirect is followed: the prompt and the key go to the configured address only.
                 http = _bounded_client(self._timeout)
                 self._client = openai.OpenAI(base_url=self.base_url, api_key=key, http_client=http, max_retries=0)
             return self._client

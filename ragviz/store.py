@@ -25,7 +25,7 @@ from sqlalchemy.engine import Connection, Engine, Row
 
 from ragviz import addresses, database, gold
 from ragviz.database import reading, repeated, writing
-from ragviz.errors import Deleted, NotFoundError, ServiceError, StorageError, UsageError
+from ragviz.errors import Deleted, NotFoundError, ServiceError, UsageError
 from ragviz.keys import without_keys
 from ragviz.migrations import MIGRATIONS, statements
 from ragviz.records import (
@@ -242,7 +242,7 @@ def open_store(url: str) -> Store:
     database.waited(store.migrate, database.AT_FIRST)
     try:
         store.settle_all()
-    except (ServiceError, StorageError) as error:  # whoever only reads need not be able to write
+    except ServiceError as error:  # whoever only reads need not be able to write
         _log.warning("Evidence that a killed process left behind is not moved yet. %s", error)
     return store
 
@@ -465,8 +465,7 @@ class Store:
                 return
             connection.execute(_documents.delete().where(same_name, _documents.c.status == "error"))
             connection.execute(_documents.delete().where(here, _documents.c.id == row["id"]))
-            gone = sa.select(_documents.c.id).where(same_name, _documents.c.status == "ok")
-            _leave(connection, row["corpus_id"], connection.execute(gone).scalars().all())
+            _leave(connection, row["corpus_id"], connection.execute(readable).scalars().all())
             connection.execute(_documents.update().where(same_name).values(status="replaced"))
             connection.execute(_documents.insert().values(**row))
 
@@ -949,15 +948,17 @@ class Store:
 
     def id_of(self, kind: Kind, name: str) -> str | None:
         """Id of what has this name or, failing that, id; None when there is none."""
-        table, name = _TABLES[kind], plain_name(name)
-        either = sa.or_(table.c.name == name, table.c.id == name)
-        rows = self._rows(sa.select(table.c.id, table.c.name).where(either))
-        return next((row.id for row in rows if row.name == name), next((row.id for row in rows), None))
+        row = self._named(kind, name, "id", "name")
+        return row.id if row else None
 
-    def _named(self, kind: Kind, name: str) -> Row[Any] | None:
-        """Return the row with this name or, failing that, id; blanks at the ends do not count, as where it was made."""
+    def _named(self, kind: Kind, name: str, *columns: str) -> Row[Any] | None:
+        """Return the row with this name or, failing that, id; blanks at the ends do not count, as where it was made.
+
+        Of `columns`, the name among them, or of all.
+        """
         table, name = _TABLES[kind], plain_name(name)
-        rows = self._rows(sa.select(table).where(sa.or_(table.c.name == name, table.c.id == name)))
+        query = sa.select(*(table.c[column] for column in columns)) if columns else sa.select(table)
+        rows = self._rows(query.where(sa.or_(table.c.name == name, table.c.id == name)))
         return next((row for row in rows if row.name == name), next(iter(rows), None))
 
     def _unknown(self, kind: Kind, name: str) -> NoReturn:

@@ -379,6 +379,22 @@ def pptx(*slides: str) -> bytes:
     return zipped(members)
 
 
+def pdf_of(*objects: bytes, trailer: bytes = b"") -> bytes:
+    """Make a PDF of these objects, the first its catalog, with an index of where they begin."""
+    out = io.BytesIO(b"%PDF-1.5\n")
+    out.seek(0, io.SEEK_END)
+    offsets = []
+    for number, body in enumerate(objects, start=1):
+        offsets.append(out.tell())
+        out.write(b"%d 0 obj\n%s\nendobj\n" % (number, body))
+    start = out.tell()
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    size = len(objects) + 1
+    out.write(b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<</Size %d/Root 1 0 R%s>>\n" % (size, table, size, trailer))
+    out.write(b"startxref\n%d\n%%%%EOF\n" % start)
+    return out.getvalue()
+
+
 def pdf(*contents: bytes, filters: bytes = b"", trailer: bytes = b"") -> bytes:
     """Make a PDF with a page for each content stream."""
     kids = b" ".join(b"%d 0 R" % (4 + 2 * n) for n in range(len(contents)))
@@ -393,18 +409,7 @@ def pdf(*contents: bytes, filters: bytes = b"", trailer: bytes = b"") -> bytes:
             % (5 + 2 * n),
             b"<</Length %d%s>>stream\n%s\nendstream" % (len(content), filters, content),
         ]
-    out = io.BytesIO(b"%PDF-1.5\n")
-    out.seek(0, io.SEEK_END)
-    offsets = []
-    for number, body in enumerate(objects, start=1):
-        offsets.append(out.tell())
-        out.write(b"%d 0 obj\n%s\nendobj\n" % (number, body))
-    start = out.tell()
-    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    size = len(objects) + 1
-    out.write(b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<</Size %d/Root 1 0 R%s>>\n" % (size, table, size, trailer))
-    out.write(b"startxref\n%d\n%%%%EOF\n" % start)
-    return out.getvalue()
+    return pdf_of(*objects, trailer=trailer)
 
 
 def shown(text: str) -> bytes:

@@ -27,6 +27,7 @@ LAYERS = {
 LAYER_OF = {room: layer for layer, rooms in LAYERS.items() for room in rooms.split()}
 BESIDE = {  # the few arrows inside a layer
     ("database", "disk"),  # what a disk refuses, in words
+    ("keys", "addresses"),  # what stands for a secret
     ("repair", "stopping"),  # what is waited for
     ("embedding", "index"),  # the type of vectors
     ("pipeline", "corpora"), ("pipeline", "indexing"), ("pipeline", "interchange"),  # the sample: all of it

@@ -27,6 +27,7 @@ from ragviz.config import Settings
 from ragviz.ingest import child
 from ragviz.workspace import Workspace
 from tests.attack import seeds
+from tests.test_ingest import pdf_of
 
 Draw = Callable[[random.Random], bytes]
 GOOD = [
@@ -180,22 +181,8 @@ def scarred(data: bytes, draw: random.Random) -> bytes:
 # PDF
 
 
-def pdf(*objects: bytes, trailer: bytes = b"") -> bytes:
-    out = io.BytesIO(b"%PDF-1.5\n")
-    out.seek(0, io.SEEK_END)
-    offsets = []
-    for number, body in enumerate(objects, start=1):
-        offsets.append(out.tell())
-        out.write(b"%d 0 obj\n%s\nendobj\n" % (number, body))
-    start = out.tell()
-    rows = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
-    size = len(objects) + 1
-    out.write(b"xref\n0 %d\n0000000000 65535 f \n%strailer\n<</Size %d/Root 1 0 R%s>>" % (size, rows, size, trailer))
-    return out.getvalue() + b"\nstartxref\n%d\n%%%%EOF" % start
-
-
 def page_with(content: bytes, box: bytes = b"0 0 612 792", more: bytes = b"") -> bytes:
-    return pdf(
+    return pdf_of(
         b"<</Type/Catalog/Pages 2 0 R>>",
         b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
         b"<</Type/Page/Parent 2 0 R/MediaBox[%s]/Contents 4 0 R/Resources<</XObject<</X 5 0 R>>>>>>" % box,
@@ -209,11 +196,11 @@ def hostile_pdf(draw: random.Random) -> bytes:
     catalog = b"<</Type/Catalog/Pages 2 0 R>>"
     return draw.choice(
         (
-            pdf(catalog, b"<</Type/Pages/Kids[2 0 R 2 0 R]/Count 2>>"),
-            pdf(catalog, b"<</Type/Pages/Kids[]/Count 999999999>>"),
-            pdf(b"[" * 50_000),
-            pdf(catalog, b"<</Type/Pages/Kids 3 0 R>>", b"3 0 R"),
-            pdf(catalog, b"<</Type/Pages/Kids[]/Count 0>>", trailer=b"/Prev 9"),
+            pdf_of(catalog, b"<</Type/Pages/Kids[2 0 R 2 0 R]/Count 2>>"),
+            pdf_of(catalog, b"<</Type/Pages/Kids[]/Count 999999999>>"),
+            pdf_of(b"[" * 50_000),
+            pdf_of(catalog, b"<</Type/Pages/Kids 3 0 R>>", b"3 0 R"),
+            pdf_of(catalog, b"<</Type/Pages/Kids[]/Count 0>>", trailer=b"/Prev 9"),
             page_with(b"/X Do"),
             page_with(b"q " * 200_000),
             page_with(b"BT (" + b"(" * 50_000, box=b"0 0 1e30 -1e30"),
