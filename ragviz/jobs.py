@@ -316,6 +316,8 @@ class _Beat:
         self._thread = threading.Thread(target=self._write, daemon=True)
 
     def __enter__(self) -> _Beat:
+        with suppress(RagvizError):  # the thread looks again
+            self._look()  # what is there now is missed when it goes, however soon that is
         self._thread.start()
         return self
 

@@ -132,6 +132,15 @@ def test_nothing_is_left_of_a_job_whose_subject_was_deleted(workspace, server, k
     assert bool(there) == (subject in ("questions", "run"))
 
 
+@pytest.mark.parametrize("subject", ["index", "questions", "corpus"])
+def test_what_is_deleted_as_soon_as_a_job_begins_is_missed(workspace, subject):
+    job = begin(workspace, "run")
+    with jobs._Beat(workspace.store, job, None) as beat:
+        DELETIONS[subject](workspace)
+        assert beat.stopping.wait(10)
+    assert "was deleted" in beat.deleted
+
+
 def test_a_run_whose_index_is_deleted_asks_no_more_than_what_is_in_flight(workspace, server, monkeypatch):
     job = begin(workspace, "run")
     calls: list[int] = []
