@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import random
 import re
+import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial, wraps
 from itertools import chain, repeat
 from pathlib import Path
@@ -113,32 +115,67 @@ def reading(engine: Engine) -> Iterator[Connection]:
 def writing(engine: Engine) -> Iterator[Connection]:
     """A transaction that writes: all of it is kept, or nothing.
 
-    Where the connection is lost while PostgreSQL commits, it is asked afterwards what became of the transaction, so
-    that what is done again was not done before.
+    Where the connection is lost while PostgreSQL commits, it is asked afterwards for the receipt that the transaction
+    wrote, so that what is done again was not done before.
 
     Raises:
         Undone: nothing was kept, and it may be done again.
         ServiceError: the database refuses, for a reason that the sentence tells; nothing was kept.
 
     """
-    number = None
+    receipt = None
     try:
         with engine.connect().execution_options(writes=True) as connection, connection.begin():
             yield connection
             if engine.dialect.name == "postgresql":
-                number = connection.exec_driver_sql("SELECT txid_current()").scalar()
+                receipt = _written_receipt(connection)
     except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
-        if number is None or not waited(partial(_was_committed, engine, number), PATIENCE):
+        if receipt is None or not waited(partial(_was_committed, engine, receipt), PATIENCE):
             _tell(error, engine)
 
 
-def _was_committed(engine: Engine, number: int) -> bool:
-    """Whether PostgreSQL kept the transaction of this number; `Undone` while it is still at it."""
+@dataclass(frozen=True)
+class _Receipt:
+    """What a transaction of PostgreSQL writes to be known by; its number alone is given anew after a crash."""
+
+    writer: str
+    """Who wrote it: a connection, which has one receipt at a time."""
+    number: int
+    """The writer's transactions so far."""
+    transaction: int
+    """PostgreSQL's number of the transaction."""
+
+
+_WRITE_RECEIPT = """
+    INSERT INTO receipts (writer, number, written) VALUES (:writer, :number, :written)
+    ON CONFLICT (writer) DO UPDATE SET number = excluded.number, written = excluded.written
+    RETURNING txid_current()
+"""
+_DROP_RECEIPTS = """
+    DELETE FROM receipts WHERE writer IN (SELECT writer FROM receipts WHERE written < :before FOR UPDATE SKIP LOCKED)
+"""
+
+
+def _written_receipt(connection: Connection) -> _Receipt:
+    """Write the receipt of a transaction that is about to be committed; a new writer drops those of an hour ago."""
+    now = time.time()
+    if "writer" not in connection.info:
+        connection.info.update(writer=secrets.token_hex(8), number=0)
+        connection.execute(sa.text(_DROP_RECEIPTS), {"before": now - 3600})
+    connection.info["number"] += 1
+    writer, number = connection.info["writer"], connection.info["number"]
+    row = {"writer": writer, "number": number, "written": now}
+    return _Receipt(writer, number, connection.execute(sa.text(_WRITE_RECEIPT), row).scalar_one())
+
+
+def _was_committed(engine: Engine, receipt: _Receipt) -> bool:
+    """Whether PostgreSQL kept the transaction of this receipt; `Undone` while it is still at it."""
     with reading(engine) as connection:
-        status = connection.execute(sa.text("SELECT txid_status(:number)"), {"number": number}).scalar()
-    if status == "in progress":
-        raise Undone(ServiceError(f"The database {shown(engine)} did not tell whether it kept the last change."))
-    return bool(status == "committed")
+        status = sa.text("SELECT txid_status(:transaction)")
+        if connection.execute(status, {"transaction": receipt.transaction}).scalar() == "in progress":
+            raise Undone(ServiceError(f"The database {shown(engine)} did not tell whether it kept the last change."))
+        kept = sa.text("SELECT number FROM receipts WHERE writer = :writer")
+        return connection.execute(kept, {"writer": receipt.writer}).scalar() == receipt.number
 
 
 def waited(work: Callable[[], T], patience: float) -> T:
@@ -250,7 +287,7 @@ def _refused(error: sa.exc.DBAPIError) -> bool:
 def _reason(error: sa.exc.DBAPIError, engine: Engine) -> str:
     """What a driver says, without the secrets of the address, nor what it takes for a host before an @."""
     said = str(error.orig).strip().split("\n")[0].rstrip(".")
-    secrets = addresses.secrets_of(engine.url.render_as_string(hide_password=False))
-    for secret in sorted(secrets, key=len, reverse=True):
+    hidden = addresses.secrets_of(engine.url.render_as_string(hide_password=False))
+    for secret in sorted(hidden, key=len, reverse=True):
         said = said.replace(secret, addresses.HIDDEN)
     return re.sub(r"[^\s'\"]*@", f"{addresses.HIDDEN}@", said)

@@ -98,7 +98,14 @@ INSERT INTO moves (corpus_id, document_id) SELECT id, '' FROM corpora;
 DELETE FROM cuts WHERE build NOT IN (SELECT build FROM indexes);
 """
 
-MIGRATIONS = (_FIRST, _JUDGEMENTS_AND_SCORES, _PAYMENTS, _DOCUMENTS_BY_NAME, _REVISIONS, _IN_ORDER, _MOVES)
+# By its number alone a transaction is not known: PostgreSQL gives that of a lost one anew when it went down.
+_RECEIPTS = """
+CREATE TABLE receipts (
+    writer VARCHAR(64) NOT NULL, number INTEGER NOT NULL, written FLOAT NOT NULL, PRIMARY KEY (writer)
+);
+"""
+
+MIGRATIONS = (_FIRST, _JUDGEMENTS_AND_SCORES, _PAYMENTS, _DOCUMENTS_BY_NAME, _REVISIONS, _IN_ORDER, _MOVES, _RECEIPTS)
 """Each brings the schema from version i to i + 1."""
 
 

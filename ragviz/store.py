@@ -213,6 +213,13 @@ _revisions = sa.Table(
     sa.Column("owner_id", _id, primary_key=True),
     sa.Column("number", sa.Integer, nullable=False),
 )
+_receipts = sa.Table(  # by which `database.writing` knows whether PostgreSQL kept a transaction
+    "receipts",
+    _meta,
+    sa.Column("writer", _id, primary_key=True),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("written", sa.Float, nullable=False),
+)
 _cache = sa.Table(
     "cache",
     _meta,
