@@ -51,12 +51,12 @@ def shown(address: str) -> str:
 
 
 def is_ambiguous(address: str) -> bool:
-    """Whether an @ stands behind a slash, a ? or a #: what is before it may be a host, or a part of a password.
+    r"""Whether an @ stands behind a slash, a backslash, a ? or a #: what is before it may be a host or a password.
 
     >>> is_ambiguous("http://me:12/34@host/v1"), is_ambiguous("http://me:12%2F34@host/v1")
     (True, False)
     """
-    return not {"/", "?", "#"}.isdisjoint(_parts(address)[1])
+    return not {"/", "\\", "?", "#"}.isdisjoint(_parts(address)[1])
 
 
 def secrets_of(address: str) -> list[str]:
@@ -85,7 +85,8 @@ def _parts(address: str) -> tuple[str, str, str, list[tuple[str, str]]]:
     scheme = re.match(r"([a-z][a-z0-9+.-]*:)?//", address, re.IGNORECASE)
     start = scheme[0] if scheme else ""
     rest = address[len(start) :]
-    account, _, place = ("", "", rest) if rest.startswith("/") else rest.rpartition("@")  # of a file's there is none
+    is_file = start.lower().startswith("sqlite") and rest.startswith("/")
+    account, _, place = ("", "", rest) if is_file else rest.rpartition("@")
     place, _, query = place.partition("#")[0].partition("?")
     return start, account, place, _pairs(query)
 

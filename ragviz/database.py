@@ -59,7 +59,7 @@ def open_engine(url: str) -> Engine:
     """
     if addresses.is_ambiguous(url):
         raise UsageError(
-            f"RAGVIZ_DATABASE_URL can be read in two ways: {_URLS}, / ? # @ in a password as %2F %3F %23 %40."
+            f"RAGVIZ_DATABASE_URL can be read in two ways: {_URLS}, / \\ ? # @ in a password as %2F %5C %3F %23 %40."
         )
     try:
         engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)

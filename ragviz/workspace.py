@@ -185,7 +185,7 @@ def _check_base_url(url: str | None) -> None:
     if not usable:
         raise UsageError(
             "OPENAI_BASE_URL is no address of a server: write it like http://localhost:8000/v1, with its scheme, "
-            "and / ? # @ in a password as %2F %3F %23 %40."
+            "and / \\ ? # @ in a password as %2F %5C %3F %23 %40."
         )
 
 

@@ -364,7 +364,7 @@ class Server:
         except ValueError:
             raise UsageError(
                 f"ELASTICSEARCH_URL is {self.address!r}; write it like http://localhost:9200, with scheme and port, "
-                "and / ? # @ in a password as %2F %3F %23 %40."
+                "and / \\ ? # @ in a password as %2F %5C %3F %23 %40."
             ) from None
 
     def ask(self, call: Callable[[Elasticsearch], T], *, retries: Sequence[float] = RETRY_SECONDS) -> T:
