@@ -25,6 +25,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import psutil
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from ragviz import sample, ui
 from ragviz.store import open_store, sqlite_url
@@ -297,6 +298,23 @@ def click_middle(page: Page, box: Any) -> None:
     page.mouse.up()
 
 
+def press(page: Page, button: Locator, arrived: Callable[[str], bool]) -> None:
+    """Click until the address is as it is to be, three times at most.
+
+    Streamlit 1.67 can lose a click: one that comes while the sidebar's fragment is drawn by itself starts a second
+    thread on the session's state beside the first, without a lock that both take, and the first may put the widgets'
+    earlier values back (with that moment stretched to 150 ms: 7 of 60 clicks).
+    """
+    for last in (False, False, True):
+        button.click()
+        try:
+            page.wait_for_url(arrived, timeout=PATIENCE if last else 20_000)
+            return
+        except PlaywrightTimeout:
+            if last:
+                raise
+
+
 def cell(table: Locator, column: str, row: int) -> str:
     """Text of a cell, from the accessible table behind the picture."""
     head = table.get_by_role("columnheader", name=column, exact=True, include_hidden=True)
@@ -566,16 +584,16 @@ def test_an_index_with_choices_of_its_own_is_built_at_the_first_click(server, pa
     drawn(page)
     page.get_by_role("button", name="Build index").click()
     page.wait_for_url(has_param("index", "at the first click"))
-    sound(page)
+    expect(page.get_by_test_id("stSidebar").get_by_test_id("stProgress")).to_have_count(0, timeout=LONG)
+    drawn(page)
 
 
 def test_the_filter_of_the_question_table_works_while_it_is_edited(server, page, measured):
     page.goto(server.address("questions", corpus=sample.NAME, set="sample-questions", **{"in-table": "true"}))
     drawn(page)
-    page.get_by_test_id("stButtonGroup").get_by_text("rejected", exact=True).click()
-    page.wait_for_url(has_param("status", "rejected"))
+    rejected = page.get_by_test_id("stButtonGroup").get_by_text("rejected", exact=True)
+    press(page, rejected, has_param("status", "rejected"))
     drawn(page)
-    sound(page)
 
 
 def test_three_retrievers_answer_side_by_side(server, page, measured):
