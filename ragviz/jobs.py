@@ -26,7 +26,7 @@ import psutil
 from ragviz import addresses, corpora, disk, indexing, pipeline, running, sample
 from ragviz.errors import Cancelled, Deleted, NotFoundError, RagvizError, UsageError
 from ragviz.keys import without_keys
-from ragviz.records import IndexConfig, Job, Progress, RunConfig
+from ragviz.records import IndexConfig, Job, Progress, Run, RunConfig
 from ragviz.stopping import SENTENCE, Stopping, following
 from ragviz.store import Kind, Store, label, plain_name
 from ragviz.workspace import Workspace, open_workspace
@@ -58,9 +58,18 @@ def _add_documents(workspace: Workspace, arguments: Mapping[str, Any], progress:
     except (Cancelled, Deleted, KeyboardInterrupt, NotFoundError):
         corpora.discard_staged(workspace, folder)
         raise
-    waiting = [path for (_, path), o in zip(files, outcomes, strict=True) if o.status in ("exists", "password")]
-    corpora.discard_staged(workspace, folder, keep=waiting)  # those can still be confirmed, or given a password
     return {"files": [asdict(outcome) for outcome in outcomes]}
+
+
+def _discard_read(workspace: Workspace, job: Job) -> None:
+    """Delete the uploads that a job was done with; those stay that can still be confirmed, or given a password.
+
+    That comes after the job is called done: killed before it, the job finds its files when it is resumed.
+    """
+    ends = [outcome["status"] for outcome in job.result["files"]]
+    paths = [Path(path) for _, path in job.arguments["files"]]
+    waiting = [path for path, end in zip(paths, ends, strict=True) if end in ("exists", "password")]
+    corpora.discard_staged(workspace, Path(job.arguments["folder"]), keep=waiting)
 
 
 def _build_index(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -87,6 +96,10 @@ def _generate(workspace: Workspace, arguments: Mapping[str, Any], progress: Prog
 def _run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     config = _config(RunConfig, arguments["config"])
     run = running.run(workspace, arguments["name"], config, budget=arguments.get("budget"), progress=progress)
+    return _result_of(workspace, run)
+
+
+def _result_of(workspace: Workspace, run: Run) -> dict[str, Any]:
     failed = sum(workspace.store.judged_ids(run.id).values())
     return {"run": run.name, "fingerprint": run.fingerprint, "failed": failed}
 
@@ -244,7 +257,7 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
     with _Beat(store, job, watch) as beat, following(beat.stopping):
         try:
             _refuse_second(workspace, store.job(job_id))
-            result = KINDS[job.kind](workspace, job.arguments, beat)
+            result = _already(workspace, job) or KINDS[job.kind](workspace, job.arguments, beat)
         except BaseException as error:
             if beat.deleted or isinstance(error, Deleted):  # whatever it broke in the end
                 store.delete_job(job_id)
@@ -255,7 +268,21 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
                 store.update_job(job_id, **end, **beat.values(), finished=time.time())
             raise
     store.update_job(job_id, status="done", result=result, **beat.values(), finished=time.time())
-    return store.job(job_id)
+    job = store.job(job_id)
+    if job.kind == "documents":
+        _discard_read(workspace, job)
+    return job
+
+
+def _already(workspace: Workspace, job: Job) -> dict[str, Any] | None:
+    """The result of a job that was killed when its run was finished, and the job not yet called done; else None."""
+    if job.kind != "run" or job.started is None:
+        return None
+    run = workspace.store.run_named(_run_of(job))
+    if run is None or run.status != "done" or (run.finished or 0) < job.started:
+        return None
+    config = _config(RunConfig, job.arguments["config"])
+    return _result_of(workspace, run) if running.is_made_as(workspace, run, config) else None
 
 
 def _refuse_second(workspace: Workspace, job: Job) -> None:

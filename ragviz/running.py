@@ -110,6 +110,11 @@ def _gone_with(workspace: Workspace, current: Run, **used: str) -> Iterator[None
         raise Deleted(f"Stopped: {which} was deleted.") from error
 
 
+def is_made_as(workspace: Workspace, current: Run, config: RunConfig) -> bool:
+    """Whether a run was made with these choices; its questions may have changed since."""
+    return _asked(workspace, config)[3] == current.config
+
+
 def rejudge(
     workspace: Workspace, current: Run, *, budget: float | None = None, progress: Progress = silent
 ) -> list[str]:
