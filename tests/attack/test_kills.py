@@ -2,8 +2,8 @@
 
 The n-th statement (or commit) raises what no `except Exception` catches, and from then on the database takes nothing
 more of that process, as after a kill. What is opened anew and given the same command has to end with what an
-undisturbed one has, ids drawn by chance, times and counts of changes aside. On SQLite and on PostgreSQL, by the library,
-the command line and jobs that are resumed.
+undisturbed one has, ids drawn by chance, times and counts of changes aside. On SQLite and on PostgreSQL, by the
+library, the command line and jobs that are resumed.
 """
 
 from __future__ import annotations
