@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,8 +30,11 @@ from ragviz.records import (
     silent,
 )
 from ragviz.retrieve import RETRIEVERS, Retriever
-from ragviz.store import Cuts, new_id
+from ragviz.store import new_id
 from ragviz.workspace import Workspace
+
+if TYPE_CHECKING:
+    from ragviz.store import Cuts
 
 WINDOW = 1024
 """Chunks that are held, embedded and stored together: bounds the memory of a build."""
@@ -312,22 +316,10 @@ def found(workspace: Workspace, corpus_id: str, hits: Sequence[Hit]) -> list[Fou
     return result
 
 
-def holdings(workspace: Workspace, corpus: Corpus) -> dict[str, int]:
-    """Count what hangs on a corpus: {"documents", "indexes", "question sets", "runs"}, unreadable files included."""
-    store = workspace.store
-    parts: dict[str, Sized] = {
-        "documents": store.documents(corpus.id),
-        "indexes": store.indexes(corpus.id),
-        "question sets": store.question_sets(corpus.id),
-        "runs": store.runs(corpus.id),
-    }
-    return {kind: len(items) for kind, items in parts.items()}
-
-
 def goes_with_corpus(workspace: Workspace, corpus: Corpus) -> str:
     """Say what deleting a corpus deletes: "3 documents, 1 index, 0 question sets, 0 runs"."""
     single = {"documents": "document", "indexes": "index", "question sets": "question set", "runs": "run"}
-    counts = holdings(workspace, corpus).items()
+    counts = workspace.store.holdings(corpus.id).items()
     return ", ".join(f"{count} {single[kind] if count == 1 else kind}" for kind, count in counts)
 
 

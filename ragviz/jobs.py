@@ -2,7 +2,7 @@
 
 The row outlives the process, the page and the browser. A job whose process is gone is `interrupted`, and `start` on the
 same row takes it up again: every task in `KINDS` goes on from what it had finished. `python -m ragviz.jobs ID` is the
-process itself.
+process itself. A task imports the room that does it, so that a list of the jobs is there without any of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import psutil
 
-from ragviz import addresses, corpora, disk, indexing, pipeline, running, sample
+from ragviz import addresses, corpora, disk, sample
 from ragviz.errors import Cancelled, Deleted, NotFoundError, RagvizError, UsageError
 from ragviz.keys import without_keys
 from ragviz.records import IndexConfig, Job, Progress, Run, RunConfig
@@ -73,6 +73,8 @@ def _discard_read(workspace: Workspace, job: Job) -> None:
 
 
 def _build_index(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz import indexing
+
     corpus = workspace.store.corpus(arguments["corpus"])
     config = _config(IndexConfig, arguments["config"])
     fresh = arguments.get("fresh", False)
@@ -90,10 +92,14 @@ def _config(record: type[Config], choices: Mapping[str, Any]) -> Config:
 
 
 def _generate(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz import pipeline
+
     return asdict(pipeline.generate_questions(workspace, **arguments, progress=progress))
 
 
 def _run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz import running
+
     config = _config(RunConfig, arguments["config"])
     run = running.run(workspace, arguments["name"], config, budget=arguments.get("budget"), progress=progress)
     return _result_of(workspace, run)
@@ -105,12 +111,16 @@ def _result_of(workspace: Workspace, run: Run) -> dict[str, Any]:
 
 
 def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz import running
+
     run = workspace.store.run(arguments["run"])
     asked = running.rejudge(workspace, run, budget=arguments.get("budget"), progress=progress)
     return {"run": run.name, "asked": len(asked), "failed": sum(workspace.store.judged_ids(run.id).values())}
 
 
 def _sample(workspace: Workspace, _arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz import pipeline
+
     return pipeline.load_sample(workspace, progress=progress)
 
 
@@ -123,7 +133,7 @@ def _subjects(job: Job) -> list[tuple[Kind, str]]:
         "questions": [("index", told.get("index")), ("questions", told.get("name"))],
         "run": [("index", config.get("index")), ("questions", config.get("questions")), ("run", told.get("name"))],
         "rejudge": [("run", told.get("run"))],
-        "sample": [("corpus", sample.NAME), *(("run", name) for name in pipeline.SAMPLE_RUNS)],
+        "sample": [("corpus", sample.NAME), *(("run", name) for name in sample.RUNS)],
     }
     corpus: list[tuple[Kind, Any]] = [("corpus", job.corpus_id)]
     return [(kind, str(name)) for kind, name in corpus + named.get(job.kind, []) if name]
@@ -200,13 +210,8 @@ def cancel(workspace: Workspace, job: Job) -> None:
 
 
 def jobs(workspace: Workspace, limit: int = 100) -> list[Job]:
-    """The newest jobs first; those whose process is gone are written down as interrupted, uploads left over deleted."""
-    seen = []
-    for job in workspace.store.jobs(limit):
-        looked = looked_after(job)
-        if looked.status != job.status:
-            workspace.store.update_job(job.id, status=looked.status, error=looked.error)
-        seen.append(looked)
+    """The newest jobs first, as they are now; uploads left over are deleted. The store is only read."""
+    seen = [looked_after(job) for job in workspace.store.jobs(limit)]
     at_work = {str(job.arguments.get("folder")) for job in seen if job.status in ("queued", "running")}
     corpora.discard_old_staged(workspace, UPLOADS_KEPT, at_work)
     return seen
@@ -276,6 +281,8 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
 
 def _already(workspace: Workspace, job: Job) -> dict[str, Any] | None:
     """The result of a job that was killed when its run was finished, and the job not yet called done; else None."""
+    from ragviz import running
+
     if job.kind != "run" or job.started is None:
         return None
     run = workspace.store.run_named(_run_of(job))

@@ -44,10 +44,9 @@ SAMPLE_INDEXES = {
     "sample-tokens-200": IndexConfig(),
     "sample-recursive-120": IndexConfig(chunker="recursive", chunk_size=120),
 }
-SAMPLE_RUNS: dict[str, tuple[str, RetrieverName]] = {
-    "sample-knn": ("sample-tokens-200", "knn"),
-    "sample-hybrid": ("sample-recursive-120", "hybrid"),
-}
+SAMPLE_RUNS: dict[str, tuple[str, RetrieverName]] = dict(
+    zip(sample.RUNS, (("sample-tokens-200", "knn"), ("sample-recursive-120", "hybrid")), strict=True)
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
 from functools import cache, lru_cache, partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, cast
 
-import numpy as np
 import sqlalchemy as sa
-from numpy.typing import NDArray
-from pydantic import TypeAdapter
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, Engine, Row
 
 from ragviz import addresses, database, gold
@@ -49,10 +46,18 @@ from ragviz.records import (
     digest,
 )
 
-Cuts = NDArray[np.int32]
-"""The chunks of one document: shape (n, 3), columns start, end, tokens, in document order."""
+if TYPE_CHECKING:  # imported where they are used: listings, which need neither, are there at once
+    import numpy as np
+    from numpy.typing import NDArray
+    from pydantic import TypeAdapter
+
+    Cuts = NDArray[np.int32]
+    """The chunks of one document: shape (n, 3), columns start, end, tokens, in document order."""
 
 Kind = Literal["corpus", "index", "questions", "run"]
+
+_NO_FILES = ("replaced", "passage")
+"""Of a document that is no file of its corpus any more, or never was one."""
 
 _meta = sa.MetaData()
 _id = sa.String(64)
@@ -420,6 +425,14 @@ class Store:
         row = self._named("corpus", name)
         return Corpus(**row._asdict()) if row else None
 
+    def holdings(self, corpus_id: str) -> dict[str, int]:
+        """Count what hangs on a corpus: {"documents", "indexes", "question sets", "runs"}, unreadable files too."""
+        tables = {"documents": _documents, "indexes": _indexes, "question sets": _question_sets, "runs": _runs}
+        counts = {kind: sa.select(sa.func.count()).where(t.c.corpus_id == corpus_id) for kind, t in tables.items()}
+        counts["documents"] = counts["documents"].where(_documents.c.status.not_in(_NO_FILES))
+        row = self._rows(sa.select(*(count.scalar_subquery().label(kind) for kind, count in counts.items())))[0]
+        return dict(row._mapping)
+
     @repeated
     def delete_corpus(self, corpus_id: str) -> None:
         """Delete a corpus with its documents, question sets and runs; its indexes must be gone already."""
@@ -483,7 +496,7 @@ class Store:
         """
         query = _info_query(corpus_id).order_by(_documents.c.name)
         if not replaced:
-            query = query.where(_documents.c.status.not_in(("replaced", "passage")))
+            query = query.where(_documents.c.status.not_in(_NO_FILES))
         return [_document_info(row) for row in self._rows(query)]
 
     def document(self, corpus_id: str, document_id: str) -> Document:
@@ -635,6 +648,8 @@ class Store:
 
     def cuts(self, build: str, documents: Sequence[str]) -> dict[str, Cuts]:
         """Cuts of the documents that have any in this build."""
+        import numpy as np
+
         found: dict[str, Cuts] = {}
         for batch in _batches(list(dict.fromkeys(documents))):
             query = sa.select(_cuts.c.document_id, _cuts.c.spans)
@@ -1043,6 +1058,8 @@ def _tell_unknown(what: str, unknown: tuple[str, ...]) -> None:
 
 @cache
 def _judged_type() -> TypeAdapter[Judged]:
+    from pydantic import TypeAdapter
+
     return TypeAdapter(Judged)
 
 
@@ -1087,7 +1104,8 @@ def _schema_of(connection: Connection) -> int:
 
 def _inserted(connection: Connection, table: sa.Table) -> Any:
     """`INSERT INTO table` that can say what becomes of a row whose key is there (`on_conflict_…`)."""
-    return (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
+    dialect = import_module(f"sqlalchemy.dialects.{connection.dialect.name}")  # the one that is loaded already
+    return dialect.insert(table)
 
 
 def _require(connection: Connection, owner_id: str, kinds: Sequence[Kind]) -> None:

@@ -8,14 +8,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ragviz import addresses, disk, embedding, llm
+from ragviz import addresses, disk
 from ragviz.config import Settings, settings
 from ragviz.errors import RagvizError, UsageError
-from ragviz.index import Index, elastic, open_index
 from ragviz.records import Backend, IndexConfig, IndexInfo
 from ragviz.store import Store, open_store, sqlite_url
+
+if TYPE_CHECKING:  # each is imported where it is opened: a list of what the store holds needs none of them
+    from ragviz.embedding import Embedder
+    from ragviz.index import Index
+    from ragviz.llm import ModelClient, Prices
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +39,8 @@ class Workspace:
     def __init__(self, settings: Settings) -> None:
         """Open nothing yet."""
         self.settings = settings
-        self._clients: dict[str, llm.ModelClient] = {}
-        self._priced: llm.Prices = {}
+        self._clients: dict[str, ModelClient] = {}
+        self._priced: Prices = {}
 
     @cached_property
     def store(self) -> Store:
@@ -55,6 +60,8 @@ class Workspace:
 
     def open_index(self, name: str, config: IndexConfig) -> Index:
         """Open the index that is called `name` on its backend; UsageError when the backend cannot do what is asked."""
+        from ragviz.index import open_index
+
         key = self.settings.elasticsearch_api_key
         return open_index(
             name,
@@ -66,8 +73,10 @@ class Workspace:
             options=dict(config.options),
         )
 
-    def embedder(self, name: str) -> embedding.Embedder:
+    def embedder(self, name: str) -> Embedder:
         """Open an embedder whose vectors are cached in the store; "openai:MODEL" asks the model endpoint."""
+        from ragviz import embedding
+
         cache = self.store.cache("embedding")
         if not name.startswith(embedding.REMOTE):
             return embedding.open_embedder(name, cache=cache)
@@ -75,17 +84,19 @@ class Workspace:
         return embedding.open_embedder(name, cache=cache, remote=model.embed, endpoint=endpoint, opened=model.open)
 
     @property
-    def model(self) -> llm.ModelClient:
+    def model(self) -> ModelClient:
         """The model that is configured; UsageError when none is."""
         return self.client(self.settings.model)
 
-    def client(self, model: str) -> llm.ModelClient:
+    def client(self, model: str) -> ModelClient:
         """Return the client of one model of the endpoint, the same each time while the prices are.
 
         Raises:
             UsageError: no endpoint is configured.
 
         """
+        from ragviz import llm
+
         settings = self.settings
         if not settings.model_configured:
             raise UsageError("No model is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own.")
@@ -109,15 +120,17 @@ class Workspace:
 
     def prices(self) -> dict[str, tuple[float, float]]:
         """Dollars per million prompt and completion tokens, by what a model's name begins with."""
+        from ragviz.llm import PRICES
+
         try:
             kept = json.loads(self._price_file.read_text(encoding="utf-8"))
             return {str(name): (float(asked), float(answered)) for name, (asked, answered) in kept.items()}
         except FileNotFoundError:
-            return dict(llm.PRICES)
+            return dict(PRICES)
         except (ValueError, TypeError, AttributeError):
             raise UsageError(f"{self._price_file} is no table of prices: delete it, and enter them again.") from None
 
-    def set_prices(self, prices: llm.Prices) -> None:
+    def set_prices(self, prices: Prices) -> None:
         """Keep a price table in RAGVIZ_HOME, for every process.
 
         Raises:
@@ -154,12 +167,16 @@ class Workspace:
         secret = key.get_secret_value() if key else None
 
         def detail() -> str:
+            from ragviz.index import elastic
+
             server = elastic.health(url, secret)
             return f"Elasticsearch {server['version']} at {server['address']}, {server['status']}"
 
         return _check("Index", detail, "Start the server, or correct ELASTICSEARCH_URL.")
 
     def _embedder_detail(self) -> str:
+        from ragviz import embedding
+
         name = self.settings.embedder
         if name.startswith(embedding.REMOTE):
             return f"{name} at the model endpoint"

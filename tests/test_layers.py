@@ -86,8 +86,8 @@ def test_only_ui_imports_streamlit(room):
     assert not {name for name in imported(room) if name.split(".")[0] == "streamlit"}
 
 
-def run_python(*words: str) -> str:
-    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True, env=os.environ)
+def run_python(*words: str, **more: str) -> str:
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True, env=os.environ | more)
     return done.stdout
 
 
@@ -106,6 +106,37 @@ def test_help_loads_no_library_but_what_draws_it():
     printed = run_python("-c", code)
     assert "runs" in printed
     assert printed.splitlines()[-1] == "loaded: []"
+
+
+@pytest.mark.parametrize(
+    ("words", "needed"),
+    [
+        ("corpus list", ""),
+        ("corpus show notes", ""),
+        ("questions list", ""),
+        ("index list", "numpy embedding index indexing language damage"),
+        ("runs list", "psutil corpora ingest jobs language"),
+        ("jobs", "psutil corpora ingest jobs language"),
+    ],
+)
+def test_a_list_loads_the_store_and_not_what_fills_it(words, needed, tmp_path):
+    """That is quick where the store is read only; a second of processor time went into imports that nobody used."""
+    rooms = set(LAYER_OF) - {"errors", "records", "addresses", "keys", "config", "disk", "database", "migrations"}
+    rooms -= {"gold", "store", "workspace", "cli", "chunking", "retrieve", "sample", "stopping"}
+    libraries = (
+        "torch sentence_transformers transformers tokenizers spacy jieba tantivy elasticsearch openai httpx kreuzberg "
+        "scipy json_repair pandas numpy psutil streamlit plotly psycopg"
+    )
+    code = (
+        "import contextlib, sys, ragviz.cli; from ragviz.workspace import open_workspace\n"
+        "open_workspace().store.create_corpus('notes')\n"
+        f"sys.argv = {['ragviz', *words.split()]!r}\n"
+        "with contextlib.suppress(SystemExit): ragviz.cli.main()\n"
+        f"watched = {[f'ragviz.{room}' for room in rooms] + libraries.split()!r}\n"
+        "print('loaded:', *(name.removeprefix('ragviz.') for name in watched if name in sys.modules))"
+    )
+    done = run_python("-c", code, RAGVIZ_HOME=str(tmp_path))
+    assert set(done.splitlines()[-1].split()[1:]) - set(needed.split()) == set()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no `resource`")

@@ -45,8 +45,8 @@ def corpus_add(
 @corpus_app.command("list")
 def corpus_list(as_json: Json = False) -> None:
     """List the corpora."""
-    workspace = console.open_workspace()
-    rows = [{"corpus": c.name, **indexing.holdings(workspace, c)} for c in workspace.store.corpora()]
+    store = console.open_workspace().store
+    rows = [{"corpus": c.name, **store.holdings(c.id)} for c in store.corpora()]
     columns = ("corpus", "documents", "indexes", "question sets", "runs")
     console.show(rows, as_json, lambda: console.table(columns, [[*row.values()] for row in rows]))
 

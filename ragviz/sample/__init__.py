@@ -11,6 +11,8 @@ from importlib.resources import files
 
 NAME = "Sample: Tarrow Ridge Observatory"
 """What the corpus is called in the store."""
+RUNS = ("sample-knn", "sample-hybrid")
+"""What the runs are called that are made with it."""
 
 
 def documents() -> list[tuple[str, bytes]]:

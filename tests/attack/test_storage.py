@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
@@ -23,10 +24,11 @@ from pydantic import SecretStr
 from ragviz import database, disk, jobs, ui
 from ragviz.config import Settings
 from ragviz.errors import StorageError
-from ragviz.records import Document, Page, Question
+from ragviz.records import Document, Page
 from ragviz.store import open_store, sqlite_url
 from ragviz.workspace import Workspace
 from tests.attack import seeds
+from tests.attack.test_writers import url as url
 from tests.conftest import ROOT
 
 
@@ -203,35 +205,64 @@ def test_a_file_that_is_no_database_is_told(home):
     assert "ragviz.db is damaged (file is not a database): put a backup in its place" in sentence
 
 
-def test_a_reader_waits_for_no_writer(home):
-    """`corpus list` answers while an import holds the only lock to write."""
-    store = open_store(sqlite_url(home / "ragviz.db"))
-    asked = store.create_question_set(store.corpus("notes").id, "q")
-    written, ended = threading.Event(), threading.Event()
+IMPORT = """
+import sys
+import sqlalchemy as sa
+from ragviz.records import Question
+from ragviz.store import open_store
 
-    def rows() -> Iterator[Question]:
-        for number in range(20_000):
-            yield Question(f"q{number}", "Why?", "因为。", (), "hand")
+url, set_id, rows = sys.argv[1:]
+store = open_store(url)
 
-    def write() -> None:
-        with store._write() as connection:
-            connection.execute(database.sa.text("UPDATE corpora SET created = created"))
-            written.set()
-            ended.wait(60)
+def wait(_connection):
+    print("written", flush=True)
+    sys.stdin.read()
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        assert written.wait(30)
+questions = [Question(f"q{number}", "Why?", "因为。", (), "hand") for number in range(int(rows))]
+sa.event.listen(store._engine, "commit", wait)
+store.put_questions(set_id, questions)
+"""
+"""Imports questions, and waits before it commits until its input ends."""
+
+
+@contextmanager
+def importing(url: str, set_id: str, rows: int) -> Iterator[None]:
+    """While another process holds a transaction in which it has imported so many rows."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", IMPORT, url, set_id, str(rows)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd="/") as writer:
+        assert writer.stdout is not None
+        try:
+            assert writer.stdout.readline() == b"written\n"
+            yield
+            assert writer.poll() is None
+        finally:
+            writer.communicate(timeout=60)
+    assert writer.returncode == 0
+
+
+def test_a_reader_waits_for_no_writer(url, tmp_path):
+    """Lists are there while an import holds the only lock to write, that of jobs whose process is gone too."""
+    store = open_store(url)
+    corpus = store.create_corpus("notes")
+    asked = store.create_question_set(corpus.id, "q")
+    killed = store.create_job("sample", "A killed job", corpus.id, {})
+    store.claim_job(killed.id, pid=os.getpid(), pid_started=1.0, host=socket.gethostname())
+    environment = {} if url.startswith("sqlite") else {"RAGVIZ_DATABASE_URL": url}
+    home, rows = tmp_path / "store", len(seeds(20_000, 200_000))
+    with importing(url, asked.id, rows):
         start = time.perf_counter()
-        reader = open_store(sqlite_url(home / "ragviz.db"))
-        assert reader.question_sets()[0].id == asked.id
+        assert open_store(url).question_sets()[0].total == 0
         assert time.perf_counter() - start < 1
-        assert "notes" in ragviz(home, "corpus", "list").stdout
-    finally:
-        ended.set()
-        writer.join()
-    store.put_questions(asked.id, list(rows()))
+        for words, expected in LISTS.items():
+            start = time.perf_counter()
+            assert expected in ragviz(home, *words.split(), **environment).stdout
+            assert time.perf_counter() - start < database.BUSY / 2, "waited for the writer"
+    assert store.question_sets()[0].total == rows
+
+
+LISTS = {"corpus list": "notes", "questions list": "q ", "jobs": "interrupted"}
+"""What each of the commands that list prints."""
 
 
 # A server that is restarted
