@@ -29,6 +29,10 @@ PATIENCE = 30.0
 """Seconds that a database is waited for which was there before: its server may be restarting."""
 AT_FIRST = 10.0
 """Seconds that it is waited for when it is opened: its address may be wrong."""
+CONNECTING = 10
+"""Seconds that a server has to answer whoever connects."""
+GONE = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000}
+"""When a connection counts as lost whose other end acknowledges nothing: after 30 seconds. One that is at work does."""
 BUSY = 30.0
 """Seconds that a writer of SQLite waits for another one to end."""
 
@@ -62,12 +66,23 @@ def open_engine(url: str) -> Engine:
             f"RAGVIZ_DATABASE_URL can be read in two ways: {_URLS}, / \\ ? # @ in a password as %2F %5C %3F %23 %40."
         )
     try:
-        engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
+        engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True, connect_args=_bounds(sa.make_url(url)))
     except (sa.exc.ArgumentError, ValueError, ImportError) as error:  # no URL, a port that is none, an unknown driver
         raise UsageError(f"RAGVIZ_DATABASE_URL cannot be used ({_about(url, error)}): {_URLS}.") from None
     if engine.dialect.name == "sqlite":
         _prepare_sqlite(engine)
     return engine
+
+
+def _bounds(url: sa.URL) -> dict[str, Any]:
+    """How long a server that drops packets is waited for, where the address does not say so itself.
+
+    Its drivers would wait for minutes to connect, and for hours for an answer.
+    """
+    if url.get_dialect().driver not in ("psycopg", "psycopg2"):
+        return {}
+    bounds = {"connect_timeout": CONNECTING, **GONE}
+    return {name: value for name, value in bounds.items() if name not in url.query}
 
 
 def _about(url: str, error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -13,7 +14,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
@@ -23,7 +23,7 @@ from pydantic import SecretStr
 
 from ragviz import database, disk, jobs, ui
 from ragviz.config import Settings
-from ragviz.errors import StorageError
+from ragviz.errors import ServiceError, StorageError
 from ragviz.records import Document, Page
 from ragviz.store import open_store, sqlite_url
 from ragviz.workspace import Workspace
@@ -225,7 +225,7 @@ store.put_questions(set_id, questions)
 """Imports questions, and waits before it commits until its input ends."""
 
 
-@contextmanager
+@contextlib.contextmanager
 def importing(url: str, set_id: str, rows: int) -> Iterator[None]:
     """While another process holds a transaction in which it has imported so many rows."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
@@ -435,3 +435,50 @@ def test_a_page_tells_it_too(home, monkeypatch):
     assert not page.exception
     assert "is damaged" in page.error[0].value
     assert "put a backup in its place" in page.error[0].value
+
+
+# A server that does not answer
+
+
+@pytest.fixture(params=["accepts nobody", "accepts and never speaks"])
+def silent(request) -> Iterator[str]:
+    """Address of a server that answers nothing: its backlog is full, so that packets are dropped; or it is mute."""
+    with contextlib.ExitStack() as sockets:
+        server = sockets.enter_context(
+            socket.create_server(("127.0.0.1", 0), backlog=0 if "nobody" in request.param else 9)
+        )
+        for _ in range(4 if "nobody" in request.param else 0):
+            waiting = sockets.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(server.getsockname())
+        yield f"postgresql+psycopg://me:hunter2hunter2@127.0.0.1:{server.getsockname()[1]}/x"
+
+
+def test_a_server_that_never_answers_is_told_of_in_seconds(silent, monkeypatch):
+    monkeypatch.setattr(database, "CONNECTING", 2)
+    monkeypatch.setattr(database, "AT_FIRST", 3)
+    start = time.perf_counter()
+    with pytest.raises(ServiceError) as refused:
+        open_store(silent)
+    assert time.perf_counter() - start < database.AT_FIRST + 2 * 2 + 3
+    assert "cannot be used: connection timeout expired. Start it, or check RAGVIZ_DATABASE_URL" in str(refused.value)
+    assert "hunter2hunter2" not in str(refused.value)
+
+
+def test_an_address_says_itself_how_long_to_wait(silent, monkeypatch):
+    monkeypatch.setattr(database, "AT_FIRST", 0)
+    start = time.perf_counter()
+    with pytest.raises(ServiceError, match="connection timeout expired"):
+        open_store(f"{silent}?connect_timeout=2")
+    assert time.perf_counter() - start < 2 + 3 < database.CONNECTING
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux bounds what is not acknowledged")
+def test_a_connection_whose_other_end_is_gone_is_lost_after_half_a_minute(server):
+    with open_store(server.url)._engine.connect() as connection:
+        handle = connection.connection.driver_connection.fileno()
+        with socket.socket(fileno=os.dup(handle)) as line:
+            assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 30_000
+            idle, times, every = socket.TCP_KEEPIDLE, socket.TCP_KEEPCNT, socket.TCP_KEEPINTVL
+            told = [line.getsockopt(socket.IPPROTO_TCP, option) for option in (idle, times, every)]
+            assert told[0] + told[1] * told[2] == 30
