@@ -50,25 +50,43 @@ def submit(corpus: Corpus, folder: str, files: list[tuple[str, str]], *, replace
 
 
 def outcomes(corpus: Corpus) -> None:
-    """One line per file of the last upload: what became of it, and what can still be done about it."""
-    job = ui.finished_job("documents", corpus.id)
-    if job is None:
-        return
-    files = list(zip(job.arguments["files"], job.result["files"], strict=True))
+    """What became of the newest upload, and of earlier ones of which a file still waits for a word of the person."""
+    newest = ui.finished_job("documents", corpus.id)
+    for job in ui.finished_jobs("documents", corpus.id):
+        if job == newest or any(waits(path, outcome) for path, outcome in files_of(job)):
+            outcomes_of(corpus, job)
+
+
+def files_of(job: Job) -> list[tuple[str, dict[str, Any]]]:
+    """Where each file of an upload was put, and what became of it."""
+    paths = [path for _, path in job.arguments["files"]]
+    return list(zip(paths, job.result["files"], strict=True))
+
+
+def waits(path: str, outcome: dict[str, Any]) -> bool:
+    """Whether a file is still kept to be given its password, or to replace another."""
+    return outcome["status"] in ("exists", "password") and Path(path).exists()
+
+
+def outcomes_of(corpus: Corpus, job: Job) -> None:
+    """One line per file of an upload: what became of it, and what can still be done about it."""
+    files = files_of(job)
     fine = [outcome for _, outcome in files if outcome["status"] in ("added", "replaced", "same")]
-    others = [(path, outcome) for (_, path), outcome in files if outcome not in fine]
+    others = [(path, outcome) for path, outcome in files if outcome not in fine]
     with st.container(border=True):
         st.markdown(f"**{len(fine)} of {ui.counted(len(files), 'file')} read**")
         confirm_replacing(corpus, job, [(p, o) for p, o in others if o["status"] == "exists"])
         for path, outcome in others:
-            if outcome["status"] != "exists":
-                trouble(corpus, path, outcome)
+            if outcome["status"] == "password":
+                locked(corpus, job, path, outcome)
+            elif outcome["status"] != "exists":
+                st.markdown(f":orange[✗] **{plain(outcome['name'])}** {plain(outcome['message'])}")
         for outcome in fine:
             if outcome["warnings"]:
                 st.markdown(f":orange[▲] {plain(outcome['name'])}: {plain('; '.join(outcome['warnings']))}")
         with st.expander("Every file", expanded=False):
             st.dataframe(pd.DataFrame([line(outcome) for _, outcome in files]), hide_index=True)
-        if st.button("Close", key="close-outcomes"):
+        if st.button("Close", key=f"close-{job.id}"):
             ui.put_away(job)
             corpora.discard_staged(workspace, Path(job.arguments["folder"]))
             st.rerun()
@@ -95,27 +113,37 @@ def confirm_replacing(corpus: Corpus, job: Job, there: list[tuple[str, dict[str,
         f"{ui.counted(len(still), 'file')} with other content under a name that is here already: {names}. Replacing "
         "moves evidence to where the same words stand now; indexes have to be updated."
     )
-    if st.button(f"Replace {ui.counted(len(still), 'document')}", key="replace"):
-        submit(corpus, job.arguments["folder"], still, replace=True)
-        ui.put_away(job)
+    if st.button(f"Replace {ui.counted(len(still), 'document')}", key=f"replace-{job.id}"):
+        folder, staged = corpora.stage_again(workspace, still)
+        if staged:
+            submit(corpus, str(folder), staged, replace=True)
         st.rerun()
 
 
-def trouble(corpus: Corpus, path: str, outcome: dict[str, Any]) -> None:
-    """A file that could not be read: why; an encrypted one can be given its password, which is kept nowhere."""
-    st.markdown(f":orange[✗] **{plain(outcome['name'])}** {plain(outcome['message'])}")
-    if outcome["status"] != "password" or not Path(path).exists():
+def locked(corpus: Corpus, job: Job, path: str, outcome: dict[str, Any]) -> None:
+    """A file with a password, which can be given and is kept nowhere; or what became of it since."""
+    name = plain(outcome["name"])
+    if not Path(path).exists():
+        if any(d.name == outcome["name"] and d.status == "ok" for d in documents):
+            st.markdown(f":blue[✓] **{name}** opened with its password.")
+        else:
+            st.markdown(f":orange[✗] **{name}** has a password and is not kept any longer: add it again to give it.")
         return
+    st.markdown(f":orange[✗] **{name}** {plain(outcome['message'])}")
     with st.form(f"password-{path}", border=False):
         field, button = st.columns([3, 1], vertical_alignment="bottom")
         password = field.text_input("Password", type="password", key=f"typed-{path}")
         if button.form_submit_button("Open it", width="stretch") and password:
-            data = Path(path).read_bytes()
-            added = corpora.add_file(workspace, corpus, outcome["name"], data, password=password)
-            if added.status == "added":
-                Path(path).unlink()
+            replace = job.arguments["replace"]
+            with st.spinner("Reading it"):
+                data = Path(path).read_bytes()
+                added = corpora.add_file(workspace, corpus, outcome["name"], data, replace=replace, password=password)
+            if added.status in ("added", "replaced", "same"):
+                Path(path).unlink(missing_ok=True)
+                st.toast(f"{name} opened with its password")
                 st.rerun()
-            st.error(plain(added.message))
+            again = "There is another file of this name since: add this one again to replace it."
+            st.error(again if added.status == "exists" else plain(added.message))
 
 
 def table(corpus: Corpus, documents: list[DocumentInfo]) -> None:

@@ -288,6 +288,20 @@ def stage(workspace: Workspace, files: Iterable[tuple[str, bytes]]) -> tuple[Pat
     return folder, staged
 
 
+def stage_again(workspace: Workspace, files: Iterable[tuple[str, str]]) -> tuple[Path, list[tuple[str, str]]]:
+    """Put staged files, (name, path) of each, into a folder of their own, for a job that reads them once more.
+
+    Those that another one took meanwhile are left out.
+    """
+    folder, staged = stage(workspace, ())
+    for number, (name, path) in enumerate(files):
+        with suppress(FileNotFoundError):
+            staged.append((name, str(Path(path).rename(folder / str(number)))))
+    if not staged:
+        discard_staged(workspace, folder)
+    return folder, staged
+
+
 def discard_staged(workspace: Workspace, folder: Path, keep: Collection[Path] = ()) -> None:
     """Delete a folder of staged uploads, and only such a one; with `keep`, all of it but these files."""
     if folder.parent != workspace.settings.home / "uploads":

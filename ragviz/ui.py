@@ -1159,9 +1159,14 @@ def job_words(job: Job, now: float, pace: float | None) -> tuple[float, str]:
 def finished_job(kind: str, corpus_id: str, minutes: float = 60) -> Job | None:
     """Return the newest job of this kind about this corpus if it is done, not long ago, and was not put away."""
     job = next((job for job in jobs.jobs(workspace(), 50) if job.kind == kind and job.corpus_id == corpus_id), None)
-    if job is None or job.status != "done" or job.id in st.session_state.get(_PUT_AWAY, set()):
-        return None
-    return job if time.time() - (job.finished or 0) < 60 * minutes else None
+    return job if job in finished_jobs(kind, corpus_id, minutes) else None
+
+
+def finished_jobs(kind: str, corpus_id: str, minutes: float = 60) -> list[Job]:
+    """Return the jobs of this kind about this corpus that were done lately and not put away, the newest first."""
+    away, since = st.session_state.get(_PUT_AWAY, set()), time.time() - 60 * minutes
+    mine = [job for job in jobs.jobs(workspace(), 50) if job.kind == kind and job.corpus_id == corpus_id]
+    return [job for job in mine if job.status == "done" and job.id not in away and (job.finished or 0) > since]
 
 
 def put_away(job: Job) -> None:

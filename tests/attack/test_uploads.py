@@ -1,0 +1,122 @@
+"""Two people's uploads side by side: what waits for a password or a word stays, whatever else comes."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from msoffcrypto.format.ooxml import OOXMLFile
+from streamlit.testing.v1 import AppTest
+
+from ragviz import corpora, jobs, sample
+from ragviz.records import Job
+from ragviz.workspace import Workspace, open_workspace
+from tests.attack.test_forms import press
+from tests.test_pages import bare, checked, show, words  # noqa: F401  # a fixture
+
+PASSWORD = "密码 1"
+PLAIN = next(data for name, data in sample.documents() if name.endswith(".docx"))
+
+
+@pytest.fixture(scope="module")
+def locked() -> bytes:
+    encrypted = io.BytesIO()
+    OOXMLFile(io.BytesIO(PLAIN)).encrypt(PASSWORD, encrypted)
+    return encrypted.getvalue()
+
+
+@pytest.fixture
+def workspace(bare: Path) -> Workspace:  # noqa: F811
+    opened = open_workspace()
+    corpora.add_file(opened, opened.store.create_corpus("notes"), "good.md", b"The first text.")
+    return opened
+
+
+def upload(workspace: Workspace, *files: tuple[str, bytes]) -> Job:
+    """What *Add files* does, to its end."""
+    folder, staged = corpora.stage(workspace, files)
+    corpus = workspace.store.corpus("notes")
+    arguments = {"corpus": "notes", "folder": str(folder), "files": staged, "replace": False}
+    return jobs.perform(workspace, workspace.store.create_job("documents", "Read", corpus.id, arguments).id)
+
+
+def replace(workspace: Workspace, app: AppTest, count: str = "1 document") -> None:
+    """Press *Replace*, and have the job done."""
+    press(app, f"Replace {count}")
+    (job,) = [job for job in workspace.store.jobs() if job.status == "queued"]
+    jobs.perform(workspace, job.id)
+
+
+def give_password(app: AppTest, place: int = 0) -> None:
+    """Type the password of a file, the first of those shown unless another `place` is given."""
+    next(box for box in app.text_input[place:] if box.label == "Password").set_value(PASSWORD)
+    press(app, "Open it")
+
+
+def passwords(app: AppTest) -> int:
+    return sum(box.label == "Password" for box in app.text_input)
+
+
+def documents(workspace: Workspace) -> dict[str, int]:
+    rows = workspace.store.documents(workspace.store.corpus("notes").id)
+    return {d.name: d.characters for d in rows if d.status == "ok"}
+
+
+def test_a_file_waits_for_its_password_while_others_upload(workspace: Workspace, locked: bytes) -> None:
+    upload(workspace, ("locked.docx", locked))
+    mine = show("documents", corpus="notes")
+    upload(workspace, ("other.md", b"Of another person."))
+    checked(mine.run())
+    assert passwords(mine) == 1
+    give_password(checked(mine))
+    checked(mine)
+    assert documents(workspace)["locked.docx"] > 100
+    assert passwords(mine) == 0
+    assert "give its password" not in words(mine)
+
+
+def test_replacing_leaves_what_else_waits(workspace: Workspace, locked: bytes) -> None:
+    upload(workspace, ("good.md", b"The second text, which is longer."), ("locked.docx", locked))
+    app = show("documents", corpus="notes")
+    replace(workspace, app)
+    app = show("documents", corpus="notes")
+    assert documents(workspace)["good.md"] == len("The second text, which is longer.")
+    assert [button.label for button in app.button if button.label.startswith("Replace")] == []
+    give_password(app)
+    assert documents(checked(app) and workspace)["locked.docx"] > 100
+
+
+def test_two_who_replace_do_it_once(workspace: Workspace) -> None:
+    upload(workspace, ("good.md", b"The second text, which is longer."))
+    mine, theirs = show("documents", corpus="notes"), show("documents", corpus="notes")
+    replace(workspace, theirs)
+    press(mine, "Replace 1 document")
+    checked(mine)
+    assert [job.status for job in workspace.store.jobs()] == ["done", "done"]
+    assert "1 of 1 file read" in words(mine)
+
+
+def test_a_locked_file_takes_the_place_of_another_of_its_name(workspace: Workspace, locked: bytes) -> None:
+    corpora.add_file(workspace, workspace.store.corpus("notes"), "report.docx", PLAIN)
+    before = documents(workspace)
+    upload(workspace, ("report.docx", locked))
+    app = show("documents", corpus="notes")
+    replace(workspace, app)
+    app = show("documents", corpus="notes")
+    assert documents(workspace) == before, "what was there stays as long as the new one cannot be read"
+    give_password(app)
+    checked(app)
+    info = workspace.store.document_named(workspace.store.corpus("notes").id, "report.docx")
+    assert info is not None
+    assert info.size == len(locked)
+
+
+def test_a_password_for_a_file_that_is_kept_no_longer_is_told(workspace: Workspace, locked: bytes) -> None:
+    upload(workspace, ("locked.docx", locked))
+    mine, theirs = show("documents", corpus="notes"), show("documents", corpus="notes")
+    press(theirs, "Close")
+    give_password(mine)
+    checked(mine)
+    assert "locked.docx" not in documents(workspace)
+    assert "not kept any longer" in words(mine)
