@@ -249,6 +249,7 @@ def save(store: Store, asked: QuestionSet, question: Question, version: str) -> 
     saved, current = store.put_question(asked.id, question, version)
     if not saved:
         raise Conflict(current)
+    store.settle_all()  # a document may have been replaced since its evidence was shown
 
 
 def question_of(store: Store, asked: QuestionSet, question_id: str) -> Question:

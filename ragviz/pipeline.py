@@ -127,6 +127,7 @@ def generate_questions(
         fresh.close()  # the calls in flight come home first: they are paid too
         if paying:
             paying.settle()
+        store.settle_all()  # the index may hold documents that were replaced
     rejected = [q.reason for q in made if q.status == "rejected"]
     total, paid = store.question_set(asked.id).total, store.paid(asked.id)
     return Generated(asked.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)), *paid)
@@ -267,6 +268,7 @@ def import_questions(
     if imported.questions:
         asked = question_set(workspace, corpus, name)
         workspace.store.put_questions(asked.id, imported.questions)
+        workspace.store.settle_all()  # a document may have been replaced since it was read
     return imported
 
 

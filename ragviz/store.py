@@ -699,8 +699,12 @@ class Store:
 
     @repeated
     def put_questions(self, set_id: str, questions: Sequence[Question]) -> None:
-        """Add questions at the end of a set; one whose id is there already is replaced in its place."""
+        """Add questions at the end of a set; one whose id is there already is replaced in its place.
+
+        Evidence in a document that was replaced since it was read is to be moved, by `settle_all`.
+        """
         with self._change(set_id, "questions") as connection:
+            _leave_gone(connection, set_id, questions)
             mine, places = _questions.c.set_id == set_id, dict[str, int]()
             for batch in _batches([q.id for q in questions]):
                 known = sa.select(_questions.c.id, _questions.c.position).where(mine, _questions.c.id.in_(batch))
@@ -720,7 +724,8 @@ class Store:
     def put_question(self, set_id: str, question: Question, version: str) -> tuple[bool, Question | None]:
         """Replace the question with this id when it is still that `version`: whether it was, and what stands there now.
 
-        What stands there is None when there is no such question (any more).
+        What stands there is None when there is no such question (any more). Evidence in a document that was replaced
+        since it was read is to be moved, by `settle_all`.
         """
         mine = sa.and_(_questions.c.set_id == set_id, _questions.c.id == question.id)
         with self._write() as connection:
@@ -733,6 +738,7 @@ class Store:
             done = connection.execute(_questions.update().where(same).values(_question_row(question)))
             if done.rowcount:
                 _changed(connection, set_id)
+                _leave_gone(connection, set_id, [question])
         return done.rowcount == 1, question if done.rowcount else current
 
     @repeated
@@ -1172,6 +1178,24 @@ def _leave(connection: Connection, corpus_id: str, document_ids: Sequence[str]) 
     if document_ids:
         mark = "INSERT INTO moves (corpus_id, document_id) VALUES (:corpus, :document) ON CONFLICT DO NOTHING"
         connection.execute(sa.text(mark), [{"corpus": corpus_id, "document": d} for d in document_ids])
+
+
+def _leave_gone(connection: Connection, set_id: str, questions: Sequence[Question]) -> None:
+    """Write down that evidence is to be moved out of documents that are gone already when the questions are written.
+
+    The others are held until the transaction ends: whoever replaces one of them then finds these questions.
+    """
+    spans = (span for question in questions for group in question.evidence for span in group)
+    ids, there = sorted({span.document_id for span in spans if not span.stale}), set[str]()
+    owner = sa.select(_question_sets.c.corpus_id).where(_question_sets.c.id == set_id)
+    corpus_id = connection.execute(owner).scalar_one()
+    usable = sa.and_(_documents.c.corpus_id == corpus_id, _documents.c.status.in_(("ok", "passage")))
+    for batch in _batches(ids):
+        held = sa.select(_documents.c.id).where(usable, _documents.c.id.in_(batch)).with_for_update(read=True)
+        there.update(connection.execute(held).scalars())
+    if gone := [document_id for document_id in ids if document_id not in there]:
+        _changed(connection, corpus_id)  # whoever moves evidence meanwhile has not seen these questions: begins anew
+        _leave(connection, corpus_id, gone)
 
 
 def _settle(

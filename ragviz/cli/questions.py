@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from rich.markup import escape
@@ -18,6 +18,7 @@ from ragviz.errors import UsageError
 from ragviz.records import Corpus, Evidence, GeneratorName, Question, QuestionSet, QuestionStatus, Span
 
 if TYPE_CHECKING:
+    from ragviz.store import Store
     from ragviz.workspace import Workspace
 
 questions_app = console.group("Question sets: generate, import, export, review.")
@@ -170,9 +171,26 @@ def questions_review(
     chosen = [q for q in store.questions(asked.id) if q.id in ids]
     if len(chosen) < len(set(ids)):
         raise UsageError(f"Set '{asked.name}' has only {len(chosen)} of these {len(set(ids))} questions.")
-    status = "accepted" if accept else "rejected"
+    status: Any = "accepted" if accept else "rejected"
     why = "" if accept else reason or "rejected by hand"
-    store.put_questions(asked.id, [replace(q, status=cast(Any, status), reason=why) for q in chosen])
+    for question in chosen:
+        _review(store, asked, question, status, why)
+
+
+def _review(store: Store, asked: QuestionSet, question: Question, status: QuestionStatus, reason: str) -> None:
+    """Give a question a status, in whatever words somebody else has put it since it was read.
+
+    Raises:
+        UsageError: it is gone.
+
+    """
+    try:
+        after = replace(question, status=status, reason=reason)
+        authoring.save(store, asked, after, authoring.version_of(question))
+    except authoring.Conflict as conflict:
+        if conflict.current is None:
+            raise UsageError(f"Question '{question.id}' of '{asked.name}' was deleted meanwhile.") from None
+        _review(store, asked, conflict.current, status, reason)
 
 
 Quotes = Annotated[list[str], typer.Option("--quote", help="Text that the answer rests on; each one is needed.")]
@@ -203,6 +221,7 @@ def questions_add(
     question = authoring.written(text, answer, where or ())
     asked = pipeline.question_set(workspace, corpus, set_name)
     workspace.store.put_questions(asked.id, [question])
+    workspace.store.settle_all()  # its document may have been replaced since it was read
     _show_saved(question, as_json)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -13,8 +14,20 @@ import pytest
 import sqlalchemy as sa
 
 from ragviz.errors import UsageError
-from ragviz.records import Answer, Document, Judged, Page, Question, Ranking, Retrieved, RunConfig, Score
-from ragviz.store import Store, open_store, sqlite_url
+from ragviz.records import (
+    Answer,
+    Document,
+    IndexConfig,
+    Judged,
+    Page,
+    Question,
+    Ranking,
+    Retrieved,
+    RunConfig,
+    Score,
+    Span,
+)
+from ragviz.store import Store, open_store, sqlite_url, version_of
 from tests.attack import seeds
 
 WRITERS, ROUNDS = 8, 20
@@ -194,3 +207,78 @@ def test_a_new_database_is_opened_by_many_at_once(seed, tmp_path):
 
         with ThreadPoolExecutor(WRITERS) as pool:
             assert list(pool.map(first, range(WRITERS))) == [None] * WRITERS
+
+
+def spans_of(store: Store, set_id: str) -> list[Span]:
+    return [span for question in store.questions(set_id) for group in question.evidence for span in group]
+
+
+def test_evidence_written_while_its_document_is_replaced_follows_it(url, corpus_id, set_id):
+    """Half of the writers replace a document, half write questions about what they saw of it."""
+    quote = "The pump hums."
+
+    def work(store: Store, writer: int, turn: int) -> None:
+        if writer % 2:
+            text = f"{'—' * writer} {turn}. " + (quote if turn % 3 else "泵不响。")
+            store.add_document(corpus_id, document("a.txt", text))
+            store.settle(corpus_id)
+            return
+        [info] = store.documents(corpus_id) or [None]
+        if info is None:
+            return
+        seen = store.document_texts(corpus_id, [info.id])
+        for start in (read.text.find(quote) for read in seen):
+            span = Span(info.id, max(0, start), max(0, start) + len(quote), quote)
+            store.put_questions(set_id, [replace(question(f"{writer}-{turn}"), evidence=((span,),))])
+            old = store.questions(set_id)[0]
+            store.put_question(set_id, replace(old, answer=f"{writer} {turn}", evidence=((span,),)), version_of(old))
+
+    assert errors(side_by_side(url, work)) == []
+    store = open_store(url)  # what is left over is mended when it is opened
+    [info] = store.documents(corpus_id, replaced=True)
+    text = store.document(corpus_id, info.id).text
+    assert spans_of(store, set_id)
+    assert {span.document_id for span in spans_of(store, set_id) if not span.stale} <= {info.id}
+    assert quote in text or all(span.stale for span in spans_of(store, set_id))
+    assert {text[span.start : span.end] for span in spans_of(store, set_id) if not span.stale} <= {quote}
+
+
+def test_evidence_in_a_text_that_was_replaced_follows_it(url, corpus_id, set_id):
+    """As of questions that are generated from an index that is behind its corpus."""
+    store, old, new = open_store(url), document("a.txt", "The pump hums."), document("a.txt", "泵： The pump hums.")
+    store.add_document(corpus_id, old)
+    made = store.create_index(corpus_id, "i", IndexConfig())
+    store.update_index(replace(made, build="b", documents=(old.id,)))
+    store.add_document(corpus_id, new)
+    store.settle(corpus_id)
+    assert {d.status for d in store.documents(corpus_id, replaced=True)} == {"ok", "replaced"}
+    span = Span(old.id, 0, 14, "The pump hums.")
+    store.put_questions(set_id, [replace(question("q"), evidence=((span,),))])
+    store = open_store(url)
+    assert spans_of(store, set_id) == [Span(new.id, 3, 17, "The pump hums.")]
+
+
+def test_a_review_on_the_command_line_keeps_what_others_write_meanwhile(url, corpus_id, set_id, monkeypatch):
+    from ragviz import authoring, cli
+    from ragviz.cli import console
+
+    store = open_store(url)
+    store.put_questions(set_id, [question("a"), question("b")])
+    read = Store.questions
+
+    def reading(self: Store, asked: str) -> list[Question]:
+        """What the command reads, after which another person edits a question."""
+        found = read(self, asked)
+        monkeypatch.setattr(Store, "questions", read)
+        store.put_question(set_id, replace(found[0], answer="edited meanwhile"), version_of(found[0]))
+        return found
+
+    workspace = type("Opened", (), {"store": store})()
+    monkeypatch.setattr(console, "open_workspace", lambda: workspace)
+    monkeypatch.setattr(Store, "questions", reading)
+    cli.app(["questions", "review", "set", "a", "b", "--reject", "--reason", "重复"], standalone_mode=False)
+    kept = store.questions(set_id)
+    assert [q.status for q in kept] == ["rejected", "rejected"]
+    assert [q.reason for q in kept] == ["重复", "重复"]
+    assert kept[0].answer == "edited meanwhile"
+    assert authoring.stale(kept) == []
