@@ -386,11 +386,11 @@ class _Beat:
                 _log.warning("Job %s: %s", self._job_id, error)
 
     def _look(self) -> None:
-        """See whether to stop."""
+        """See whether to stop, in two queries."""
         stops = self._store.cancelled(self._job_id)
-        for kind, name in self._subjects:
+        ids = self._store.ids_of([(kind, self._ids.get((kind, name), name)) for kind, name in self._subjects])
+        for (kind, name), current in zip(self._subjects, ids, strict=True):
             known = self._ids.get((kind, name))
-            current = self._store.id_of(kind, known or name)
             if current is not None:
                 self._ids[kind, name] = current
             elif known is not None:

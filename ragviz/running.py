@@ -102,7 +102,8 @@ def _gone_with(workspace: Workspace, current: Run, **used: str) -> Iterator[None
         yield
     except BaseException as error:
         needed = {"run": current.id} | used
-        gone = [kind for kind, each in needed.items() if store.id_of(cast(Kind, kind), each) is None]
+        ids = store.ids_of([(cast(Kind, kind), each) for kind, each in needed.items()])
+        gone = [kind for kind, current_id in zip(needed, ids, strict=True) if current_id is None]
         if not gone:
             raise
         store.delete_run(current.id)

@@ -349,7 +349,7 @@ class Store:
             yield connection
 
     @repeated
-    def _rows(self, query: sa.Select[Any]) -> Sequence[Row[Any]]:
+    def _rows(self, query: sa.Select[Any] | sa.CompoundSelect[Any]) -> Sequence[Row[Any]]:
         with reading(self._engine) as connection:
             return connection.execute(query).all()
 
@@ -974,20 +974,21 @@ class Store:
         with self._write() as connection:
             connection.execute(_jobs.delete().where(_jobs.c.id == job_id))
 
-    def id_of(self, kind: Kind, name: str) -> str | None:
-        """Id of what has this name or, failing that, id; None when there is none."""
-        row = self._named(kind, name, "id", "name")
-        return row.id if row else None
+    def ids_of(self, named: Sequence[tuple[Kind, str]]) -> list[str | None]:
+        """Id of each thing that has this name or, failing that, id; None where there is none. One query for all."""
+        if not named:
+            return []
+        queries = [
+            _named_query(kind, name, "id", "name").add_columns(sa.literal(place).label("place"))
+            for place, (kind, name) in enumerate(named)
+        ]
+        rows = self._rows(sa.union_all(*queries))
+        found = [_best([row for row in rows if row.place == place], name) for place, (_, name) in enumerate(named)]
+        return [row.id if row else None for row in found]
 
-    def _named(self, kind: Kind, name: str, *columns: str) -> Row[Any] | None:
-        """Return the row with this name or, failing that, id; blanks at the ends do not count, as where it was made.
-
-        Of `columns`, the name among them, or of all.
-        """
-        table, name = _TABLES[kind], plain_name(name)
-        query = sa.select(*(table.c[column] for column in columns)) if columns else sa.select(table)
-        rows = self._rows(query.where(sa.or_(table.c.name == name, table.c.id == name)))
-        return next((row for row in rows if row.name == name), next(iter(rows), None))
+    def _named(self, kind: Kind, name: str) -> Row[Any] | None:
+        """Return the row with this name or, failing that, id."""
+        return _best(self._rows(_named_query(kind, name)), name)
 
     def _unknown(self, kind: Kind, name: str) -> NoReturn:
         table = _TABLES[kind]
@@ -1112,6 +1113,18 @@ def _inserted(connection: Connection, table: sa.Table) -> Any:
     """`INSERT INTO table` that can say what becomes of a row whose key is there (`on_conflict_…`)."""
     dialect = import_module(f"sqlalchemy.dialects.{connection.dialect.name}")  # the one that is loaded already
     return dialect.insert(table)
+
+
+def _named_query(kind: Kind, name: str, *columns: str) -> sa.Select[Any]:
+    """Ask for what has this name or id (blanks at the ends do not count, as where it was made): `columns`, or all."""
+    table, name = _TABLES[kind], plain_name(name)
+    query = sa.select(*(table.c[column] for column in columns)) if columns else sa.select(table)
+    return query.where(sa.or_(table.c.name == name, table.c.id == name))
+
+
+def _best(rows: Sequence[Row[Any]], name: str) -> Row[Any] | None:
+    """Of what has this name or id the one that has it as its name."""
+    return next((row for row in rows if row.name == plain_name(name)), next(iter(rows), None))
 
 
 def _require(connection: Connection, owner_id: str, kinds: Sequence[Kind]) -> None:

@@ -185,3 +185,22 @@ def test_a_job_looks_only_whether_it_was_stopped(workspace, steps):
         beat(1, 2, "files", "one.txt")
     assert steps.statements
     assert not any("arguments" in statement for statement in steps.statements)
+
+
+def test_a_job_looks_at_all_that_it_works_on_in_two_queries(workspace, steps):
+    """It does so four times a second while it is at work."""
+    store = workspace.store
+    corpus = store.create_corpus("notes")
+    index, asked = store.create_index(corpus.id, "i", IndexConfig()), store.create_question_set(corpus.id, "q")
+    config = {"index": index.name, "questions": asked.id}
+    beat = jobs._Beat(store, store.create_job("run", "Run", corpus.id, {"name": "r", "config": config}), None)
+    assert len(beat._subjects) == 4
+    for _ in range(2):
+        steps.statements.clear()
+        beat._look()
+        assert len([s for s in steps.statements if s.startswith("SELECT")]) == 2
+    assert not beat.stopping.is_set()
+    store.delete_question_set(asked.id)
+    beat._look()
+    assert beat.stopping.is_set()
+    assert beat.deleted == f"Stopped: question set '{asked.id}' that was worked on was deleted."

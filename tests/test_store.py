@@ -324,3 +324,19 @@ def test_every_change_of_what_something_holds_is_counted_and_nothing_else(store)
     store.delete_corpus(corpus.id)
     assert store.revisions(*owners) == (0, 0, 0, 0)
     assert store.revisions() == ()
+
+
+def test_ids_of_many_things_are_looked_up_at_once(store):
+    corpus = store.create_corpus("手册")
+    index = store.create_index(corpus.id, "i", IndexConfig())
+    shadow = store.create_corpus(corpus.id)  # a name that is another's id: the name counts
+    named = [
+        ("corpus", " 手册 "),
+        ("corpus", corpus.id),
+        ("index", "i"),
+        ("index", index.id),
+        ("run", "i"),
+        ("corpus", ""),
+    ]
+    assert store.ids_of(named) == [corpus.id, shadow.id, index.id, index.id, None, None]
+    assert store.ids_of([]) == []
