@@ -263,6 +263,7 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
         try:
             _refuse_second(workspace, store.job(job_id))
             result = _already(workspace, job) or KINDS[job.kind](workspace, job.arguments, beat)
+            beat.refuse_deleted()
         except BaseException as error:
             if beat.deleted or isinstance(error, Deleted):  # whatever it broke in the end
                 store.delete_job(job_id)
@@ -369,6 +370,17 @@ class _Beat:
             raise Cancelled(SENTENCE)
         if self._watch is not None:
             self._watch(done, total, unit, message)
+
+    def refuse_deleted(self) -> None:
+        """Look a last time: work whose subject went before its next step may have found nothing to do, and ended.
+
+        Raises:
+            Deleted: something that the job works on is gone.
+
+        """
+        self._look()
+        if self.deleted:
+            raise Deleted(self.deleted)
 
     def values(self) -> dict[str, Any]:
         """The latest progress as columns of the row."""
