@@ -95,6 +95,22 @@ def older_content(workspace: Workspace) -> None:
     folder.with_name("kept").rename(folder)
 
 
+def pointing_to(workspace: Workspace, content: bytes) -> None:
+    """The file that names the generation says another thing."""
+    (index_of(workspace).folder / "live").write_bytes(content)
+
+
+def other_kind(workspace: Workspace, name: str) -> None:
+    """A folder where a file was, and the other way round."""
+    path = index_of(workspace).folder / name
+    if path.is_dir():
+        shutil.rmtree(path)
+        path.touch()
+    else:
+        path.unlink()
+        path.mkdir()
+
+
 def without_one(workspace: Workspace) -> None:
     """One document less on the server."""
     index = index_of(workspace)
@@ -116,6 +132,12 @@ LOCAL: dict[str, tuple[Callable[[Workspace], None], str]] = {
     "its terms": (lambda w: flip(w, "rows/terms.txt"), r"terms\.txt is not the file"),
     "its BM25": (lambda w: flip(w, "bm25/*.term"), r"\.term is not the file"),
     "its checksums": (lambda w: (folder_of(w) / checksums.NAME).unlink(), "No such file"),
+    "its checksums, none": (lambda w: (folder_of(w) / checksums.NAME).write_text("{}"), r"checksums\.json is damaged"),
+    "its pointer, no text": (lambda w: pointing_to(w, b"\xff\xfe\x00"), "cannot be read there"),
+    "its pointer, empty": (lambda w: pointing_to(w, b""), "cannot be read there"),
+    "its pointer, out of its folder": (lambda w: pointing_to(w, b"../.."), "cannot be read there"),
+    "its pointer, a folder": (lambda w: other_kind(w, "live"), "cannot be read there"),
+    "its folder, a file": (lambda w: other_kind(w, ""), "cannot be read there"),
     "another build": (older_content, "chunks are those of another build"),
 }
 ON_A_SERVER: dict[str, tuple[Callable[[Workspace], None], str]] = {

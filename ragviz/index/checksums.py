@@ -37,7 +37,7 @@ def compare(folder: Path) -> None:
 
     """
     sums = json.loads((folder / NAME).read_text(encoding="utf-8"))
-    if not isinstance(sums, dict):
+    if not isinstance(sums, dict) or not sums:
         raise ValueError(f"{NAME} is damaged")
     stamp = tuple(_stamp_of(folder, name) for name in sorted([*sums, NAME]))
     if _compared.get(folder) == stamp:

@@ -49,6 +49,8 @@ BM25_HEAP = 64 * 2**20
 """Bytes Tantivy may fill before it writes a segment."""
 FOREIGN_HOURS = 24
 """After so long, an unpublished generation of another machine is taken for left over."""
+GENERATION = re.compile(r"gen-[0-9a-f]{16}")
+"""Names of generations; nothing else below an index is ever searched or deleted as one."""
 DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError)
 """What opening a damaged generation raises."""
 
@@ -387,7 +389,7 @@ class LocalIndex:
         """
         generation = self.live()
         if generation is None:
-            raise DamagedIndex(self.name, f"it is gone from {self.folder}")
+            raise DamagedIndex(self.name, f"it is gone from {self.folder}, or cannot be read there")
         if len(generation.ids) != expected:
             raise DamagedIndex(self.name, f"it has {len(generation.ids):,} chunks, and {expected:,} were built")
         if content and generation.content and generation.content != content:
@@ -441,17 +443,19 @@ class LocalIndex:
     def drop(self) -> None:
         """Delete the index with all it wrote, unpublished generations too; does nothing when there is none."""
         with os_errors(self.name):
+            clear_way(self)
             (self.folder / "live").unlink(missing_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     # what the protocol does not ask for
 
     def live_name(self) -> str | None:
-        """Name of the generation that is searched, None when nothing is published."""
+        """Name of the generation that is searched; None when nothing is published, or the pointer names none."""
         try:
-            return (self.folder / "live").read_text(encoding="utf-8").strip() or None
-        except FileNotFoundError:
+            name = (self.folder / "live").read_text(encoding="utf-8").strip()
+        except (OSError, ValueError):  # there is no pointer, or another thing in its place
             return None
+        return name if GENERATION.fullmatch(name) else None
 
     def live(self) -> Generation | None:
         """Open the generation that is searched, once.
@@ -673,8 +677,17 @@ def os_errors(name: str) -> Iterator[None]:
         ) from error
 
 
+def clear_way(index: LocalIndex) -> None:
+    """Delete a file in the place of the index's folder, and a folder in the place of its pointer."""
+    if index.folder.is_file():
+        index.folder.unlink()
+    if (index.folder / "live").is_dir():
+        shutil.rmtree(index.folder / "live")
+
+
 def sweep(index: LocalIndex) -> None:
-    """Delete generations that are not searched and that no running process writes."""
+    """Delete generations that are not searched and that no running process writes, and what is in an index's way."""
+    clear_way(index)
     live = index.live_name()
     for folder in index.folder.glob("gen-*"):
         if folder.name != live and is_left_over(folder):
