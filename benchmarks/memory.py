@@ -1,25 +1,36 @@
 """Peak memory of indexing 100,000 chunks: vectors + model + at most 300 MB, however many documents they are in.
 
-With `--characters N`: of reading, cutting and indexing one file of N characters, at most ten times its bytes.
+With `--characters N`: of reading, cutting and indexing one file of N characters, at most ten times its bytes. What is
+counted is the resident memory of the process and of all that it starts, together, looked at every 10 ms, less what the
+process alone had when all was imported and a small file indexed; vectors come from an endpoint in another process. A
+line for each language and way of cutting: `reading`, `all` beside the vectors, and `with_vectors`, in times the bytes.
 
-Each side is a process of its own, in which a small random model of 384 dimensions (real weights' speed does not matter
-here) embeds the chunks. `model` is that process' peak after the model has embedded one window of texts. Prints one JSON
-line: peaks with the chunks in few and in many documents, and what is left beside the model and the vectors.
+Without it, each side is a process of its own, in which a small random model of 384 dimensions (real weights' speed does
+not matter here) embeds the chunks. `model` is that process' peak after the model has embedded one window of texts.
+Prints one JSON line: peaks with the chunks in few and in many documents, and what is left beside the model and the
+vectors.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import get_args
+from typing import IO, get_args
+
+import psutil
 
 from ragviz.records import Chunker
 
@@ -90,35 +101,120 @@ def text_of(language: str, characters: int) -> str:
     return "".join(pieces)[:characters]
 
 
-def index_one(folder: Path, language: str, chunker: Chunker, characters: int) -> dict[str, float]:
-    """Read, cut and index one file in this process and tell its peaks."""
+DRAWN = [json.dumps([random.Random(seed).uniform(-1, 1) for _ in range(DIMS)]) for seed in range(100)]
+"""Vectors of an endpoint, as JSON."""
+
+
+class Vectors(BaseHTTPRequestHandler):
+    """An endpoint whose embeddings are drawn by the text's checksum."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        """Answer with a vector for each text."""
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        rows = (DRAWN[zlib.crc32(text.encode()) % len(DRAWN)] for text in body["input"])
+        data = ", ".join(f'{{"object": "embedding", "index": {n}, "embedding": {row}}}' for n, row in enumerate(rows))
+        usage = '{"prompt_tokens": 1, "total_tokens": 1}'
+        reply = f'{{"object": "list", "model": "drawn", "data": [{data}], "usage": {usage}}}'.encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@contextmanager
+def endpoint() -> Iterator[str]:
+    """Address of an endpoint of this process."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Vectors)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+    server.shutdown()
+
+
+def index_one(folder: Path, language: str, chunker: Chunker) -> None:
+    """Read, cut and index one file in this process; print a line before, between and after."""
     from ragviz import corpora, indexing
     from ragviz.config import Settings
     from ragviz.records import IndexConfig
     from ragviz.workspace import Workspace
 
-    workspace = Workspace(Settings(_env_file=None, home=folder / f"home-{language}-{chunker}"))  # type: ignore[call-arg]
-    corpus = workspace.store.create_corpus("benchmark")
-    model = str(folder / "model")
-    workspace.embedder(model).embed(["word " * 400] * indexing.WINDOW, "passage")
-    before = peak_mb()
+    home = folder / f"home-{language}-{chunker}"
+    workspace = Workspace(Settings(_env_file=None, home=home))  # type: ignore[call-arg]
+    config = IndexConfig(chunker=chunker, chunk_size=200, overlap=20, embedder="openai:drawn")
+    small, corpus = workspace.store.create_corpus("small"), workspace.store.create_corpus("benchmark")
+    (folder / "small.md").write_text(text_of(language, 2000), encoding="utf-8")  # what is imported is imported now
+    corpora.add_files(workspace, small, [("small.md", folder / "small.md")])
+    indexing.build_index(workspace, small, "small", config)
     file = folder / f"{language}.md"
+    print(json.dumps({}), flush=True)
     corpora.add_files(workspace, corpus, [(file.name, file)])
-    added = peak_mb()
-    config = IndexConfig(chunker=chunker, chunk_size=200, overlap=20, embedder=model)
+    print(json.dumps({}), flush=True)
     built = indexing.build_index(workspace, corpus, "benchmark", config)
-    vectors = built.chunks * DIMS * 4 / 2**20
-    size = file.stat().st_size / 2**20
+    print(json.dumps({"chunks": built.chunks, "cpu_s": time.process_time()}), flush=True)
+
+
+def resident_mb(process: psutil.Process) -> float:
+    """Resident memory of a process and of all that it started, in MiB."""
+    total = 0
+    for each in (process, *process.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):  # it has just ended
+            total += each.memory_info().rss
+    return total / 2**20
+
+
+class Watch:
+    """Looks at the memory of a process and its children from a thread."""
+
+    def __init__(self, pid: int) -> None:
+        self._process, self._ended = psutil.Process(pid), threading.Event()
+        self.most = resident_mb(self._process)
+        threading.Thread(target=self._look, daemon=True).start()
+
+    def _look(self) -> None:
+        while not self._ended.wait(0.01):
+            with suppress(psutil.NoSuchProcess):
+                self.most = max(self.most, resident_mb(self._process))
+
+    def end(self) -> float:
+        """The most that was held at once, in MiB."""
+        self._ended.set()
+        return self.most
+
+
+def read_line(output: IO[str]) -> dict[str, float]:
+    """The next line that a side prints."""
+    line: dict[str, float] = json.loads(output.readline())
+    return line
+
+
+def watch_one(folder: Path, language: str, chunker: str, url: str) -> dict[str, float]:
+    """Index one file in a process of its own and look on."""
+    command = [sys.executable, __file__, "--one", str(folder), language, chunker]
+    environment = os.environ | {"OPENAI_BASE_URL": url}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as side:
+        assert side.stdout is not None
+        read_line(side.stdout)
+        before = psutil.Process(side.pid).memory_info().rss / 2**20
+        watch = Watch(side.pid)
+        read_line(side.stdout)
+        added = watch.most - before
+        built = read_line(side.stdout)
+        most = watch.end() - before
+    size = (folder / f"{language}.md").stat().st_size / 2**20
+    vectors = built["chunks"] * DIMS * 4 / 2**20
     return {
-        "characters": characters,
         "file_mb": size,
-        "chunks": built.chunks,
-        "model": before,
+        "before_mb": before,
         "vectors_mb": vectors,
-        "reading": (added - before) / size,
-        "all": (peak_mb() - before - vectors) / size,
-        "child_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
-        "cpu_s": time.process_time(),
+        "reading": added / size,
+        "all": (most - vectors) / size,
+        "with_vectors": most / size,
+        **built,
     }
 
 
@@ -141,10 +237,11 @@ def measure_one(folder: Path, characters: int, languages: Sequence[str], chunker
     for language in languages:
         (folder / f"{language}.md").write_text(text_of(language, characters), encoding="utf-8")
         for chunker in chunkers:
-            side = in_process("--one", str(folder), language, chunker, "--characters", str(characters))
+            with endpoint() as url:
+                side = watch_one(folder, language, chunker, url)
             result = {"benchmark": "memory of one document", "language": language, "chunker": chunker, "at_most": 10}
             print(json.dumps(result | {key: round(value, 2) for key, value in side.items()}), flush=True)
-            most = max(most, side["all"])
+            most = max(most, side["all"], side["reading"])
     return most
 
 
@@ -160,16 +257,16 @@ def main() -> None:
     options = parser.parse_args()
     if options.one:
         folder, language, chunker = options.one
-        print(json.dumps(index_one(Path(folder), language, chunker, options.characters)))
+        index_one(Path(folder), language, chunker)
         return
     if options.side:
         print(json.dumps(index(Path(options.side[0]), options.chunks, int(options.side[1]))))
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        make_model(folder)
         if options.characters:
             sys.exit(measure_one(folder, options.characters, options.languages, options.chunkers) > 10)
+        make_model(folder)
         few, many = measured(folder, options.chunks, 100), measured(folder, options.chunks, 5000)
     vectors = max(few["chunks"], many["chunks"]) * DIMS * 4 / 2**20
     extra = [side["peak"] - side["model"] - vectors for side in (few, many)]
