@@ -145,8 +145,8 @@ def detail(asked: QuestionSet, shown: Sequence[Question]) -> None:
     wanted = st.query_params.get("question")
     place = ids.index(wanted) if wanted in ids else 0
     question = shown[place]
-    # A click is done on what was on the screen, which another process may have changed since.
-    seen, st.session_state["seen-question"] = st.session_state.get("seen-question"), (question.id, version_of(question))
+    told_another(question)
+    version = version_of(question)
     following = ids[place + 1] if place + 1 < len(ids) else ids[place]
     with st.container(border=True):
         st.caption(f"{place + 1} of {len(ids)} · {question.status} · {question.kind} · {plain(question.generator)}")
@@ -155,12 +155,12 @@ def detail(asked: QuestionSet, shown: Sequence[Question]) -> None:
         if question.reason:
             st.caption(f"Rejected: {plain(question.reason)}")
         with st.container(horizontal=True, gap="small"):
-            if st.button(
-                "Accept", shortcut="a", key="accept", disabled=question.status == "accepted" or not question.text
-            ):
-                decide(asked, replace(question, status="accepted", reason=""), following, seen)
-            if st.button("Reject", shortcut="x", key="reject", disabled=question.status == "rejected"):
-                decide(asked, replace(question, status="rejected", reason="rejected by hand"), following, seen)
+            # Keys of the question and its version: a click on what was on the screen is never one on what came there.
+            done, key = question.status == "accepted" or not question.text, f"{question.id}-{version}"
+            if st.button("Accept", shortcut="a", key=f"accept-{key}", disabled=done):
+                decide(asked, replace(question, status="accepted", reason=""), following, version)
+            if st.button("Reject", shortcut="x", key=f"reject-{key}", disabled=question.status == "rejected"):
+                decide(asked, replace(question, status="rejected", reason="rejected by hand"), following, version)
             if st.button("Mend" if is_stale(question) else "Edit", shortcut="e", key="edit"):
                 ui.put(edit=question.id)
                 st.rerun()
@@ -176,13 +176,21 @@ def detail(asked: QuestionSet, shown: Sequence[Question]) -> None:
             ui.source_chunks(asked.corpus_id, question)
 
 
-def decide(asked: QuestionSet, question: Question, following: str, seen: tuple[str, str] | None) -> None:
-    """Write a decision on the question that was seen, when it is still as it was."""
-    if seen is None or seen[0] != question.id:
-        st.warning("Another question stands here since: look at it, and decide again.")
+def told_another(question: Question) -> None:
+    """Say so when a decision was pressed for a question that is not shown any more, or not as it was."""
+    key = f"{question.id}-{version_of(question)}"
+    before, st.session_state["seen-question"] = st.session_state.get("seen-question", key), key
+    if before == key or not any(st.session_state.get(f"{verb}-{before}") for verb in ("accept", "reject")):
         return
+    changed = before.startswith(f"{question.id}-")
+    what = "The question was changed by somebody else since it was shown" if changed else "Another question stands here"
+    st.warning(f"{what}: nothing was saved. Look at it, and decide again.")
+
+
+def decide(asked: QuestionSet, question: Question, following: str, version: str) -> None:
+    """Write a decision on the question that was shown, when it is still as it was."""
     try:
-        authoring.save(store, asked, question, seen[1])
+        authoring.save(store, asked, question, version)
     except authoring.Conflict as conflict:
         st.warning(plain(f"{conflict} Look at it, and decide again."))
         return

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
 
 from ragviz import corpora, foreign, indexing, jobs, judging, running, ui
 from ragviz.errors import NotFoundError
@@ -352,16 +353,20 @@ def test_searching_shows_retrievers_side_by_side(home: Path) -> None:
 
 def test_questions_are_accepted_one_after_the_other(home: Path) -> None:
     app = show("questions", question="q2")
-    app.button(key="accept").click()
+    button(app, "Accept").click()
     checked(app.run())
     held = {q.id: q.status for q in open_workspace().store.questions(open_workspace().store.question_set("asked").id)}
     assert held["q2"] == "accepted"
     assert address(app)["question"] == "q3"
-    app.button(key="reject").click()
+    button(app, "Reject").click()
     checked(app.run())
     store = open_workspace().store
     third = next(q for q in store.questions(store.question_set("asked").id) if q.id == "q3")
     assert (third.status, third.reason) == ("rejected", "rejected by hand")
+
+
+def button(app: AppTest, label: str) -> Button:
+    return next(each for each in app.button if each.label == label)
 
 
 def test_a_question_is_edited(home: Path) -> None:
@@ -381,11 +386,11 @@ def test_a_decision_is_not_made_on_what_was_never_shown(home: Path) -> None:
     asked = store.question_set("asked")
     theirs = replace(next(q for q in store.questions(asked.id) if q.id == "q2"), answer="told anew")
     store.put_questions(asked.id, [theirs])
-    app.button(key="accept").click()
+    button(app, "Accept").click()
     app.run()
     assert "changed by somebody else" in app.warning[0].value
     assert next(q for q in store.questions(asked.id) if q.id == "q2") == theirs
-    app.button(key="accept").click()
+    button(app, "Accept").click()
     checked(app.run())
     assert next(q.status for q in store.questions(asked.id) if q.id == "q2") == "accepted"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,28 @@ def test_questions_are_not_made_of_another_index(home: Path) -> None:  # noqa: F
     press(app, "Generate")
     assert "“small”" in warned(app)
     assert store.jobs() == []
+
+
+def test_a_decision_is_one_on_the_question_on_the_screen_however_late_the_screen_is(home: Path) -> None:  # noqa: F811
+    """The page was drawn anew, for a job that ended, and the click was made before the browser showed that."""
+    store = open_workspace().store
+    asked = store.question_set("asked")
+    app = show("questions", corpus="notes", set="asked", question="q5")
+    next(button for button in app.button if button.label == "Reject").click()
+    pressed = app._tree.get_widget_states()
+    question = next(q for q in store.questions(asked.id) if q.id == "q5")
+    store.put_questions(asked.id, [replace(question, answer="told anew")])
+    before = store.questions(asked.id)
+    show_again(app)
+    checked(app._run(pressed))
+    assert store.questions(asked.id) == before
+
+
+def show_again(app: AppTest) -> None:
+    """Draw the page without what was pressed."""
+    states = app._tree.get_widget_states()
+    del states.widgets[:]
+    checked(app._run(states))
 
 
 # What is typed into the table of questions
