@@ -226,7 +226,7 @@ def prices() -> None:
         column_config=money, width="stretch",
     )  # fmt: skip
     if st.button("Save prices"):
-        workspace.set_prices(merged(held, priced(edited), workspace.prices()))
+        workspace.set_prices(llm.merged_prices(held, priced(edited), workspace.prices()))
         del st.session_state["prices-shown"]
         st.toast("Prices saved")
         st.rerun()
@@ -241,18 +241,6 @@ def prices_shown() -> llm.Prices:
             return dict(shown_before)
     st.session_state["prices-shown"] = workspace.prices()
     return dict(st.session_state["prices-shown"])
-
-
-def merged(before: llm.Prices, mine: llm.Prices, now: llm.Prices) -> llm.Prices:
-    """The prices that hold `now` with what was changed in the table; UsageError where both changed the same one."""
-    changed = {name for name in {*before, *mine} if before.get(name) != mine.get(name)}
-    if both := sorted(name for name in changed if now.get(name) not in (before.get(name), mine.get(name))):
-        raise UsageError(
-            f"The price of {', '.join(both)} was changed by somebody else since it was shown: nothing was saved. "
-            "Load the page again to see it, and enter yours then."
-        )
-    kept = {name: pair for name, pair in now.items() if name not in changed}
-    return kept | {name: pair for name, pair in mine.items() if name in changed}
 
 
 def priced(rows: pd.DataFrame) -> dict[str, tuple[float, float]]:

@@ -32,7 +32,7 @@ class Guard:
     def __init__(self, app: ASGIApp, hosts: Iterable[str] = ()) -> None:
         """Put the guard before `app`; `hosts` are names without scheme and port."""
         self._app = app
-        self._named = frozenset(host.strip().lower() for host in hosts if host.strip())
+        self._named = frozenset(name for host in hosts if (name := host.strip().lower().rstrip(".")))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or refuse it."""

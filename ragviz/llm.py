@@ -29,7 +29,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 
 from ragviz import repair
 from ragviz.addresses import secrets_of
-from ragviz.errors import Cancelled, ModelError
+from ragviz.errors import Cancelled, ModelError, UsageError
 from ragviz.keys import without_keys
 from ragviz.records import Cache, digest, storable
 from ragviz.spending import Spending
@@ -784,6 +784,26 @@ def cost(prices: Prices, model: str, prompt_tokens: int, completion_tokens: int)
         return None
     asked, answered = prices[max(names, key=len)]
     return (prompt_tokens * asked + completion_tokens * answered) / 1e6
+
+
+def merged_prices(before: Prices, mine: Prices, now: Prices) -> Prices:
+    """The prices `now` with what was changed from `before` to `mine`: added, another price, or taken out.
+
+    >>> merged_prices({"a": (1.0, 1.0)}, {"b": (2.0, 2.0)}, {"a": (1.0, 1.0), "c": (3.0, 3.0)})
+    {'c': (3.0, 3.0), 'b': (2.0, 2.0)}
+
+    Raises:
+        UsageError: somebody else changed one of the same to another price since `before`.
+
+    """
+    changed = {name for name in {*before, *mine} if before.get(name) != mine.get(name)}
+    if both := sorted(name for name in changed if now.get(name) not in (before.get(name), mine.get(name))):
+        raise UsageError(
+            f"The price of {', '.join(both)} was changed by somebody else since it was shown: nothing was saved. "
+            "Load the page again to see it, and enter yours then."
+        )
+    kept = {name: pair for name, pair in now.items() if name not in changed}
+    return kept | {name: pair for name, pair in mine.items() if name in changed}
 
 
 @lru_cache(maxsize=64)

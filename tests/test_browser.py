@@ -301,9 +301,9 @@ def click_middle(page: Page, box: Any) -> None:
 def press(page: Page, button: Locator, arrived: Callable[[str], bool]) -> None:
     """Click until the address is as it is to be, three times at most.
 
-    Streamlit 1.67 can lose a click: one that comes while the sidebar's fragment is drawn by itself starts a second
-    thread on the session's state beside the first, without a lock that both take, and the first may put the widgets'
-    earlier values back (with that moment stretched to 150 ms: 7 of 60 clicks).
+    Streamlit 1.67 can lose one: a click that comes while a fragment is drawn by itself starts a second thread on the
+    session's state, and the first may put the widgets' earlier values back (seen of buttons, with that moment
+    stretched to 150 ms).
     """
     for last in (False, False, True):
         button.click()

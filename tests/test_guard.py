@@ -32,7 +32,10 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         number = int(probe.getsockname()[1])
-    env = os.environ | {"RAGVIZ_HOME": str(tmp_path_factory.mktemp("home")), "RAGVIZ_ALLOWED_HOSTS": "ragviz.example"}
+    env = os.environ | {
+        "RAGVIZ_HOME": str(tmp_path_factory.mktemp("home")),
+        "RAGVIZ_ALLOWED_HOSTS": "ragviz.example, Proxy.Example.",
+    }
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless=true", f"--server.port={number}"]
     process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -74,6 +77,7 @@ OWN = "127.0.0.1:{port}"
         ("localhost:{port}", "http://localhost:{port}"),
         ("[::1]:{port}", "http://[::1]:{port}"),
         ("ragviz.example", "https://ragviz.example"),
+        ("proxy.example", "https://proxy.example"),
         (OWN, None),
     ],
 )

@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from ragviz import llm
-from ragviz.errors import ModelError
+from ragviz.errors import ModelError, UsageError
 from ragviz.llm import Completion, Gate, ModelClient, Pace, Request, cost
 from ragviz.metrics import judge
 from tests import model_server
@@ -398,6 +398,33 @@ def test_errors_hide_a_key_but_no_common_word(server):
 
 def test_lone_surrogates_can_be_sent(server):
     assert client_of(server).complete(say("broken \ud83d text")).text
+
+
+A, B, C = (1.0, 2.0), (3.0, 4.0), (5.0, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("before", "mine", "now", "after"),
+    [
+        ({"m": A}, {"m": B}, {"m": A, "n": C}, {"m": B, "n": C}),  # what somebody added meanwhile stays
+        ({"m": A, "n": A}, {"m": B, "n": A}, {"m": A, "n": C}, {"m": B, "n": C}),  # another price that they changed too
+        ({"m": A, "n": A}, {"n": A}, {"m": A, "n": B}, {"n": B}),  # what was taken out goes
+        ({"m": A, "n": A}, {"m": B, "n": A}, {"m": A}, {"m": B}),  # what they took out does not come back
+        ({"m": A}, {"m": B}, {"m": B}, {"m": B}),  # both wrote the same
+        ({"m": A}, {}, {}, {}),  # both took it out
+    ],
+)
+def test_prices_of_two_people_are_merged(before, mine, now, after):
+    assert llm.merged_prices(before, mine, now) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "mine", "now"),
+    [({"m": A}, {"m": B}, {"m": C}), ({"m": A}, {"m": B}, {}), ({"m": A}, {}, {"m": B}), ({}, {"m": A}, {"m": B})],
+)
+def test_a_price_that_two_people_changed_differently_is_refused_by_name(before, mine, now):
+    with pytest.raises(UsageError, match="The price of m was changed by somebody else"):
+        llm.merged_prices(before, mine, now)
 
 
 def test_price_of_the_longest_name_counts():
