@@ -20,6 +20,7 @@ import shutil
 import socket
 import time
 import unicodedata
+import weakref
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -147,17 +148,19 @@ def exact_scores(vectors: Vectors, rows: Indices, query: NDArray[np.float32], si
 # ------------------------------------------------------------------------------------------ files of a generation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Rows:
-    """Vectors (n, dims) and terms on disk, mapped: row i's terms are the bytes `text[ends[i]:ends[i + 1]]`."""
+    """Vectors (n, dims) and terms on disk: row i's terms are the bytes `ends[i]` to `ends[i + 1]` of a file."""
 
     vectors: Vectors
-    text: NDArray[np.uint8]
+    text: int
+    """Descriptor of the file of terms: read in pieces, where a mapped one would fill the memory with all of it."""
     ends: Indices
 
     def terms(self, row: int) -> str:
         """Terms of a row, a space between them."""
-        return self.text[self.ends[row] : self.ends[row + 1]].tobytes().decode("utf-8")
+        start, end = int(self.ends[row]), int(self.ends[row + 1])
+        return os.pread(self.text, end - start, start).decode("utf-8")
 
 
 class RowsFile:
@@ -189,7 +192,7 @@ class RowsFile:
 
 
 def open_rows(folder: Path, dims: int) -> Rows:
-    """Map rows that were written.
+    """Map vectors that were written, and open their terms.
 
     Raises:
         OSError, ValueError: files are missing, cut or of another shape.
@@ -197,14 +200,24 @@ def open_rows(folder: Path, dims: int) -> Rows:
     """
     ends = np.load(folder / "ends.npy")
     vectors = mapped(folder / "vectors.f32", np.dtype("<f4"), (len(ends) - 1, dims))
-    return Rows(vectors, mapped(folder / "terms.txt", np.dtype(np.uint8), (int(ends[-1]),)), ends)
+    _check_size(folder / "terms.txt", int(ends[-1]))
+    text = os.open(folder / "terms.txt", os.O_RDONLY)
+    rows = Rows(vectors, text, ends)
+    weakref.finalize(rows, os.close, text)
+    return rows
+
+
+def _check_size(path: Path, expected: int) -> int:
+    """The bytes of a file; ValueError when they are not so many as there are to be."""
+    size = path.stat().st_size
+    if size != expected:
+        raise ValueError(f"{path.name} has {size:,} bytes instead of {expected:,}")
+    return size
 
 
 def mapped(path: Path, kind: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Map a whole file as an array; ValueError when it has not exactly the size of the array."""
-    size, expected = path.stat().st_size, int(np.prod(shape)) * kind.itemsize
-    if size != expected:
-        raise ValueError(f"{path.name} has {size:,} bytes instead of {expected:,}")
+    size = _check_size(path, int(np.prod(shape)) * kind.itemsize)
     return np.asarray(np.memmap(path, kind, "r", shape=shape)) if size else np.empty(shape, kind)
 
 
