@@ -39,6 +39,8 @@ BUSY = 30.0
 _PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4)
 _PASSING = {"40001", "40P01", "57P01", "57P02", "57P03", "53300"}
 """PostgreSQL's codes of what passes: could not be serialised, deadlock, shut down, crashed, starting, too many."""
+_STATES = ("starting up", "shutting down", "recovery mode", "accepting connections", "too many", "term")
+"""Words of PostgreSQL for the states that pass, where the code is not handed on."""
 _URLS = "write it like postgresql+psycopg://user:password@host:5432/database, or unset it for a SQLite file"
 
 Given = ParamSpec("Given")
@@ -98,13 +100,32 @@ def _prepare_sqlite(engine: Engine) -> None:
     @sa.event.listens_for(engine, "connect")
     def _connect(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
-        for pragma in (f"busy_timeout={BUSY * 1000:.0f}", "journal_mode=WAL", "synchronous=NORMAL"):
-            connection.execute(f"PRAGMA {pragma}")
+        connection.execute(f"PRAGMA busy_timeout={BUSY * 1000:.0f}")
+        _set_write_ahead(connection)
+        connection.execute("PRAGMA synchronous=NORMAL")
 
     @sa.event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         writes = connection.get_execution_options().get("writes", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _set_write_ahead(connection: sqlite3.Connection) -> None:
+    """Have changes written ahead to a log; SQLite does not wait by itself for others who do the same at once."""
+    end = time.monotonic() + BUSY
+    for pause in chain(_PAUSES, repeat(0.8)):
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except UnicodeDecodeError:  # SQLite quotes the damaged bytes
+            damage = sqlite3.DatabaseError("malformed database schema")
+            damage.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise damage from None
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() + pause > end:
+                raise
+            time.sleep(pause)
+        else:
+            return
 
 
 # Transactions
@@ -187,7 +208,11 @@ def _was_committed(engine: Engine, receipt: _Receipt) -> bool:
     """Whether PostgreSQL kept the transaction of this receipt; `Undone` while it is still at it."""
     with reading(engine) as connection:
         status = sa.text("SELECT txid_status(:transaction)")
-        if connection.execute(status, {"transaction": receipt.transaction}).scalar() == "in progress":
+        try:
+            current = connection.execute(status, {"transaction": receipt.transaction}).scalar()
+        except sa.exc.DataError:  # a number in the future: the server went down, and has not come to it again
+            return False
+        if current == "in progress":
             raise Undone(ServiceError(f"The database {shown(engine)} did not tell whether it kept the last change."))
         kept = sa.text("SELECT number FROM receipts WHERE writer = :writer")
         return connection.execute(kept, {"writer": receipt.writer}).scalar() == receipt.number
@@ -252,7 +277,8 @@ def _of_sqlite(error: sa.exc.DBAPIError, file: Path) -> Exception:
             f"The database {file} has been locked by another program for {BUSY:.0f} seconds: end that program (`fuser "
             f"{file}` names it), then try again. What was finished is kept."
         )
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    remade = code == sqlite3.SQLITE_ERROR and "already exists" in str(error.orig)  # the version of its schema is gone
+    if remade or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return StorageError(
             f"The database {file} is damaged ({error.orig}): put a backup in its place, or save what can be read with "
             f"`sqlite3 {file} .recover | sqlite3 recovered.db`, and put recovered.db in its place."
@@ -296,7 +322,7 @@ def _of_server(error: sa.exc.DBAPIError, engine: Engine) -> Exception:
 def _refused(error: sa.exc.DBAPIError) -> bool:
     """Whether a server answers but does not let this user in; the code of that is not handed on."""
     words = str(error.orig)
-    return "FATAL:" in words and not any(word in words for word in ("starting up", "shutting down", "too many", "term"))
+    return "FATAL:" in words and not any(state in words for state in _STATES)
 
 
 def _reason(error: sa.exc.DBAPIError, engine: Engine) -> str:
