@@ -28,7 +28,7 @@ from ragviz.workspace import Workspace, open_workspace
 from tests.attack import seeds
 from tests.model_server import ModelServer
 from tests.test_markup import READ_AGAIN
-from tests.test_pages import PAGES, bare, built, home, show, visit  # noqa: F401  # fixtures
+from tests.test_pages import PAGES, bare, built, home, show, typed, visit  # noqa: F401  # fixtures
 
 SECRET = "Tr0ub4dor"  # in every password below, which has signs beside it
 SIGNS = ["", "@", "/", "#", "?", ":", "%40", "%2F", "&x=", ";", "=", "+", "密", "'", '"', "$x$", "\\", "[", " "]
@@ -164,6 +164,7 @@ def test_a_traceback_in_a_log_has_no_password(monkeypatch, tmp_path) -> None:
     assert SECRET not in log + workspace.store.job(job.id).error
 
 
+@pytest.mark.usefixtures("typed")
 def test_an_address_with_a_password_is_kept_by_the_form_that_does_not_show_it(bare: Path, monkeypatch) -> None:  # noqa: F811
     address = f"http://me:{SECRET}@127.0.0.1:9/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", address)

@@ -17,7 +17,7 @@ from ragviz.config import Settings
 from ragviz.errors import SearchError
 from ragviz.records import IndexConfig, Question, RunConfig
 from ragviz.workspace import Workspace, open_workspace
-from tests.test_pages import Hashing, bare, built, checked, home, show, words  # noqa: F401  # fixtures
+from tests.test_pages import Hashing, bare, built, checked, home, show, typed, words  # noqa: F401  # fixtures
 
 
 def press(app: AppTest, label: str) -> AppTest:
@@ -182,6 +182,7 @@ def test_what_is_typed_outlives_filter_tab_toggle_and_page(home: Path, typing: d
 # Settings
 
 
+@pytest.mark.usefixtures("typed")
 def test_two_who_set_the_endpoint_do_not_undo_each_other(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     monkeypatch.setenv("OPENAI_BASE_URL", "http://one.example/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-the-first-endpoint")
