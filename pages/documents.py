@@ -53,24 +53,18 @@ def outcomes(corpus: Corpus) -> None:
     """What became of the newest upload, and of earlier ones of which a file still waits for a word of the person."""
     newest = ui.finished_job("documents", corpus.id)
     for job in ui.finished_jobs("documents", corpus.id):
-        if job == newest or any(waits(path, outcome) for path, outcome in files_of(job)):
+        if job == newest or any(waits(path, outcome) for path, outcome in jobs.files_of(job)):
             outcomes_of(corpus, job)
-
-
-def files_of(job: Job) -> list[tuple[str, dict[str, Any]]]:
-    """Where each file of an upload was put, and what became of it."""
-    paths = [path for _, path in job.arguments["files"]]
-    return list(zip(paths, job.result["files"], strict=True))
 
 
 def waits(path: str, outcome: dict[str, Any]) -> bool:
     """Whether a file is still kept to be given its password, or to replace another."""
-    return outcome["status"] in ("exists", "password") and Path(path).exists()
+    return outcome["status"] in jobs.WAITING and Path(path).exists()
 
 
 def outcomes_of(corpus: Corpus, job: Job) -> None:
     """One line per file of an upload: what became of it, and what can still be done about it."""
-    files = files_of(job)
+    files = jobs.files_of(job)
     fine = [outcome for _, outcome in files if outcome["status"] in ("added", "replaced", "same")]
     others = [(path, outcome) for path, outcome in files if outcome not in fine]
     with st.container(border=True):

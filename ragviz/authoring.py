@@ -239,6 +239,12 @@ def changed(
     )
 
 
+def add(store: Store, asked: QuestionSet, question: Question) -> None:
+    """Put a question of one's own at the end of a set."""
+    store.put_questions(asked.id, [question])
+    store.settle_all()  # a document may have been replaced since its evidence was shown
+
+
 def save(store: Store, asked: QuestionSet, question: Question, version: str) -> None:
     """Put `question` in the place of the one with its id, when that is still the `version` (`store.version_of`) shown.
 

@@ -101,7 +101,7 @@ def _prepare_sqlite(engine: Engine) -> None:
     def _connect(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
         connection.execute(f"PRAGMA busy_timeout={BUSY * 1000:.0f}")
-        _set_write_ahead(connection)
+        waited(partial(_set_write_ahead, connection, Path(engine.url.database or "")), BUSY)
         connection.execute("PRAGMA synchronous=NORMAL")
 
     @sa.event.listens_for(engine, "begin")
@@ -110,22 +110,16 @@ def _prepare_sqlite(engine: Engine) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _set_write_ahead(connection: sqlite3.Connection) -> None:
-    """Have changes written ahead to a log; SQLite does not wait by itself for others who do the same at once."""
-    end = time.monotonic() + BUSY
-    for pause in chain(_PAUSES, repeat(0.8)):
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-        except UnicodeDecodeError:  # SQLite quotes the damaged bytes
-            damage = sqlite3.DatabaseError("malformed database schema")
-            damage.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-            raise damage from None
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() + pause > end:
-                raise
-            time.sleep(pause)
-        else:
-            return
+def _set_write_ahead(connection: sqlite3.Connection, file: Path) -> None:
+    """Have changes written ahead to a log; `Undone` while others do the same, for whom SQLite does not wait here."""
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+    except UnicodeDecodeError:  # SQLite quotes the damaged bytes
+        raise _damaged(file, "malformed database schema") from None
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
+        raise Undone(_locked(file)) from None
 
 
 # Transactions
@@ -273,16 +267,10 @@ def _of_sqlite(error: sa.exc.DBAPIError, file: Path) -> Exception:
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and disk.is_full(file)):
         return disk.full(file)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return StorageError(
-            f"The database {file} has been locked by another program for {BUSY:.0f} seconds: end that program (`fuser "
-            f"{file}` names it), then try again. What was finished is kept."
-        )
+        return _locked(file)
     remade = code == sqlite3.SQLITE_ERROR and "already exists" in str(error.orig)  # the version of its schema is gone
     if remade or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return StorageError(
-            f"The database {file} is damaged ({error.orig}): put a backup in its place, or save what can be read with "
-            f"`sqlite3 {file} .recover | sqlite3 recovered.db`, and put recovered.db in its place."
-        )
+        return _damaged(file, str(error.orig))
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
         return disk.unwritable(file, str(error.orig))
     if code == sqlite3.SQLITE_IOERR:
@@ -291,6 +279,20 @@ def _of_sqlite(error: sa.exc.DBAPIError, file: Path) -> Exception:
             "user's files, then try again."
         )
     return error
+
+
+def _locked(file: Path) -> StorageError:
+    return StorageError(
+        f"The database {file} has been locked by another program for {BUSY:.0f} seconds: end that program (`fuser "
+        f"{file}` names it), then try again. What was finished is kept."
+    )
+
+
+def _damaged(file: Path, reason: str) -> StorageError:
+    return StorageError(
+        f"The database {file} is damaged ({reason}): put a backup in its place, or save what can be read with "
+        f"`sqlite3 {file} .recover | sqlite3 recovered.db`, and put recovered.db in its place."
+    )
 
 
 def _of_server(error: sa.exc.DBAPIError, engine: Engine) -> Exception:

@@ -41,6 +41,8 @@ UPLOADS_KEPT = 24 * 3600.0
 SILENCE = 60.0
 """Seconds without a beat after which a job on another machine counts as interrupted."""
 
+WAITING = ("exists", "password")
+"""What became of a file that is kept: to be confirmed, or given its password."""
 Config = TypeVar("Config", IndexConfig, RunConfig)
 Task = Callable[[Workspace, Mapping[str, Any], Progress], dict[str, Any]]
 
@@ -61,14 +63,18 @@ def _add_documents(workspace: Workspace, arguments: Mapping[str, Any], progress:
     return {"files": [asdict(outcome) for outcome in outcomes]}
 
 
+def files_of(job: Job) -> list[tuple[str, dict[str, Any]]]:
+    """Where each file of an upload that is done was put, and what became of it."""
+    paths = [path for _, path in job.arguments["files"]]
+    return list(zip(paths, job.result["files"], strict=True))
+
+
 def _discard_read(workspace: Workspace, job: Job) -> None:
     """Delete the uploads that a job was done with; those stay that can still be confirmed, or given a password.
 
     That comes after the job is called done: killed before it, the job finds its files when it is resumed.
     """
-    ends = [outcome["status"] for outcome in job.result["files"]]
-    paths = [Path(path) for _, path in job.arguments["files"]]
-    waiting = [path for path, end in zip(paths, ends, strict=True) if end in ("exists", "password")]
+    waiting = [Path(path) for path, outcome in files_of(job) if outcome["status"] in WAITING]
     corpora.discard_staged(workspace, Path(job.arguments["folder"]), keep=waiting)
 
 

@@ -332,8 +332,7 @@ def _save(corpus: Corpus, set_name: str, question: Question | None, draft: Draft
         if question is None:
             saved = authoring.written(draft.text, draft.answer, draft.evidence)
             asked: QuestionSet = pipeline.question_set(ui.workspace(), corpus, set_name)
-            store.put_questions(asked.id, [saved])
-            store.settle_all()  # its document may have been replaced since it was shown
+            authoring.add(store, asked, saved)
         else:
             asked = store.question_set(set_name)
             before = draft.stands or question

@@ -1200,6 +1200,8 @@ def _leave_gone(connection: Connection, set_id: str, questions: Sequence[Questio
     """
     spans = (span for question in questions for group in question.evidence for span in group)
     ids, there = sorted({span.document_id for span in spans if not span.stale}), set[str]()
+    if not ids:
+        return
     owner = sa.select(_question_sets.c.corpus_id).where(_question_sets.c.id == set_id)
     corpus_id = connection.execute(owner).scalar_one()
     usable = sa.and_(_documents.c.corpus_id == corpus_id, _documents.c.status.in_(("ok", "passage")))

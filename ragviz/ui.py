@@ -1158,15 +1158,23 @@ def job_words(job: Job, now: float, pace: float | None) -> tuple[float, str]:
 
 def finished_job(kind: str, corpus_id: str, minutes: float = 60) -> Job | None:
     """Return the newest job of this kind about this corpus if it is done, not long ago, and was not put away."""
-    job = next((job for job in jobs.jobs(workspace(), 50) if job.kind == kind and job.corpus_id == corpus_id), None)
-    return job if job in finished_jobs(kind, corpus_id, minutes) else None
+    newest = next(iter(_jobs_about(kind, corpus_id)), None)
+    return newest if newest is not None and _is_news(newest, minutes) else None
 
 
 def finished_jobs(kind: str, corpus_id: str, minutes: float = 60) -> list[Job]:
     """Return the jobs of this kind about this corpus that were done lately and not put away, the newest first."""
-    away, since = st.session_state.get(_PUT_AWAY, set()), time.time() - 60 * minutes
-    mine = [job for job in jobs.jobs(workspace(), 50) if job.kind == kind and job.corpus_id == corpus_id]
-    return [job for job in mine if job.status == "done" and job.id not in away and (job.finished or 0) > since]
+    return [job for job in _jobs_about(kind, corpus_id) if _is_news(job, minutes)]
+
+
+def _jobs_about(kind: str, corpus_id: str) -> list[Job]:
+    return [job for job in jobs.jobs(workspace(), 50) if job.kind == kind and job.corpus_id == corpus_id]
+
+
+def _is_news(job: Job, minutes: float) -> bool:
+    """Whether a job was done lately and was not put away."""
+    lately = time.time() - (job.finished or 0) < 60 * minutes
+    return job.status == "done" and lately and job.id not in st.session_state.get(_PUT_AWAY, set())
 
 
 def put_away(job: Job) -> None:

@@ -124,7 +124,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def typed(bare: Path) -> Iterator[None]:
     """For tests that type settings: a server keeps what was there before, and all tests of a process have one."""
     yield
-    next(button for button in show("settings").button if button.label == "Forget what was typed").click().run()
+    button(show("settings"), "Forget what was typed").click().run()
 
 
 def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:

@@ -220,8 +220,7 @@ def questions_add(
     where = _evidence(workspace, corpus.id, quotes, documents, evidence)
     question = authoring.written(text, answer, where or ())
     asked = pipeline.question_set(workspace, corpus, set_name)
-    workspace.store.put_questions(asked.id, [question])
-    workspace.store.settle_all()  # its document may have been replaced since it was read
+    authoring.add(workspace.store, asked, question)
     _show_saved(question, as_json)
 
 

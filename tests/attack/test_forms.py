@@ -17,7 +17,7 @@ from ragviz.config import Settings
 from ragviz.errors import SearchError
 from ragviz.records import IndexConfig, Question, RunConfig
 from ragviz.workspace import Workspace, open_workspace
-from tests.test_pages import Hashing, bare, built, checked, home, show, typed, words  # noqa: F401  # fixtures
+from tests.test_pages import Hashing, bare, built, button, checked, home, show, typed, words  # noqa: F401  # fixtures
 
 
 def press(app: AppTest, label: str) -> AppTest:
@@ -91,7 +91,7 @@ def test_a_decision_is_one_on_the_question_on_the_screen_however_late_the_screen
     store = open_workspace().store
     asked = store.question_set("asked")
     app = show("questions", corpus="notes", set="asked", question="q5")
-    next(button for button in app.button if button.label == "Reject").click()
+    button(app, "Reject").click()
     pressed = app._tree.get_widget_states()
     question = next(q for q in store.questions(asked.id) if q.id == "q5")
     store.put_questions(asked.id, [replace(question, answer="told anew")])

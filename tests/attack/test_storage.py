@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -26,7 +26,7 @@ from ragviz import database, disk, jobs, ui
 from ragviz.config import Settings
 from ragviz.errors import RagvizError, ServiceError, StorageError
 from ragviz.records import Document, Page
-from ragviz.store import open_store, sqlite_url
+from ragviz.store import Store, open_store, sqlite_url
 from ragviz.workspace import Workspace
 from tests.attack import seeds
 from tests.attack.test_writers import url as url
@@ -369,24 +369,32 @@ def test_a_server_in_a_state_that_passes_is_asked_again(words, server, monkeypat
     assert next(refusals, None) is None
 
 
+def crash_at_its_commit(server: Server, store: Store, after: Callable[[int], None] = lambda _: None) -> None:
+    """Let the server crash at the store's next commit; `after` it is back it is handed the transaction's number."""
+    numbers: list[int] = []
+
+    def crash(connection: sa.engine.Connection) -> None:
+        if not numbers:
+            numbers.append(connection.exec_driver_sql("SELECT txid_current()").scalar_one())
+            server.stop("immediate")
+            server.start()
+            after(numbers[0])
+
+    sa.event.listen(store._engine, "commit", crash)
+
+
 def test_a_transaction_lost_in_a_crash_is_done_again_though_another_got_its_number(server):
     store, beside = open_store(server.url), open_store(server.url)
     corpus = store.create_corpus("notes of a crash")
     mine, theirs = (store.create_question_set(corpus.id, f"q of {who}") for who in ("mine", "theirs"))
-    numbers: list[int] = []
 
-    def crash(connection: sa.engine.Connection) -> None:
-        if numbers:
-            return
-        numbers.append(connection.exec_driver_sql("SELECT txid_current()").scalar_one())
-        server.stop("immediate")
-        server.start()
+    def take(number: int) -> None:
         beside.pay(theirs.id, 1, 0.5)
         with beside._engine.connect() as look:
-            kept = look.execute(sa.text("SELECT txid_status(:number)"), {"number": numbers[0]}).scalar()
+            kept = look.execute(sa.text("SELECT txid_status(:number)"), {"number": number}).scalar()
         assert kept == "committed", "the number of the lost transaction is another's now"
 
-    sa.event.listen(store._engine, "commit", crash)
+    crash_at_its_commit(server, store, take)
     store.pay(mine.id, 1, 0.5)
     assert store.paid(mine.id) == (1, 0.5)
 
@@ -394,15 +402,7 @@ def test_a_transaction_lost_in_a_crash_is_done_again_though_another_got_its_numb
 def test_a_transaction_whose_number_is_not_reached_again_is_done_again(server):
     store = open_store(server.url)
     asked = store.create_question_set(store.create_corpus("notes of another crash").id, "q of another crash")
-    crashes: list[int] = []
-
-    def crash(connection: sa.engine.Connection) -> None:
-        if not crashes:
-            crashes.append(connection.exec_driver_sql("SELECT txid_current()").scalar_one())
-            server.stop("immediate")
-            server.start()
-
-    sa.event.listen(store._engine, "commit", crash)
+    crash_at_its_commit(server, store)
     store.pay(asked.id, 1, 0.5)
     assert store.paid(asked.id) == (1, 0.5)
 
