@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from ragviz.errors import DamagedIndex, SearchError
 from ragviz.records import IndexConfig, IndexInfo, digest
+from ragviz.store import Cuts
 from ragviz.workspace import Workspace
-
-if TYPE_CHECKING:
-    from ragviz.store import Cuts
 
 _contents: dict[str, str] = {}
 """Digest of each build that this process looked at: what a build is never changes."""

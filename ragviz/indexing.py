@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,11 +29,8 @@ from ragviz.records import (
     silent,
 )
 from ragviz.retrieve import RETRIEVERS, Retriever
-from ragviz.store import new_id
+from ragviz.store import Cuts, new_id
 from ragviz.workspace import Workspace
-
-if TYPE_CHECKING:
-    from ragviz.store import Cuts
 
 WINDOW = 1024
 """Chunks that are held, embedded and stored together: bounds the memory of a build."""

@@ -15,7 +15,7 @@ from dataclasses import asdict, fields
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine, Row
@@ -51,8 +51,8 @@ if TYPE_CHECKING:  # imported where they are used: listings, which need neither,
     from numpy.typing import NDArray
     from pydantic import TypeAdapter
 
-    Cuts = NDArray[np.int32]
-    """The chunks of one document: shape (n, 3), columns start, end, tokens, in document order."""
+Cuts: TypeAlias = "NDArray[np.int32]"
+"""The chunks of one document: shape (n, 3), columns start, end, tokens, in document order."""
 
 Kind = Literal["corpus", "index", "questions", "run"]
 
