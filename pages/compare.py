@@ -226,7 +226,7 @@ def pictures(found: Comparison, of: ui.State) -> None:
 def cases(found: Comparison, runs: Sequence[Run]) -> None:
     """Questions won, lost and tied against the baseline; a click opens both rankings."""
     others = list(found.runs[1:])
-    other = ui.first_of((st.query_params.get("other"),), others) or others[0]
+    other = ui.readable("other", ui.one_of(others), "a run that is compared with the first") or others[0]
     metric = ui.first_of((st.query_params.get("metric"),), list(found.metrics)) or label("recall", found.k)
     out = compare.outcomes(found, metric, found.runs.index(other))
     counts = {side: len(getattr(out, side)) for side in SIDES}
@@ -243,7 +243,8 @@ def cases(found: Comparison, runs: Sequence[Run]) -> None:
     with right:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**Questions, by {metric}: {plain(other)} against {plain(pair[0])}**", width="stretch")
-            st.session_state["side-filter"] = side = ui.first_of((st.query_params.get("side"),), full)
+            wanted_side = ui.readable("side", ui.one_of(SIDES), f"one of {', '.join(SIDES)}")
+            st.session_state["side-filter"] = side = wanted_side or full[0]
             st.segmented_control(
                 "Outcome", SIDES, key="side-filter", required=True, label_visibility="collapsed",
                 format_func=lambda s: f"{s} {counts[s]}",
@@ -263,6 +264,10 @@ def cases(found: Comparison, runs: Sequence[Run]) -> None:
 
         columns = {"Question": st.column_config.TextColumn(width="large")}
         ui.table(rows, f"cases-{side}", columns=columns, on_select=opened, height=330, alt=f"Questions {side}")
+
+
+def heading() -> None:
+    ui.header("Compare", "Whether a change really helped.")
 
 
 def opened_question(question_id: str, found: Comparison, runs: Sequence[Run]) -> None:
@@ -291,18 +296,18 @@ def opened_question(question_id: str, found: Comparison, runs: Sequence[Run]) ->
 corpus = ui.need_corpus()
 done = [run for run in store.runs(corpus.id) if run.status == "done"]
 if len(done) < 2:
-    ui.header("Compare", "Whether a change really helped.")
+    heading()
     with ui.nothing(
         f"Comparing takes two runs on the same questions; {plain(corpus.name)} has {ui.counted(len(done), 'run')}."
     ):
         ui.link("run", "Make a run")
     st.stop()
 wanted = st.query_params.get("question")
-top = st.container(horizontal=True, vertical_alignment="bottom")
+title, top = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
 with top:
     with st.container():
         if not wanted:
-            ui.header("Compare", "Whether a change really helped.")
+            heading()
         runs = chosen_runs(done)
     depth = min((run.config.depth for run in runs), default=1)
     with st.container(width=110):
@@ -315,8 +320,13 @@ if len(runs) < 2:
 of = ui.state(*(run.id for run in runs))
 with ui.errors_shown():
     found = compared(of, k)
-    if wanted in found.question_ids:
-        opened_question(wanted, found, runs)
+    with title:
+        ids = ui.one_of(found.question_ids)
+        opened = ui.readable("question", ids, "one with evidence that all these runs were asked")
+        if wanted and opened is None:
+            heading()
+    if opened is not None:
+        opened_question(opened, found, runs)
         st.stop()
     if not found.metrics:  # of imported runs no ranking is measured
         st.markdown(plain(compare.sentence(found)))

@@ -1,4 +1,5 @@
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -229,7 +230,8 @@ def facts(info: DocumentInfo) -> None:
 
 def text(document: Document, index: IndexInfo | None) -> None:
     parts = markup.parts(document.text, PART)
-    focus = markup.range_of(st.query_params.get("at", ""), len(document.text))
+    read = partial(markup.range_of, length=len(document.text))
+    focus = ui.readable("at", read, f"a part of its {ui.counted(len(document.text), 'character')}, as in 10-40")
     if focus:
         start, end = markup.around(document.text, focus, 3000)
         st.caption(f"Around characters {focus[0]:,} to {focus[1]:,}, which are underlined.")

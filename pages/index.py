@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -20,6 +20,7 @@ STRATEGIES = {
     "recursive": "Borders at headings, paragraphs, then sentences; knows Markdown. Chunks differ in length.",
     "sentences": "Whole sentences packed up to the size; a longer sentence is cut.",
 }
+VECTORS = ["hnsw", "int8_hnsw", "flat"]
 
 workspace = ui.begin()
 store = workspace.store
@@ -29,35 +30,46 @@ def choices() -> tuple[str, IndexConfig]:
     """The form. Not a Streamlit form: the preview follows every change."""
     naming = st.container()
     chunker = st.segmented_control(
-        "Strategy", list(CHUNKERS), default="tokens", required=True, key="chunker", bind="query-params"
+        "Strategy", list(CHUNKERS), required=True, **bound_choice("chunker", CHUNKERS, "tokens")
     )
     st.caption(STRATEGIES[chunker])
     left, right = st.columns(2)
     size = left.number_input(
-        "Chunk size (tokens)", 8, 8192, 200, 10, key="size", bind="query-params", help="Tokens of the embedder."
+        "Chunk size (tokens)", 8, 8192, step=10, help="Tokens of the embedder.", **bound_number("size", 200, 8, 8192)
     )
     most = max(0, int(size) - 1)
     overlap = right.number_input(
-        "Overlap (tokens)", 0, most, 0, 10, key="overlap", bind="query-params",
-        help="Tokens that a chunk shares with the one before.",
+        "Overlap (tokens)", 0, most, step=10, help="Tokens that a chunk shares with the one before.",
+        **bound_number("overlap", 0, 0, most),
     )  # fmt: skip
     embedder = st.text_input(
         "Embedder",
-        value=workspace.settings.embedder,
-        key="embedder",
-        bind="query-params",
+        **ui.bound("embedder", workspace.settings.embedder, embedder_named, "a name or a folder's path"),
         help="A sentence-transformers model, a folder, or openai:MODEL at the configured endpoint. The default's "
         "weights are packaged.",
     )
     backend, options = backend_choices()
     with st.expander("Similarity"):
         similarity = st.selectbox(
-            "Similarity", SIMILARITIES, key="similarity", bind="query-params", label_visibility="collapsed",
+            "Similarity", SIMILARITIES, label_visibility="collapsed",
             help="Vectors have unit length, so all three rank alike; the scores differ.",
+            **bound_choice("similarity", SIMILARITIES, SIMILARITIES[0]),
         )  # fmt: skip
     config = IndexConfig(chunker, int(size), int(overlap), embedder.strip(), backend, similarity, options)  # type: ignore[arg-type]
     with naming:
         return name_of(config), config
+
+
+def embedder_named(text: str) -> str | None:
+    return text if len(text) <= 1000 else None  # errors quote it
+
+
+def bound_choice(name: str, options: Collection[str], default: str) -> dict[str, Any]:
+    return ui.bound(name, default, ui.one_of(options), f"one of {', '.join(options)}")
+
+
+def bound_number(name: str, default: int, low: int, high: int) -> dict[str, Any]:
+    return ui.bound(name, default, ui.number_within(low, high), f"{low:,} to {high:,}")
 
 
 def name_of(config: IndexConfig) -> str:
@@ -78,26 +90,20 @@ def backend_choices() -> tuple[Any, dict[str, Any]]:
         return "local", {}
     names = ["elasticsearch", "local"]
     backend = st.segmented_control(
-        "Backend", names, default=workspace.default_backend, required=True, key="backend", bind="query-params"
+        "Backend", names, required=True, **bound_choice("backend", names, workspace.default_backend)
     )
     if backend == "local":
         return backend, {}
     with st.expander("Elasticsearch options"):
         kind = st.selectbox(
-            "Vector index", ["hnsw", "int8_hnsw", "flat"], key="es-type", bind="query-params",
+            "Vector index", VECTORS, **bound_choice("es-type", VECTORS, VECTORS[0]),
             help="hnsw: approximate, on floats. int8_hnsw: a quarter of the memory, misses more. flat: exact, slower.",
         )  # fmt: skip
         left, right = st.columns(2)
-        m = left.number_input("m", 2, 128, OPTIONS["m"], key="es-m", bind="query-params", disabled=kind == "flat")
-        ef = right.number_input(
-            "ef_construction",
-            8,
-            1000,
-            OPTIONS["ef_construction"],
-            key="es-ef",
-            bind="query-params",
-            disabled=kind == "flat",
-        )
+        flat = kind == "flat"
+        m = left.number_input("m", 2, 128, disabled=flat, **bound_number("es-m", OPTIONS["m"], 2, 128))
+        ef_bound = bound_number("es-ef", OPTIONS["ef_construction"], 8, 1000)
+        ef = right.number_input("ef_construction", 8, 1000, disabled=flat, **ef_bound)
     return backend, {"type": kind, "m": int(m), "ef_construction": int(ef)}
 
 

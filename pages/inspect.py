@@ -68,10 +68,13 @@ def context_words(run: Run) -> str:
 
 def chosen_claim(matrix: Matrix) -> tuple[str, int] | None:
     """Side ("a", "r") and place of the claim that the address names, None when there is no such claim."""
-    told = re.fullmatch(r"([ar])([0-9]{1,3})", st.query_params.get("claim", ""))
-    if told is None or int(told[2]) >= len(claims_of(matrix, told[1])):
-        return None
-    return told[1], int(told[2])
+
+    def read(text: str) -> tuple[str, int] | None:
+        told = re.fullmatch(r"([ar])([0-9]{1,3})", text)
+        there = told is not None and int(told[2]) < len(claims_of(matrix, told[1]))
+        return (told[1], int(told[2])) if told is not None and there else None
+
+    return ui.readable("claim", read, "a claim of this answer (a0, a1 …) or of its reference (r0, r1 …)")
 
 
 def claims_of(matrix: Matrix, side: str) -> Sequence[Claim]:
@@ -361,7 +364,8 @@ if not runs:
     st.stop()
 name = ui.chosen("run", [run.name for run in runs], noun="run")
 run = next(run for run in runs if run.name == name)
-k = ui.number_of((st.query_params.get("k"),), 1, run.config.depth, run.config.k)
+depth = run.config.depth
+k = ui.readable("k", ui.number_within(1, depth), f"1 to {depth:,}; this run has {run.config.k:,}") or run.config.k
 asked = ui.answered(run)
 found = ui.judgement(run)
 shown = list(ui.filtered(run, ui.question_rows(run, k))["Id"])
@@ -385,7 +389,7 @@ if on := {name: value for name, value in ui.view().items() if name != "metric"}:
     st.caption(f"Within: {plain(', '.join(words))}")
 question, retrieved = asked[question_id]
 judged = found.judged.get(question_id)
-claim = chosen_claim(judged.matrix) if judged else None
+claim = chosen_claim(judged.matrix if judged else Matrix())
 ui.header(question.text)
 if judged and found.controls is not None and not found.controls.reliable:
     st.warning(plain(found.controls.sentence))

@@ -83,13 +83,15 @@ def rows_of(questions: Sequence[Question], names: dict[str, str]) -> pd.DataFram
 
 def review(asked: QuestionSet, questions: Sequence[Question], names: dict[str, str]) -> None:
     shown = filtered(questions)
+    ui.readable("question", ui.one_of({q.id for q in questions}), "a question of this set")
     rows = rows_of(shown, names)
     with st.container(horizontal=True, vertical_alignment="center"):
         filters = [st.query_params.get("status", "all"), st.query_params.get("find", "")]
         filters = [part for part in filters if part not in ("", "all")]
         words = f"{len(shown)} of {ui.counted(len(questions), 'question')}"
         st.markdown(plain(words + (f" · filter: {', '.join(filters)}" if filters else "")), width="stretch")
-        in_table = st.toggle("Edit in the table", key="in-table", bind="query-params")
+        switched = ui.bound("in-table", False, {"true": True, "false": False}.get, "true or false")
+        in_table = st.toggle("Edit in the table", **switched)
         ui.csv_button(rows, f"{asked.name}.csv", "questions-shown", "CSV of these")
     editing = being_edited(asked)
     if not shown and not (in_table and editing):
@@ -459,7 +461,7 @@ def manage(asked: QuestionSet) -> None:
             f"This deletes the set “{asked.name}” with {ui.counted(asked.total, 'question')}. Runs keep the questions "
             "as they were asked.",
             "Delete",
-            lambda: (store.delete_question_set(asked.id), ui.put(set=None, question=None)),
+            lambda: (store.delete_question_set(asked.id), ui.put(set=None, question=None, tab=None)),
         )
 
 
@@ -469,7 +471,7 @@ names = {d.id: d.name for d in store.documents(corpus.id) if d.status == "ok"}
 with ui.header("Questions", f"What is asked about {corpus.name}, with the answers and where they stand."):
     if sets:
         with st.container(width=280):
-            chosen_set = ui.choose("Question set", [s.name for s in sets], "set")
+            chosen_set = ui.choose("Question set", [s.name for s in sets], "set", within=("question", "edit"))
         asked = next(s for s in sets if s.name == chosen_set)
         manage(asked)
 import_outcome()
@@ -477,7 +479,8 @@ banks_outcome()
 newest(corpus.id)
 suggested = ui.free_name(f"{ui.short_name(corpus.name)}-questions", {s.name for s in store.question_sets()})
 questions = store.questions(asked.id) if sets else []
-edited = next((q for q in questions if q.id == st.query_params.get("edit")), None)
+by_id = {q.id: q for q in questions}
+edited = ui.readable("edit", by_id.get, "a question of this set")
 if edited is not None:
     with ui.errors_shown():
         marking.view(corpus, asked.name, edited)

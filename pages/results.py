@@ -53,7 +53,10 @@ def pictures(summary: Summary, key: str) -> None:
             ui.put(rank=ui.rank_words(ui.clicked(st.session_state[bars])))
 
         drawn = plots.rank_histogram(
-            ranks_of(summary), depth=summary.depth, k=summary.k, selected=ui.rank_pair(st.query_params.get("rank"))
+            ranks_of(summary),
+            depth=summary.depth,
+            k=summary.k,
+            selected=ui.rank_pair(st.query_params.get("rank"), summary.depth),
         )
         ui.figure(drawn, bars, on_select=bar_clicked)
         shown_below("rank", len(shown))
@@ -540,7 +543,8 @@ key = f"{run.id}-{st.session_state.get('cleared', 0)}"
 if opened := st.session_state.pop("open-question", None):
     ui.go_to("inspect", run=run.name, question=opened, k=k, **ui.view())
 wanted = st.query_params.get("question")
-ranking_only = not ui.answers(run) or st.query_params.get("view") == "ranking"  # else the inspector shows it
+whole_ranking = ui.readable("view", ui.one_of(("ranking",)), "ranking, or left out")
+ranking_only = not ui.answers(run) or whole_ranking is not None  # else the inspector shows it
 if wanted in asked and ranking_only:
     opened_question(run, *asked[wanted], summary, list(shown["Id"]) if len(shown) else [])
     st.stop()

@@ -487,17 +487,23 @@ def _card(name: str) -> _Card:
     if name in (PACKAGED, f"sentence-transformers/{PACKAGED}"):
         folder = packaged()
         return _Card(name, folder, None, None, _identity(PACKAGED, folder))
-    folder = Path(name).expanduser()
-    if folder.is_dir():
-        folder = folder.resolve()
-        if not (folder / "modules.json").is_file() and not (folder / "config.json").is_file():
-            raise UsageError(f"Folder {folder} holds no model: it has neither modules.json nor config.json.")
-        return _Card(name, folder, None, None, _identity(folder.name, folder))
+    if (local := _folder(name)) is not None:
+        if not (local / "modules.json").is_file() and not (local / "config.json").is_file():
+            raise UsageError(f"Folder {local} holds no model: it has neither modules.json nor config.json.")
+        return _Card(name, local, None, None, _identity(local.name, local))
     if name.count("/") > 1 or name.startswith((".", "~", "/")) or "\\" in name or not name.strip():
         raise UsageError(f"There is no folder '{name}': give a model's folder or name, for example '{PACKAGED}'.")
     repository = name if "/" in name else f"sentence-transformers/{name}"
     folder = _fetched(repository)
     return _Card(name, folder, repository, folder.name, f"{repository}@{folder.name}")
+
+
+def _folder(name: str) -> Path | None:
+    """The folder called `name`; None where there is none, nor can be: a name too long, the home of nobody."""
+    with suppress(OSError, RuntimeError):
+        folder = Path(name).expanduser()
+        return folder.resolve() if folder.is_dir() else None
+    return None
 
 
 def packaged() -> Path:

@@ -15,13 +15,13 @@ import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
-from streamlit.errors import StreamlitAPIException
 
 from ragviz import addresses, disk, evaluate, forecast, indexing, jobs, lost, plots, running
 from ragviz.errors import RagvizError
@@ -76,6 +76,7 @@ _CARRIED = {
     "inspect": ("corpus", "run"),
     "compare": ("corpus", "runs", "k"),
 }
+Read = TypeVar("Read")
 Crumb = tuple[str, str, Mapping[str, str]]
 """Page, label and parameters of a link that tells where one is."""
 
@@ -194,17 +195,8 @@ def put(**values: str | int | None) -> None:
             held.pop(name, None)
             if value is not None:
                 held[name] = str(value)
-    changed = {name: value for name, value in wanted.items() if before.get(name) != value}
-    removed = [name for name in before if name not in wanted]
-    if not removed:
-        st.query_params.update(changed)
-        return
-    try:
+    if wanted != before:
         st.query_params.from_dict(wanted)
-    except StreamlitAPIException:  # widgets of the page hold parameters of their own, which nobody else may write
-        st.query_params.update(changed)
-        for name in removed:
-            del st.query_params[name]
 
 
 def settle(name: str, value: str | None) -> None:
@@ -270,14 +262,70 @@ def chosen_number(name: str, low: int, high: int, default: int) -> int:
     return value
 
 
-def choose(label: str, options: Sequence[str], name: str, *, default: str | None = None, **widget: Any) -> str | None:
-    """Select box whose value is the parameter `name` of the address."""
+def readable(name: str, read: Callable[[str], Read | None], what: str) -> Read | None:
+    """Return what `read` makes of the parameter `name` of the address, None when it is missing or empty.
+
+    One that it makes nothing of is told as not being `what`, and taken out: nothing on the page may seem to follow it.
+    """
+    text = st.query_params.get(name)
+    if not text:
+        return None
+    if (value := read(text)) is None:
+        st.warning(f"“{quoted(text)}” cannot be {name} here, which is {what}.")
+        put(**{name: None})
+    return value
+
+
+def one_of(options: Collection[str]) -> Callable[[str], str | None]:
+    """For `readable`: a text that is an option."""
+    return lambda text: text if text in options else None
+
+
+def number_within(low: int, high: int) -> Callable[[str], int | None]:
+    """For `readable`: a whole number from `low` to `high`.
+
+    >>> [number_within(1, 20)(text) for text in ("20", "21", "9" * 5000, "x", "٣")]
+    [20, None, None, None, None]
+    """
+
+    def read(text: str) -> int | None:
+        is_number = text.isascii() and text.isdigit() and len(text) < 20
+        return int(text) if is_number and low <= int(text) <= high else None
+
+    return read
+
+
+def bound(name: str, default: Read, read: Callable[[str], Read | None], what: str) -> dict[str, Any]:
+    """Return the options of a widget that shows the parameter `name` of the address, else `default`, and writes it.
+
+    `bind="query-params"` says nothing of a value that it cannot use, and fails at a number of 5,000 digits.
+    """
+    value = readable(name, read, what)
+    st.session_state[name] = default if value is None else value
+
+    def write() -> None:
+        held = st.session_state[name]
+        put(**{name: None if held == default else str(held).lower() if isinstance(held, bool) else str(held)})
+
+    return {"key": name, "on_change": write}
+
+
+def choose(
+    label: str,
+    options: Sequence[str],
+    name: str,
+    *,
+    default: str | None = None,
+    within: Sequence[str] = (),
+    **widget: Any,
+) -> str | None:
+    """Select box whose value is the parameter `name` of the address; another choice takes out what was `within` it."""
     value = chosen(name, options, default, noun=label.lower())
     key = f"choice-{name}"
     st.session_state[key] = value
 
     def write() -> None:
-        put(**{name: st.session_state[key]})
+        put(**dict.fromkeys(within), **{name: st.session_state[key]})
 
     selected: str | None = st.selectbox(label, options, key=key, on_change=write, **widget)
     return selected
@@ -285,7 +333,7 @@ def choose(label: str, options: Sequence[str], name: str, *, default: str | None
 
 def choose_tab(names: Sequence[str], key: str) -> list[Any]:
     """Tabs of which the address tells the open one, as `tab`; only the open one is to be drawn (`.open`)."""
-    st.session_state[key] = first_of((st.query_params.get("tab"),), names)
+    st.session_state[key] = readable("tab", one_of(names), f"one of {', '.join(names)}") or names[0]
     return list(st.tabs(names, key=key, on_change=lambda: put(tab=st.session_state[key])))
 
 
@@ -674,17 +722,19 @@ def rank_words(pair: tuple[int, ...] | None) -> str | None:
     return "miss" if not low else str(low) if low == high else f"{low}-{high}"
 
 
-def rank_pair(words: str | None) -> tuple[int, int] | None:
-    """Read what `rank_words` wrote; None for anything else.
+def rank_pair(words: str | None, depth: int) -> tuple[int, int] | None:
+    """Read what `rank_words` wrote of a ranking of `depth`; None for anything else.
 
-    >>> rank_pair("2"), rank_pair("21-30"), rank_pair("miss"), rank_pair("x"), rank_pair(None)
-    ((2, 2), (21, 30), (0, 0), None, None)
+    >>> [rank_pair(words, 30) for words in ("2", "21-30", "miss")]
+    [(2, 2), (21, 30), (0, 0)]
+    >>> [rank_pair(words, 30) for words in ("0", "31", "5-2", "2-", "x", None)]
+    [None, None, None, None, None, None]
     """
     if words == "miss":
         return 0, 0
-    low, _, high = (words or "").partition("-")
-    numbers = [int(n) for n in (low, high or low) if n.isascii() and n.isdigit() and len(n) < 6]
-    return (numbers[0], numbers[1]) if len(numbers) == 2 else None
+    low, dash, high = (words or "").partition("-")
+    first, last = (number_within(1, depth)(text) for text in (low, high if dash else low))
+    return (first, last) if first is not None and last is not None and first <= last else None
 
 
 def rank_cell(rank: int) -> str:
@@ -814,22 +864,30 @@ def _answer_words(found: running.Judgement, question_id: str, score: Score | Non
 
 def filtered(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
     """Keep the rows that pass every filter of the address."""
-    query = st.query_params
-    if pair := rank_pair(query.get("rank")):
+    documents = documents_of(run)
+    ranks = partial(rank_pair, depth=run.config.depth)
+    if pair := readable("rank", ranks, f"miss, a rank to {run.config.depth:,}, or two with a - between them"):
         missed = rows["Outcome"] == "missed"
         rows = rows[missed if pair == (0, 0) else rows["Rank"].between(*pair).fillna(False)]
-    if name := query.get("document"):
-        documents = documents_of(run)
+    if name := readable("document", partial(_document_of, run), "a document of this corpus"):
         rows = rows[_mask(rows, (name in documents[i] for i in rows["Id"]))]
-    if (kind := query.get("kind")) in evaluate.KINDS:
+    if kind := readable("kind", one_of(evaluate.KINDS), f"one of {', '.join(evaluate.KINDS)}"):
         rows = rows[rows["Kind"] == kind]
-    if (outcome := query.get("outcome", "all")) in set(OUTCOMES[1:]):
+    outcome = readable("outcome", one_of(OUTCOMES), f"one of {', '.join(OUTCOMES)}") or OUTCOMES[0]
+    if outcome != OUTCOMES[0]:
         rows = rows[rows["Outcome"] == outcome]
-    if (cause := query.get("cause")) in lost.CAUSES:
+    if cause := readable("cause", one_of(lost.CAUSES), f"one of {', '.join(lost.CAUSES)}"):
         rows = rows[_mask(rows, (judgement(run).causes[i] == cause for i in rows["Id"]))]
-    if words := query.get("find", "").casefold():
+    if words := st.query_params.get("find", "").casefold():
         rows = rows[_mask(rows, (words in text.casefold() for text in rows["Question"]))]
+    readable("metric", one_of(judgement(run).scores), "a measure of this run's answers")  # `metric_of` orders by it
     return rows
+
+
+def _document_of(run: Run, name: str) -> str | None:
+    """For `readable`: a document that is there, or was when its evidence was found."""
+    there = workspace().store.document_named(run.corpus_id, name) is not None
+    return name if there or any(name in names for names in documents_of(run).values()) else None
 
 
 def _mask(rows: pd.DataFrame, keeps: Iterable[bool]) -> pd.Series[bool]:

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from ragviz import corpora, indexing, running, ui
+from ragviz.records import IndexConfig, Question, RunConfig
+from ragviz.workspace import open_workspace
 from tests.attack import seeds
-from tests.test_pages import PAGES, built, home, visit  # noqa: F401  # fixtures
+from tests.test_pages import MARKED, PAGES, address, built, home, visit  # noqa: F401  # fixtures
 
 READ = {  # the parameters that each page reads, beside `corpus` and those of links from it
     "documents": "document at part index tab",
@@ -23,7 +26,7 @@ READ = {  # the parameters that each page reads, beside `corpus` and those of li
 }
 LIVE = {
     "corpus": "notes", "index": "small", "set": "asked", "run": "words", "runs": "words,vectors", "k": "3",
-    "document": "阀门.txt", "question": "q2",
+    "document": "阀门.txt", "question": "q2", "tab": "New index",
 }  # fmt: skip
 JUNK = [
     "9" * 5000, "-" + "9" * 5000, "0", "-1", "1e308", "nan", "inf", "0x10", "1_0", "³", "٣", "１", "", " ", ",", ",,,",
@@ -58,3 +61,98 @@ def test_whatever_the_address_holds_the_page_is_drawn(home: Path, page: str, see
     assert not app.exception, [params, *(box.value for box in app.exception)]
     defects = [box.value for box in app.error if "defect" in box.value]
     assert not defects, [params, *defects]
+
+
+# What cannot be used is told
+
+NUMBERS = ["9" * 5000, "-3", "0", "٣", "1e3", "2.5", "1_0", "junk"]
+OTHERS = ["junk", "9" * 5000, "q2 ", "\u202e", "of another corpus", "<b>x</b>", "[x](http://evil.example)", "零"]
+FORM = {"tab": "New index"}
+RUN, RUNS = {"run": "words"}, {"runs": "words,vectors"}
+TOLD = [  # page, what else its address holds, the parameter, and what it cannot be
+    ("documents", {}, "corpus", OTHERS),
+    ("documents", {}, "document", OTHERS),
+    ("documents", {"document": MARKED}, "index", [*OTHERS, "foreign"]),
+    ("documents", {"document": MARKED}, "at", [*OTHERS, "9-3", "5", "-1-5", "99999999-999999999", "0-" + "9" * 4400]),
+    ("documents", {"document": MARKED}, "part", NUMBERS),
+    ("index", {}, "index", [*OTHERS, "foreign"]),
+    ("index", {}, "tab", OTHERS),
+    ("index", FORM, "chunker", OTHERS),
+    ("index", FORM, "size", NUMBERS),
+    ("index", FORM, "overlap", [text for text in NUMBERS if text != "0"]),
+    ("index", FORM, "embedder", ["9" * 5000, "x" * 20_000]),
+    ("index", FORM, "similarity", OTHERS),
+    ("index", FORM, "backend", OTHERS),
+    ("index", FORM, "es-type", OTHERS),
+    ("index", FORM, "es-m", NUMBERS),
+    ("index", FORM, "es-ef", NUMBERS),
+    ("questions", {}, "set", [*OTHERS, "foreign"]),
+    ("questions", {}, "status", OTHERS),
+    ("questions", {}, "question", OTHERS),
+    ("questions", {}, "edit", OTHERS),
+    ("questions", {}, "in-table", [*OTHERS, "1"]),
+    ("questions", {}, "tab", OTHERS),
+    ("run", {}, "index", [*OTHERS, "foreign"]),
+    ("run", {}, "set", [*OTHERS, "foreign"]),
+    ("results", {}, "run", [*OTHERS, "foreign"]),
+    ("results", RUN, "k", NUMBERS),
+    ("results", RUN, "per", OTHERS),
+    ("results", RUN, "rank", [*NUMBERS, "5-2", "2-", "21", "1-21", "9" * 4400 + "-3"]),
+    ("results", RUN, "document", OTHERS),
+    ("results", RUN, "kind", OTHERS),
+    ("results", RUN, "outcome", OTHERS),
+    ("results", RUN, "cause", OTHERS),
+    ("results", RUN, "metric", OTHERS),
+    ("results", RUN, "question", OTHERS),
+    ("results", RUN, "view", OTHERS),
+    ("inspect", {}, "run", [*OTHERS, "foreign"]),
+    ("inspect", RUN, "k", NUMBERS),
+    ("inspect", RUN, "question", OTHERS),
+    ("inspect", RUN, "claim", [*OTHERS, "a0", "r99", "a" + "9" * 5000]),
+    ("inspect", RUN, "rank", [*NUMBERS, "5-2", "21"]),
+    ("inspect", RUN, "cause", OTHERS),
+    ("compare", {}, "runs", [*OTHERS, "foreign"]),
+    ("compare", RUNS, "k", NUMBERS),
+    ("compare", RUNS, "metric", OTHERS),
+    ("compare", RUNS, "other", [*OTHERS, "words", "foreign"]),
+    ("compare", RUNS, "side", OTHERS),
+    ("compare", RUNS, "question", [*OTHERS, "none"]),
+]
+
+
+def foreign_things() -> None:
+    """An index, a set and a run called "foreign", of another corpus."""
+    workspace = open_workspace()
+    corpus = workspace.store.create_corpus("another")
+    corpora.add_file(workspace, corpus, "b.txt", b"Ships lie in the harbour.")
+    indexing.build_index(workspace, corpus, "foreign", IndexConfig(chunk_size=20))
+    asked = workspace.store.create_question_set(corpus.id, "foreign")
+    workspace.store.put_questions(asked.id, [Question("q", "What lies in the harbour?", "Ships", (), "hand")])
+    running.run(workspace, "foreign", RunConfig("foreign", "foreign", "bm25", depth=5))
+
+
+@pytest.mark.parametrize(("page", "others", "name", "unusable"), TOLD, ids=[f"{row[0]}-{row[2]}" for row in TOLD])
+@pytest.mark.parametrize("seed", seeds(1, 14))
+def test_a_parameter_that_cannot_be_used_is_told_and_taken_out(
+    home: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    page: str,
+    others: dict[str, str],
+    name: str,
+    unusable: list[str],
+    seed: int,
+) -> None:
+    """A person who opens a shared link must not take what is shown for what the link asked for."""
+    if name.startswith(("backend", "es-")):
+        monkeypatch.setenv("ELASTICSEARCH_URL", "http://127.0.0.1:9")
+        others = others | ({"backend": "elasticsearch"} if name != "backend" else {})
+    if "foreign" in unusable:
+        foreign_things()
+    text = unusable[(seed + len(page) + 3 * len(name)) % len(unusable)]
+    app = visit(page, **{"corpus": "notes"} | others | {name: text})
+    assert not app.exception
+    assert not [box.value for box in app.error if "defect" in box.value]
+    told = [box.value for box in app.warning if f"“{ui.quoted(text)}”" in box.value]
+    assert told
+    assert address(app).get(name) != text or "cannot be" not in told[0]
+    assert not [button for button in app.button if button.key == f"chip-{name}"]
