@@ -26,13 +26,13 @@ Verdict = Literal["supported", "together", "contradicted", "absent"]
 
 
 def storable(value: Any) -> Any:
-    r"""Give a text, or the JSON it stands in, without lone surrogates: no request, file or database takes them.
+    r"""Give a text, or the JSON it stands in, without lone surrogates and NULs: no request or no database takes them.
 
-    >>> storable(["caf\ud800é", {"n": 1}])
-    ['caf?é', {'n': 1}]
+    >>> storable(["caf\ud800é\0", {"n": 1}])
+    ['caf?é�', {'n': 1}]
     """
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
+        return value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
     if isinstance(value, list):
         return [storable(each) for each in value]
     return {storable(key): storable(each) for key, each in value.items()} if isinstance(value, dict) else value

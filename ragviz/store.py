@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,6 +45,7 @@ from ragviz.records import (
     Score,
     Span,
     digest,
+    storable,
 )
 
 if TYPE_CHECKING:  # imported where they are used: listings, which need neither, are there at once
@@ -237,6 +239,7 @@ _TABLES: dict[Kind, sa.Table] = {"corpus": _corpora, "index": _indexes, "questio
 _MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock of whoever makes the tables
 SETTLES = 5
 """How often moving evidence is begun, when somebody edits at the same time."""
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _BATCH = 500  # keys in one IN (…): well below SQLite's limit of variables
 T = TypeVar("T")
 _log = logging.getLogger("ragviz")
@@ -512,7 +515,8 @@ class Store:
 
     def document_named(self, corpus_id: str, name: str) -> DocumentInfo | None:
         """Return the readable document with this name, if there is one."""
-        query = _info_query(corpus_id).where(_documents.c.name == name, _documents.c.status == "ok")
+        named = _documents.c.name == name if _is_text(name) else sa.false()
+        query = _info_query(corpus_id).where(named, _documents.c.status == "ok")
         return next((_document_info(row) for row in self._rows(query)), None)
 
     @repeated
@@ -925,7 +929,7 @@ class Store:
         }
         empty = {"done": 0, "unit": "", "message": "", "host": "", "cancel": False, "result": "{}", "error": ""}
         with self._write() as connection:
-            connection.execute(_jobs.insert().values(**row | empty))
+            connection.execute(_jobs.insert().values(**storable(row | empty)))
         return self.job(str(row["id"]))
 
     @repeated
@@ -934,7 +938,7 @@ class Store:
         if "result" in values:
             values["result"] = json.dumps(values["result"], ensure_ascii=False)
         with self._write() as connection:
-            connection.execute(_jobs.update().where(_jobs.c.id == job_id).values(**values))
+            connection.execute(_jobs.update().where(_jobs.c.id == job_id).values(**storable(values)))
 
     @repeated
     def queue_job(self, job_id: str) -> bool:
@@ -959,7 +963,7 @@ class Store:
 
     def job(self, job_id: str) -> Job:
         """Return a job by id, or raise NotFoundError."""
-        rows = self._rows(sa.select(_jobs).where(_jobs.c.id == job_id))
+        rows = self._rows(sa.select(_jobs).where(_jobs.c.id == job_id if _is_text(job_id) else sa.false()))
         if not rows:
             raise NotFoundError(f"There is no job '{job_id}'. `ragviz jobs` lists them.")
         return _job(rows[0])
@@ -1119,7 +1123,12 @@ def _named_query(kind: Kind, name: str, *columns: str) -> sa.Select[Any]:
     """Ask for what has this name or id (blanks at the ends do not count, as where it was made): `columns`, or all."""
     table, name = _TABLES[kind], plain_name(name)
     query = sa.select(*(table.c[column] for column in columns)) if columns else sa.select(table)
-    return query.where(sa.or_(table.c.name == name, table.c.id == name))
+    return query.where(sa.or_(table.c.name == name, table.c.id == name) if _is_text(name) else sa.false())
+
+
+def _is_text(name: str) -> bool:
+    """Whether anything can be called so: no database takes a NUL or half a surrogate pair, not even to look for it."""
+    return _NO_TEXT.search(name) is None
 
 
 def _best(rows: Sequence[Row[Any]], name: str) -> Row[Any] | None:

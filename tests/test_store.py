@@ -340,3 +340,25 @@ def test_ids_of_many_things_are_looked_up_at_once(store):
     ]
     assert store.ids_of(named) == [corpus.id, shadow.id, index.id, index.id, None, None]
     assert store.ids_of([]) == []
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\0", "caf\udce9", "\ud800"])
+def test_nothing_is_called_what_no_database_takes(store, name):
+    """An address on a page may hold %00, an argument of a command bytes that are no UTF-8."""
+    corpus = store.create_corpus("caf?")
+    for look_up in (store.corpus, store.index, store.question_set, store.run, store.job):
+        with pytest.raises(NotFoundError, match="There is no"):
+            look_up(name)
+    for find in (store.corpus_named, store.index_named, store.question_set_named, store.run_named):
+        assert find(name) is None
+    assert store.document_named(corpus.id, name) is None
+
+
+def test_a_job_tells_what_no_database_takes(store):
+    """A name that was typed, an error that quotes a file."""
+    text = "a\0b caf\udce9"
+    job = store.create_job("index", f"Build {text}", store.create_corpus("one").id, {"name": text})
+    store.update_job(job.id, status="failed", error=text, message=text, result={"name": text})
+    told = store.job(job.id)
+    assert (told.title, told.error, told.message) == ("Build a�b caf?", "a�b caf?", "a�b caf?")
+    assert told.arguments["name"].startswith("a")
