@@ -8,9 +8,9 @@ origin (a foreign Origin, other ports of localhost among them), or by framing th
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -63,7 +63,7 @@ class Guard:
         >>> guard.refusal("localhost:8501", "http://localhost:9000")[:40]
         "The origin 'http://localhost:9000' is no"
         """
-        name = _hostname(f"//{host}")
+        name = _hostname(host)
         if name not in LOCAL_HOSTS | self._named:
             return f"The host {name[:100]!r} is not one this dashboard answers to: name it in {ALLOWED_HOSTS}."
         if origin is None or _netloc(origin) == host.lower():
@@ -79,19 +79,15 @@ def allowed_hosts() -> list[str]:
 
 
 def _netloc(origin: str) -> str:
-    """Host and port of an origin, in lower case; "" for "null" and what is no origin."""
-    try:
-        return urlsplit(origin).netloc.lower()
-    except ValueError:
-        return ""
+    """Host and port of the origin of a web page, in lower case; "" for "null" and what is none."""
+    found = re.fullmatch(r"https?://([^/?#@\\]+)", origin.lower())
+    return found[1] if found else ""
 
 
-def _hostname(address: str) -> str:
-    """Name in an address, in lower case; "" when there is none."""
-    try:
-        return (urlsplit(address).hostname or "").rstrip(".")
-    except ValueError:
-        return ""
+def _hostname(host: str) -> str:
+    """Name in a Host header, in lower case and without brackets; "" for what is no name with a port."""
+    found = re.fullmatch(r"(?:\[([0-9a-f:.]+)\]|([^\s/?#@,:\\\[\]]+))(?::[0-9]{1,5})?", host.lower())
+    return (found[1] or found[2]).rstrip(".") if found else ""
 
 
 async def _refuse(scope: Scope, reason: str, send: Send) -> None:

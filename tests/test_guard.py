@@ -53,11 +53,11 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         process.wait(timeout=30)
 
 
-def asked(port: int, path: str, headers: Mapping[str, str]) -> tuple[int, Mapping[str, str]]:
+def asked(port: int, path: str, headers: Mapping[str, str], method: str = "GET") -> tuple[int, Mapping[str, str]]:
     """Status and headers of the answer to one request."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
-        connection.putrequest("GET", path, skip_host=True)
+        connection.putrequest(method, path, skip_host=True)
         for name, value in headers.items():
             connection.putheader(name, value)
         connection.endheaders()
@@ -98,6 +98,14 @@ def test_its_own_pages_open_the_socket(port: int, host: str, origin: str | None)
         (OWN, "null"),
         (OWN, "http://[broken"),
         ("", None),
+        ("evil.example@" + OWN, None),  # odd forms that no browser sends, and that a proxy may read otherwise
+        (OWN + ", evil.example", None),
+        (OWN + "/evil.example", None),
+        ("127.0.0.1:999999", None),
+        ("[::1", None),
+        (OWN, "chrome-extension://" + OWN),
+        (OWN, "http://" + OWN + "/"),
+        (OWN, "http://evil.example@" + OWN),
     ],
 )
 def test_foreign_pages_do_not(port: int, host: str, origin: str | None) -> None:
@@ -118,9 +126,33 @@ def test_nothing_frames_it(port: int) -> None:
     assert headers["x-frame-options"] == "DENY"
 
 
-def test_files_are_guarded_too(port: int) -> None:
-    assert asked(port, "/", {"Host": "evil.example"})[0] == 403
-    assert asked(port, "/_stcore/health", {"Host": f"127.0.0.1:{port}", "Origin": "http://evil.example"})[0] == 403
+PATHS = [
+    *("/", "/settings", "/_stcore/health", "/_stcore/host-config", "/_stcore/upload_file/session/file", "/media/file"),
+    *("/_stcore/agent/interact", "/_stcore/agent/mcp", "/_stcore/metrics", "/component/a/b", "/app/static/a"),
+    *("/static/a.js", "//evil.example/", "/static/../../../etc/passwd", "/component/%2e%2e/%2e%2e/etc/passwd"),
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
+def test_everything_is_guarded(port: int, path: str, method: str) -> None:
+    own, evil = f"127.0.0.1:{port}", "http://evil.example"
+    assert asked(port, path, {"Host": "evil.example", "X-Forwarded-Host": own}, method)[0] == 403
+    assert asked(port, path, {"Host": own, "Origin": evil, "Content-Length": "0"}, method)[0] == 403
+
+
+def test_a_request_is_taken_by_its_host_header_and_has_one(port: int) -> None:
+    own = f"127.0.0.1:{port}"
+    for lines, status in {
+        (f"GET http://{own}/ HTTP/1.1", "Host: evil.example"): 403,
+        ("GET / HTTP/1.0",): 403,
+        ("GET / HTTP/1.1",): 400,
+        ("GET / HTTP/1.1", f"Host: {own}", "Host: evil.example"): 400,
+        ("GET / HTTP/1.1", "Host: evil.example", f"Host: {own}"): 400,
+    }.items():
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as raw:
+            raw.sendall("".join(f"{line}\r\n" for line in (*lines, "")).encode())
+            assert int(raw.recv(100).split()[1]) == status, lines
 
 
 def test_a_refusal_names_the_variable() -> None:
