@@ -180,7 +180,7 @@ def rows_of(found: Comparison, measured: Mapping[str, compare.MetricRow]) -> pd.
 
 def measures_table(title: str, table: pd.DataFrame, name: str) -> None:
     """A table of `rows_of`, with its CSV."""
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with ui.above_table(name):
         st.markdown(title, width="stretch")
         ui.csv_button(table, f"{name}.csv", f"{name}-csv")
     columns: dict[str, object] = {"Measure": st.column_config.TextColumn(width=140)}
@@ -241,7 +241,7 @@ def cases(found: Comparison, runs: Sequence[Run]) -> None:
         ui.figure(drawn, "scatter")
         st.caption(f"▲ below the line: {plain(other)} ranks the target better. A larger mark is more questions.")
     with right:
-        with st.container(horizontal=True, vertical_alignment="center"):
+        with ui.above_table("cases"):
             st.markdown(f"**Questions, by {metric}: {plain(other)} against {plain(pair[0])}**", width="stretch")
             wanted_side = ui.readable("side", ui.one_of(SIDES), f"one of {', '.join(SIDES)}")
             st.session_state["side-filter"] = side = wanted_side or full[0]

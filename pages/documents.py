@@ -155,7 +155,7 @@ def table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
             "Id": [d.id for d in documents],
         }
     )
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with ui.above_table("documents"):
         parts = [ui.counted(len(documents), "document"), f"{unread} not read" * bool(unread)]
         parts.append(f"{warned} with warnings" * bool(warned))
         st.markdown(" · ".join(part for part in parts if part), width="stretch")

@@ -85,7 +85,7 @@ def review(asked: QuestionSet, questions: Sequence[Question], names: dict[str, s
     shown = filtered(questions)
     ui.readable("question", ui.one_of({q.id for q in questions}), "a question of this set")
     rows = rows_of(shown, names)
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with ui.above_table("questions"):
         filters = [st.query_params.get("status", "all"), st.query_params.get("find", "")]
         filters = [part for part in filters if part not in ("", "all")]
         words = f"{len(shown)} of {ui.counted(len(questions), 'question')}"
@@ -111,7 +111,7 @@ def review(asked: QuestionSet, questions: Sequence[Question], names: dict[str, s
 
 def filtered(questions: Sequence[Question]) -> list[Question]:
     """The questions that pass the filter of the address: status, and words in them; rejected ones last."""
-    left, right = st.columns(2, vertical_alignment="bottom")
+    left, right = st.columns([3, 2], vertical_alignment="bottom")  # five statuses are whole at 1024
     with left:
         status = st.session_state["status-filter"] = ui.chosen("status", SHOWN, "all") or "all"
         st.segmented_control(

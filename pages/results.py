@@ -255,7 +255,7 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
     """One measure per kind and per document, whichever is chosen; a row opens its questions."""
     slices = ui.breakdown(run, summary.k)
     labels = {label.split("@")[0]: label for label in slices[0].metrics}
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with ui.above_table("by-document"):
         st.markdown("**Per kind and document**", width="stretch")
         with st.container(width=210):
             name = ui.choose(
@@ -334,7 +334,7 @@ def metrics_table(run: Run, summary: Summary) -> None:
     )
     if not any(rows["Without a score"]):
         rows = rows.drop(columns="Without a score")
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with ui.above_table("measures"):
         st.markdown(f"**All measures at k = {summary.k}**", width="stretch")
         ui.csv_button(rows, f"{run.name}-measures.csv", "measures-csv")
     columns = {
@@ -394,7 +394,7 @@ def clear(*names: str) -> None:
 
 
 def questions_table(run: Run, rows: pd.DataFrame, total: int, unanswerable: int, key: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with ui.above_table("asked"):
         left_out = f" · {unanswerable} unanswerable are not ranked" if unanswerable and not ui.answers(run) else ""
         st.markdown(f"**{len(rows)} of {ui.counted(total, 'question')}**, the worst first{left_out}", width="stretch")
         st.session_state["outcome-filter"] = ui.first_of((st.query_params.get("outcome"),), ui.OUTCOMES)

@@ -443,8 +443,10 @@ div[data-testid="stMetricDelta"], div[data-testid="stMetricDelta"] * { font-vari
   white-space: normal; overflow: visible; }
 div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
 [data-testid="stElementToolbarButton"]:has([aria-label^="Download as CSV"]) { display: none; }
+[class*="st-key-above-"] { padding-right: 6rem; }
 </style>"""
-"""Tables' own "Download as CSV" is hidden: it writes formulas as they are, `csv_button` does not."""
+"""Tables' own "Download as CSV" is hidden: it writes formulas as they are, `csv_button` does not. A table's toolbar
+(5.5rem wide) floats over the end of what stands above it, as long as a cell has the focus."""
 
 
 def sidebar(corpora: Sequence[Corpus]) -> None:
@@ -771,6 +773,11 @@ def table(
     if on_select is not None:
         options |= {"on_select": on_select, "selection_mode": "single-cell"}
     st.dataframe(shown, **options)
+
+
+def above_table(key: str) -> Any:
+    """Return the row above a table, for its count and buttons; its end is left to the table's own toolbar."""
+    return st.container(horizontal=True, vertical_alignment="center", key=f"above-{key}")
 
 
 def csv_button(rows: pd.DataFrame, file_name: str, key: str, label: str = "CSV") -> None:

@@ -660,6 +660,46 @@ def test_every_page_fits_wide_and_narrow_light_and_dark(server, browser, judged)
     context.close()
 
 
+WITH_TABLES: tuple[tuple[str, dict[str, str]], ...] = (
+    ("documents", {}),
+    ("questions", {"set": "sample-questions", "in-table": "true"}),
+    ("results", {"run": "sample-knn"}),
+    ("compare", {"runs": "sample-knn,sample-hybrid"}),
+)
+
+
+@pytest.mark.parametrize("width", [1440, 1024])
+@pytest.mark.parametrize(("name", "params"), WITH_TABLES, ids=lambda part: part if isinstance(part, str) else "")
+def test_the_toolbar_of_a_table_lies_over_nothing_that_can_be_pressed(server, page, measured, name, params, width):
+    """It floats above its table while the mouse is there, or a cell has the focus."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(server.address(name, corpus=sample.NAME, **params))
+    drawn(page)
+    tables = page.get_by_test_id("stDataFrame")
+    for place in range(tables.count()):
+        tables.nth(place).hover()
+        expect(page.get_by_test_id("stElementToolbar").locator("visible=true").first).to_be_visible()
+        settled(page)  # it slides up
+        assert covered(page) == [], f"table {place} of {name}"
+
+
+def covered(page: Page) -> list[str]:
+    """What of buttons, fields and links lies under the toolbar of a table."""
+    lying: list[str] = page.evaluate(
+        """() => {
+            const box = (each) => each.getBoundingClientRect();
+            const meet = (a, b) =>
+                a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom && a.width * b.width > 0;
+            const bars = [...document.querySelectorAll("[data-testid=stElementToolbar]")];
+            const pressed = [...document.querySelectorAll("[data-testid=stMain] :is(button, input, label, a)")]
+                .filter((each) => !each.closest("[data-testid=stElementToolbar], [data-testid=stDataFrame]"));
+            const under = pressed.filter((each) => bars.some((bar) => meet(box(bar), box(each))));
+            return under.map((each) => each.innerText);
+        }"""
+    )
+    return lying
+
+
 def rgb(theme: dict[str, Any]) -> str:
     """Background of a theme as the browser names it."""
     return f"rgb({', '.join(str(part) for part in bytes.fromhex(theme['backgroundColor'].removeprefix('#')))})"
