@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ragviz import authoring, jobs, marking, markup, pipeline, ui
+from ragviz import authoring, jobs, marking, markup, pipeline, ui, unsaved
 from ragviz.markup import plain
 from ragviz.metrics import questeval
-from ragviz.records import Question, QuestionSet, digest
+from ragviz.records import Question, QuestionSet
 from ragviz.spending import dollars
 from ragviz.store import version_of
 from ragviz.synthesize import GENERATORS
@@ -33,6 +33,7 @@ the reference ("无法推断" where the reference does not tell). A run that is 
 
 UNASKED = "(no question could be made of a chunk)"
 
+unsaved.keep()
 workspace = ui.begin()
 store = workspace.store
 
@@ -93,7 +94,7 @@ def review(asked: QuestionSet, questions: Sequence[Question], names: dict[str, s
         switched = ui.bound("in-table", False, {"true": True, "false": False}.get, "true or false")
         in_table = st.toggle("Edit in the table", **switched)
         ui.csv_button(rows, f"{asked.name}.csv", "questions-shown", "CSV of these")
-    editing = being_edited(asked)
+    editing = unsaved.being_edited(asked)
     if not shown and not (in_table and editing):
         st.caption("No question passes the filter.")
         return
@@ -207,101 +208,24 @@ def edit_table(asked: QuestionSet, shown: Sequence[Question]) -> None:
         "Answer": st.column_config.TextColumn(width="large"),
         "Status": st.column_config.SelectboxColumn(options=STATUSES, required=True),
     }
-    held = table_shown(asked, shown)
-    shown, key, typed = held["questions"], held["key"], held["typed"]
-    rows = rows_of([changed_question(question, held["before"].get(question.id, {})) for question in shown], names)
+    table = unsaved.table_of(asked, shown, names)
+    rows = rows_of(table.rows, names)
     editable = ["Question", "Answer", "Status", "Reason"]
     fixed = [name for name in rows.columns if name not in editable]
     st.data_editor(
-        rows.map(lambda cell: markup.visible(cell)), key=key, hide_index=True, disabled=fixed, column_config=columns,
-        column_order=[*editable, *fixed], height=520,
+        rows.map(lambda cell: markup.visible(cell)), key=table.key, hide_index=True, disabled=fixed,
+        column_config=columns, column_order=[*editable, *fixed], height=520,
     )  # fmt: skip
-    keep_typed(asked)
-    changed = [(question, changed_question(question, typed[question.id])) for question in shown if question.id in typed]
+    unsaved.keep()
+    changed = table.changed
     with st.container(horizontal=True):
         if st.button(f"Save {ui.counted(len(changed), 'change')}", type="primary", disabled=not changed):
-            st.session_state["not-saved"] = not_saved(asked, changed)
-            del st.session_state[f"table-{asked.id}"]
+            unsaved.save(store, table)
             st.rerun()
         if changed and st.button("Drop them", key="drop-edits"):
-            del st.session_state[f"table-{asked.id}"]
+            unsaved.drop(asked)
             st.rerun()
-    told_not_saved()
-
-
-def edits_of(key: str) -> dict[int, dict[str, Any]]:
-    edits: dict[int, dict[str, Any]] = st.session_state.get(key, {}).get("edited_rows", {})
-    return edits
-
-
-def keep_typed(asked: QuestionSet) -> None:
-    """Note what was typed into the table by question: its widget forgets it when another tab or page is opened."""
-    held = st.session_state.get(f"table-{asked.id}")
-    if held is None or held["key"] not in st.session_state:
-        return
-    typed = {question_id: dict(values) for question_id, values in held["before"].items()}
-    for row, values in edits_of(held["key"]).items():
-        typed.setdefault(held["questions"][int(row)].id, {}).update(values)
-    held["typed"].clear()
-    held["typed"].update(typed)
-
-
-def being_edited(asked: QuestionSet) -> dict[str, Any] | None:
-    """The table of this set while something typed into it is neither saved nor dropped, wherever one was meanwhile."""
-    held: dict[str, Any] | None = st.session_state.get(f"table-{asked.id}")
-    return held if held is not None and held["typed"] else None
-
-
-def table_shown(asked: QuestionSet, now: Sequence[Question]) -> dict[str, Any]:
-    """The questions that the table shows, its key, and what was typed by question id.
-
-    As long as something is typed the rows stay, whatever the filter; what was typed `before` the table was left for
-    another tab or page, which ends its widget, is put into its rows.
-    """
-    held, name = being_edited(asked), f"table-{asked.id}"
-    if held is not None and held["key"] in st.session_state:
-        if held["questions"] != now:
-            st.caption(
-                ":orange[▲] The filter or the set was changed meanwhile. The table stays as it was when you began to "
-                "edit, until you save or drop what you typed."
-            )
-        return held
-    before = {} if held is None else {question_id: dict(values) for question_id, values in held["typed"].items()}
-    questions = list(now) if held is None else held["questions"]
-    here = st.session_state.get(name)
-    if held is None and here is not None and here["questions"] == questions:
-        return here
-    turn = st.session_state["table-turn"] = st.session_state.get("table-turn", 0) + 1
-    key = f"editor-{turn}-{digest(*map(version_of, questions))}"
-    fresh = {"questions": questions, "key": key, "typed": dict(before), "before": before}
-    st.session_state[name] = fresh
-    return fresh
-
-
-def not_saved(asked: QuestionSet, changed: Sequence[tuple[Question, Question]]) -> list[Question]:
-    """Save what was edited; those that somebody else changed meanwhile, as they were typed."""
-    refused = []
-    for before, after in changed:
-        try:
-            authoring.save(store, asked, after, version_of(before))
-        except authoring.Conflict:
-            refused.append(after)
-    return refused
-
-
-def told_not_saved() -> None:
-    """What was typed over questions that somebody else changed: kept on the screen until it is put away."""
-    if refused := st.session_state.get("not-saved"):
-        st.warning(f"{ui.counted(len(refused), 'question')} changed by somebody else meanwhile: not saved. You wrote:")
-        ui.table(rows_of(refused, names)[["Question", "Answer", "Status", "Reason", "Id"]], "refused-edits")
-        if st.button("Put away", key="put-away-refused"):
-            del st.session_state["not-saved"]
-            st.rerun()
-
-
-def changed_question(question: Question, values: dict[str, Any]) -> Question:
-    fields = {"Question": "text", "Answer": "answer", "Status": "status", "Reason": "reason"}
-    return replace(question, **{fields[name]: value or "" for name, value in values.items() if name in fields})
+    unsaved.show_refused(asked)
 
 
 # Getting some
@@ -465,6 +389,23 @@ def manage(asked: QuestionSet) -> None:
         )
 
 
+def question_to_edit(set_id: str, questions: Sequence[Question]) -> Question | None:
+    """The question that the address says is being edited.
+
+    When its set was deleted another came in its place, in which the address may name a question too: that was not meant.
+    """
+    by_id = {q.id: q for q in questions}
+    edited = ui.readable("edit", by_id.get, "a question of this set")
+    if edited is None:
+        st.session_state.pop("edited-in", None)
+    elif st.session_state.setdefault("edited-in", set_id) != set_id:
+        ui.put(edit=None)
+        return None
+    return edited
+
+
+if ui.current_corpus() is None:
+    unsaved.show_what_is_left(store)
 corpus = ui.need_corpus()
 sets = store.question_sets(corpus.id)
 names = {d.id: d.name for d in store.documents(corpus.id) if d.status == "ok"}
@@ -474,19 +415,20 @@ with ui.header("Questions", f"What is asked about {corpus.name}, with the answer
             chosen_set = ui.choose("Question set", [s.name for s in sets], "set", within=("question", "edit"))
         asked = next(s for s in sets if s.name == chosen_set)
         manage(asked)
+if not sets:
+    ui.chosen("set", [], noun="question set")
+unsaved.show_what_is_left(store)
 import_outcome()
 banks_outcome()
 newest(corpus.id)
 suggested = ui.free_name(f"{ui.short_name(corpus.name)}-questions", {s.name for s in store.question_sets()})
 questions = store.questions(asked.id) if sets else []
-by_id = {q.id: q for q in questions}
-edited = ui.readable("edit", by_id.get, "a question of this set")
+edited = question_to_edit(asked.id if sets else "", questions)
 if edited is not None:
     with ui.errors_shown():
-        marking.view(corpus, asked.name, edited)
+        marking.view(corpus, asked, asked.name, edited)
     st.stop()
 if sets:
-    keep_typed(asked)
     tiles(asked, questions, names)
     reviewing, making, writing, importing = ui.choose_tab(["Review", "Generate", "Write", "Import"], "questions-tab")
     if reviewing.open:
@@ -500,7 +442,7 @@ if making.open:
         generate(suggested)
 if writing.open:
     with writing, ui.errors_shown():
-        marking.view(corpus, asked.name if sets else suggested, None)
+        marking.view(corpus, asked if sets else None, asked.name if sets else suggested, None)
 if importing.open:
     with importing, ui.errors_shown():
         bring_in(suggested)

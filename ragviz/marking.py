@@ -6,8 +6,8 @@ because somebody else changed the question meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import streamlit as st
@@ -16,7 +16,7 @@ from ragviz import authoring, markup, pipeline, ui
 from ragviz.errors import RagvizError
 from ragviz.markup import plain, shortened
 from ragviz.records import Corpus, Document, DocumentInfo, Evidence, Question, QuestionSet, Span
-from ragviz.store import version_of
+from ragviz.store import Store, version_of
 
 PART = 12_000
 """Characters of a document that are shown at once."""
@@ -112,9 +112,11 @@ def text_to_mark(
 
 @dataclass(slots=True)
 class Draft:
-    """A question as it is being written; `version` is the one that was shown, "" of a new question.
+    """A question as it is being written; `question` is the one that was shown, None of a new one.
 
-    `focus` is the piece of evidence looked at; `stands` what was found instead when saving was refused.
+    `version` is that of the one shown, "" of a new one; `focus` is the piece of evidence looked at; `stands` what was
+    found instead when saving was refused. `corpus` and `asked` are what it is written for (the set None where there is
+    none yet), `into` the name of the set that the screen tells; `names` are documents' by id.
     """
 
     text: str = ""
@@ -124,22 +126,71 @@ class Draft:
     focus: Span | None = None
     refused: bool = False
     stands: Question | None = None
+    question: Question | None = None
+    corpus: Corpus | None = None
+    asked: QuestionSet | None = None
+    into: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def evidence(self) -> Evidence:
         """The evidence as a question holds it."""
         return tuple(tuple(group) for group in self.groups if group)
 
+    @property
+    def typed(self) -> bool:
+        """Whether it holds anything that is not saved."""
+        before = self.question or Question("", "", "", (), "hand")
+        return (self.text, self.answer, self.evidence) != (before.text, before.answer, before.evidence)
+
+    def written(self) -> Question:
+        """The question as it is typed so far."""
+        before = self.question or Question("", "", "", (), "hand", "accepted")
+        return replace(before, text=self.text, answer=self.answer, evidence=self.evidence)
+
 
 def draft_of(name: str, question: Question | None) -> Draft:
     """The draft of this name, begun from the question when there is none."""
-    drafts: dict[str, Draft] = st.session_state.setdefault(_DRAFTS, {})
+    drafts = _drafts()
     if name not in drafts:
         drafts[name] = Draft()
         if question is not None:
             groups = [list(group) for group in question.evidence]
-            drafts[name] = Draft(question.text, question.answer, groups, version_of(question))
+            drafts[name] = Draft(question.text, question.answer, groups, version_of(question), question=question)
     return drafts[name]
+
+
+def _drafts() -> dict[str, Draft]:
+    drafts: dict[str, Draft] = st.session_state.setdefault(_DRAFTS, {})
+    return drafts
+
+
+def keep() -> None:
+    """Note what the fields of the drafts hold: they forget it where the view is not drawn again."""
+    for name, draft in _drafts().items():
+        draft.text = st.session_state.get(f"{name}/text", draft.text)
+        draft.answer = st.session_state.get(f"{name}/answer", draft.answer)
+
+
+def left_over(store: Store) -> dict[str, tuple[str, Draft]]:
+    """Drafts in which something is typed whose corpus, set or question is gone, by name: what is gone, and the draft.
+
+    A new question is written for a corpus: it goes into the set that is looked at.
+    """
+    left = {name: (_gone(store, draft), draft) for name, draft in _drafts().items() if draft.typed and draft.corpus}
+    return {name: (gone, draft) for name, (gone, draft) in left.items() if gone}
+
+
+def _gone(store: Store, draft: Draft) -> str:
+    """What a draft was written for and is gone, in words; "" when all is there."""
+    corpus, asked, question = draft.corpus, draft.asked, draft.question
+    if corpus is not None and store.ids_of([("corpus", corpus.id)]) != [corpus.id]:
+        return f"The corpus “{corpus.name}”"
+    if question is None or asked is None:
+        return ""
+    if store.ids_of([("questions", asked.id)]) != [asked.id]:
+        return f"The question set “{asked.name}”"
+    return "" if any(q.id == question.id for q in store.questions(asked.id)) else "The question"
 
 
 def give_up(name: str) -> None:
@@ -186,23 +237,31 @@ def _numbered(group: int, member: int, members: int) -> str:
 # The view
 
 
-def view(corpus: Corpus, set_name: str, question: Question | None) -> None:
-    """Write a question of the set `set_name`, or change `question`; leads back to the questions when it is saved."""
-    name = f"draft-{corpus.id}-{set_name}-{question.id if question else 'new'}"
+def view(corpus: Corpus, asked: QuestionSet | None, set_name: str, question: Question | None) -> None:
+    """Write a question of the set `asked`, or change `question`; leads back to the questions when it is saved.
+
+    Without a set one called `set_name` is made. A new question stays as it is typed when another set is chosen.
+    """
+    name = f"draft-{asked.id}-{question.id}" if asked and question else f"draft-{corpus.id}-new"
     draft = draft_of(name, question)
+    draft.corpus, draft.asked = corpus, asked
     infos = [info for info in ui.workspace().store.documents(corpus.id) if info.status == "ok"]
+    draft.names = {info.id: info.name for info in infos}
+    told, draft.into = draft.into, set_name
     left, right = st.columns([2, 3], gap="medium")
     with right:
         _documents(corpus, draft, infos, name)
     with left:
         draft.text = st.text_area("Question", draft.text, key=f"{name}/text", height=80)
         draft.answer = st.text_area("Answer", draft.answer, key=f"{name}/answer", height=100)
-        _evidence(corpus, draft, {info.id: info.name for info in infos}, name)
+        _evidence(corpus, draft, dict(draft.names), name)
         if draft.refused:
             _refused(draft, name)
+        if question is None:
+            st.caption(f"It goes into the set “{plain(set_name)}”." + ("" if asked else " It is made for it."))
         with st.container(horizontal=True):
             if st.button("Save", type="primary", key=f"{name}/save", disabled=draft.refused):
-                _save(corpus, set_name, question, draft, name)
+                _save(draft, told, name)
             if st.button("Give up" if question is None else "Leave it", key=f"{name}/leave"):
                 give_up(name)
                 ui.put(edit=None)
@@ -326,16 +385,21 @@ def _text_of(draft: Draft, document: Document, target: str, name: str) -> None:
         st.rerun()
 
 
-def _save(corpus: Corpus, set_name: str, question: Question | None, draft: Draft, name: str) -> None:
+def _save(draft: Draft, told: str, name: str) -> None:
+    """Write what was typed; a new question goes into no other set than the one `told` when *Save* was pressed."""
+    assert draft.corpus is not None
     store = ui.workspace().store
+    if draft.question is None and told != draft.into:
+        st.warning(plain(f"It was to go into the set “{told}”, and would go into “{draft.into}” now. Nothing was "
+                         "saved: save it again if that is right, or choose another set."))  # fmt: skip
+        return
     try:
-        if question is None:
+        if draft.question is None or draft.asked is None:
             saved = authoring.written(draft.text, draft.answer, draft.evidence)
-            asked: QuestionSet = pipeline.question_set(ui.workspace(), corpus, set_name)
+            asked = draft.asked or pipeline.question_set(ui.workspace(), draft.corpus, draft.into)
             authoring.add(store, asked, saved)
         else:
-            asked = store.question_set(set_name)
-            before = draft.stands or question
+            asked, before = draft.asked, draft.stands or draft.question
             saved = authoring.changed(before, text=draft.text, answer=draft.answer, evidence=draft.evidence)
             authoring.save(store, asked, saved, draft.version)
     except authoring.Conflict as conflict:
@@ -345,7 +409,7 @@ def _save(corpus: Corpus, set_name: str, question: Question | None, draft: Draft
         return
     else:
         give_up(name)
-        ui.put(edit=None, set=set_name, question=saved.id, tab="Review")
+        ui.put(edit=None, set=asked.name, question=saved.id, tab="Review")
         st.toast("Saved")
     st.rerun()
 

@@ -179,6 +179,138 @@ def test_what_is_typed_outlives_filter_tab_toggle_and_page(home: Path, typing: d
     assert [i for i, answer in answers.items() if answer == "typed by hand"] == ["q5"]
 
 
+# What it is typed into is deleted
+
+
+def something_else(workspace: Workspace, what: str) -> None:
+    """Let another person delete what is looked at: `what` names it, and whether another of its kind stays."""
+    store, (subject, others) = workspace.store, what.split()
+    corpus, asked = store.corpus("notes"), store.question_set("asked")
+    if subject == "set" and others == "others":
+        store.put_questions(store.create_question_set(corpus.id, "second").id, store.questions(asked.id))
+    if subject == "corpus" and others == "others":
+        corpora.add_file(workspace, store.create_corpus("another"), "b.txt", b"Another text.")
+    if subject == "question":
+        store.delete_questions(asked.id, ["q5"])
+    elif subject == "set":
+        store.delete_question_set(asked.id)
+    else:
+        indexing.delete_corpus(workspace, corpus)
+
+
+GONE = ["set others", "set alone", "corpus others", "corpus alone"]
+
+
+@pytest.mark.parametrize("what", GONE)
+def test_what_is_typed_into_the_table_of_a_set_that_is_deleted_is_shown(home: Path, typing, what: str) -> None:  # noqa: F811
+    workspace = open_workspace()
+    app = show("questions", corpus="notes", set="asked", **{"in-table": "true"})
+    key, rows = table_of(typing)
+    typing[key] = {
+        list(rows["Id"]).index("q5"): {"Answer": "打字 $x$"},
+        list(rows["Id"]).index("two"): {"Reason": "old"},
+    }
+    something_else(workspace, what)
+    checked(app.run())
+    subject = "corpus called “notes”" if what.startswith("corpus") else "question set called “asked”"
+    left_over(app, {"q5": "打字 $x$", "two": "3"})
+    assert f"There is no {subject} here" in warning(app) or what == "corpus alone"
+    assert all(q.answer != "打字 $x$" for q in everything(workspace))
+    app.switch_page("pages/questions.py").run()
+    left_over(app, {"q5": "打字 $x$", "two": "3"})
+    checked(press(app, "Put away"))
+    assert "was deleted by somebody else" not in warning(app)
+
+
+def left_over(app: AppTest, answers: dict[str, str]) -> None:
+    """What was typed is shown, once."""
+    assert warning(app).count("was deleted by somebody else meanwhile. Nothing of what you typed was saved") == 1
+    (rows,) = [frame.value for frame in app.dataframe if list(frame.value)[:2] == ["Question", "Answer"]]
+    assert dict(zip(rows["Id"], rows["Answer"], strict=True)) == answers
+
+
+def warning(app: AppTest) -> str:
+    """What the page warns of, as it is read."""
+    return warned(app).replace("\\", "")
+
+
+def everything(workspace: Workspace) -> list[Question]:
+    store = workspace.store
+    return [q for corpus in store.corpora() for s in store.question_sets(corpus.id) for q in store.questions(s.id)]
+
+
+@pytest.mark.parametrize("pressed", ["", "Save"])
+@pytest.mark.parametrize("what", [*GONE, "question others"])
+def test_what_is_typed_over_a_question_that_is_deleted_is_shown(home: Path, what: str, pressed: str) -> None:  # noqa: F811
+    """The last word is typed and *Save* pressed when it is gone already."""
+    workspace = open_workspace()
+    app = show("questions", corpus="notes", set="asked", edit="q5")
+    area(app, "Answer").set_value("typed")
+    checked(app.run())
+    something_else(workspace, what)
+    before = everything(workspace)
+    area(app, "Answer").set_value("typed by hand")
+    if pressed:
+        button(app, pressed).click()
+    checked(app.run())
+    left_over(app, {"q5": "typed by hand"})
+    assert everything(workspace) == before
+    assert not any(box.label == "Answer" for box in app.text_area), "no other question is opened in its place"
+    checked(press(app, "Put away"))
+    assert "was deleted by somebody else" not in warning(app)
+
+
+def area(app: AppTest, label: str) -> Any:
+    return next(box for box in app.text_area if box.label == label)
+
+
+def test_a_question_written_for_a_set_that_is_deleted_goes_into_another_only_when_told(home: Path) -> None:  # noqa: F811
+    workspace = open_workspace()
+    app = show("questions", corpus="notes", set="asked", tab="Write")
+    area(app, "Question").set_value("Which pump is the oldest?")
+    checked(app.run())
+    assert "goes into the set “asked”" in words(app).replace("\\", "")
+    something_else(workspace, "set others")
+    before = everything(workspace)
+    area(app, "Answer").set_value("None.")
+    press(app, "Save")
+    checked(app)
+    assert everything(workspace) == before
+    assert "There is no question set called “asked” here; this is “second”" in warning(app)
+    assert (area(app, "Question").value, area(app, "Answer").value) == ("Which pump is the oldest?", "None.")
+    assert "goes into the set “second”" in words(app).replace("\\", "")
+    checked(press(app, "Save"))
+    assert [q.text for q in everything(workspace)][-1] == "Which pump is the oldest?"
+
+
+def test_a_question_written_where_no_set_is_goes_into_none_that_came_meanwhile(home: Path) -> None:  # noqa: F811
+    workspace, store = open_workspace(), open_workspace().store
+    corpus = store.corpus("notes")
+    store.delete_question_set(store.question_set("asked").id)
+    app = show("questions", corpus="notes", tab="Write")
+    area(app, "Question").set_value("Which pump is the oldest?")
+    checked(app.run())
+    store.create_question_set(corpus.id, "of another person")
+    press(app, "Save")
+    checked(app)
+    assert "was to go into the set “notes-questions”, and would go into “of another person” now" in warning(app)
+    assert everything(workspace) == []
+    assert area(app, "Question").value == "Which pump is the oldest?"
+
+
+@pytest.mark.parametrize("what", ["corpus others", "corpus alone"])
+def test_a_question_written_for_a_corpus_that_is_deleted_is_shown(home: Path, what: str) -> None:  # noqa: F811
+    workspace = open_workspace()
+    app = show("questions", corpus="notes", set="asked", tab="Write")
+    area(app, "Question").set_value("Which pump is the oldest?")
+    area(app, "Answer").set_value("None.")
+    checked(app.run())
+    something_else(workspace, what)
+    press(app, "Save")
+    left_over(checked(app), {"": "None."})
+    assert everything(workspace) == []
+
+
 # Settings
 
 
