@@ -82,6 +82,8 @@ Crumb = tuple[str, str, Mapping[str, str]]
 
 _REMEMBERED = "remembered"  # session state: the last value of every parameter
 _CHOSEN = "chosen"  # session state: what each parameter came to at the last look
+_TOLD = "told-gone"  # session state: what this drawing of the page told to be gone
+_TOLD_AGAIN = "tell-gone"  # session state: what it is to tell that the one before, which was given up, told
 _CORPUS = "corpus"  # session state: the corpus that is looked at
 _SETTLED = "settled"  # session state: parameters that the address does not hold yet
 _FRAMED = "framed"  # session state: this run goes through `frame.py`
@@ -230,12 +232,19 @@ def chosen(name: str, options: Sequence[str], default: str | None = None, *, nou
     chosen_before = st.session_state.setdefault(_CHOSEN, {})
     before, chosen_before[name] = chosen_before.get(name), value
     if wanted is not None and wanted == before and wanted not in options:
+        st.session_state[_TOLD_AGAIN] = st.session_state.get(_TOLD, [])
         st.rerun()  # deleted since it was shown: what was clicked was meant for it, and for nothing else
     if wanted is not None and wanted != value:
         there = f"; this is “{plain(value)}”" if value is not None else ""
-        st.warning(f"There is no {noun or name} called “{quoted(wanted)}” here{there}.")
+        _tell(f"There is no {noun or name} called “{quoted(wanted)}” here{there}.")
     settle(name, value)
     return value
+
+
+def _tell(sentence: str) -> None:
+    """Warn of what is gone. It is told again when the page is drawn anew at once, for another thing that is gone."""
+    st.warning(sentence)
+    st.session_state.setdefault(_TOLD, []).append(sentence)
 
 
 def still_there(key: str, options: Sequence[str], noun: str) -> None:
@@ -452,6 +461,9 @@ div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
 def sidebar(corpora: Sequence[Corpus]) -> None:
     """Draw corpus picker, running jobs and navigation; `current_corpus` is the one picked."""
     with st.sidebar:
+        st.session_state[_TOLD] = []
+        for sentence in st.session_state.pop(_TOLD_AGAIN, []):
+            _tell(sentence)
         names = [corpus.name for corpus in corpora]
         if (implied := _corpus_of_address()) is not None:
             settle("corpus", implied)
