@@ -392,7 +392,7 @@ def manage(asked: QuestionSet) -> None:
 def question_to_edit(set_id: str, questions: Sequence[Question]) -> Question | None:
     """The question that the address says is being edited.
 
-    When its set was deleted another came in its place, in which the address may name a question too: that was not meant.
+    When its set was deleted another came in its place, in which the address may name one too: that was not meant.
     """
     by_id = {q.id: q for q in questions}
     edited = ui.readable("edit", by_id.get, "a question of this set")
