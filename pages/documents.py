@@ -190,6 +190,8 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
                 f"This deletes the corpus “{corpus.name}” with {indexing.goes_with_corpus(workspace, corpus)}.",
                 "Delete all of it",
                 lambda: (indexing.delete_corpus(workspace, corpus), ui.put(corpus=None)),
+                ui.leaving(store.indexes(corpus.id)),
+                lambda: (indexing.delete_corpus(workspace, corpus, leave_remote=True), ui.put(corpus=None)),
             )
 
 

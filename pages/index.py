@@ -189,7 +189,7 @@ def card(info: IndexInfo) -> None:
     st.caption(
         f"{config.chunker} {config.chunk_size}, overlap {config.overlap} · {plain(config.embedder)} · {config.backend}"
     )
-    if info.status != "ready":
+    if not info.build:
         st.markdown(f":orange[▲] {'being built' if info.status == 'building' else 'its last build failed'}")
     else:
         st.markdown(
@@ -197,7 +197,9 @@ def card(info: IndexInfo) -> None:
             f"{info.dims} dimensions · {size(info)} · "
             f"{ui.ago(info.built or info.created)}"
         )
-    broken = damage_of(info)
+    broken, unknown = damage_of(info)
+    if unknown:
+        st.markdown(f":orange[▲] **Not known** whether it is sound: {plain(unknown)}")
     if broken:
         what = "Not here" if damage.may_be_elsewhere(workspace, info) else "Damaged"
         st.markdown(f":red[▲] **{what}**: {plain(broken)}. Built again it embeds nothing anew.")
@@ -208,7 +210,7 @@ def card(info: IndexInfo) -> None:
             label = "Rebuild" if broken else f"Update: {', '.join(behind)}" if info.build else "Build"
             if st.button(label, key=f"update-{info.id}", type="primary" if info.build else "secondary"):
                 build(info.name, config)
-        if info.build and not broken:
+        if info.build and not broken and not unknown:
             ui.link("run", "Run on it", index=info.name)
         if st.button("Delete", key=f"delete-{info.id}", type="tertiary"):
             runs = [run.name for run in store.runs(corpus.id) if run.config.index == info.id]
@@ -217,15 +219,17 @@ def card(info: IndexInfo) -> None:
                 f"This deletes the index “{info.name}” with {ui.counted(info.chunks, 'chunk')}.{kept}",
                 "Delete",
                 lambda: (indexing.delete_index(workspace, info), ui.put(index=None)),
+                ui.leaving([info]),
+                lambda: (indexing.delete_index(workspace, info, leave_remote=True), ui.put(index=None)),
             )
 
 
-def damage_of(info: IndexInfo) -> str:
-    """What is wrong with what an index holds; "" when nothing is, or its server cannot be asked (`size` says so)."""
+def damage_of(info: IndexInfo) -> tuple[str, str]:
+    """What is wrong with what an index holds, and why that is not known: "" when nothing is, and when it is."""
     try:
-        return damage.damage(workspace, info)
-    except RagvizError:
-        return ""
+        return damage.damage(workspace, info), ""
+    except RagvizError as error:
+        return "", str(error)
 
 
 def size(info: IndexInfo) -> str:

@@ -69,7 +69,15 @@ class StorageError(ServiceError):
 
 
 class SearchError(ServiceError):
-    """The index backend failed or does not fit what is asked of it."""
+    """The index backend failed or does not fit what is asked of it.
+
+    `kind` is the server's own name of the error, "" where it gave none.
+    """
+
+    def __init__(self, message: str, kind: str = "") -> None:
+        """Keep the server's name of what it refused."""
+        self.kind = kind
+        super().__init__(message)
 
 
 class DamagedIndex(SearchError):

@@ -10,10 +10,10 @@ from itertools import chain, islice
 
 import numpy as np
 
-from ragviz import chunking, language
-from ragviz.damage import content_of, damage, require_sound
+from ragviz import addresses, chunking, language
+from ragviz.damage import content_of, examined, require_sound, sound
 from ragviz.embedding import Embedder, open_tokenizer, text_tokens_of
-from ragviz.errors import Deleted, UsageError
+from ragviz.errors import Deleted, SearchError, UsageError
 from ragviz.index import Index, Writer
 from ragviz.records import (
     Chunk,
@@ -122,8 +122,9 @@ def _built(
     documents = [d.id for d in store.documents(corpus.id) if d.status == "ok"]
     embedder = workspace.embedder(config.embedder)
     index = workspace.index(replace(info, config=config))
+    info, damage = (info, "") if fresh else examined(workspace, info)
     fits = (info.config, info.embedder_identity) == (config, embedder.identity)
-    kept = () if fresh or not fits or not info.build or damage(workspace, info) else info.documents
+    kept = () if fresh or not fits or not info.build or damage else info.documents
     return _fill(workspace, replace(info, config=config), index, embedder, documents, kept, progress)
 
 
@@ -166,11 +167,11 @@ def _fill(
         cuts = same | new
         chunks = sum(len(c) for c in cuts.values())
         progress(chunks, chunks, "chunks", "Publishing")
+        store.set_index_status(info.id, "building")  # what is published is searched before its row is written
         writer.publish(chunks, content_of(replace(info, embedder_identity=embedder.identity), cuts))
     except BaseException:
         writer.abandon()
-        if not info.build:
-            store.update_index(replace(info, status="failed"))
+        store.set_index_status(info.id, info.status if info.build else "failed")
         raise
     info = replace(info, build=new_id(), documents=tuple(documents), chunks=chunks)
     store.update_index(_ready(info, embedder, tokens=int(sum(c[:, 2].sum() for c in cuts.values()))), cuts)
@@ -247,11 +248,44 @@ def over_limit(cuts: Iterable[Cuts], limit: int | None) -> int:
     return 0 if limit is None else int(sum((c[:, 2] > limit).sum() for c in cuts))
 
 
-def delete_index(workspace: Workspace, info: IndexInfo) -> None:
-    """Delete an index from its backend and the store; runs on it stay readable."""
-    workspace.index(info).drop()
+def delete_index(workspace: Workspace, info: IndexInfo, *, leave_remote: bool = False) -> str:
+    """Delete an index from its backend and the store; runs on it stay readable.
+
+    `leave_remote` deletes it here also when its server cannot be asked; returns what is then left there, else "".
+
+    Raises:
+        SearchError: the backend fails, and nothing was deleted.
+
+    """
+    left = ""
+    try:
+        workspace.index(info).drop()
+    except (SearchError, UsageError) as error:
+        left = remote(workspace, info)
+        if not leave_remote or not left:
+            raise SearchError(
+                f"Index '{info.name}' was not deleted. {error} {_ANYWAY if left else ''}".strip()
+            ) from error
     workspace.store.delete_index(info.id)
     workspace.store.settle(info.corpus_id)
+    return left
+
+
+_ANYWAY = (
+    "To delete it here all the same, and leave it on the server: `--leave-remote` on the command line, or the box "
+    "beside *Delete* on the page."
+)
+
+
+def remote(workspace: Workspace, info: IndexInfo) -> str:
+    """What of an index is on a server, and where: "the indices ragviz-….* on Elasticsearch at …"; "" for none."""
+    if info.config.backend != "elasticsearch":
+        return ""
+    from ragviz.index import elastic
+
+    url = workspace.settings.elasticsearch_url
+    where = f" at {addresses.shown(url)}" if url else ", whose address is not set,"
+    return f"the indices {elastic.alias_of(workspace.index_name(info))}.* on Elasticsearch{where}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,32 +303,40 @@ def check_ready(info: IndexInfo) -> None:
         raise UsageError(f"Index '{info.name}' is not built ({info.status}): build it first.")
 
 
+def ready(workspace: Workspace, info: IndexInfo) -> IndexInfo:
+    """The newest row of an index that can be searched; UsageError when it is not built, SearchError when damaged."""
+    check_ready(info)
+    return sound(workspace, info)
+
+
 def retriever(workspace: Workspace, info: IndexInfo, name: RetrieverName, constant: int = 60) -> Retriever:
     """Return the retriever called `name` over an index.
 
+    The retriever raises SearchError when the index is damaged, gone, or built anew since `info` was read.
+
     Raises:
         UsageError: the index is not built.
-        SearchError: it is damaged; the retriever raises it too when the index is gone meanwhile.
 
     """
     check_ready(info)
-    require_sound(workspace, info)
     embedder = None if name == "bm25" else workspace.embedder(info.config.embedder)
-    index = workspace.index(info)
-    search_all = RETRIEVERS[name](index, embedder, constant)
+    search_all = RETRIEVERS[name](workspace.index(info), embedder, constant)
 
     def ranked(questions: Sequence[str], depth: int) -> list[Ranking]:
-        rankings = search_all(questions, depth)
-        if not index.exists():  # else what was not found would be taken for what is not there
-            require_sound(workspace, info)
+        try:
+            rankings = search_all(questions, depth)
+        except SearchError:
+            require_sound(workspace, info)  # it may be the index, and then this tells how to mend it
+            raise
+        require_sound(workspace, info)  # else what was not found would be taken for what is not there
         return rankings
 
     return ranked
 
 
 def search(workspace: Workspace, info: IndexInfo, query: str, name: RetrieverName, depth: int) -> list[Found]:
-    """Rank the chunks of an index for one query."""
-    ranking = retriever(workspace, info, name)([query], depth)[0]
+    """Rank the chunks of an index for one query; raises as `ready`, and as its retriever."""
+    ranking = retriever(workspace, ready(workspace, info), name)([query], depth)[0]
     return found(workspace, info.corpus_id, ranking.hits())
 
 
@@ -319,8 +361,16 @@ def goes_with_corpus(workspace: Workspace, corpus: Corpus) -> str:
     return ", ".join(f"{count} {single[kind] if count == 1 else kind}" for kind, count in counts)
 
 
-def delete_corpus(workspace: Workspace, corpus: Corpus) -> None:
-    """Delete a corpus with its documents, indexes, question sets and runs."""
-    for info in workspace.store.indexes(corpus.id):
-        delete_index(workspace, info)
+def delete_corpus(workspace: Workspace, corpus: Corpus, *, leave_remote: bool = False) -> list[str]:
+    """Delete a corpus with its documents, indexes, question sets and runs.
+
+    `leave_remote` is as for `delete_index`; returns what is left on servers.
+
+    Raises:
+        SearchError: an index cannot be deleted; the corpus stays. Those on a server are tried first.
+
+    """
+    indexes = sorted(workspace.store.indexes(corpus.id), key=lambda info: info.config.backend == "local")
+    left = [delete_index(workspace, info, leave_remote=leave_remote) for info in indexes]
     workspace.store.delete_corpus(corpus.id)
+    return [each for each in left if each]

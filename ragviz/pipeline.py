@@ -251,6 +251,7 @@ def _groups(
         group = synthesize.related(chunk, [by_id[i] for i in ranking.ids if i in by_id], passages, usable)
         if len(group) == passages:
             yield group
+    require_sound(workspace, info)  # else what was not found would be taken for what is not there
 
 
 def import_questions(

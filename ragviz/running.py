@@ -72,6 +72,7 @@ def run(
 
     """
     index, asked, questions, config = _asked(workspace, config)
+    index = indexing.ready(workspace, index)
     search_all = indexing.retriever(workspace, index, config.retriever, config.rrf_constant)
     plan = _plan(workspace, config, budget)  # before anything is done: it may be that it cannot be
     current = _run_row(workspace, name, plan, index, asked, questions)
@@ -152,9 +153,11 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     index, _, questions, config = _asked(workspace, config)
     if config.answerer == "none" and not config.metrics:
         return forecast.Forecast(questions=len(questions))
-    search_all = indexing.retriever(workspace, index, config.retriever, config.rrf_constant)
-    rankings = search_all([q.text for q in questions], config.k)
+    index = indexing.ready(workspace, index)
     golds = gold_of(workspace, index, questions)
+    rankings = indexing.retriever(workspace, index, config.retriever, config.rrf_constant)(
+        [q.text for q in questions], config.k
+    )
     found = [Retrieved(q.id, r, *g) for q, r, g in zip(questions, rankings, golds, strict=True)]
     items = _items(workspace, index.id, index.corpus_id, config, questions, found)
     plan = _plan(workspace, config, None)
@@ -310,8 +313,8 @@ def _retrieve(
     progress(len(answered), len(questions), "questions", "Retrieving")
     for start in range(0, len(waiting), BATCH):
         batch = waiting[start : start + BATCH]
-        rankings = search_all([q.text for _, q in batch], depth)
         golds = gold_of(workspace, index, [q for _, q in batch])
+        rankings = search_all([q.text for _, q in batch], depth)  # after it the index is known to be the same
         results = [
             (place, question, Retrieved(question.id, ranking, *golden))
             for (place, question), ranking, golden in zip(batch, rankings, golds, strict=True)

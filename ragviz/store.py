@@ -33,6 +33,7 @@ from ragviz.records import (
     Evidence,
     IndexConfig,
     IndexInfo,
+    IndexStatus,
     Job,
     Judged,
     Page,
@@ -639,6 +640,12 @@ class Store:
                 connection.execute(_cuts.insert(), batch)
             if old and old != info.build:
                 connection.execute(_cuts.delete().where(_cuts.c.build == old))
+
+    @repeated
+    def set_index_status(self, index_id: str, status: IndexStatus) -> None:
+        """Say what is being done with an index, and leave the rest of its row."""
+        with self._change(index_id, "index") as connection:
+            connection.execute(_indexes.update().where(_indexes.c.id == index_id).values(status=status))
 
     @repeated
     def delete_index(self, index_id: str) -> None:

@@ -39,6 +39,7 @@ from ragviz.records import (
     Estimate,
     Evidence,
     Hit,
+    IndexInfo,
     Job,
     Question,
     Retrieved,
@@ -618,9 +619,16 @@ def _traceback() -> str:
 
 
 @st.dialog("Are you sure?")
-def confirm(sentence: str, verb: str, action: Callable[[], object]) -> None:
-    """Ask once before something is destroyed; `sentence` says what goes with it."""
+def confirm(
+    sentence: str, verb: str, action: Callable[[], object], box: str = "", ticked: Callable[[], object] | None = None
+) -> None:
+    """Ask once before something is destroyed; `sentence` says what goes with it.
+
+    When the `box` of these words is ticked, `ticked` is done instead of `action`; without words there is no box.
+    """
     st.markdown(plain(sentence))
+    if box and ticked and st.checkbox(plain(box), key="confirm-box"):
+        action = ticked
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Keep", key="confirm-keep"):
             st.rerun()
@@ -628,6 +636,12 @@ def confirm(sentence: str, verb: str, action: Callable[[], object]) -> None:
             with errors_shown():
                 action()
                 st.rerun()
+
+
+def leaving(indexes: Iterable[IndexInfo]) -> str:
+    """Words of the box that lets indexes be deleted here whose server cannot be asked; "" when all are here."""
+    left = [each for info in indexes if (each := indexing.remote(workspace(), info))]
+    return f"Also when the server cannot be asked: {'; '.join(left)} then stay there." if left else ""
 
 
 # Tiles, tables and figures

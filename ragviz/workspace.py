@@ -56,7 +56,11 @@ class Workspace:
 
     def index(self, info: IndexInfo) -> Index:
         """Open the index of a row, whether or not it was built already."""
-        return self.open_index(f"{info.name}-{info.id}", info.config)
+        return self.open_index(self.index_name(info), info.config)
+
+    def index_name(self, info: IndexInfo) -> str:
+        """What the index of a row is called on its backend: no other row's is called so."""
+        return f"{info.name}-{info.id}"
 
     def open_index(self, name: str, config: IndexConfig) -> Index:
         """Open the index that is called `name` on its backend; UsageError when the backend cannot do what is asked."""

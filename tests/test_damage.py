@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event, Thread, Timer
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
-from ragviz import cli, corpora, damage, indexing, pipeline, running
+from ragviz import cli, corpora, damage, indexing, pipeline, running, ui
 from ragviz.config import Settings
 from ragviz.errors import SearchError
-from ragviz.index import checksums
+from ragviz.index import checksums, elastic
 from ragviz.index.elastic import ElasticIndex
 from ragviz.index.local import LocalIndex
 from ragviz.records import IndexConfig, IndexInfo, RunConfig
+from ragviz.store import Store
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
+from tests.test_pages import PAGES, visit, words
+
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
 
 PLACES = ["north", "south", "east", "west", "upper", "lower", "inner", "outer"]
 TEXT = "\n\n".join(f"The {place} pump costs {40 + number} euros a year." for number, place in enumerate(PLACES))
@@ -51,11 +61,15 @@ def workspace(
         pipeline.import_questions(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
         yield workspace
         indexing.delete_corpus(workspace, corpus)
+        if backend == "elasticsearch":
+            elastic.Server(home["ELASTICSEARCH_URL"], None).client.options(ignore_status=404).indices.delete(
+                index="letters"
+            )
 
 
-def build(workspace: Workspace, backend: str) -> indexing.Built:
+def build(workspace: Workspace, backend: str, name: str = "my pumps") -> indexing.Built:
     config = IndexConfig("sentences", 16, embedder="openai:bags", backend=backend)
-    return indexing.build_index(workspace, workspace.store.corpus("pumps"), "my pumps", config)
+    return indexing.build_index(workspace, workspace.store.corpus("pumps"), name, config)
 
 
 def index_of(workspace: Workspace) -> LocalIndex | ElasticIndex:
@@ -111,18 +125,83 @@ def other_kind(workspace: Workspace, name: str) -> None:
         path.mkdir()
 
 
-def without_one(workspace: Workspace) -> None:
-    """One document less on the server."""
+def waiting(workspace: Workspace, pattern: str) -> None:
+    """A FIFO where a file was: whoever opens it waits."""
+    path = next(index_of(workspace).folder.glob(pattern))
+    path.unlink()
+    os.mkfifo(path)
+
+
+def on_the_server(workspace: Workspace) -> tuple[Elasticsearch, str, str]:
+    """The server's client, and the names of the concrete index and of its alias."""
     index = index_of(workspace)
-    client, ((concrete, _),) = index.server.client, index.concretes().items()
-    client.indices.put_settings(index=concrete, settings={"index.blocks.write": None})
-    hit = client.search(index=concrete, size=1)["hits"]["hits"][0]["_id"]
-    client.delete(index=concrete, id=hit, refresh=True)
+    assert isinstance(index, ElasticIndex)
+    (concrete,) = index.concretes()
+    return index.server.client, concrete, index.alias
+
+
+def written_to(workspace: Workspace, *, deleted: int = 0, added: int = 0, refresh: bool = True) -> None:
+    """Documents that somebody deletes from the index and adds to it; some of the added replace others."""
+    client, concrete, _ = on_the_server(workspace)
+    client.indices.put_settings(index=concrete, settings={"index.blocks.write": None, "refresh_interval": "-1"})
+    ids = [hit["_id"] for hit in client.search(index=concrete, size=8)["hits"]["hits"]]
+    for each in ids[:deleted]:
+        client.delete(index=concrete, id=each)
+    for each in ids[len(ids) - added :]:
+        body = {"chunk_id": "f-00000000-00000009", "document_id": "f", "terms": "east pump", "vector": [1.0] * 64}
+        client.index(index=concrete, id=f"x{each}" if deleted else each, document=body)
+    if refresh:
+        client.indices.refresh(index=concrete)
+
+
+def with_settings(workspace: Workspace, **settings: object) -> None:
+    client, concrete, _ = on_the_server(workspace)
+    client.indices.put_settings(index=concrete, settings=settings)
+
+
+def closed(workspace: Workspace) -> None:
+    client, concrete, _ = on_the_server(workspace)
+    client.indices.close(index=concrete)
 
 
 def without_alias(workspace: Workspace) -> None:
-    index = index_of(workspace)
-    index.server.client.indices.delete_alias(index="*", name=index.alias)
+    client, concrete, alias = on_the_server(workspace)
+    client.indices.delete_alias(index=concrete, name=alias)
+
+
+def leading_elsewhere(workspace: Workspace, *, both: bool) -> None:
+    """The alias leads to an index of somebody else, alone or too."""
+    client, concrete, alias = on_the_server(workspace)
+    client.indices.create(index="letters", mappings={"properties": {"chunk_id": {"type": "keyword"}}})
+    taken = [] if both else [{"remove": {"index": concrete, "alias": alias}}]
+    client.indices.update_aliases(actions=[*taken, {"add": {"index": "letters", "alias": alias}}])
+
+
+def with_a_filter(workspace: Workspace) -> None:
+    client, concrete, alias = on_the_server(workspace)
+    add = {"index": concrete, "alias": alias, "filter": {"term": {"document_id": "none"}}}
+    client.indices.update_aliases(actions=[{"add": add}])
+
+
+def made_by_a_write(workspace: Workspace) -> None:
+    """The index is deleted, and the server makes one called like the alias when somebody writes to it."""
+    client, concrete, alias = on_the_server(workspace)
+    client.indices.delete(index=concrete)
+    client.index(index=alias, id="1", document={"chunk_id": "1"}, refresh=True)
+
+
+def made_again(workspace: Workspace, dims: int, count: int, **settings: object) -> None:
+    """An index of the same name, mappings and metadata, but for the dimensions, with so many other chunks."""
+    client, concrete, alias = on_the_server(workspace)
+    mappings = client.indices.get_mapping(index=concrete)[concrete]["mappings"]
+    mappings["properties"]["vector"]["dims"] = dims
+    client.indices.delete(index=concrete)
+    client.indices.create(
+        index=concrete, mappings=mappings, aliases={alias: {}}, settings=settings, wait_for_active_shards=0
+    )
+    for number in range(count):
+        body = {"chunk_id": f"f-0000000{number}-00000009", "document_id": "f", "terms": "east", "vector": [1.0] * dims}
+        client.index(index=concrete, document=body, refresh=True)
 
 
 LOCAL: dict[str, tuple[Callable[[Workspace], None], str]] = {
@@ -138,20 +217,44 @@ LOCAL: dict[str, tuple[Callable[[Workspace], None], str]] = {
     "its pointer, out of its folder": (lambda w: pointing_to(w, b"../.."), "cannot be read there"),
     "its pointer, a folder": (lambda w: other_kind(w, "live"), "cannot be read there"),
     "its folder, a file": (lambda w: other_kind(w, ""), "cannot be read there"),
+    "its pointer, a FIFO": (lambda w: waiting(w, "live"), "cannot be read there"),
+    "its vectors, a FIFO": (lambda w: waiting(w, "gen-*/rows/vectors.f32"), r"vectors\.f32 is neither a file nor"),
+    "the folder of all indexes": (lambda w: shutil.rmtree(index_of(w).folder.parent), "gone from"),
     "another build": (older_content, "chunks are those of another build"),
 }
 ON_A_SERVER: dict[str, tuple[Callable[[Workspace], None], str]] = {
     "its concrete index": (lambda w: index_of(w).drop(), "gone from Elasticsearch"),
     "its alias": (without_alias, "gone from Elasticsearch"),
-    "one of its chunks": (without_one, "it has 7 chunks, and 8 were built"),
-}
+    "one of its chunks": (lambda w: written_to(w, deleted=1), "it has 7 chunks, and 8 were built"),
+    "all of its chunks": (lambda w: written_to(w, deleted=8), "it has 0 chunks, and 8 were built"),
+    "deleted, seen at the next refresh": (lambda w: written_to(w, deleted=8, refresh=False), "somebody changed it"),
+    "a chunk is changed": (lambda w: written_to(w, added=1), "somebody changed it"),
+    "a chunk for another": (lambda w: written_to(w, deleted=1, added=1), "somebody changed it"),
+    "closed": (closed, "it is closed on Elasticsearch at http"),
+    "not to be read": (lambda w: with_settings(w, **{"index.blocks.read": True}), "it is blocked on Elasticsearch"),
+    "the alias leads elsewhere": (lambda w: leading_elsewhere(w, both=False), "leads to 'letters'"),
+    "the alias leads elsewhere too": (lambda w: leading_elsewhere(w, both=True), "leads to .*'letters'"),
+    "the alias has a filter": (with_a_filter, "it has 0 chunks, and 8 were built"),
+    "an index is called like the alias": (made_by_a_write, "leads to 'ragviz-my-pumps"),
+    "made again, other dimensions": (lambda w: made_again(w, 3, 8), "somebody changed it"),
+    "made again, other chunks": (lambda w: made_again(w, 64, 9), "it has 9 chunks, and 8 were built"),
+    "no node takes its shard": (
+        lambda w: made_again(w, 64, 0, **{"index.routing.allocation.require._name": "nobody"}),
+        "1 of its 1 shards cannot be reached on Elasticsearch at http",
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("what", [*LOCAL, *ON_A_SERVER])
-def test_damage_is_told_and_mended(workspace: Workspace, backend: str, what: str):
-    broken, reason = (LOCAL | ON_A_SERVER)[what]
-    if (what in LOCAL) != (backend == "local"):
-        pytest.skip("of the other backend")
+DAMAGES = [pytest.param("local", *each, id=what) for what, each in LOCAL.items()] + [
+    pytest.param("elasticsearch", *each, id=f"on a server: {what}", marks=pytest.mark.elasticsearch)
+    for what, each in ON_A_SERVER.items()
+]
+
+
+@pytest.mark.parametrize(("backend", "broken", "reason"), DAMAGES, indirect=["backend"])
+def test_damage_is_told_and_mended(
+    workspace: Workspace, backend: str, broken: Callable[[Workspace], None], reason: str
+):
     info = workspace.store.index("my pumps")
     assert damage.damage(workspace, info) == ""
     broken(workspace)
@@ -229,3 +332,170 @@ def test_an_index_of_an_earlier_version_is_searched_as_before(workspace: Workspa
     assert damage.damage(workspace, info) == ""
     np.save(folder / "ids.npy", np.load(folder / "ids.npy")[:-1])
     assert "7 ids, 8 vectors and 8 texts" in damage.damage(workspace, info)
+
+
+@pytest.fixture
+def stretched(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Thread, Event]]:
+    """A build of more documents, as another process makes it, held when it has published and its row is not written."""
+    published, written = Event(), Event()
+    update = Store.update_index
+
+    def held(store: Store, info: IndexInfo, cuts: Any = None) -> None:
+        if cuts is not None:
+            published.set()
+            written.wait(30)
+        update(store, info, cuts)
+
+    corpora.add_file(workspace, workspace.store.corpus("pumps"), "pipes.txt", TEXT.replace("pump", "pipe").encode())
+    monkeypatch.setattr(Store, "update_index", held)
+    other = Workspace(workspace.settings)
+    building = Thread(target=build, args=(other, workspace.store.index("my pumps").config.backend))
+    building.start()
+    assert published.wait(30)
+    yield building, written
+    written.set()
+    building.join()
+
+
+def test_an_index_that_is_being_published_is_no_damage(workspace: Workspace, stretched: tuple[Thread, Event]):
+    building, written = stretched
+    before = workspace.store.index("my pumps")
+    Timer(0.5, written.set).start()
+    assert damage.damage(workspace, before) == ""
+    building.join()
+    assert [f.chunk.text for f in indexing.search(workspace, before, "east pipe", "bm25", 2)] == [
+        "The east pipe costs 42 euros a year.", "The east pump costs 42 euros a year."
+    ]  # fmt: skip
+    current = running.run(workspace, "r", RunConfig(before.id, workspace.store.question_set("q").id, "bm25", 3, 5))
+    assert [r.gold for r in workspace.store.results(current.id)] != [()]
+    with pytest.raises(SearchError, match="'my pumps' was built anew meanwhile, so what was found is left: start"):
+        indexing.retriever(workspace, before, "bm25")(["east"], 3)
+
+
+def test_a_build_that_was_killed_after_it_published_is_damage(
+    workspace: Workspace, stretched: tuple[Thread, Event], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(damage, "PUBLISHING_SECONDS", 0.2)
+    info = workspace.store.index("my pumps")
+    with pytest.raises(SearchError, match=r"is damaged: its chunks are those of another build.*ragviz index build"):
+        indexing.search(workspace, info, "east", "bm25", 3)
+
+
+@pytest.mark.parametrize("backend", ["local"], indirect=True)
+@pytest.mark.parametrize("thing", ["file", "link"])
+def test_what_is_in_the_place_of_all_indexes_is_told_and_left(workspace: Workspace, thing: str):
+    place = index_of(workspace).folder.parent
+    kept = place.rename(place.with_name("kept"))
+    place.write_text("mine") if thing == "file" else place.symlink_to("/not/mounted")
+    is_there = (
+        f"{place} is {'no folder' if thing == 'file' else 'a link to /not/mounted, where no folder is'}: bring the"
+    )
+    with pytest.raises(SearchError, match=is_there):
+        build(workspace, "local")
+    with pytest.raises(SearchError, match=is_there):
+        indexing.delete_index(workspace, workspace.store.index("my pumps"))
+    assert os.path.lexists(place)
+    place.unlink()
+    kept.rename(place)
+    assert damage.damage(workspace, workspace.store.index("my pumps")) == ""
+
+
+NOBODY = "http://elastic:hunter2@127.0.0.1:9"
+
+
+@pytest.mark.parametrize("backend", ["elasticsearch"], indirect=True)
+def test_what_is_on_a_server_that_is_gone_can_be_deleted(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    build(workspace, "elasticsearch", "second")
+    index = index_of(workspace)
+    alias, left = index.alias, list(index.concretes())
+    second = workspace.index(workspace.store.index("second"))
+    for url in (NOBODY, None):
+        home = Settings(_env_file=None).model_copy(update={"elasticsearch_url": url})
+        lost = Workspace(home)
+        info = lost.store.index("my pumps")
+        reason = r"127\.0\.0\.1:9 cannot be reached" if url else "set ELASTICSEARCH_URL"
+        with pytest.raises(SearchError, match=f"'my pumps' was not deleted.*{reason}.*--leave-remote.*the box") as said:
+            indexing.delete_index(lost, info)
+        assert "hunter2" not in str(said.value)
+        with pytest.raises(SearchError, match=reason):
+            indexing.delete_corpus(lost, lost.store.corpus("pumps"))
+        assert lost.store.documents(info.corpus_id)
+    monkeypatch.setenv("ELASTICSEARCH_URL", NOBODY)
+    for noun, name in (("index", "my pumps"), ("corpus", "pumps")):
+        monkeypatch.setattr(sys, "argv", ["ragviz", noun, "delete", name, "--yes", "--leave-remote"])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert not end.value.code
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"Left behind: the indices {alias}.* on Elasticsearch at http://••••@127.0.0.1:9. Delete them there" in said
+    assert said.count("Left behind") == 2
+    assert workspace.store.corpora() == []
+    assert list(index.concretes()) == left
+    index.drop()
+    second.drop()
+
+
+def opened(page: str, **params: str) -> tuple[str, str]:
+    """The text of a page, and of its error boxes."""
+    ui.workspace.clear()
+    app = visit(page, corpus="pumps", run="r", **params)
+    assert not app.exception
+    return words(app), "\n".join(markup_undone(box.value) for box in app.error)
+
+
+def markup_undone(text: str) -> str:
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text).replace("\u200b", "")
+
+
+def test_no_page_takes_a_damaged_index_for_an_answer(workspace: Workspace, backend: str):
+    info = workspace.store.index("my pumps")
+    running.run(workspace, "r", RunConfig(info.id, workspace.store.question_set("q").id, "bm25", 3, 5))
+    shutil.rmtree(index_of(workspace).folder) if backend == "local" else closed(workspace)
+    reason = "it is gone from" if backend == "local" else "it is closed on Elasticsearch at"
+    for page in PAGES:
+        text, errors = opened(page, question="q", index="my pumps", query="east pump")
+        if page == "index":
+            assert f"**Damaged**: {reason}" in text
+            assert f"Index 'my pumps' is damaged: {reason}" in errors
+            assert "Nothing found" not in text
+        else:
+            assert not errors
+    ui.workspace.clear()
+
+
+@pytest.mark.parametrize("backend", ["elasticsearch"], indirect=True)
+def test_a_page_deletes_what_is_on_a_server_that_is_gone(workspace: Workspace, monkeypatch: pytest.MonkeyPatch):
+    info, index = workspace.store.index("my pumps"), index_of(workspace)
+    monkeypatch.setenv("ELASTICSEARCH_URL", NOBODY)
+    text, errors = opened("index", query="west pump")
+    unreachable = re.compile(r"Elasticsearch at \S*••••@127\.0\.0\.1:9 cannot be reached")
+    assert unreachable.search(text.partition("**Not known** whether it is sound: ")[2])
+    assert unreachable.search(errors)
+    assert "hunter2" not in text + errors
+    for page in PAGES:
+        opened(page, question="q")
+    app = visit("index", corpus="pumps")
+    app.button(key=f"delete-{info.id}").click().run()
+    assert index.alias in markup_undone(app.checkbox(key="confirm-box").label)
+    app = AppTest.from_function(question_of_deletion).run()  # of a dialog, AppTest runs what is asked only
+    app.button(key="confirm-do").click().run()
+    (box,) = app.error
+    assert unreachable.search(markup_undone(box.value).partition("Index 'my pumps' was not deleted. ")[2])
+    app.checkbox(key="confirm-box").check().run()
+    app.button(key="confirm-do").click().run()
+    assert not app.exception
+    assert workspace.store.indexes() == []
+    index.drop()
+    ui.workspace.clear()
+
+
+def question_of_deletion() -> None:
+    from ragviz import indexing, ui
+
+    workspace = ui.workspace()
+    for info in workspace.store.indexes():
+        delete = indexing.delete_index
+        ticked = lambda: delete(workspace, info, leave_remote=True)  # noqa: B023, E731
+        ui.confirm.__wrapped__("Sure?", "Delete", lambda: delete(workspace, info), ui.leaving([info]), ticked)  # noqa: B023

@@ -437,8 +437,9 @@ def test_files_of_another_version_are_told(index: LocalIndex):
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path):
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(SearchError, match=r"cannot be written \(.*\); check the disk"):
-        LocalIndex("handbook", tmp_path / "file").rebuild(8)
+    for place, said in ((tmp_path / "file" / "in", r"cannot be written \(.*\); check the disk"), ("file", "no folder")):
+        with pytest.raises(SearchError, match=said):
+            LocalIndex("handbook", tmp_path / place).rebuild(8)
 
 
 def test_an_index_dropped_under_a_writer_is_told(index: LocalIndex):
@@ -452,7 +453,7 @@ def test_an_index_dropped_under_a_writer_is_told(index: LocalIndex):
 
 def test_another_similarity_than_it_was_built_for_is_told(index: LocalIndex):
     fill(index, {"a": "alpha"})
-    with pytest.raises(SearchError, match="built for cosine, not l2_norm; rebuild it"):
+    with pytest.raises(SearchError, match=r"built for cosine, not l2_norm\); rebuild it"):
         LocalIndex("handbook", index.folder.parent, "l2_norm").knn(units(1), 3)
 
 

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -148,6 +148,17 @@ def confirm(question: str, yes: bool) -> None:
         raise UsageError(f"{question} Nobody is here to ask: say --yes.")
     if not yes and not typer.confirm(question, err=True):
         raise Cancelled("Nothing was deleted.")
+
+
+LeaveRemote = Annotated[
+    bool, typer.Option("--leave-remote", help="Also when Elasticsearch cannot be asked: what is there stays.")
+]
+
+
+def tell_left(left: Iterable[str]) -> None:
+    """Say what was left on a server."""
+    for each in left:
+        err.print(said(f"Left behind: {each}. Delete them there, when it can be reached."))
 
 
 def one_of(what: str, value: str, known: Collection[str]) -> str:

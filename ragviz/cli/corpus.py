@@ -99,9 +99,13 @@ def corpus_remove(name: str, documents: list[str], yes: Annotated[bool, typer.Op
 
 
 @corpus_app.command("delete")
-def corpus_delete(name: str, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False) -> None:
+def corpus_delete(
+    name: str,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    leave_remote: console.LeaveRemote = False,
+) -> None:
     """Delete a corpus with all that hangs on it."""
     workspace = console.open_workspace()
     corpus = workspace.store.corpus(name)
     console.confirm(f"Delete corpus '{corpus.name}' with {indexing.goes_with_corpus(workspace, corpus)}?", yes)
-    indexing.delete_corpus(workspace, corpus)
+    console.tell_left(indexing.delete_corpus(workspace, corpus, leave_remote=leave_remote))

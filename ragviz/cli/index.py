@@ -141,8 +141,8 @@ def index_list(as_json: Json = False) -> None:
     def damage_of(info: IndexInfo) -> str:
         try:
             return damage.damage(workspace, info)
-        except SearchError:
-            return "not known: its server cannot be asked"
+        except (SearchError, UsageError) as error:
+            return f"not known: {error}"
 
     for info in workspace.store.indexes():
         new, changed, gone = indexing.stale(workspace, info)
@@ -183,9 +183,12 @@ def index_search(
 
 
 @index_app.command("delete")
-def index_delete(index_name: str, yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
+def index_delete(
+    index_name: str, yes: Annotated[bool, typer.Option("--yes")] = False, leave_remote: console.LeaveRemote = False
+) -> None:
     """Delete an index; runs on it stay readable."""
     workspace = console.open_workspace()
     info = workspace.store.index(index_name)
     console.confirm(f"Delete index '{info.name}' with {info.chunks} chunks?", yes)
-    indexing.delete_index(workspace, info)
+    left = indexing.delete_index(workspace, info, leave_remote=leave_remote)
+    console.tell_left([left] if left else [])

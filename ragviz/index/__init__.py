@@ -24,6 +24,10 @@ SIMILARITIES = ("cosine", "dot_product", "l2_norm")
 """How near two vectors are: the cosine, the dot product, or the negative Euclidean distance; higher is nearer."""
 
 
+ANOTHER_BUILD = "its chunks are those of another build"
+"""Reason of a DamagedIndex whose content is whole, but has another digest than the one asked for."""
+
+
 class Writer(Protocol):
     """Takes chunks until it is published or given up."""
 

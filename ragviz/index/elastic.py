@@ -25,7 +25,7 @@ import psutil
 
 from ragviz.addresses import is_ambiguous, shown
 from ragviz.errors import DamagedIndex, SearchError, UsageError
-from ragviz.index import Vectors, smile
+from ragviz.index import ANOTHER_BUILD, Vectors, smile
 from ragviz.index.local import FORMAT, HAN_RUN, checked, terms
 from ragviz.records import Chunk, Ranking, digest, storable
 
@@ -69,11 +69,16 @@ BULK_QUERY = {"require_alias": True, "filter_path": "items.*.status,items.*.erro
 BULK_HEADERS = {"accept": "application/json", "content-type": f"{smile.MIMETYPE}; compatible-with=8"}
 SEARCH_REPLY = ("responses.hits.hits.sort", "responses.error", "responses.status")
 RETRY_STATUS = frozenset({429, 502, 503, 504})
+UNUSABLE = {"index_closed_exception": "closed", "cluster_block_exception": "blocked"}
+"""What the server names the errors of an index that is there and lets nobody search it."""
+CONTENT = ("indices.*.shards.*.routing.primary", "indices.*.shards.*.seq_no.max_seq_no")
+EVERY_STATE = ("open", "closed", "hidden")
 RETRY_SECONDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
 """Pauses before further attempts: long enough for a node's restart."""
 SHORT_SECONDS = RETRY_SECONDS[:3]
 """The same where a person waits: the first thing that any search asks."""
 TIMEOUT_SECONDS = 60.0
+DROP_SECONDS = 5.0
 CLOCK_SECONDS = 5.0
 FOREIGN_HOURS = 24
 """After so long, a half-built index of another machine is taken for left over."""
@@ -285,10 +290,21 @@ def search_operation(body: Body) -> bytes:
     return line({"allow_partial_search_results": False}) + line(body)
 
 
-def switch_actions(alias: str, concrete: str) -> list[Body]:
-    """Actions that move the alias to a concrete index and end its building, all in one step."""
+def switch_actions(alias: str, concrete: str, holders: Iterable[str]) -> list[Body]:
+    """Actions that move the alias to a concrete index and end its building, all in one step.
+
+    `holders` have the alias now: a pattern passes over closed indices, and over those of others. One that is itself
+    called like the alias, which the server makes when somebody writes to a name that is gone, is deleted.
+    """
+    others = [
+        {"remove_index": {"index": alias}}
+        if holder == alias
+        else {"remove": {"index": holder, "alias": alias, "must_exist": False}}
+        for holder in holders
+    ]
     return [
         {"remove": {"index": f"{alias}.*", "alias": alias, "must_exist": False}},
+        *others,
         {"remove": {"index": concrete, "alias": writer_alias(concrete), "must_exist": False}},
         {"add": {"index": concrete, "alias": alias}},
     ]
@@ -381,7 +397,7 @@ class Server:
                 return call(self.client)
             except (ApiError, TransportError) as error:
                 if pause is None or not may_pass(error):
-                    raise SearchError(self.explain(error)) from None
+                    raise SearchError(self.explain(error), kind_of(error)) from None
                 time.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
 
@@ -429,6 +445,9 @@ class Server:
 
     def refusal(self, status: int, body: object) -> str:
         """The same for a reply with an error in it."""
+        if status == 403 and "cluster_block_exception" in str(body):
+            advice = "take the block away in its settings (index.blocks.…), then try again"
+            return f"Elasticsearch at {self.address} refuses the request ({status}: {reason_of(body)}); {advice}."
         if status in (401, 403):
             advice = "check ELASTICSEARCH_API_KEY"
             return f"Elasticsearch at {self.address} refuses access ({status}: {reason_of(body)}); {advice}."
@@ -444,6 +463,13 @@ def may_pass(error: Exception) -> bool:
     if isinstance(error, elasticsearch.ApiError):
         return error.status_code in RETRY_STATUS
     return isinstance(error, elasticsearch.ConnectionError | elasticsearch.ConnectionTimeout)
+
+
+def kind_of(error: Exception) -> str:
+    """The server's name of what it refused; "" when it is busy, cannot be reached, or gives none."""
+    status, body = getattr(error, "status_code", 0), getattr(error, "body", None)
+    refused = body.get("error") if isinstance(body, Mapping) and status not in RETRY_STATUS else None
+    return str(refused.get("type", "")) if isinstance(refused, Mapping) else ""
 
 
 def reason_of(body: object) -> str:
@@ -511,20 +537,53 @@ class ElasticIndex:
         return int(reply.get("count", 0))
 
     def check(self, expected: int, content: str = "") -> None:
-        """Do nothing when `expected` chunks are published with the digest `content` ("": not compared).
+        """Do nothing when `expected` chunks are published with the digest `content` ("": not compared), unchanged.
+
+        The server numbers whatever is written to an index: no number may follow the last one of the build. (Indices of
+        earlier versions have no such number.)
 
         Raises:
-            DamagedIndex: nothing is published, or it is another content.
+            DamagedIndex: nothing is published, nobody can search it, it is another content, or somebody wrote to it.
+            SearchError: the server cannot be asked.
 
         """
-        mappings = self.published()
-        if mappings is None:
+        published = None
+        try:
+            published = self.published()
+            self._compare(published, expected, content)
+        except SearchError as error:
+            if published is not None and published != self.published():  # it was replaced meanwhile
+                return self.check(expected, content)
+            if error.kind in UNUSABLE:
+                where = f"it is {UNUSABLE[error.kind]} on Elasticsearch at {self.server.address}"
+                raise DamagedIndex(self.name, where) from None
+            raise
+
+    def _compare(self, published: tuple[str, Body] | None, expected: int, content: str) -> None:
+        if published is None:
             raise DamagedIndex(self.name, f"it is gone from Elasticsearch at {self.server.address}")
+        concrete, mappings = published
+        kept, last = mappings["_meta"]["ragviz"], self.last_operations(concrete)
+        if content and kept.get("content") and kept["content"] != content:
+            raise DamagedIndex(self.name, ANOTHER_BUILD)
+        built = kept.get("operations", last)
+        if len(last) < len(built):
+            lost = f"{len(built) - len(last)} of its {len(built)} shards cannot be reached"
+            raise DamagedIndex(self.name, f"{lost} on Elasticsearch at {self.server.address}, a node may be down")
         if (count := self.count()) != expected:
             raise DamagedIndex(self.name, f"it has {count:,} chunks, and {expected:,} were built")
-        kept = mappings[1]["_meta"]["ragviz"].get("content", "")
-        if content and kept and kept != content:
-            raise DamagedIndex(self.name, "its chunks are those of another build")
+        if last != built or kept.get("dims") not in (None, mappings["properties"]["vector"]["dims"]):
+            raise DamagedIndex(self.name, "somebody changed it on the server since it was built")
+
+    def last_operations(self, concrete: str) -> list[int]:
+        """The number of the last operation of each shard that can be reached, in their order; -1 where was none."""
+        reply = self._read(
+            lambda client: client.indices.stats(index=concrete, metric="docs", level="shards", filter_path=CONTENT)
+        )
+        indices: dict[str, Body] = reply.get("indices", {})
+        shards: Body = next((body["shards"] for body in indices.values()), {})
+        copies = [copy for _, copies in sorted(shards.items(), key=lambda each: int(each[0])) for copy in copies]
+        return [int(copy["seq_no"]["max_seq_no"]) for copy in copies if copy["routing"]["primary"]]
 
     def size(self) -> int:
         """Bytes on the server's disks of what is published, replicas not counted."""
@@ -555,6 +614,7 @@ class ElasticIndex:
         if published is None:
             raise SearchError(f"Index {self.name!r} is not on Elasticsearch at {self.server.address}; build it first.")
         source, vector = published
+        self.server.ask(lambda client: client.indices.put_settings(index=source, settings={"index.blocks.write": True}))
         return ElasticWriter(self, self.clone(source), int(vector["dims"]))
 
     def clone(self, source: str) -> str:
@@ -596,7 +656,12 @@ class ElasticIndex:
         return self._rankings([bm25_body(query, depth) for query in queries], depth, None)
 
     def drop(self) -> None:
-        """Delete the index with all it wrote, half-built ones too; does nothing when there is none."""
+        """Delete the index with all it wrote, half-built ones too; does nothing when there is none.
+
+        A person waits: a server that does not answer is told within some ten seconds.
+        """
+        soon = SHORT_SECONDS[:1]
+        self.server.ask(lambda client: client.options(request_timeout=DROP_SECONDS).info(), retries=soon)
         self.delete(self.concretes())
 
     def sweep(self) -> None:
@@ -605,7 +670,13 @@ class ElasticIndex:
 
     def concretes(self) -> dict[str, Body]:
         """All concrete indices of this name with their aliases, mappings and settings."""
-        return dict(self.server.ask(lambda client: client.indices.get(index=f"{self.alias}.*")))
+        pattern = f"{self.alias}.*"
+        return dict(self.server.ask(lambda client: client.indices.get(index=pattern, expand_wildcards=EVERY_STATE)))
+
+    def holders(self) -> dict[str, Body]:
+        """Indices that the alias leads to, closed ones too, or one that is itself called so; with their mappings."""
+        reply = self._read(lambda client: client.indices.get_mapping(index=self.alias))
+        return {} if "error" in reply else {name: body["mappings"] for name, body in reply.items()}
 
     def delete(self, concretes: Iterable[str]) -> None:
         """Delete concrete indices; unknown ones are passed over."""
@@ -626,24 +697,24 @@ class ElasticIndex:
         """The concrete index that is searched, and its mappings; None when nothing is published.
 
         Raises:
-            DamagedIndex: it was built by another version of ragviz.
-            SearchError: it was built for another similarity.
+            DamagedIndex: it is not an index of ragviz's, or of another version, or for another similarity.
 
         """
-        reply = self._read(lambda client: client.indices.get_mapping(index=self.alias))
-        for concrete, body in reply.items():
-            if concrete.startswith(self.alias):
-                self._require_fitting(body["mappings"])
-                return concrete, body["mappings"]
-        return None
+        holders = self.holders()
+        if not holders:
+            return None
+        ((concrete, mappings), *others) = holders.items()
+        if others or not concrete.startswith(f"{self.alias}."):
+            raise DamagedIndex(self.name, f"its name on the server leads to {', '.join(map(repr, holders))}")
+        self._require_fitting(mappings)
+        return concrete, mappings
 
     def _require_fitting(self, mappings: Body) -> None:
         if mappings.get("_meta", {}).get("ragviz", {}).get("format") != FORMAT:
-            raise DamagedIndex(self.name, "it was built by another version of ragviz")
-        similarity = mappings["properties"]["vector"]["similarity"]
+            raise DamagedIndex(self.name, "it was not built by this version of ragviz")
+        similarity = mappings.get("properties", {}).get("vector", {}).get("similarity")
         if similarity != self.similarity:
-            built = f"Index {self.name!r} was built for {similarity}, not {self.similarity}"
-            raise SearchError(f"{built}; rebuild it, or search it with {similarity}.")
+            raise DamagedIndex(self.name, f"it was built for {similarity}, not {self.similarity}")
 
     def _read(self, call: Callable[[Elasticsearch], T]) -> T:
         """Ask for something that may not be there: 404 is a reply."""
@@ -678,10 +749,10 @@ def delete_index(client: Elasticsearch, concrete: str) -> None:
     client.options(ignore_status=404).indices.delete(index=concrete)
 
 
-def metadata(name: str, content: str = "") -> Body:
-    """What a concrete index says of itself: whose it is, which process fills it, and a digest of its content."""
+def metadata(name: str, **published: Any) -> Body:
+    """What a concrete index says of itself: whose it is, which process fills it; and what `check` compares."""
     builder = {"host": socket.gethostname(), "pid": os.getpid(), "started": psutil.Process().create_time()}
-    return {"ragviz": {"name": name, "format": FORMAT, "builder": builder, "content": content}}
+    return {"ragviz": {"name": name, "format": FORMAT, "builder": builder, **published}}
 
 
 def is_left_over(body: Body, alias: str) -> bool:
@@ -760,11 +831,13 @@ class ElasticWriter:
         if self._deleted():
             self._expunge()
         concrete = self._concrete
-        ask(lambda client: client.indices.put_mapping(index=concrete, meta=metadata(index.name, content)))
         ask(lambda client: client.indices.put_settings(index=concrete, settings=PUBLISHED))
+        state = {"content": content, "dims": self._dims, "operations": index.last_operations(concrete)}
+        ask(lambda client: client.indices.put_mapping(index=concrete, meta=metadata(index.name, **state)))
         if self._merge:  # not waited for: the server goes on with it
             ask(lambda client: client.indices.forcemerge(index=concrete, max_num_segments=1, wait_for_completion=False))
-        ask(lambda client: client.indices.update_aliases(actions=switch_actions(index.alias, concrete)))
+        actions = switch_actions(index.alias, concrete, index.holders())
+        ask(lambda client: client.indices.update_aliases(actions=actions))
         self._close()
         index.sweep()
 

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.errors import DamagedIndex, SearchError, UsageError
-from ragviz.index import SIMILARITIES, Vectors, checksums
+from ragviz.index import ANOTHER_BUILD, SIMILARITIES, Vectors, checksums
 from ragviz.records import Chunk, Ranking, digest
 
 if TYPE_CHECKING:
@@ -324,6 +324,9 @@ def open_generation(folder: Path) -> Generation:
     """
     import tantivy
 
+    for path in folder.rglob("*"):
+        if not (path.is_file() or path.is_dir()):  # to open a FIFO would wait for ever
+            raise ValueError(f"{path.name} is neither a file nor a folder")
     meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
     if meta["format"] != FORMAT:
         raise ValueError(f"its format is {meta['format']}, this version of ragviz reads {FORMAT}")
@@ -403,10 +406,10 @@ class LocalIndex:
         generation = self.live()
         if generation is None:
             raise DamagedIndex(self.name, f"it is gone from {self.folder}, or cannot be read there")
+        if content and generation.content and generation.content != content:
+            raise DamagedIndex(self.name, ANOTHER_BUILD)
         if len(generation.ids) != expected:
             raise DamagedIndex(self.name, f"it has {len(generation.ids):,} chunks, and {expected:,} were built")
-        if content and generation.content and generation.content != content:
-            raise DamagedIndex(self.name, "its chunks are those of another build")
 
     def rebuild(self, dims: int) -> LocalWriter:
         """Open a writer that starts from nothing and replaces the content when published.
@@ -465,7 +468,8 @@ class LocalIndex:
     def live_name(self) -> str | None:
         """Name of the generation that is searched; None when nothing is published, or the pointer names none."""
         try:
-            name = (self.folder / "live").read_text(encoding="utf-8").strip()
+            pointer = self.folder / "live"
+            name = pointer.read_text(encoding="utf-8").strip() if pointer.is_file() else ""
         except (OSError, ValueError):  # there is no pointer, or another thing in its place
             return None
         return name if GENERATION.fullmatch(name) else None
@@ -474,8 +478,7 @@ class LocalIndex:
         """Open the generation that is searched, once.
 
         Raises:
-            DamagedIndex: it cannot be read.
-            SearchError: it was built for another similarity.
+            DamagedIndex: it cannot be read, or was built for another similarity.
 
         """
         while (name := self.live_name()) is not None:
@@ -492,8 +495,7 @@ class LocalIndex:
 
     def _fitting(self, generation: Generation) -> Generation:
         if generation.similarity != self.similarity:
-            built = f"Index {self.name!r} was built for {generation.similarity}, not {self.similarity}"
-            raise SearchError(f"{built}; rebuild it, or search it with {generation.similarity}.")
+            raise DamagedIndex(self.name, f"it was built for {generation.similarity}, not {self.similarity}")
         return generation
 
 
@@ -691,7 +693,16 @@ def os_errors(name: str) -> Iterator[None]:
 
 
 def clear_way(index: LocalIndex) -> None:
-    """Delete a file in the place of the index's folder, and a folder in the place of its pointer."""
+    """Delete a file in the place of the index's folder, and a folder in the place of its pointer.
+
+    Raises:
+        SearchError: the place of all indexes is no folder; what is there, or leads elsewhere, is not ours to delete.
+
+    """
+    place = index.folder.parent
+    if os.path.lexists(place) and not place.is_dir():
+        leads = f"a link to {place.readlink()}, where no folder is" if place.is_symlink() else "no folder"
+        raise SearchError(f"{place} is {leads}: bring the folder back or move this away, then build the indexes again.")
     if index.folder.is_file():
         index.folder.unlink()
     if (index.folder / "live").is_dir():
@@ -719,7 +730,8 @@ def is_left_over(folder: Path) -> bool:
     import psutil
 
     try:
-        owner = json.loads((folder / "owner.json").read_text(encoding="utf-8"))
+        path = folder / "owner.json"
+        owner = json.loads(path.read_text(encoding="utf-8") if path.is_file() else "")
     except (OSError, ValueError):  # being made just now, or already replaced
         owner = {"host": None}
     try:
