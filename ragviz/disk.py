@@ -60,11 +60,12 @@ def _close(path: Path) -> None:
         _log.warning("%s can be read by others, and cannot be closed (%s): `chmod go-rwx` it.", path, error.strerror)
 
 
-def full(place: Path) -> StorageError:
-    """Say that the disk of `place` has no room."""
+def full(place: Path | None) -> StorageError:
+    """Say that the disk of `place` has no room; a write to an open file tells no place, and the home is meant."""
+    where = f"{place} is full{_free(place)}" if place else "RAGVIZ_HOME is full"
     return StorageError(
-        f"The disk that holds {place} is full{_free(place)}: make room there, or set RAGVIZ_HOME to a folder on "
-        "another disk, then try again. What was finished is kept."
+        f"The disk that holds {where}: make room there, or set RAGVIZ_HOME to a folder on another disk, then try "
+        "again. What was finished is kept."
     )
 
 
@@ -88,12 +89,15 @@ def told(error: OSError) -> StorageError | None:
     >>> print(told(PermissionError(13, "Permission denied", "/data/logs")))
     /data/logs cannot be written (Permission denied): give the user that runs ragviz the right to write there, or set \
 RAGVIZ_HOME to a folder of its own.
+    >>> print(told(OSError(28, "No space left on device")))
+    The disk that holds RAGVIZ_HOME is full: make room there, or set RAGVIZ_HOME to a folder on another disk, then try \
+again. What was finished is kept.
     >>> told(ConnectionResetError(104, "Connection reset by peer")) is None
     True
     """
     place = Path(str(error.filename)) if error.filename is not None else None
     if error.errno in _FULL:
-        return full(place or Path("RAGVIZ_HOME"))
+        return full(place)
     if error.errno in _REFUSED and place is not None:
         return unwritable(place, error.strerror or "refused")
     if error.errno in _BROKEN:

@@ -451,7 +451,7 @@ def test_threads_share_one_client(server):
     assert server.counts.most_in_flight <= 4
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_gets_neither_the_prompt_nor_the_key(server, status):
     asked = []
 
