@@ -213,8 +213,9 @@ def card(info: IndexInfo) -> None:
         if info.build and not broken and not unknown:
             ui.link("run", "Run on it", index=info.name)
         if st.button("Delete", key=f"delete-{info.id}", type="tertiary"):
-            runs = [run.name for run in store.runs(corpus.id) if run.config.index == info.id]
-            kept = f" {ui.counted(len(runs), 'run')} on it stay readable." if runs else ""
+            runs = [run for run in store.runs(corpus.id) if run.config.index == info.id and run.status == "done"]
+            kept = f" {ui.counted(len(runs), 'run')} on it can be read as before." if runs else ""
+            kept += " Jobs that work on it are stopped." if ui.active_jobs() else ""
             ui.confirm(
                 f"This deletes the index “{info.name}” with {ui.counted(info.chunks, 'chunk')}.{kept}",
                 "Delete",

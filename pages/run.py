@@ -383,8 +383,10 @@ imported()
 indexes = [i for i in store.indexes(corpus.id) if i.build]
 sets = [s for s in store.question_sets(corpus.id) if s.total]
 if not indexes or not sets:
-    missing = "an index" if not indexes else "questions"
-    with ui.nothing(f"A run needs an index and questions; there are no {missing.removeprefix('an ')} yet."):
+    missing, lacks = ("an index", "is no index") if not indexes else ("questions", "are no questions")
+    ui.chosen("index", [i.name for i in indexes])
+    ui.chosen("set", [s.name for s in sets], noun="question set")
+    with ui.nothing(f"A run needs an index and questions; there {lacks} yet."):
         ui.link("index" if not indexes else "questions", f"Make {missing}")
     bring_in()
     st.stop()

@@ -24,7 +24,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from ragviz import addresses, disk, evaluate, forecast, indexing, jobs, lost, plots, running
-from ragviz.errors import RagvizError
+from ragviz.errors import NotFoundError, RagvizError
 from ragviz.evaluate import Slice, Summary
 from ragviz.indexing import Found
 from ragviz.interchange import csv_of
@@ -89,7 +89,8 @@ _CORPUS = "corpus"  # session state: the corpus that is looked at
 _SETTLED = "settled"  # session state: parameters that the address does not hold yet
 _FRAMED = "framed"  # session state: this run goes through `frame.py`
 _PUT_AWAY = "put-away"  # session state: ids of the jobs whose outcome was read, or dismissed
-_WATCHED = "watched"  # session state: ids of the jobs that were going on at the last look
+_WATCHED = "watched"  # session state: titles of the jobs that were going on at the last look, by id
+_VANISHED = "vanished"  # session state: titles of those that are gone since, by id
 _ENDED = "ended"  # session state: when the last job ended, as it was at the last look
 
 MISSES_EXPLAINED = (
@@ -1130,7 +1131,7 @@ RUN_OF = {"run": "name", "rejudge": "run"}
 
 def watch(job: Job) -> None:
     """Look after a job that this page has just started."""
-    st.session_state.setdefault(_WATCHED, set()).add(job.id)
+    st.session_state.setdefault(_WATCHED, {})[job.id] = job.title
     st.toast(f"Started: {plain(job.title)}")
 
 
@@ -1142,13 +1143,24 @@ def active_jobs() -> list[Job]:
 def jobs_panel() -> None:
     """Draw the running jobs, looked at again every second or two; when one ends, the page is drawn anew."""
     recent = jobs.jobs(workspace(), 50)
-    going = {job.id for job in recent if job.status in ("queued", "running")}
+    going = {job.id: job.title for job in recent if job.status in ("queued", "running")}
+    watched = {i: title for i, title in st.session_state.get(_WATCHED, {}).items() if i not in going}
+    _note_vanished({i: title for i, title in watched.items() if i not in {job.id for job in recent}})
     for job in recent:
-        if job.id in st.session_state.get(_WATCHED, set()) - going:
+        if job.id in watched:
             st.toast(f"{plain(job.title)}: {ENDINGS.get(job.status, job.status)}")
     st.session_state[_WATCHED] = going
     st.session_state[_ENDED] = _last_end(recent)
     st.fragment(_draw_jobs, run_every=1.5 if going else 20)()
+
+
+def _note_vanished(missing: Mapping[str, str]) -> None:
+    """Note which of these jobs are gone: nothing is left of one when somebody deletes what it works on."""
+    for job_id, title in missing.items():
+        try:
+            workspace().store.job(job_id)
+        except NotFoundError:
+            st.session_state.setdefault(_VANISHED, {})[job_id] = title
 
 
 ENDINGS = {
@@ -1166,9 +1178,9 @@ def _draw_jobs() -> None:
 
 def _draw_recent(recent: Sequence[Job]) -> None:
     going = [job for job in recent if job.status in ("queued", "running")]
-    if {job.id for job in going} != st.session_state.get(_WATCHED, set()) or _last_end(recent) != st.session_state.get(
-        _ENDED
-    ):
+    if {job.id for job in going} != st.session_state.get(_WATCHED, {}).keys() or _last_end(
+        recent
+    ) != st.session_state.get(_ENDED):
         st.rerun(scope="app")  # what a job changed is shown, also of one that took less than the time between two looks
     dismissed = st.session_state.setdefault(_PUT_AWAY, set())
     newest = {(job.kind, job.title, job.corpus_id): job for job in reversed(recent)}.values()  # what came last counts
@@ -1177,6 +1189,8 @@ def _draw_recent(recent: Sequence[Job]) -> None:
         _draw_going(job)
     for job in troubled:
         _draw_troubled(job)
+    for job_id, title in list(st.session_state.get(_VANISHED, {}).items()):
+        _draw_vanished(job_id, title)
 
 
 def _last_end(recent: Sequence[Job]) -> float:
@@ -1214,6 +1228,15 @@ def _draw_troubled(job: Job) -> None:
                 if job.status == "interrupted":
                     jobs.cancel(workspace(), job)
                 st.rerun(scope="app")
+
+
+def _draw_vanished(job_id: str, title: str) -> None:
+    with st.container(border=True, gap="xxsmall"):
+        st.markdown(f"**{plain(title)}** {ENDINGS['cancelled']}")
+        st.caption("What it worked on was deleted, or its command was refused: nothing is left of the job.")
+        if st.button("Dismiss", key=f"dismiss-{job_id}", type="tertiary"):
+            del st.session_state[_VANISHED][job_id]
+            st.rerun(scope="app")
 
 
 def _pace(job: Job) -> float | None:

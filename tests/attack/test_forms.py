@@ -381,3 +381,35 @@ def test_a_second_machine_says_that_the_files_are_elsewhere(tmp_path: Path, monk
     assert "not on this machine" in damage.damage(machine("one"), info)
     with pytest.raises(SearchError, match="cannot be searched here"):
         running.run(machine("one"), "r", RunConfig("i", "q", "bm25"))
+
+
+# A job whose subject is deleted
+
+
+@pytest.mark.parametrize("subject", ["corpus", "index", "set"])
+def test_a_job_that_is_gone_with_what_it_worked_on_is_told(home: Path, subject: str) -> None:  # noqa: F811
+    """Nothing is left of the job, so that no row tells what became of it."""
+    workspace, store = open_workspace(), open_workspace().store
+    corpora.add_file(workspace, store.create_corpus("another"), "b.txt", b"Another text.")
+    corpus, info = store.corpus("notes"), store.index("small")
+    for other in [other for other in store.indexes(corpus.id) if other.id != info.id]:
+        indexing.delete_index(workspace, other)
+    app = show("run", corpus="notes", index="small", set="asked")
+    press(app, "Run")
+    (job,) = store.jobs()
+    assert job.title in words(app).replace("\\", "")
+    if subject == "corpus":
+        indexing.delete_corpus(workspace, corpus)
+    elif subject == "index":
+        indexing.delete_index(workspace, info)
+    else:
+        store.delete_question_set(store.question_set("asked").id)
+    store.delete_job(job.id)  # as its process does
+    checked(app.run())
+    shown = words(app).replace("\\", "")
+    assert f"{job.title}** stopped" in shown
+    assert "What it worked on was deleted" in shown
+    gone = {"corpus": "corpus called “notes”", "index": "index called “small”", "set": "question set called “asked”"}
+    assert f"There is no {gone[subject]} here" in warning(app)
+    checked(press(app, "Dismiss"))
+    assert job.title not in words(app).replace("\\", "")
