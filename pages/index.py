@@ -197,6 +197,8 @@ def card(info: IndexInfo) -> None:
             f"{info.dims} dimensions · {size(info)} · "
             f"{ui.ago(info.built or info.created)}"
         )
+    if paid := indexing.cost_words(*store.paid(info.id)):
+        st.caption(plain(f"So far {paid}"))
     broken, unknown = damage_of(info)
     if unknown:
         st.markdown(f":orange[▲] **Not known** whether it is sound: {plain(unknown)}")

@@ -570,6 +570,8 @@ if judgement.judged:
         answer_tiles(judgement)
         answer_line(run, judgement)
         judge_panel(run, judgement)
+elif judgement.paid[0]:
+    st.caption(plain(running.cost_words(judgement)))
 if unranked := running.unranked_words(run):
     st.caption(unranked)
 if summary.n:

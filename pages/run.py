@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from ragviz import answer, foreign, jobs, running, ui
+from ragviz.embedding import REMOTE
 from ragviz.errors import RagvizError, UsageError
 from ragviz.markup import plain
 from ragviz.metrics.answers import ANSWER_METRICS, known
@@ -230,13 +231,16 @@ def cost(config: RunConfig) -> None:
     with st.grid(2, min_column_width=140):
         ui.tile("Retrievals", f"{n:,}", f"over {ui.counted(index.chunks, 'chunk')}")
         if not (resolved.model or resolved.judge):
-            ui.tile("Model calls", "0", "nothing to pay")
+            embeds = config.retriever != "bm25" and index.config.embedder.startswith(REMOTE)
+            ui.tile("Model calls", "0", "but for embeddings" if embeds else "nothing to pay")
         elif told is None:
             ui.tile("Model calls", "–", "not estimated yet")
         else:
             ui.forecast_tiles(told)
     if told is not None:
         st.caption(f"Calls: {', '.join(f'{count:,} {step}' for step, count in told.calls.items())}.")
+        if told.paid_words:
+            st.caption(plain(told.paid_words))
     if resolved.model or resolved.judge:
         estimate(config, key, "Estimate calls and cost" if told is None else "Estimate again")
     wait = 12 if config.retriever != "bm25" else 3
@@ -282,7 +286,7 @@ def go_on(run: Run) -> None:
     """The button that takes a run up again; a budget holds until another is given."""
     budget = None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        if run.config.model or run.config.judge:
+        if run.config.model or run.config.judge or ui.last_budget(run) is not None:
             budget = ui.budget_field(
                 f"more-{run.id}", run, explained="For the whole run, what it paid before included."
             )

@@ -26,13 +26,17 @@ Ask = Callable[[Any, Any], Any]
 class Breaker:
     """Counts what calls of each kind gave; a person who goes on after it stopped the work is not stopped again."""
 
-    def __init__(self, kept: Cache | None = None, owner: str = "") -> None:
-        """Count from now on; `kept` tells whether the work of `owner` (a run, a question set) was stopped before."""
+    def __init__(self, kept: Cache | None = None, owner: str = "", calls: int | None = None) -> None:
+        """Count from now on; `kept` tells whether the work of `owner` (a run, a question set) was stopped before.
+
+        `calls` are those that the work takes when all goes well, None when that is not known: it is stopped too when as
+        many gave nothing usable.
+        """
         from scipy.special import bdtr
 
         self._likely, self._kept, self._key = bdtr, kept, digest("breaker", owner)
         self._goes_on = kept is not None and bool(kept.get_many([self._key]))
-        self._usable, self._useless = Counter[str](), Counter[str]()
+        self._usable, self._useless, self._calls = Counter[str](), Counter[str](), calls
         self._lock = threading.Lock()
 
     def count(self, what: str, usable: int, useless: int, why: str = "") -> None:
@@ -70,7 +74,10 @@ class Breaker:
 
     def _hopeless(self, kind: str) -> bool:
         usable, calls = self._usable[kind], self._usable[kind] + self._useless[kind]
-        return usable < SHARE * calls and bool(self._likely(usable, calls, SHARE) <= DOUBT)
+        if usable >= SHARE * calls:
+            return False
+        as_many = not kind and self._calls is not None and self._useless[kind] >= self._calls
+        return as_many or bool(self._likely(usable, calls, SHARE) <= DOUBT)
 
     def _sentence(self, kind: str, why: str) -> str:
         calls = f"{self._useless[kind]:,} of {self._usable[kind] + self._useless[kind]:,} calls"

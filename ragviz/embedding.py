@@ -17,7 +17,7 @@ import os
 import re
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -48,8 +48,8 @@ REMOTE = "openai:"
 Kind = Literal["query", "passage"]
 Batch = tuple[list[int], Vectors]
 """Places in a list of texts, and their vectors row by row."""
-Remote = Callable[[str, Sequence[str]], Vectors]
-"""(model, texts) -> their vectors: `llm.ModelClient.embed`."""
+Remote = Callable[[str, Sequence[str]], Iterable[Batch]]
+"""(model, texts) -> their vectors, some at a time: `llm.ModelClient.embed`."""
 
 
 class Embedder(Protocol):
@@ -307,8 +307,8 @@ def _checked(vectors: Vectors, embedder: Embedder, count: int) -> Vectors:
 def _asked(remote: Remote, model: str, texts: list[str], _: Kind) -> Generator[Batch]:
     """Ask an endpoint for many at once, it divides them itself; what is done is cached and told after each."""
     for start in range(0, len(texts), 512):
-        places = list(range(start, min(start + 512, len(texts))))
-        yield places, remote(model, [texts[place] for place in places])
+        for places, vectors in remote(model, texts[start : start + 512]):
+            yield [start + place for place in places], vectors
 
 
 BATCH = {"cpu": (8, 4096), "mps": (64, 16_384), "": (256, 32_768)}

@@ -19,6 +19,7 @@ from ragviz.errors import ModelError
 from ragviz.llm import Completion, ModelClient, Request
 from ragviz.metrics import judge, questeval
 from ragviz.records import Cache, Question
+from ragviz.spending import dollars
 
 NEW = -1
 """An edition (see `Request`) that no reply is kept under."""
@@ -29,7 +30,8 @@ class Forecast:
     """What a run takes: `calls` by step, of which `cached` are paid for; the rest counts only what is not.
 
     Tokens are estimated from characters. `cost` is in dollars, None when a model that is asked has no price. `seconds`
-    are learnt from the endpoint's own calls, None when it has not answered any.
+    are learnt from the endpoint's own calls, None when it has not answered any. `paid_calls` and `paid` dollars went to
+    an endpoint's embedder for the vectors of the questions, which are kept for the run.
     """
 
     questions: int
@@ -39,6 +41,15 @@ class Forecast:
     completion_tokens: int = 0
     cost: float | None = 0.0
     seconds: float | None = 0.0
+    paid_calls: int = 0
+    paid: float = 0.0
+
+    @property
+    def paid_words(self) -> str:
+        """What the dry run itself paid; "" when it paid nothing."""
+        if not self.paid_calls:
+            return ""
+        return f"The questions were embedded for this: {self.paid_calls:,} calls, {dollars(self.paid)} paid."
 
     @property
     def total(self) -> int:

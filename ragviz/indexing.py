@@ -29,6 +29,7 @@ from ragviz.records import (
     silent,
 )
 from ragviz.retrieve import RETRIEVERS, Retriever
+from ragviz.spending import Spending, dollars
 from ragviz.store import Cuts, new_id
 from ragviz.workspace import Workspace
 
@@ -38,7 +39,10 @@ WINDOW = 1024
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a build did: chunks in the index, how many of them are new to it, how many texts had to be embedded."""
+    """What a build did: chunks in the index, how many of them are new to it, how many texts had to be embedded.
+
+    `calls` and `dollars` are what all builds of the index have paid an endpoint's embedder, this one among them.
+    """
 
     index: str
     chunks: int
@@ -46,6 +50,17 @@ class Built:
     removed: int
     embedded: int
     longer_than_read: int
+    calls: int = 0
+    dollars: float = 0.0
+
+
+def cost_words(calls: int, paid: float) -> str:
+    """What all builds of an index have paid an endpoint's embedder; "" when they asked none.
+
+    >>> cost_words(3, 0.0104)
+    '3 calls for embeddings, $0.0104 paid'
+    """
+    return f"{calls:,} call{'s' * (calls != 1)} for embeddings, {dollars(paid)} paid" if calls else ""
 
 
 def splitter(config: IndexConfig) -> Callable[[Document], list[Chunk]]:
@@ -87,17 +102,22 @@ def build_index(
     store = workspace.store
     there = store.index_named(name)
     info = there or store.create_index(corpus.id, name, config)
+    spending = workspace.spending(info.id)
     try:
-        built = _built(workspace, corpus, info, config, fresh=fresh, progress=progress)
+        try:
+            built = _built(workspace, corpus, info, config, spending, fresh=fresh, progress=progress)
+        finally:
+            spending.settle()
     except BaseException:
         _end_unbegun(workspace, info, new=there is None)
         raise
     store.settle(corpus.id)
-    return built
+    calls, paid = store.paid(info.id)
+    return replace(built, calls=calls, dollars=paid)
 
 
 def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:
-    """Leave no row "building" of a build that could not even begin; a row made for it goes.
+    """Leave no row "building" of a build that could not even begin; a row made for it goes, if nothing was paid.
 
     Raises:
         Deleted: the index was deleted meanwhile; what was written of it since goes too.
@@ -109,18 +129,25 @@ def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:
         raise Deleted(f"Stopped: index '{info.name}' was deleted.")
     if now.status != "building":
         return
-    if new:
+    if new and not workspace.store.paid(info.id)[0]:
         workspace.store.delete_index(info.id)
     else:
         workspace.store.update_index(replace(now, status="failed"))
 
 
 def _built(
-    workspace: Workspace, corpus: Corpus, info: IndexInfo, config: IndexConfig, *, fresh: bool, progress: Progress
+    workspace: Workspace,
+    corpus: Corpus,
+    info: IndexInfo,
+    config: IndexConfig,
+    spending: Spending,
+    *,
+    fresh: bool,
+    progress: Progress,
 ) -> Built:
     store = workspace.store
     documents = [d.id for d in store.documents(corpus.id) if d.status == "ok"]
-    embedder = workspace.embedder(config.embedder)
+    embedder = workspace.embedder(config.embedder, spending)
     index = workspace.index(replace(info, config=config))
     info, damage = (info, "") if fresh else examined(workspace, info)
     fits = (info.config, info.embedder_identity) == (config, embedder.identity)
@@ -309,8 +336,15 @@ def ready(workspace: Workspace, info: IndexInfo) -> IndexInfo:
     return sound(workspace, info)
 
 
-def retriever(workspace: Workspace, info: IndexInfo, name: RetrieverName, constant: int = 60) -> Retriever:
-    """Return the retriever called `name` over an index.
+def retriever(
+    workspace: Workspace,
+    info: IndexInfo,
+    name: RetrieverName,
+    constant: int = 60,
+    *,
+    spending: Spending | None = None,
+) -> Retriever:
+    """Return the retriever called `name` over an index; what its embedder pays is written into `spending`.
 
     The retriever raises SearchError when the index is damaged, gone, or built anew since `info` was read.
 
@@ -319,7 +353,7 @@ def retriever(workspace: Workspace, info: IndexInfo, name: RetrieverName, consta
 
     """
     check_ready(info)
-    embedder = None if name == "bm25" else workspace.embedder(info.config.embedder)
+    embedder = None if name == "bm25" else workspace.embedder(info.config.embedder, spending)
     search_all = RETRIEVERS[name](workspace.index(info), embedder, constant)
 
     def ranked(questions: Sequence[str], depth: int) -> list[Ranking]:

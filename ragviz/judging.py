@@ -44,7 +44,7 @@ from ragviz.records import (
     digest,
     silent,
 )
-from ragviz.spending import Ledger, Pay, Spending
+from ragviz.spending import Spending
 from ragviz.stopping import Stopping, current
 
 NEEDS: dict[str, tuple[str, ...]] = {
@@ -94,10 +94,11 @@ class Item:
 class Plan:
     """What is to be done with every question, and with what.
 
-    `answerer` and `judge` are clients, None where no model is asked; `names` are metrics of answers. `budget` is in
-    dollars; both models need a price then. `pay` is told of each call before it is sent, and holds what was paid
-    before. `patience` is in seconds. `finished` questions of the run are through already. `edition` is
-    that of the judge's replies: those of another were worth nothing. `breaker` stops the work of a useless model.
+    `answerer` and `judge` are clients, None where no model is asked; `names` are metrics of answers. Every call is
+    written into `spending` before it is sent, those of `embedder` too, where it was opened with that; models need a
+    price where it has a budget. `patience` is in seconds. `finished` questions of the run are through already.
+    `edition` is that of the judge's replies: those of another were worth nothing. `breaker` stops the work of a useless
+    model.
     """
 
     config: RunConfig
@@ -106,8 +107,7 @@ class Plan:
     answerer: ModelClient | None = None
     judge: ModelClient | None = None
     embedder: Embedder | None = None
-    budget: float | None = None
-    pay: Pay = field(default_factory=Ledger)
+    spending: Spending = field(default_factory=Spending)
     patience: float = PATIENCE
     finished: int = 0
     edition: int = 0
@@ -577,21 +577,20 @@ class Asker:
         self._down_since: float | None = None
         self._answered = 0.0
         self._waiting, self.stopping = "", Stopping()
-        self._spending = Spending(plan.pay, self._used, plan.budget, lambda: current().is_set())
 
     def __call__(self, client: ModelClient, request: Request[Any]) -> Completion[Any]:
         """Return the completion, or raise ModelError, or BudgetReached before a call that could go over."""
         pauses, begun = 0, time.monotonic()
         while True:
             try:
-                completion = client.ask(replace(request, spending=self._spending))
+                completion = client.ask(replace(request, spending=self._plan.spending))
             except ModelError as error:
                 failed = error
             else:
                 self._down_since, self._waiting, self._answered = None, "", time.monotonic()
                 return completion
             # Where another call was answered meanwhile, or a tiny one is now, it is this call alone.
-            if failed.passing and pauses and (self._answered > begun or _up(client, self._spending)):
+            if failed.passing and pauses and (self._answered > begun or _up(client, self._plan.spending)):
                 self._down_since, self._waiting = None, ""
                 raise ModelError(str(failed))
             self._wait(failed, pauses)
@@ -609,11 +608,7 @@ class Asker:
 
     def settle(self) -> None:
         """Have what calls did cost written down, instead of the most that they could."""
-        self._spending.settle()
-
-    def _used(self) -> tuple[int, float]:
-        """Calls and dollars of the clients so far, replies that could not be used included."""
-        return sum(c.usage.calls for c in self._clients), sum(c.usage.cost for c in self._clients)
+        self._plan.spending.settle()
 
     def _wait(self, error: ModelError, pauses: int) -> None:
         """Wait before asking an endpoint again that is down; raise what no waiting mends."""

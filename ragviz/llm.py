@@ -16,7 +16,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import astuple, dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
@@ -29,7 +29,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 
 from ragviz import repair
 from ragviz.addresses import secrets_of
-from ragviz.errors import Cancelled, ModelError, UsageError
+from ragviz.errors import BudgetReached, Cancelled, ModelError, UsageError
 from ragviz.keys import without_keys
 from ragviz.records import Cache, digest, storable
 from ragviz.spending import Spending
@@ -391,22 +391,36 @@ class ModelClient:
         pairs = zip(keys, requests, strict=True)
         return [key in found and self._kept(found[key], request) is not None for key, request in pairs]
 
-    def embed(self, model: str, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of `texts` by the endpoint's embedding `model`: shape (n, dims), unit length, (0, 0) for no texts.
+    def embed(
+        self, model: str, texts: Sequence[str], spending: Spending | None = None
+    ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
+        """Vectors of `texts` by the endpoint's embedding `model`, of unit length: places in `texts`, and their rows.
 
-        Not cached here: the embedder does that.
+        Each call is written into `spending` before it is sent. Nothing is cached here, the embedder does that: so what
+        came is given before an error is raised, for it was paid.
 
         Raises:
             ModelError: as `complete`, or vectors that cannot be used.
+            BudgetReached: `spending` does not hold another call.
 
         """
-        batches = [texts[start : start + EMBED_BATCH] for start in range(0, len(texts), EMBED_BATCH)]
+        batches = [range(start, min(start + EMBED_BATCH, len(texts))) for start in range(0, len(texts), EMBED_BATCH)]
         with self._pool() as pool:
-            asked = [pool.submit(self._embed_batch, model, batch) for batch in batches]
-            vectors = [awaited(future) for future in asked]
-        if len({part.shape[1] for part in vectors}) > 1:
-            raise ModelError(f"'{model}' at {self.host} gave vectors of different lengths; choose another model.")
-        return np.concatenate(vectors) if vectors else np.zeros((0, 0), np.float32)
+            asked = [pool.submit(self._embed_batch, model, [texts[n] for n in batch], spending) for batch in batches]
+            given, failed = 0, None
+            while given < len(batches) and failed is None:
+                try:
+                    vectors = awaited(asked[given])
+                except (ModelError, BudgetReached) as error:
+                    failed = error
+                else:
+                    yield list(batches[given]), vectors
+                    given += 1
+        for batch, future in list(zip(batches, asked, strict=True))[given:]:
+            if not future.cancelled() and future.exception() is None:
+                yield list(batch), future.result()
+        if failed is not None:
+            raise failed
 
     def test(self, spending: Spending | None = None) -> Support:
         """Ask something tiny, never from the cache, and find out how typed replies can be had.
@@ -591,7 +605,7 @@ class ModelClient:
 
         body = self._body(messages, request, mode)
         try:
-            with self._spent(request, body) as end_is_known:
+            with self._spent(request, body) as cost_is:
                 started = time.monotonic()
                 try:
                     # The client's own `create` first looks through every message for what to rename: that takes long.
@@ -600,11 +614,11 @@ class ModelClient:
                     )
                 except openai.APIError as error:
                     if _unpaid(error):
-                        end_is_known()
+                        cost_is(None)
                     raise
                 asked = len(json.dumps(body, ensure_ascii=False).encode())
                 paid = self._account(self.model, response, started, asked, request.max_tokens)
-                end_is_known()
+                cost_is(paid.cost)
         except openai.BadRequestError as error:
             if request.max_tokens and _ROOM_REFUSED.search(str(error.message)) and error.code not in UNSUPPORTED:
                 # The prompt and the bound together are more than the model reads: without one it takes what is left.
@@ -641,17 +655,13 @@ class ModelClient:
         except TimeoutError:
             raise openai.APITimeoutError(request=None) from None  # type: ignore[arg-type]  # nobody looks at it
 
-    @contextmanager
-    def _spent(self, request: Request[Any], body: Mapping[str, Any]) -> Iterator[Callable[[], None]]:
+    def _spent(
+        self, request: Request[Any], body: Mapping[str, Any]
+    ) -> AbstractContextManager[Callable[[float | None], None]]:
         """Have the most that a call may cost written down while it is out."""
-        if request.spending is None:
-            yield lambda: None
-            return
         written = [message["content"] for message in body["messages"]] + [str(body.get("response_format", ""))]
-        # Of no text that was met do the tokens outnumber half of its bytes; a server adds a few words of its own.
-        asked = sum(len(text.encode()) for text in written) // 2 + 16 * len(written)
-        with request.spending.call(self.price(asked, request.max_tokens or UNBOUND) or 0.0) as end_is_known:
-            yield end_is_known
+        most = self.price(_most_tokens(written), request.max_tokens or UNBOUND) or 0.0
+        return (request.spending or Spending()).call(most)
 
     def _body(self, messages: Sequence[Message], request: Request[Any], mode: Mode) -> dict[str, Any]:
         said = [{name: storable(text) for name, text in message.items()} for message in messages]
@@ -667,16 +677,12 @@ class ModelClient:
         optional = {"temperature": request.temperature, "seed": request.seed, limit: request.max_tokens}
         return body | {name: v for name, v in optional.items() if v is not None and name not in self._refused}
 
-    def _embed_batch(self, model: str, texts: Sequence[str]) -> NDArray[np.float32]:
+    def _embed_batch(self, model: str, texts: Sequence[str], spending: Spending | None) -> NDArray[np.float32]:
         said = [storable(text) for text in texts]
 
         def attempt(_: str) -> NDArray[np.float32]:
-            started = time.monotonic()
             try:
-                response = self._called(
-                    lambda: self._openai().embeddings.create(model=model, input=said, encoding_format="float")
-                )
-                self._account(model, response, started, sum(len(text.encode()) for text in said), None)
+                response = self._embeddings(model, said, spending or Spending())
                 rows = sorted(response.data, key=lambda row: row.index)
                 vectors = np.array([row.embedding for row in rows], dtype=np.float32)
             except (ValueError, TypeError, AttributeError):
@@ -687,6 +693,23 @@ class ModelClient:
             return np.asarray(vectors / lengths, dtype=np.float32)
 
         return self._persist(model, attempt)
+
+    def _embeddings(self, model: str, texts: Sequence[str], spending: Spending) -> Any:
+        """One HTTP call for embeddings: the response."""
+        import openai
+
+        with spending.call(cost(self._prices, model, _most_tokens(texts), 0) or 0.0) as cost_is:
+            started = time.monotonic()
+            try:
+                response = self._called(
+                    lambda: self._openai().embeddings.create(model=model, input=list(texts), encoding_format="float")
+                )
+            except openai.APIError as error:
+                if _unpaid(error):
+                    cost_is(None)
+                raise
+            cost_is(self._account(model, response, started, sum(len(text.encode()) for text in texts), None).cost)
+            return response
 
     def _openai(self) -> openai.OpenAI:
         import openai
@@ -784,6 +807,12 @@ def cost(prices: Prices, model: str, prompt_tokens: int, completion_tokens: int)
         return None
     asked, answered = prices[max(names, key=len)]
     return (prompt_tokens * asked + completion_tokens * answered) / 1e6
+
+
+def _most_tokens(texts: Sequence[str]) -> int:
+    """More tokens than texts that are sent will have."""
+    # Of no text that was met do the tokens outnumber half of its bytes; a server adds a few words of its own.
+    return sum(len(text.encode()) for text in texts) // 2 + 16 * len(texts)
 
 
 def merged_prices(before: Prices, mine: Prices, now: Prices) -> Prices:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -32,6 +31,7 @@ from ragviz.records import (
     RunConfig,
     silent,
 )
+from ragviz.spending import Spending
 from ragviz.workspace import Workspace
 
 NEIGHBOURS = 20
@@ -98,11 +98,12 @@ def generate_questions(
     there = {q.id: q for q in store.questions(asked.id)}
     made: list[Question] = []
     standing = _standing(there.values(), maker, passages, seed)
-    groups = _groups(workspace, info, passages, seed, synthesize.USABLE[generator])
+    spending = workspace.spending(asked.id, budget)
+    groups = _groups(workspace, info, passages, seed, synthesize.USABLE[generator], spending)
     paying = None
     if client is not None:
         client.open()
-        paying = judging.Asker(_paying(workspace, asked, client, budget))
+        paying = judging.Asker(_paying(workspace, asked, client, spending))
     fresh = synthesize.generate(
         groups,
         generator,
@@ -120,13 +121,11 @@ def generate_questions(
             store.put_questions(asked.id, [question])
             made.append(question)
             standing += question.status != "rejected"
-            if paying:
-                paying.settle()
+            spending.settle()
             progress(standing, limit, "questions", question.text or "Writing questions")
     finally:
         fresh.close()  # the calls in flight come home first: they are paid too
-        if paying:
-            paying.settle()
+        spending.settle()
         store.settle_all()  # the index may hold documents that were replaced
     rejected = [q.reason for q in made if q.status == "rejected"]
     total, paid = store.question_set(asked.id).total, store.paid(asked.id)
@@ -202,11 +201,10 @@ def _checked(
     return info, client
 
 
-def _paying(workspace: Workspace, asked: QuestionSet, client: ModelClient, budget: float | None) -> judging.Plan:
+def _paying(workspace: Workspace, asked: QuestionSet, client: ModelClient, spending: Spending) -> judging.Plan:
     """What is to be paid for the questions of a set, as a run pays; a server that is down is not waited for."""
-    pay = partial(workspace.store.pay, asked.id)
     banks = workspace.store.cache("bank")
-    return judging.Plan(RunConfig("", asked.id), (), banks, client, budget=budget, pay=pay, patience=0)
+    return judging.Plan(RunConfig("", asked.id), (), banks, client, spending=spending, patience=0)
 
 
 def _done(questions: Iterable[Question]) -> set[str]:
@@ -236,15 +234,23 @@ def _sampled(workspace: Workspace, info: IndexInfo, seed: int) -> list[Chunk]:
 
 
 def _groups(
-    workspace: Workspace, info: IndexInfo, passages: int, seed: int, usable: Callable[[Chunk], bool]
+    workspace: Workspace,
+    info: IndexInfo,
+    passages: int,
+    seed: int,
+    usable: Callable[[Chunk], bool],
+    spending: Spending | None = None,
 ) -> Iterator[synthesize.Group]:
-    """Groups of `passages` related chunks: each sampled one with its nearest; one that has too few is left out."""
+    """Groups of `passages` related chunks: each sampled one with its nearest; one that has too few is left out.
+
+    What is embedded anew is written into `spending`.
+    """
     chunks = _sampled(workspace, info, seed)
     if passages == 1:
         yield from ((chunk,) for chunk in chunks)
         return
     require_sound(workspace, info)
-    index, embedder = workspace.index(info), workspace.embedder(info.config.embedder)
+    index, embedder = workspace.index(info), workspace.embedder(info.config.embedder, spending)
     by_id = {chunk.id: chunk for chunk in chunks}
     for chunk in chunks:
         [ranking] = index.knn(embedder.embed([chunk.text], "passage"), NEIGHBOURS)

@@ -26,6 +26,7 @@ from ragviz import (
 )
 from ragviz import compare as comparing
 from ragviz.breaker import Breaker
+from ragviz.embedding import REMOTE
 from ragviz.errors import Deleted, ModelError, UsageError
 from ragviz.llm import Completion, Request, Usage
 from ragviz.metrics import METRICS
@@ -46,8 +47,7 @@ from ragviz.records import (
     digest,
     silent,
 )
-from ragviz.retrieve import Retriever
-from ragviz.spending import dollars
+from ragviz.spending import Ledger, Spending, dollars
 from ragviz.store import Kind, corpus_hash, label, questions_hash
 from ragviz.workspace import Workspace
 
@@ -73,19 +73,19 @@ def run(
     """
     index, asked, questions, config = _asked(workspace, config)
     index = indexing.ready(workspace, index)
-    search_all = indexing.retriever(workspace, index, config.retriever, config.rrf_constant)
-    plan = _plan(workspace, config, budget)  # before anything is done: it may be that it cannot be
+    check_budget(workspace, config, budget)
+    plan = _plan(workspace, config)  # before anything is done: it may be that it cannot be
     current = _run_row(workspace, name, plan, index, asked, questions)
-    plan = _watched(workspace, current, plan)
+    plan = _paying(workspace, current, plan, budget)
     try:
         with _gone_with(workspace, current, index=config.index, questions=config.questions):
-            _retrieve(workspace, current, index, questions, search_all, progress)
+            _retrieve(workspace, current, index, questions, plan.spending, progress)
             if config.answerer != "none" or config.metrics:
                 _judge_controlled(workspace, current, _waiting(workspace, current), plan, progress)
             workspace.store.finish_run(current.id, "done")
     except BaseException:
-        if not workspace.store.answered(current.id):  # it could not even begin
-            workspace.store.delete_run(current.id)
+        if not workspace.store.answered(current.id) and not workspace.store.paid(current.id)[0]:
+            workspace.store.delete_run(current.id)  # it could not even begin
         raise
     return workspace.store.run(current.id)
 
@@ -136,7 +136,8 @@ def rejudge(
     failed, before = _waiting(workspace, current), controls_of(current)
     if not failed and (before is None or before.reliable):
         return []
-    plan = _watched(workspace, current, _plan(workspace, current.config, budget))
+    check_budget(workspace, current.config, budget)
+    plan = _paying(workspace, current, _plan(workspace, current.config), budget)
     with _gone_with(workspace, current):
         asked = _judge_controlled(workspace, current, failed, plan, progress)
         workspace.store.finish_run(current.id, "done")  # at another time: what was summed up before is not this
@@ -144,7 +145,7 @@ def rejudge(
 
 
 def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
-    """What a run would take, and what of it is paid for already; retrieves, and asks no model but for its pace.
+    """What a run would take, and what of it is paid for already; retrieves, and asks no chat model but for its pace.
 
     Raises:
         UsageError: as `run`.
@@ -154,17 +155,20 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     if config.answerer == "none" and not config.metrics:
         return forecast.Forecast(questions=len(questions))
     index = indexing.ready(workspace, index)
+    paid = Ledger()
+    spending = Spending(paid)
     golds = gold_of(workspace, index, questions)
-    rankings = indexing.retriever(workspace, index, config.retriever, config.rrf_constant)(
-        [q.text for q in questions], config.k
-    )
+    search_all = indexing.retriever(workspace, index, config.retriever, config.rrf_constant, spending=spending)
+    rankings = search_all([q.text for q in questions], config.k)
+    spending.settle()
     found = [Retrieved(q.id, r, *g) for q, r, g in zip(questions, rankings, golds, strict=True)]
     items = _items(workspace, index.id, index.corpus_id, config, questions, found)
-    plan = _plan(workspace, config, None)
+    plan = _plan(workspace, config)
     plan = replace(plan, edition=_record(workspace, plan).edition)
     asked = [] if plan.judge is None else controls.made(questions, plan.steps)
     edition = _record(workspace, plan).next
-    return forecast.foresee(items, plan, [replace(each.request, edition=edition) for each in asked], probe=True)
+    told = forecast.foresee(items, plan, [replace(each.request, edition=edition) for each in asked], probe=True)
+    return replace(told, paid_calls=paid.calls, paid=paid.dollars)
 
 
 def _asked(workspace: Workspace, config: RunConfig) -> tuple[IndexInfo, QuestionSet, list[Question], RunConfig]:
@@ -225,8 +229,14 @@ def check_run(config: RunConfig) -> None:
 
 def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) -> None:
     """Raise UsageError for a budget over models whose prices are not known; None is none."""
-    for name in (config.model, config.judge):
-        if budget is not None and name and not workspace.client(name).priced:
+    if budget is None:
+        return
+    index = workspace.store.index_named(config.index) if config.retriever != "bm25" else None
+    embedders = [index.config.embedder] if index is not None else []
+    embedders += [workspace.settings.embedder] if _compares_vectors(config) else []
+    remote = (name.removeprefix(REMOTE) for name in embedders if name.startswith(REMOTE))
+    for name in (config.model, config.judge, *remote):
+        if name and not workspace.client(name).priced:
             raise UsageError(f"A budget needs the price of '{name}': enter it on the settings page.")
 
 
@@ -304,23 +314,29 @@ def _retrieve(
     current: Run,
     index: IndexInfo,
     questions: Sequence[Question],
-    search_all: Retriever,
+    spending: Spending,
     progress: Progress,
 ) -> None:
     store, depth = workspace.store, current.config.depth
+    search_all = indexing.retriever(
+        workspace, index, current.config.retriever, current.config.rrf_constant, spending=spending
+    )
     answered = store.answered(current.id)
     waiting = [(place, q) for place, q in enumerate(questions) if q.id not in answered]
     progress(len(answered), len(questions), "questions", "Retrieving")
-    for start in range(0, len(waiting), BATCH):
-        batch = waiting[start : start + BATCH]
-        golds = gold_of(workspace, index, [q for _, q in batch])
-        rankings = search_all([q.text for _, q in batch], depth)  # after it the index is known to be the same
-        results = [
-            (place, question, Retrieved(question.id, ranking, *golden))
-            for (place, question), ranking, golden in zip(batch, rankings, golds, strict=True)
-        ]
-        store.put_results(current.id, results)
-        progress(len(answered) + start + len(batch), len(questions), "questions", "Retrieving")
+    try:
+        for start in range(0, len(waiting), BATCH):
+            batch = waiting[start : start + BATCH]
+            golds = gold_of(workspace, index, [q for _, q in batch])
+            rankings = search_all([q.text for _, q in batch], depth)  # after it the index is known to be the same
+            results = [
+                (place, question, Retrieved(question.id, ranking, *golden))
+                for (place, question), ranking, golden in zip(batch, rankings, golds, strict=True)
+            ]
+            store.put_results(current.id, results)
+            progress(len(answered) + start + len(batch), len(questions), "questions", "Retrieving")
+    finally:
+        spending.settle()
 
 
 def gold_of(
@@ -362,7 +378,7 @@ def _judge_controlled(
     items in the cache asks them anew, for another model may answer at the same address under the same name now.
     """
     before = controls_of(current)
-    found, edition = _controlled(workspace, current, _paying(workspace, current, plan), progress)
+    found, edition = _controlled(workspace, current, plan, progress)
     if found is not None and before is not None and before.fresh:
         found = replace(found, fresh=True)  # an earlier try of this run asked them
     mended = before is not None and not before.reliable and found is not None and found.reliable
@@ -374,7 +390,7 @@ def _judge_controlled(
     if found is not None and mended:
         workspace.store.note_run(current.id, controls=controls.to_json(found))
     if found is not None and not found.fresh and workspace.store.paid(current.id)[0]:
-        anew, _ = _controlled(workspace, current, _paying(workspace, current, plan), progress, anew=True)
+        anew, _ = _controlled(workspace, current, plan, progress, anew=True)
         assert anew is not None
         workspace.store.note_run(current.id, controls=controls.to_json(anew))
     return wanted
@@ -388,7 +404,7 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: judging
     items = _items(workspace, config.index, current.corpus_id, config, [q for q, _ in pairs], [r for _, r in pairs])
     before = store.judged(current.id)
     again = [_once_more(item, before.get(item.question.id), store.paid(current.id)[0]) for item in items]
-    plan = replace(_paying(workspace, current, plan), finished=len(store.answered(current.id)) - len(items))
+    plan = replace(plan, finished=len(store.answered(current.id)) - len(items))
 
     def keep(known: Sequence[tuple[Judged, Sequence[Score]]]) -> None:
         store.put_judged(current.id, known)
@@ -399,14 +415,16 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: judging
         _note_models(workspace, current, plan)
 
 
-def _watched(workspace: Workspace, current: Run, plan: judging.Plan) -> judging.Plan:
-    """Return `plan` with a breaker that knows whether a person goes on with this run regardless."""
-    return replace(plan, breaker=Breaker(workspace.store.cache("breaker"), current.id))
+def _paying(workspace: Workspace, current: Run, plan: judging.Plan, budget: float | None) -> judging.Plan:
+    """Return `plan` with what the run pays written into its row, embeddings too.
 
-
-def _paying(workspace: Workspace, current: Run, plan: judging.Plan) -> judging.Plan:
-    """Return `plan` with what the run pays written into its row."""
-    return replace(plan, pay=partial(workspace.store.pay, current.id))
+    Its breaker knows whether a person goes on with this run regardless.
+    """
+    spending = workspace.spending(current.id, budget)
+    embedder = workspace.embedder(plan.embedder.name, spending) if plan.embedder is not None else None
+    calls = current.provenance.get("n", 0) * len(plan.steps)
+    breaker = Breaker(workspace.store.cache("breaker"), current.id, calls or None)
+    return replace(plan, spending=spending, embedder=embedder, breaker=breaker)
 
 
 def coverage_words(found: Judgement, total: int) -> str:
@@ -653,7 +671,10 @@ def cost_words(found: Judgement) -> str:
     without = f" ({len(behind) - len(priced):,} calls without a price)" if len(priced) < len(behind) else ""
     cost = f"{dollars(usage.cost)}{without} when they were made" if priced else "no price was known"
     mine = f"this run paid {dollars(paid)}, for {calls:,} calls" if priced or paid else f"this run paid {calls:,} calls"
-    return f"{usage.calls:,} model calls behind it · {tokens} · {cost}; {mine}, those that failed included"
+    mine += ", embeddings and those that failed included"
+    if not usage.calls:
+        return f"No model calls behind it; {mine}"
+    return f"{usage.calls:,} model calls behind it · {tokens} · {cost}; {mine}"
 
 
 def judgement_of(workspace: Workspace, current: Run, k: int | None = None) -> Judgement:
@@ -694,10 +715,8 @@ def _ruling(question: Question, given: Answer, scores: Mapping[str, Mapping[str,
     return lost.is_right(question, given, values, [s.metric for s in mine if s.status == "judge_error"])
 
 
-def _plan(workspace: Workspace, config: RunConfig, budget: float | None) -> judging.Plan:
+def _plan(workspace: Workspace, config: RunConfig) -> judging.Plan:
     names = answer_metrics.known(config.metrics)  # a run of an earlier version may have others
-    vectors = any(answer_metrics.ANSWER_METRICS[name].vectors for name in names)
-    check_budget(workspace, config, budget)
     answerer, judge = (workspace.client(name) if name else None for name in (config.model, config.judge))
     return judging.Plan(
         config,
@@ -705,10 +724,13 @@ def _plan(workspace: Workspace, config: RunConfig, budget: float | None) -> judg
         workspace.store.cache("bank"),
         answerer=answerer,
         judge=judge,
-        embedder=workspace.embedder(workspace.settings.embedder) if vectors else None,
-        budget=budget,
+        embedder=workspace.embedder(workspace.settings.embedder) if _compares_vectors(config) else None,
         patience=60 * workspace.settings.outage_minutes,
     )
+
+
+def _compares_vectors(config: RunConfig) -> bool:
+    return any(answer_metrics.ANSWER_METRICS[name].vectors for name in answer_metrics.known(config.metrics))
 
 
 def _items(

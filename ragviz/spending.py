@@ -52,24 +52,22 @@ class Spending:
 
     `pay` is told of a call before it is sent, with the most that it may cost, and by `settle` of what it did cost;
     until then what it left over is for the next ones, so that few of them have to be written. A call whose end nobody
-    saw (killed, timed out, cut off) stays counted as told first.
-    `used` gives calls and dollars that were told by the server since the start; `stopped` whether to wait no more.
+    saw (killed, timed out, cut off) stays counted as told first. `stopped` tells whether to wait no more.
     """
 
     def __init__(
-        self, pay: Pay, used: Callable[[], tuple[int, float]], budget: float | None, stopped: Callable[[], bool]
+        self, pay: Pay | None = None, budget: float | None = None, stopped: Callable[[], bool] = lambda: False
     ) -> None:
-        """Write nothing yet."""
-        self._pay, self._used, self._budget, self._stopped = pay, used, budget, stopped
-        self._before = used()
+        """Write nothing yet; without a `pay` what is written is in memory."""
+        self._pay, self._budget, self._stopped = pay or Ledger(), budget, stopped
         self._flying, self._held = 0, 0.0  # calls that are out, and the most they may cost
-        self._lost, self._lost_dollars = 0, 0.0  # calls whose end nobody saw
+        self._ended, self._dollars = 0, 0.0  # calls that are not out any more, and what they cost
         self._written, self._written_dollars = 0, 0.0
         self._changed = threading.Condition()
 
     @contextmanager
-    def call(self, most: float) -> Iterator[Callable[[], None]]:
-        """Hold `most` dollars while a call is out; calling what it gives says: its cost is known.
+    def call(self, most: float) -> Iterator[Callable[[float | None], None]]:
+        """Hold `most` dollars while a call is out; what it gives is told its cost, None when it was not served.
 
         Waits for calls in flight when the budget does not hold this one: they may cost less.
 
@@ -77,17 +75,17 @@ class Spending:
             BudgetReached: it still does not, with none in flight.
 
         """
-        known: list[bool] = []
+        told: list[float | None] = [most]
         self._begin(most)
         try:
-            yield lambda: known.append(True)
+            yield told.append
         finally:
             with self._changed:
                 self._flying -= 1
                 self._held -= most
-                if not known:
-                    self._lost += 1
-                    self._lost_dollars += most
+                if (cost := told[-1]) is not None:
+                    self._ended += 1
+                    self._dollars += cost
                 self._changed.notify_all()
 
     def settle(self) -> None:
@@ -109,11 +107,11 @@ class Spending:
 
     def _write(self, calls: int, most: float, budget: float | None) -> float | None:
         """Write what is due, and what is to be held; return the dollars paid so far where the budget is too small."""
-        used_calls, used_dollars = (now - before for now, before in zip(self._used(), self._before, strict=True))
-        # A call that has just ended may be counted twice here, as used and as out, until it is let go: never too few.
-        due = int(used_calls) + self._lost + self._flying + calls - self._written
-        due_dollars = used_dollars + self._lost_dollars + self._held + most - self._written_dollars
+        due = self._ended + self._flying + calls - self._written
+        due_dollars = self._dollars + self._held + most - self._written_dollars
         if calls and due <= 0 and due_dollars <= 0:  # what earlier calls could have cost, and did not, covers this one
+            return None
+        if not calls and not due and not due_dollars:
             return None
         due += AHEAD if calls else 0
         total = 0.0

@@ -654,6 +654,7 @@ class Store:
             _changed(connection, index_id)
             build = connection.execute(sa.select(_indexes.c.build).where(_indexes.c.id == index_id)).scalar()
             connection.execute(_cuts.delete().where(_cuts.c.build == (build or "")))
+            connection.execute(_payments.delete().where(_payments.c.run_id == index_id))
             connection.execute(_indexes.delete().where(_indexes.c.id == index_id))
             _forgotten(connection, index_id)
 
@@ -902,12 +903,12 @@ class Store:
 
     @repeated
     def pay(self, run_id: str, calls: int, dollars: float, most: float | None = None) -> float:
-        """Add to what a run, or a question set by its id, pays for model calls, whatever becomes of them.
+        """Add to what a run, question set or index, by its id, pays for model calls, whatever becomes of them.
 
         Returns the dollars in all that come of it; when those are above `most`, nothing is added.
         """
         mine = _payments.c.run_id == run_id
-        with self._change(run_id, "run", "questions") as connection:
+        with self._change(run_id, "run", "questions", "index") as connection:
             total = dollars + (connection.execute(sa.select(_payments.c.dollars).where(mine)).scalar() or 0.0)
             if most is None or total <= most:
                 first = _inserted(connection, _payments).values(run_id=run_id, calls=calls, dollars=dollars)
@@ -916,7 +917,7 @@ class Store:
         return float(total)
 
     def paid(self, run_id: str) -> tuple[int, float]:
-        """Model calls that a run or question set has paid, and their dollars (0 for a model without a price)."""
+        """Model calls that a run, question set or index has paid, and their dollars (0 for a model without a price)."""
         row = next(iter(self._rows(sa.select(_payments).where(_payments.c.run_id == run_id))), None)
         return (row.calls, row.dollars) if row else (0, 0.0)
 

@@ -6,7 +6,7 @@ import json
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -15,12 +15,14 @@ from ragviz import addresses, disk
 from ragviz.config import Settings, settings
 from ragviz.errors import RagvizError, UsageError
 from ragviz.records import Backend, IndexConfig, IndexInfo
+from ragviz.stopping import current
 from ragviz.store import Store, open_store, sqlite_url
 
 if TYPE_CHECKING:  # each is imported where it is opened: a list of what the store holds needs none of them
     from ragviz.embedding import Embedder
     from ragviz.index import Index
     from ragviz.llm import ModelClient, Prices
+    from ragviz.spending import Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +79,28 @@ class Workspace:
             options=dict(config.options),
         )
 
-    def embedder(self, name: str) -> Embedder:
-        """Open an embedder whose vectors are cached in the store; "openai:MODEL" asks the model endpoint."""
+    def embedder(self, name: str, spending: Spending | None = None) -> Embedder:
+        """Open an embedder whose vectors are cached in the store.
+
+        "openai:MODEL" asks the model endpoint: its calls are written into `spending`.
+        """
         from ragviz import embedding
 
         cache = self.store.cache("embedding")
         if not name.startswith(embedding.REMOTE):
             return embedding.open_embedder(name, cache=cache)
         model, endpoint = self.model, addresses.shown(self.settings.openai_base_url or "")
-        return embedding.open_embedder(name, cache=cache, remote=model.embed, endpoint=endpoint, opened=model.open)
+        remote = partial(model.embed, spending=spending)
+        return embedding.open_embedder(name, cache=cache, remote=remote, endpoint=endpoint, opened=model.open)
+
+    def spending(self, owner_id: str, budget: float | None = None) -> Spending:
+        """Return what calls to models are written into that a run, question set or index pays.
+
+        `budget` is in dollars, for all that it ever paid.
+        """
+        from ragviz.spending import Spending
+
+        return Spending(partial(self.store.pay, owner_id), budget, lambda: current().is_set())
 
     @property
     def model(self) -> ModelClient:

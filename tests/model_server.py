@@ -80,7 +80,7 @@ class ModelServer:
         self.script: deque[str] = deque()
         self.bodies: list[dict[str, Any]] = []
         self.counts = Counts()
-        self.billed: list[tuple[int, int]] = []  # tokens of prompt and reply of each answer that was made
+        self.billed: list[tuple[str, int, int]] = []  # model, tokens of prompt and reply of each answer that was made
         self._random, self._lock = random.Random(seed), threading.Lock()
         self._http = _HTTPServer(("127.0.0.1", port), _Handler)
         self._http.owner = self
@@ -197,8 +197,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def reply(self, status: int, body: Any, headers: dict[str, str] | None = None) -> bool:
         data = json.dumps(body).encode()
-        if status == 200 and "completion_tokens" in (body.get("usage") or {}):
-            self.server.owner.billed.append((body["usage"]["prompt_tokens"], body["usage"]["completion_tokens"]))
+        if status == 200 and isinstance(usage := body.get("usage"), dict) and "prompt_tokens" in usage:
+            self.server.owner.billed.append(
+                (body.get("model", ""), usage["prompt_tokens"], usage.get("completion_tokens", 0))
+            )
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
             self.send_header(name, value)

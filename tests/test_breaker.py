@@ -43,6 +43,20 @@ def test_a_model_that_never_gives_json_costs_at_most_twice_the_calls(count, fiel
     assert asked(bad) <= 2 * asked(good)
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("fields", [set(), JUDGE_FIELDS], ids=["nothing", "answers only"])
+def test_a_small_run_costs_at_most_twice_its_calls_too(workspace, server, count, fields, monkeypatch):  # noqa: F811
+    asked_set = workspace.store.question_set("q")
+    questions = workspace.store.questions(asked_set.id)
+    workspace.store.put_questions(asked_set.id, [replace(q, status="rejected") for q in questions[count:]])
+    running.run(workspace, "good", config())
+    normal = asked(server)
+    talk(monkeypatch, fields)
+    with pytest.raises(UselessModel, match=r"^\d+ of \d+ calls.* gave nothing usable: Model"):
+        running.run(workspace, "bad", config(seed=1, judge="other", model="other"))
+    assert asked(server) - normal <= 2 * normal
+
+
 def test_a_model_that_always_fails_is_stopped_too():
     with ModelServer(fail=1.0, faults=("500",)) as bad, pytest.raises(UselessModel, match="HTTP 500"):
         judging.work(make_items(4), plan_of(bad, attempts=3), Kept())

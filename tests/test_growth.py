@@ -172,7 +172,7 @@ def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspac
     began = time.process_time()
     assert indexing.stale(workspace, replace(info, documents=ids[1:])) == ([infos[0]], [], [])
     asked = store.create_question_set(corpus.id, "s")
-    plan = running._plan(workspace, RunConfig(info.id, asked.id), None)
+    plan = running._plan(workspace, RunConfig(info.id, asked.id))
     running._provenance(workspace, plan, replace(info, documents=ids), asked, [])
     assert time.process_time() - began < 2
 

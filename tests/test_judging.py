@@ -16,6 +16,7 @@ from ragviz.llm import ModelClient
 from ragviz.metrics import judge
 from ragviz.metrics.answers import ANSWER_METRICS, chosen
 from ragviz.records import Bank, BankItem, Bearing, Chunk, Question, RunConfig, Span
+from ragviz.spending import Spending
 from tests import model_server
 from tests.model_server import FAULTS, USELESS, ModelServer, vector
 
@@ -371,7 +372,11 @@ def test_a_budget_stops_the_run_and_more_of_it_ends_it():
     with ModelServer() as server:
         whole = forecast.foresee(items, plan_of(server)).cost
         with pytest.raises(BudgetReached, match="greater one"):
-            judging.work(items, plan_of(server, cache=cache, banks=banks, budget=whole / 3, concurrency=2), kept)
+            judging.work(
+                items,
+                plan_of(server, cache=cache, banks=banks, spending=Spending(budget=whole / 3), concurrency=2),
+                kept,
+            )
         paid = sum(c.cost for j in kept.judged.values() for c in (j.answer.call, *j.calls) if not c.cached)
         assert 0 < paid < whole / 2
         assert 0 < len(kept.judged) < 12

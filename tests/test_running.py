@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from ragviz import cli, corpora, indexing, jobs, judging, pipeline, running
 from ragviz.config import Settings
 from ragviz.errors import BudgetReached, Cancelled, ModelError, SearchError, UsageError, UselessModel
+from ragviz.llm import EMBED_BATCH
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import IndexConfig, RunConfig, Score
 from ragviz.workspace import Workspace
@@ -151,7 +152,7 @@ def test_a_run_that_cannot_begin_leaves_none_behind(workspace, server, monkeypat
         raise SearchError("The index is down.")
 
     with monkeypatch.context() as broken:
-        broken.setattr(indexing, "retriever", lambda *_: down)
+        broken.setattr(indexing, "retriever", lambda *_, **__: down)
         with pytest.raises(SearchError):
             running.run(workspace, "r", config())
     assert workspace.store.run_named("r") is None
@@ -159,7 +160,7 @@ def test_a_run_that_cannot_begin_leaves_none_behind(workspace, server, monkeypat
     with monkeypatch.context() as broken:  # one that has begun is kept, to go on with
         broken.setattr(running, "BATCH", 4)
         searches = iter([indexing.retriever(workspace, workspace.store.index("i"), "bm25"), down])
-        broken.setattr(indexing, "retriever", lambda *_: lambda *words: next(searches)(*words))
+        broken.setattr(indexing, "retriever", lambda *_, **__: lambda *words: next(searches)(*words))
         with pytest.raises(SearchError):
             running.run(workspace, "r", config())
     assert len(workspace.store.answered(workspace.store.run("r").id)) == 4
@@ -200,7 +201,7 @@ def test_what_cannot_be_had_is_said_before_anything_is_made(workspace):
 
 
 def test_a_budget_holds_over_all_attempts(workspace, server):
-    workspace.set_prices({"loopback": (10.0, 20.0)})
+    workspace.set_prices({"loopback": (10.0, 20.0), "bags": (0.0, 0.0)})
     whole = running.foresee(workspace, config()).cost
     paid, asked = [], []
     for _ in range(3):
@@ -417,3 +418,24 @@ def test_piped_tables_are_cut_off_nowhere(ragviz):
     lines = ragviz("questions", "show", "q").splitlines()
     for row in ROWS:
         assert any(row["id"] in line and row["question"] in line for line in lines)
+
+
+def test_a_budget_holds_embeddings_and_what_it_let_through_is_kept(workspace, server):
+    """Vectors that were paid are in the cache, though the budget refused the next call for some."""
+    workspace.set_prices({"loopback": (0.0, 0.0), "bags": (1000.0, 0.0)})
+    with pytest.raises(BudgetReached, match="another call, which may cost"):
+        running.run(workspace, "r", replace(config(answerer="none", metrics=()), retriever="knn"), budget=0.01)
+    run = workspace.store.run_named("r")
+    assert run is None, "nothing was paid, nothing was begun"
+    texts = [f"A text about pump number {n}, of some length." for n in range(640)]
+    server.billed.clear()
+    spending = workspace.spending(workspace.store.question_set("q").id, 4.0)
+    with pytest.raises(BudgetReached):
+        workspace.embedder("openai:bags", spending).embed(texts, "passage")
+    spending.settle()
+    paid, calls = sum(tokens for _, tokens, _ in server.billed) / 1000, len(server.billed)
+    assert workspace.store.paid(workspace.store.question_set("q").id) == (calls, pytest.approx(paid))
+    assert 0 < paid <= 4.0
+    again = workspace.embedder("openai:bags")
+    again.embed(texts, "passage")
+    assert again.embedded == len(texts) - EMBED_BATCH * calls

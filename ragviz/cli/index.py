@@ -56,8 +56,10 @@ def index_build(
     found = workspace.store.corpus(corpus)
     indexing.check_build(workspace, found, index_name, config)
     built = console.perform(workspace, "index", f"Build {index_name}", found, arguments).result
-    line = "{chunks} chunks: {added} new, {removed} gone, {embedded} texts embedded"
-    console.show(built, as_json, lambda: console.out.print(f"Index '{escape(index_name)}': " + line.format(**built)))
+    line = "{chunks} chunks: {added} new, {removed} gone, {embedded} texts embedded".format(**built)
+    if paid := indexing.cost_words(built["calls"], built["dollars"]):
+        line += f"; {paid}"
+    console.show(built, as_json, lambda: console.out.print(f"Index '{escape(index_name)}': {line}"))
     if built["longer_than_read"]:
         limit = (
             f"{built['longer_than_read']} chunks are longer than {config.embedder} reads; their rest is not embedded."
@@ -150,6 +152,7 @@ def index_list(as_json: Json = False) -> None:
         rows.append(
             {"index": info.name, "corpus": corpus_names[info.corpus_id], "status": info.status}
             | {"chunks": info.chunks, "config": asdict(info.config), "behind": behind, "damage": damage_of(info)}
+            | dict(zip(("paid_calls", "paid_dollars"), workspace.store.paid(info.id), strict=True))
         )
     columns = ("index", "corpus", "status", "chunks", "backend", "behind", "damage")
     drawn = [

@@ -55,9 +55,10 @@ def results(
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
     steps = lost.waterfall(list(judgement.causes.values()), run.config.context)
     body |= {"lost": {step.cause: step.count for step in steps[1:]}}
+    if judgement.judged or judgement.paid[0]:
+        body |= {"paid": dict(zip(("calls", "cost"), judgement.paid, strict=True))}
     if judgement.judged:
         body |= {"usage": asdict(judgement.usage)}
-        body |= {"paid": dict(zip(("calls", "cost"), judgement.paid, strict=True))}
         body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
         body |= running.judge_to_json(run) | {"coverage": running.coverage_words(judgement, len(judgement.causes))}
         body["look_at_these"] = judgement.doubts
@@ -79,6 +80,8 @@ def results(
             console.out.print(f"misses to depth {run.config.depth}: {summary.misses} of {summary.n}")
         if judgement.judged:
             _draw_judgement(run, judgement, steps)
+        elif judgement.paid[0]:
+            console.out.print(running.cost_words(judgement))
 
     console.show(body, as_json, draw)
 

@@ -84,6 +84,8 @@ def show_forecast(told: forecast.Forecast, as_json: bool) -> None:
         console.out.print(
             f"{told.total:,} calls, {told.cached:,} of them paid for already; to be paid: {tokens}, {cost}"
         )
+        if told.paid_words:
+            console.out.print(told.paid_words)
         if told.seconds:
             console.out.print(f"about {told.seconds / 60:.1f} minutes, learnt from this endpoint's own calls")
         elif told.seconds is None:

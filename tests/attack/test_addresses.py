@@ -87,7 +87,7 @@ def test_no_part_that_is_tried_tells_a_password(seed: int, monkeypatch, tmp_path
             told.append(repr(connections.tried(workspace, part)))
     try:
         workspace.client("m")._attempts = 1
-        workspace.client("m").embed("bags", ["text"])
+        list(workspace.client("m").embed("bags", ["text"]))
     except RagvizError as error:
         told.append(str(error))
     monkeypatch.setattr(sys, "argv", ["ragviz", "settings", "test", "index", "--json"])

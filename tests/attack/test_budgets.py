@@ -23,16 +23,24 @@ from tests.attack import seeds
 from tests.model_server import ModelServer
 
 POSTGRESQL = os.environ.get("RAGVIZ_TEST_POSTGRESQL_URL")
-PRICES = (10.0, 20.0)
+PRICES = {"loopback": (10.0, 20.0), "bags": (1000.0, 0.0)}
 ROOT = Path(__file__).resolve().parents[2]
 RUN = """
 from ragviz import running
 from ragviz.records import RunConfig
 from ragviz.workspace import open_workspace
 import sys
-names = ("faithfulness", "completeness", "questeval_recall")
-config = RunConfig("i", "q", "bm25", answerer="model", metrics=names)
+names = ("faithfulness", "completeness", "questeval_recall", *sys.argv[3:])
+config = RunConfig("i", "q", sys.argv[2], answerer="model", metrics=names)
 running.run(open_workspace(), "r", config, budget=float(sys.argv[1]))
+"""
+BUILD = """
+from ragviz import indexing
+from ragviz.records import IndexConfig
+from ragviz.workspace import open_workspace
+workspace = open_workspace()
+[corpus] = workspace.store.corpora()
+indexing.build_index(workspace, corpus, "other", IndexConfig(chunk_size=8, overlap=7, embedder="openai:bags"))
 """
 
 
@@ -53,7 +61,7 @@ class Killing(ModelServer):
     @property
     def paid(self) -> float:
         """Dollars of every answer that was made, whoever still heard it."""
-        return sum((asked * PRICES[0] + answered * PRICES[1]) / 1e6 for asked, answered in self.billed)
+        return sum((asked * PRICES[m][0] + answered * PRICES[m][1]) / 1e6 for m, asked, answered in self.billed)
 
 
 @pytest.fixture(params=["sqlite", *["postgresql"] * bool(POSTGRESQL)])
@@ -73,6 +81,7 @@ def prepared(home: Path, url: str, database: str | None) -> Workspace:
     workspace = Workspace(
         Settings(_env_file=None, home=home, openai_base_url=url, model="loopback", embedder="openai:bags", **more)
     )
+    workspace.set_prices(PRICES)
     store = workspace.store
     corpus = store.create_corpus("pumps")
     text = "\n\n".join(f"Pump {n} was replaced in {1990 + n} by the firm of Harlow." for n in range(8))
@@ -88,33 +97,46 @@ def prepared(home: Path, url: str, database: str | None) -> Workspace:
         answer = f"Pump {n} was replaced in {1990 + n}."
         questions.append(Question(f"q{n}", f"When was pump {n} replaced?", answer, ((span,),), "hand"))
     store.put_questions(asked.id, questions)
-    workspace.set_prices({"loopback": PRICES})
     return workspace
 
 
-@pytest.mark.parametrize("seed", seeds(1, 12))
+def environment(home: Path, url: str, database: str | None) -> dict[str, str]:
+    """What a process of its own is started with."""
+    return os.environ | {
+        "RAGVIZ_HOME": str(home),
+        "OPENAI_BASE_URL": url,
+        "RAGVIZ_MODEL": "loopback",
+        "RAGVIZ_EMBEDDER": "openai:bags",
+        "RAGVIZ_MODEL_CONCURRENCY": "4",
+        "PYTHONPATH": str(ROOT),
+        **({"RAGVIZ_DATABASE_URL": database} if database else {}),
+    }
+
+
+def ended(server: Killing, code: str, *arguments: str, kill: int | None, env: dict[str, str]) -> tuple[int, str]:
+    """Run code in a process that is killed at its `kill`-th call; its exit code, and the end of what it said."""
+    server.seen, server.fatal = 0, kill
+    command = [sys.executable, "-c", code, *arguments]
+    server.process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE)
+    _, errors = server.process.communicate(timeout=120)
+    return server.process.returncode, errors.decode()[-400:]
+
+
+RUNS = {"embeddings too": ("knn", "answer_relevancy", "embedding_faithfulness"), "chat alone": ("bm25",)}
+"""What runs ask models for: their retriever, and metrics beside those that a judge is asked for."""
+
+
+@pytest.mark.parametrize("seed", seeds(1, 24))
 def test_a_budget_survives_kills(seed, database, tmp_path):
-    draw = random.Random(seed)
+    draw, asked = random.Random(seed), list(RUNS)[seed % 2]
     budget = draw.choice([0.6, 0.9, 1.2])
     with Killing(latency=0.02) as server:
         store = prepared(tmp_path / "home", server.url, database).store
-        environment = os.environ | {
-            "RAGVIZ_HOME": str(tmp_path / "home"),
-            "OPENAI_BASE_URL": server.url,
-            "RAGVIZ_MODEL": "loopback",
-            "RAGVIZ_EMBEDDER": "openai:bags",
-            "RAGVIZ_MODEL_CONCURRENCY": "4",
-            "PYTHONPATH": str(ROOT),
-        }
-        environment |= {"RAGVIZ_DATABASE_URL": database} if database else {}
+        server.billed.clear()  # the build's
+        env = environment(tmp_path / "home", server.url, database)
         told, ends = [], []
         for kill in (*draw.sample(range(2, 12), 3), None):
-            server.seen, server.fatal = 0, kill
-            server.process = subprocess.Popen(
-                [sys.executable, "-c", RUN, str(budget)], env=environment, stderr=subprocess.PIPE
-            )
-            _, errors = server.process.communicate(timeout=120)
-            ends.append((server.process.returncode, errors.decode()[-400:]))
+            ends.append(ended(server, RUN, str(budget), *RUNS[asked], kill=kill, env=env))
             run = store.run_named("r")
             calls, paid = store.paid(run.id) if run else (0, 0.0)
             told.append((calls, paid, len(server.billed), server.paid))
@@ -124,3 +146,23 @@ def test_a_budget_survives_kills(seed, database, tmp_path):
         assert -signal.SIGKILL in [code for code, _ in ends], "no kill came while calls were in flight"
         assert server.paid > 0
         assert ends[-1][0] == 0 or "does not hold another call" in ends[-1][1], ends[-1]
+        embedded = [tokens for model, tokens, _ in server.billed if model == "bags"]
+        assert bool(embedded) == (asked == "embeddings too")
+
+
+@pytest.mark.parametrize("seed", seeds(1, 12))
+def test_what_killed_builds_paid_is_told(seed, database, tmp_path):
+    """A build has no budget: what it paid for embeddings is counted, through kills too."""
+    draw = random.Random(seed)
+    with Killing(latency=0.02) as server:
+        store = prepared(tmp_path / "home", server.url, database).store
+        info = store.index("i")
+        assert store.paid(info.id) == (len(server.billed), pytest.approx(server.paid))
+        server.billed.clear()
+        env = environment(tmp_path / "home", server.url, database)
+        ends = [ended(server, BUILD, kill=kill, env=env) for kill in (draw.randrange(1, 3), None)]
+        calls, dollars = store.paid(store.index("other").id)
+        assert server.paid <= dollars + 1e-9, ends
+        assert len(server.billed) <= calls, ends
+        assert [code for code, _ in ends] == [-signal.SIGKILL, 0]
+        indexing.delete_index(Workspace(Settings(_env_file=None, home=tmp_path / "home")), store.index("other"))
