@@ -76,11 +76,7 @@ def name_of(config: IndexConfig) -> str:
     """The name typed, else one made of the choices."""
     made = f"{ui.short_name(corpus.name)}-{config.chunker}-{config.chunk_size}"
     suggested = ui.free_name(made, {info.name for info in store.indexes()})
-    typed = st.session_state.get("index-name", "")
-    st.session_state["index-name"] = typed if typed and typed != st.session_state.get("suggested") else suggested
-    st.session_state["suggested"] = suggested
-    name: str = st.text_input("Name", key="index-name", max_chars=200)
-    return name.strip()
+    return ui.suggested_name("Name", "index-name", suggested)
 
 
 def backend_choices() -> tuple[Any, dict[str, Any]]:

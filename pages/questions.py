@@ -251,7 +251,8 @@ def generate(suggested: str) -> None:
         passages = two.selectbox("Passages each needs", [1, 3])
         seed = three.number_input("Seed", 0, 2**31 - 1, 0)
         one, two = st.columns([2, 1])
-        name = one.text_input("Into the set", suggested, max_chars=200, help="A new name, or a set to add to.").strip()
+        with one:
+            name = ui.suggested_name("Into the set", "generate-name", suggested, "A new name, or a set to add to.")
         budget = None
         if workspace.settings.model_configured:
             budget = two.number_input(
@@ -310,14 +311,13 @@ def bring_in(suggested: str) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left, st.form("import", clear_on_submit=False):
         file = st.file_uploader("CSV, TSV or JSONL", type=["csv", "tsv", "jsonl", "ndjson", "json"])
-        name = st.text_input("Into the set", suggested, max_chars=200, key="import-name")
-        if st.form_submit_button("Import", type="primary") and file and name.strip():
+        name = ui.suggested_name("Into the set", "import-name", suggested)
+        if st.form_submit_button("Import", type="primary") and file and name:
             with ui.errors_shown():
-                imported = pipeline.import_questions(workspace, corpus, file.getvalue(), file.name, name.strip())
-                count = len(imported.questions)
-                st.session_state["imported"] = (name.strip(), count, imported.problems, imported.notes)
+                imported = pipeline.import_questions(workspace, corpus, file.getvalue(), file.name, name)
+                st.session_state["imported"] = (name, len(imported.questions), imported.problems, imported.notes)
                 if imported.questions:
-                    ui.put(set=name.strip(), question=None)
+                    ui.put(set=name, question=None)
                 st.rerun()
     with right:
         st.markdown(FORMAT)

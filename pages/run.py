@@ -213,8 +213,7 @@ def naming(config: RunConfig) -> str:
     answerer = "" if config.answerer == "none" else f"-{config.answerer}"
     taken = {run.name for run in store.runs()}
     suggested = ui.free_name(f"{store.index(config.index).name}-{config.retriever}{answerer}", taken)
-    name = st.text_input("Name", suggested, max_chars=200, key=f"name-{suggested}")
-    return name.strip()
+    return ui.suggested_name("Name", "run-name", suggested)
 
 
 # What it takes
@@ -296,6 +295,7 @@ def go_on(run: Run) -> None:
 
 
 def begin_run(name: str, config: RunConfig, budget: float | None) -> None:
+    st.session_state.pop("run-name-suggested", None)
     arguments = {"name": name, "config": asdict(config), "budget": budget}
     ui.watch(jobs.submit(workspace, "run", f"Run {name}", corpus.id, arguments))
     st.rerun()

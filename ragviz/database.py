@@ -309,6 +309,11 @@ def _of_server(error: sa.exc.DBAPIError, engine: Engine) -> Exception:
         return StorageError(
             f"The database {shown(engine)} is damaged ({_reason(error, engine)}): put a backup in its place."
         )
+    if code is not None and (code.startswith("54") or code == "22001"):  # a limit of the server, or of a column
+        return UsageError(
+            f"The database {shown(engine)} cannot keep something that is this long ({_reason(error, engine)}): shorten "
+            "the name, id or text that is written."
+        )
     if code is None and "invalid connection option" in str(error.orig):
         return UsageError(f"RAGVIZ_DATABASE_URL has a parameter that the driver does not know: {_URLS}.")
     lost = error.connection_invalidated or (code is None and isinstance(error, sa.exc.OperationalError))

@@ -12,6 +12,7 @@ from ragviz import __version__, chunking, judging, language
 from ragviz.errors import InputError, UsageError
 from ragviz.metrics import answers as answer_metrics
 from ragviz.records import (
+    LONGEST_ID,
     NESTED,
     Answer,
     AnswerStatus,
@@ -85,6 +86,9 @@ class _Checked(BaseModel):
         for name, verdicts, of in lists:
             if len(verdicts) != claims[of]:
                 raise ValueError(f"{name} has {len(verdicts)} verdicts for {claims[of]} claims")
+        if len(str(self.query_id)) > LONGEST_ID:
+            size = len(str(self.query_id))
+            raise ValueError(f"query_id has {size:,} characters: at most {LONGEST_ID} can be kept")
         passages = [(passage.doc_id, passage.text) for passage in self.retrieved_context]
         if len(set(passages)) < len(passages):
             raise ValueError("the same passage stands twice in retrieved_context")
@@ -177,6 +181,9 @@ def _claim(claim: list[str] | str) -> Claim:
     return Claim(claim if isinstance(claim, str) else " ".join(claim))
 
 
+LONGEST_SHOWN = 200
+"""Characters of another program's name for a passage that are kept in ours."""
+
 FORMATS: Mapping[RunFormat, Callable[[bytes, str], ForeignRun]] = {"ragchecker": read_ragchecker}
 """Format → what reads a file of it, given its name for the errors."""
 
@@ -259,7 +266,7 @@ def _foreign(workspace: Workspace, run: Run, each: ForeignAnswer) -> tuple[Quest
     """Keep the passages of one answer under their run; what it was asked, what was found, what is known of it."""
     chunks = []
     for place, (name, text) in enumerate(each.passages):
-        document = _document(f"{run.name}/{each.id}-{name or place}.txt", text)
+        document = _document(f"{run.name}/{each.id}-{name[:LONGEST_SHOWN] or place}.txt", text)
         workspace.store.add_passage(run.corpus_id, document)
         chunks.append(chunking.cut_out(document, 0, len(text), 0))
     useful = [chunk for chunk, is_useful in zip(chunks, each.matrix.useful or (), strict=True) if is_useful]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
@@ -396,7 +397,7 @@ def goes_with_corpus(workspace: Workspace, corpus: Corpus) -> str:
 
 
 def delete_corpus(workspace: Workspace, corpus: Corpus, *, leave_remote: bool = False) -> list[str]:
-    """Delete a corpus with its documents, indexes, question sets and runs.
+    """Delete a corpus with its documents, indexes, question sets, runs and jobs, and what these printed.
 
     `leave_remote` is as for `delete_index`; returns what is left on servers.
 
@@ -406,5 +407,7 @@ def delete_corpus(workspace: Workspace, corpus: Corpus, *, leave_remote: bool = 
     """
     indexes = sorted(workspace.store.indexes(corpus.id), key=lambda info: info.config.backend == "local")
     left = [delete_index(workspace, info, leave_remote=leave_remote) for info in indexes]
-    workspace.store.delete_corpus(corpus.id)
+    for job_id in workspace.store.delete_corpus(corpus.id):
+        with suppress(OSError):  # the corpus is gone all the same
+            workspace.log_of(job_id).unlink(missing_ok=True)
     return [each for each in left if each]

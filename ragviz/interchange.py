@@ -33,6 +33,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from ragviz import language
 from ragviz.errors import InputError, UsageError
 from ragviz.records import (
+    LONGEST_ID,
     NESTED,
     Document,
     Evidence,
@@ -276,8 +277,8 @@ def _question(row: Mapping[str, Any], documents: Mapping[str, Document], languag
     places = [f"{s.document_id}:{s.start}:{s.end}" for group in evidence for s in group]
     spoken = [languages[s.document_id] for group in evidence for s in group if s.document_id in languages]
     made_id = _string(row, "id").strip() or digest("import", text, answer, *places)
-    if len(made_id) > 64:
-        raise _Refused(f"has an id of {len(made_id)} characters: at most 64 can be kept")
+    if len(made_id) > LONGEST_ID:
+        raise _Refused(f"has an id of {len(made_id)} characters: at most {LONGEST_ID} can be kept")
     return Question(
         id=made_id,
         text=text,

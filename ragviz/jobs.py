@@ -163,13 +163,14 @@ def submit(workspace: Workspace, kind: str, title: str, corpus_id: str, argument
 def start(workspace: Workspace, job: Job) -> Job:
     """Start the process of a job that waits, was interrupted, failed or was cancelled.
 
-    The process gets this one's environment (so the keys in it), and outlives it. What it prints goes to `log_of(job)`.
+    The process gets this one's environment (so the keys in it), and outlives it. What it prints goes to
+    `Workspace.log_of`.
 
     Raises:
         UsageError: it is done, or a process is at it.
 
     """
-    log = log_of(workspace, job)
+    log = workspace.log_of(job.id)
     log.parent.mkdir(parents=True, exist_ok=True)
     _note_interrupted(workspace.store, workspace.store.job(job.id))
     if not workspace.store.queue_job(job.id):
@@ -198,11 +199,6 @@ def _not_free(job: Job) -> UsageError:
     if job.status == "done":
         return UsageError(f"Job {job.id} ({job.title}) is done: nothing of it is left to do. Start a new one.")
     return UsageError(f"Job {job.id} is being done already (process {job.pid}).")
-
-
-def log_of(workspace: Workspace, job: Job) -> Path:
-    """Where the process of a job prints to."""
-    return workspace.settings.home / "logs" / f"job-{job.id}.log"
 
 
 def cancel(workspace: Workspace, job: Job) -> None:
@@ -273,9 +269,9 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
         except BaseException as error:
             if beat.deleted or isinstance(error, Deleted):  # whatever it broke in the end
                 store.delete_job(job_id)
-                log_of(workspace, job).unlink(missing_ok=True)
+                workspace.log_of(job.id).unlink(missing_ok=True)
                 raise Deleted(beat.deleted or str(error)) from error
-            end = _end_of(error, log_of(workspace, job), workspace.settings.keys)
+            end = _end_of(error, workspace.log_of(job.id), workspace.settings.keys)
             with suppress(RagvizError):  # a disk that is full takes this neither: the job is seen as interrupted
                 store.update_job(job_id, **end, **beat.values(), finished=time.time())
             raise

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ragviz import answer as answering
-from ragviz import language
+from ragviz import language, stopping
 from ragviz.breaker import Breaker
 from ragviz.crew import Crew
 from ragviz.embedding import Embedder
@@ -153,14 +153,18 @@ def work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress = sil
 
 
 def _load(items: Sequence[Item], plan: Plan) -> None:
-    """Load what the work needs before its first thread starts: threads that import at once can trip each other."""
+    """Load what the work needs before its first thread starts: threads that import at once can trip each other.
+
+    It takes seconds; a person who stops the work does not wait for it.
+    """
     for client in (plan.answerer, plan.judge):
         if client is not None:
             client.open()
     texts = dict.fromkeys(text for item in items for text in (item.question.text, item.question.answer))
-    language.load(map(language.detect, texts), phrases=any(map(_wants_phrases, plan.names)))
+    languages, phrases = {*map(language.detect, texts)}, any(map(_wants_phrases, plan.names))
+    stopping.apart(lambda: language.load(languages, phrases=phrases))
     if plan.embedder is not None and items and any(metrics.ANSWER_METRICS[name].vectors for name in plan.names):
-        plan.embedder.load()
+        stopping.apart(plan.embedder.load)
 
 
 def _wants_phrases(name: str) -> bool:

@@ -217,6 +217,10 @@ class Word:
     head: int = -1
 
 
+LONGEST_ID = 64
+"""Characters that an id can have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question with its answer and evidence; no evidence means that the corpus does not answer it.

@@ -99,11 +99,11 @@ def awaited(future: Future[Result], seconds: float | None = None) -> Result:
     return future.result()
 
 
-def apart(work: Callable[[], Result], seconds: float) -> Result:
+def apart(work: Callable[[], Result], seconds: float | None = None) -> Result:
     """Do something in a thread that is left alone when it takes longer than `seconds`, or this one is to stop.
 
-    For what waits for others and cannot be interrupted: names that are looked up, sockets, pipes. Whoever hands it over
-    sees to it that it ends by itself.
+    For what cannot be interrupted: names that are looked up, sockets, pipes, libraries that are loaded. Whoever hands
+    it over sees to it that it ends by itself.
 
     Raises:
         TimeoutError: it took too long.

@@ -438,8 +438,11 @@ class Store:
         return dict(row._mapping)
 
     @repeated
-    def delete_corpus(self, corpus_id: str) -> None:
-        """Delete a corpus with its documents, question sets and runs; its indexes must be gone already."""
+    def delete_corpus(self, corpus_id: str) -> list[str]:
+        """Delete a corpus with its documents, question sets, runs and jobs; its indexes must be gone already.
+
+        Returns the ids of the jobs.
+        """
         with self._write() as connection:
             _changed(connection, corpus_id)
             connection.execute(_corpora.delete().where(_corpora.c.id == corpus_id))  # first: nothing is put into it now
@@ -448,8 +451,11 @@ class Store:
                     delete(connection, row.id)
             for table in (_documents, _moves):
                 connection.execute(table.delete().where(table.c.corpus_id == corpus_id))
-            connection.execute(_jobs.delete().where(_jobs.c.corpus_id == corpus_id))
+            mine = _jobs.c.corpus_id == corpus_id
+            job_ids = [*connection.execute(sa.select(_jobs.c.id).where(mine)).scalars()]
+            connection.execute(_jobs.delete().where(mine))
             _forgotten(connection, corpus_id)
+        return job_ids
 
     # Documents
 

@@ -249,6 +249,18 @@ def _tell(sentence: str) -> None:
     st.session_state.setdefault(_TOLD, []).append(sentence)
 
 
+def suggested_name(label: str, key: str, suggested: str, explained: str | None = None) -> str:
+    """The name typed into a field, else the suggestion; one that changes meanwhile leaves what was typed as it is.
+
+    Whoever uses the name up takes `KEY-suggested` out of the session, and the next one is suggested anew.
+    """
+    typed, before = st.session_state.get(key, ""), st.session_state.get(f"{key}-suggested")
+    st.session_state[key] = suggested if before is None or typed in ("", before) else typed
+    st.session_state[f"{key}-suggested"] = suggested
+    name: str = st.text_input(label, key=key, max_chars=200, help=explained)
+    return name.strip()
+
+
 def still_there(key: str, options: Sequence[str], noun: str) -> None:
     """Let a click do nothing when what the select box `key` showed is gone, and say so; call it before the box."""
     held, gone = st.session_state.get(key), f"{key}-gone"
@@ -1232,7 +1244,7 @@ def _draw_troubled(job: Job) -> None:
 
 def _draw_vanished(job_id: str, title: str) -> None:
     with st.container(border=True, gap="xxsmall"):
-        st.markdown(f"**{plain(title)}** {ENDINGS['cancelled']}")
+        st.markdown(f"**{plain(title)}** is gone")
         st.caption("What it worked on was deleted, or its command was refused: nothing is left of the job.")
         if st.button("Dismiss", key=f"dismiss-{job_id}", type="tertiary"):
             del st.session_state[_VANISHED][job_id]

@@ -56,6 +56,10 @@ class Workspace:
         """Elasticsearch where its address is set, else local."""
         return "elasticsearch" if self.settings.elasticsearch_url else "local"
 
+    def log_of(self, job_id: str) -> Path:
+        """Where the process of a job prints to."""
+        return self.settings.home / "logs" / f"job-{job_id}.log"
+
     def index(self, info: IndexInfo) -> Index:
         """Open the index of a row, whether or not it was built already."""
         return self.open_index(self.index_name(info), info.config)

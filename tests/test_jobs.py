@@ -27,7 +27,7 @@ def wait(workspace: Workspace, job: Job, until=("done", "failed", "cancelled", "
         if job.status in until:
             return job
         time.sleep(0.05)
-    log = jobs.log_of(workspace, job)
+    log = workspace.log_of(job.id)
     raise AssertionError(f"{job} did not get to {until}: {log.read_text() if log.exists() else 'no log'}")
 
 
@@ -69,7 +69,7 @@ def test_a_defect_names_the_log_that_has_its_traceback(workspace, monkeypatch):
     failed = workspace.store.job(job.id)
     assert failed.status == "failed"
     log = Path(failed.error.removeprefix("A defect in ragviz: ZeroDivisionError. The traceback is in ").rstrip("."))
-    assert log == jobs.log_of(workspace, job)
+    assert log == workspace.log_of(job.id)
     assert "one by nought" in log.read_text()
 
 

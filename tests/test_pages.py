@@ -470,9 +470,22 @@ def test_one_click_makes_a_run(home: Path) -> None:
     assert (config["retriever"], config["k"], config["depth"]) == ("knn", 3, 50)
 
 
+def test_a_run_gets_the_name_that_was_typed_when_the_suggested_one_is_taken_meanwhile(home: Path) -> None:
+    app, store = show("run"), open_workspace().store
+    field = next(t for t in app.text_input if t.key == "run-name")
+    taken, one = field.value, store.runs()[0]
+    field.set_value("mine")
+    store.create_run(taken, one.corpus_id, one.config, one.fingerprint, {})
+    next(b for b in app.button if b.label == "Run").click()
+    checked(app.run())
+    assert [job.arguments["name"] for job in store.jobs() if job.kind == "run"] == ["mine"]
+    app.run()
+    assert next(t for t in app.text_input if t.key == "run-name").value not in ("mine", taken)
+
+
 def test_a_taken_name_is_refused(home: Path) -> None:
     app = show("run")
-    next(t for t in app.text_input if t.key and t.key.startswith("name-")).set_value("words")
+    next(t for t in app.text_input if t.key == "run-name").set_value("words")
     next(b for b in app.button if b.label == "Run").click()
     app.run()
     assert "already a run" in app.error[0].value

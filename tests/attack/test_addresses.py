@@ -159,7 +159,7 @@ def test_a_traceback_in_a_log_has_no_password(monkeypatch, tmp_path) -> None:
     monkeypatch.setitem(jobs.KINDS, "sample", fail)
     with pytest.raises(ValueError, match="no host"):
         jobs.perform(workspace, job.id)
-    log = jobs.log_of(workspace, job).read_text(encoding="utf-8")
+    log = workspace.log_of(job.id).read_text(encoding="utf-8")
     assert "no host in http://••••@host/v1?••••" in log
     assert SECRET not in log + workspace.store.job(job.id).error
 

@@ -102,6 +102,16 @@ WORKED_ON = [
 ]
 
 
+def test_what_the_jobs_of_a_corpus_printed_goes_with_it(workspace):
+    job = begin(workspace, "run")
+    log, other = workspace.log_of(job.id), workspace.log_of("another")
+    log.parent.mkdir(exist_ok=True)
+    for path in (log, other):
+        path.write_text("Retrieving 笔记")
+    DELETIONS["corpus"](workspace)
+    assert (log.exists(), other.exists()) == (False, True)
+
+
 @pytest.mark.parametrize("seed", seeds(2, 12))
 @pytest.mark.parametrize(("kind", "subject"), WORKED_ON)
 def test_nothing_is_left_of_a_job_whose_subject_was_deleted(workspace, server, kind, subject, seed):

@@ -105,6 +105,22 @@ def test_a_job_that_is_stopped_ends_within_two_seconds(workspace, monkeypatch, w
     assert min(took) < 2.0
 
 
+@pytest.mark.parametrize("loads", ["words", "the embedder"])
+def test_a_run_that_is_stopped_while_it_loads_libraries_ends_within_two_seconds(workspace, monkeypatch, loads):  # noqa: F811
+    came = threading.Event()
+
+    def load(*_: object, **__: object) -> None:
+        came.set()
+        time.sleep(LONG)
+
+    if loads == "words":
+        monkeypatch.setattr(judging.language, "load", load)
+    else:
+        monkeypatch.setattr(type(workspace.embedder(workspace.settings.embedder)), "load", load)
+    choices = asdict(config(metrics=("embedding_similarity",)))
+    assert seconds_to_stop(workspace, came, "run", {"name": "r", "config": choices, "budget": None}) < 2.0
+
+
 def test_what_is_in_flight_comes_home_when_it_is_quick(workspace, server, monkeypatch):  # noqa: F811
     """A stop leaves a little time to replies that are paid; the run goes on with them."""
     monkeypatch.setattr(stopping, "GRACE", 30.0)

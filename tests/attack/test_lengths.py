@@ -1,0 +1,48 @@
+"""What is longer than a database keeps or indexes: a sentence about it, and all else goes on."""
+
+import pytest
+
+from ragviz import corpora, foreign, records
+from ragviz.errors import UsageError
+from ragviz.records import Question
+from ragviz.workspace import Workspace
+from tests.attack.test_deletions import server, workspace  # noqa: F401 - fixtures
+from tests.test_foreign import result, written
+
+LONG = "".join(map(chr, range(0x4E00, 0x4E00 + 12_000)))
+"""Nothing that a database can compress."""
+
+
+def test_results_of_another_program(workspace: Workspace) -> None:  # noqa: F811
+    contexts = [{"doc_id": LONG, "text": "Dogs."}, {"doc_id": "b", "text": "1998: Harlow."}]
+    rows = written(result(query_id=LONG), result(query_id="8" * 65), result(retrieved_context=contexts))
+    found = foreign.read_ragchecker(rows, "out.json")
+    assert [problem.partition("query_id has ")[2] for problem in found.problems] == [
+        "12,000 characters: at most 64 can be kept.",
+        "65 characters: at most 64 can be kept.",
+    ]
+    run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "imported", found)
+    assert [question.id for question in workspace.store.asked(run.id)] == ["7"]
+    assert [len(result.ranking.ids) for result in workspace.store.results(run.id)] == [2]
+
+
+def test_names_of_files(workspace: Workspace, tmp_path) -> None:  # noqa: F811
+    """They are cut to what can be indexed, and stay apart."""
+    corpus, path = workspace.store.create_corpus("c"), tmp_path / "a.txt"
+    path.write_text("Dogs stay outside.")
+    deep = ["/".join(LONG[place : place + 40] for place in range(start, start + 4000, 40)) for start in (0, 4000)]
+    names = [f"{LONG}.txt", *(f"{folders}.txt" for folders in deep), "𠮷" * 5000, "b.txt"]
+    outcomes = corpora.add_files(workspace, corpus, [(name, path) for name in names])
+    assert [outcome.status for outcome in outcomes] == ["added"] * 5
+    assert len({info.name for info in workspace.store.documents(corpus.id)}) == 5
+
+
+def test_what_no_check_holds_back_is_told_as_what_it_is(workspace: Workspace) -> None:  # noqa: F811
+    """A server that keeps no such thing is not one that is down."""
+    corpus = workspace.store.create_corpus("c")
+    asked = workspace.store.create_question_set(corpus.id, "s")
+    question = Question(LONG[: records.LONGEST_ID + 1], "Why?", "", (), "hand")
+    if workspace.settings.database_url is None:
+        pytest.skip("SQLite has no such limits")
+    with pytest.raises(UsageError, match="cannot keep something that is this long"):
+        workspace.store.put_questions(asked.id, [question])
