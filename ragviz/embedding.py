@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
+from ragviz import stopping
 from ragviz.errors import ModelError, UsageError
 from ragviz.index import Vectors
 from ragviz.records import Cache, digest
@@ -390,8 +391,13 @@ _LOCK = threading.RLock()
 
 
 def _model(card: _Card) -> SentenceTransformer:
-    with _LOCK:
-        return _load(card)
+    """The model; it takes seconds to load, which a person who stops the work does not wait for."""
+
+    def load() -> SentenceTransformer:
+        with _LOCK:
+            return _load(card)
+
+    return stopping.apart(load)
 
 
 @lru_cache(maxsize=2)

@@ -155,7 +155,7 @@ def work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress = sil
 def _load(items: Sequence[Item], plan: Plan) -> None:
     """Load what the work needs before its first thread starts: threads that import at once can trip each other.
 
-    It takes seconds; a person who stops the work does not wait for it.
+    A person who stops the work does not wait for it.
     """
     for client in (plan.answerer, plan.judge):
         if client is not None:
@@ -164,7 +164,7 @@ def _load(items: Sequence[Item], plan: Plan) -> None:
     languages, phrases = {*map(language.detect, texts)}, any(map(_wants_phrases, plan.names))
     stopping.apart(lambda: language.load(languages, phrases=phrases))
     if plan.embedder is not None and items and any(metrics.ANSWER_METRICS[name].vectors for name in plan.names):
-        stopping.apart(plan.embedder.load)
+        plan.embedder.load()
 
 
 def _wants_phrases(name: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from ragviz import jobs, judging, running, stopping
+from ragviz import embedding, jobs, judging, running, stopping
 from ragviz.errors import Cancelled
 from ragviz.workspace import Workspace
 from tests import model_server
@@ -116,7 +116,8 @@ def test_a_run_that_is_stopped_while_it_loads_libraries_ends_within_two_seconds(
     if loads == "words":
         monkeypatch.setattr(judging.language, "load", load)
     else:
-        monkeypatch.setattr(type(workspace.embedder(workspace.settings.embedder)), "load", load)
+        workspace.settings.embedder = embedding.PACKAGED
+        monkeypatch.setattr(embedding, "_load", load)
     choices = asdict(config(metrics=("embedding_similarity",)))
     assert seconds_to_stop(workspace, came, "run", {"name": "r", "config": choices, "budget": None}) < 2.0
 
