@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -50,7 +51,11 @@ class Guard:
                 message["headers"] = [*message.get("headers", []), *FRAMING]
             await send(message)
 
-        await self._app(scope, receive, framed if scope["type"] == "http" else send)
+        async def to_whom_is_there(message: Message) -> None:
+            with suppress(OSError):  # the browser is gone: `receive` says so, and told twice Streamlit logs a traceback
+                await send(message)
+
+        await self._app(scope, receive, framed if scope["type"] == "http" else to_whom_is_there)
 
     def refusal(self, host: str, origin: str | None) -> str:
         """Why a request with these headers is not answered, "" when it is.

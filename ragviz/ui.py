@@ -91,6 +91,7 @@ _FRAMED = "framed"  # session state: this run goes through `frame.py`
 _PUT_AWAY = "put-away"  # session state: ids of the jobs whose outcome was read, or dismissed
 _WATCHED = "watched"  # session state: titles of the jobs that were going on at the last look, by id
 _VANISHED = "vanished"  # session state: titles of those that are gone since, by id
+_OFFERED = "offered"  # session state: titles of the jobs that can be resumed, as they were last drawn, by id
 _ENDED = "ended"  # session state: when the last job ended, as it was at the last look
 
 MISSES_EXPLAINED = (
@@ -1189,6 +1190,7 @@ def _draw_jobs() -> None:
 
 
 def _draw_recent(recent: Sequence[Job]) -> None:
+    _tell_overtaken({job.id: job for job in recent if not _is_trouble(job)})
     going = [job for job in recent if job.status in ("queued", "running")]
     if {job.id for job in going} != st.session_state.get(_WATCHED, {}).keys() or _last_end(
         recent
@@ -1197,6 +1199,7 @@ def _draw_recent(recent: Sequence[Job]) -> None:
     dismissed = st.session_state.setdefault(_PUT_AWAY, set())
     newest = {(job.kind, job.title, job.corpus_id): job for job in reversed(recent)}.values()  # what came last counts
     troubled = [job for job in newest if job.id not in dismissed and _is_trouble(job)]
+    st.session_state[_OFFERED] = {job.id: job.title for job in troubled}
     for job in going:
         _draw_going(job)
     for job in troubled:
@@ -1225,6 +1228,17 @@ def _draw_going(job: Job) -> None:
         if st.button("Stopping…" if stopping else verb, key=f"cancel-{job.id}", disabled=stopping, type="tertiary"):
             jobs.cancel(workspace(), job)
             st.rerun(scope="app")
+
+
+def _tell_overtaken(others: Mapping[str, Job]) -> None:
+    """Answer *Resume* pressed on a late screen: `others` are the jobs, by id, for which it is not offered now."""
+    offered: dict[str, str] = st.session_state.get(_OFFERED, {})
+    pressed = {i: title for i, title in offered.items() if st.session_state.get(f"resume-{i}")}
+    _note_vanished(pressed)
+    for job_id in pressed.keys() & others.keys():
+        job = others[job_id]
+        state = "finished" if job.status == "done" else "going on"
+        st.toast(f"{plain(job.title)} is {state} since it was shown here: it was not resumed a second time.")
 
 
 def _draw_troubled(job: Job) -> None:

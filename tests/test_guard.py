@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import os
 import socket
@@ -9,10 +10,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
+from starlette.routing import WebSocketRoute
+from starlette.types import Message
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ragviz.guard import Guard
 
@@ -160,3 +165,29 @@ def test_a_refusal_names_the_variable() -> None:
     assert guard.refusal("ragviz.example", None) == (
         "The host 'ragviz.example' is not one this dashboard answers to: name it in RAGVIZ_ALLOWED_HOSTS."
     )
+
+
+def test_a_browser_that_goes_while_it_is_sent_something_ends_its_session_without_an_error() -> None:
+    """Streamlit sends from one task and receives in another: the one that receives is to see that the browser went."""
+    ended: list[int] = []
+
+    async def session(socket: WebSocket) -> None:
+        await socket.accept()
+        with suppress(WebSocketDisconnect):
+            await socket.send_bytes(b"what is drawn")
+        try:
+            await socket.receive_bytes()
+        except WebSocketDisconnect as gone:
+            ended.append(gone.code)
+
+    async def receive() -> Message:
+        return coming.pop(0)
+
+    async def send(message: Message) -> None:
+        if message["type"] == "websocket.send":
+            raise OSError("the browser is gone")
+
+    coming: list[Message] = [{"type": "websocket.connect"}, {"type": "websocket.disconnect", "code": 1001}]
+    scope = {"type": "websocket", "path": "/", "root_path": "", "headers": [(b"host", b"localhost")]}
+    asyncio.run(Guard(Starlette(routes=[WebSocketRoute("/", session)]))(scope, receive, send))
+    assert ended == [1001]

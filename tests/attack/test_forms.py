@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,30 @@ def show_again(app: AppTest) -> None:
     states = app._tree.get_widget_states()
     del states.widgets[:]
     checked(app._run(states))
+
+
+@pytest.mark.parametrize("since", ["done", "running", "gone"])
+def test_a_job_is_not_resumed_from_a_screen_that_is_late(home: Path, since: str) -> None:  # noqa: F811
+    """Somebody else took it up, or deleted what it worked on: the person is told, and nothing is done to it."""
+    store = open_workspace().store
+    job = store.create_job("run", "Run late", store.corpus("notes").id, {})
+    store.update_job(job.id, status="cancelled", finished=time.time(), error="Stopped; what was finished is kept.")
+    app = show("home", corpus="notes")
+    app.button(key=f"resume-{job.id}").click()
+    if since == "gone":
+        store.delete_job(job.id)
+    else:
+        place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time()}
+        store.update_job(job.id, status=since, error="", finished=time.time() if since == "done" else None, **place)
+    before = store.jobs()
+    checked(app.run())
+    assert store.jobs() == before
+    sentences = {
+        "done": "Run late is finished",
+        "running": "Run late is going on",
+        "gone": "nothing is left of the job",
+    }
+    assert sentences[since] in " ".join([words(app), *(toast.value for toast in app.toast)])
 
 
 # What is typed into the table of questions
