@@ -115,6 +115,13 @@ def sample_cuts(of: ui.State, ids: tuple[str, ...], most: int, config: IndexConf
 
 def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
     """How the first documents would be cut, and what the whole corpus would come to."""
+    if config.embedder != workspace.settings.embedder and not embedding.is_here(config.embedder):
+        st.caption(
+            f"{plain(config.embedder)} is not on this machine: its small files, fetched from the model hub, tell how "
+            "documents would be cut."
+        )
+        if not st.button("Fetch them"):  # whoever opens an address makes the server fetch nothing
+            return
     chosen = cutting.sampled(documents)
     most = cutting.share_of(chosen)
     cuts = sample_cuts(ui.state(corpus.id), tuple(d.id for d in chosen), most, cut_only(config))
@@ -284,17 +291,28 @@ def search(indexes: Sequence[IndexInfo]) -> None:
         asked = columns[3].form_submit_button("Search", type="primary", width="stretch")
     if asked:
         ui.put(index=name, query=query.strip() or None)
+        st.session_state["searched"] = query.strip()
     query = st.query_params.get("query", "")
     if not query or not ways:
         st.caption("Type a question or words: the retrievers you choose answer side by side.")
         return
     info = indexes[names.index(name)]
+    if query != st.session_state.get("searched") and (reason := asks_others(info.config.embedder)):
+        st.caption(f"{reason} Press *Search*.")
+        return
     for column, way in zip(st.columns(len(ways), gap="medium"), ways, strict=True):
         with column, ui.errors_shown():
             st.markdown(f"**{way}**")
             with st.spinner("Searching; the first search loads the embedder, about 10 s"):
                 found = results(ui.state(info.id, corpus.id), query, way)
             hits(found)
+
+
+def asks_others(embedder: str) -> str:
+    """Why a search by an embedder waits for the button, which whoever opens an address has not pressed; "" if not."""
+    if embedder.startswith(embedding.REMOTE):
+        return f"{plain(embedder)} is asked at the model endpoint, which may cost money."
+    return "" if embedding.is_here(embedder) else f"{plain(embedder)} has to be fetched from the model hub."
 
 
 @st.cache_data(show_spinner=False, max_entries=64)

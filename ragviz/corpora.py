@@ -54,7 +54,7 @@ def files_under(paths: Iterable[Path]) -> list[tuple[str, Source]]:
     """Name and place of every file: folders are walked, their files named by their path inside; hidden ones left out.
 
     What stands in a folder and is no file that belongs to it has the reason instead of a place: pipes, devices, links
-    that lead out of it or nowhere, folders that cannot be opened. `add_files` tells a line of each.
+    that lead out of it, to a folder or to nothing, folders that cannot be opened. `add_files` tells a line of each.
 
     Raises:
         InputError: a path does not exist, or cannot be looked at.
@@ -87,11 +87,16 @@ def _inside(root: Path) -> Iterator[tuple[str, Source]]:
             name = f"{folder}/{path.name}".lstrip("/")
             if path.name.startswith("."):
                 continue
-            if path.is_dir() and not path.is_symlink():
-                folders.append(name)
-            elif wrong := _wrong_link(real, path) or _wrong_kind(path.lstat().st_mode):
+            try:
+                mode = path.lstat().st_mode
+                wrong = _wrong_link(real, path) or ("" if stat.S_ISDIR(mode) else _wrong_kind(mode))
+            except OSError as error:  # of a folder that may be listed, but not entered
+                mode, wrong = 0, f"The file cannot be opened: {error.strerror}."
+            if wrong:
                 yield name, UnreadableFile(wrong)
-            elif path.is_file():  # a link to a folder inside this one: its files are met there
+            elif stat.S_ISDIR(mode):
+                folders.append(name)
+            else:
                 yield name, path
 
 
@@ -104,7 +109,9 @@ def _wrong_link(root: Path, path: Path) -> str:
         return "This is a link to nothing: mend it, or leave it out."
     if not target.is_relative_to(root):
         return "This is a link that leads out of the folder: add what it leads to by its own path."
-    return "" if target.is_dir() else _wrong_kind(target.stat().st_mode)
+    if target.is_dir():
+        return "This is a link to a folder inside the one that is added: what is in it is read by its own path."
+    return _wrong_kind(target.stat().st_mode)
 
 
 def _wrong_kind(mode: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 import shutil
 import stat
 from pathlib import Path
@@ -70,9 +71,13 @@ def full(place: Path | None) -> StorageError:
 
 
 def unwritable(place: Path, reason: str) -> StorageError:
-    """Say that `place` takes no data from this user."""
+    """Say that `place` takes no data from this user, or is not even read by it."""
+    closed = os.access(place, os.F_OK) and not os.access(place, os.R_OK)
+    in_folder = os.path.isdir(place.parent)  # noqa: PTH112 - `Path.is_dir` raises where one may not look
+    closed = closed or (in_folder and not os.access(place.parent, os.X_OK))
+    done, right = ("read", "read and write") if closed else ("written", "write")
     return StorageError(
-        f"{place} cannot be written ({reason}): give the user that runs ragviz the right to write there, or set "
+        f"{place} cannot be {done} ({reason}): give the user that runs ragviz the right to {right} there, or set "
         "RAGVIZ_HOME to a folder of its own."
     )
 

@@ -146,6 +146,15 @@ def text_tokens_of(name: str) -> int | None:
     return most - tokenizer.special - len(tokenizer.offsets(_card(name).prompts["passage"]))
 
 
+def is_here(name: str) -> bool:
+    """Whether the small files of an embedder can be read without a network. An endpoint's models have none to fetch.
+
+    >>> is_here("all-MiniLM-L6-v2"), is_here("openai:text-embedding-3-small"), is_here("nobody/has-fetched-this")
+    (True, True, False)
+    """
+    return name.startswith(REMOTE) or not (repository := _repository(name)) or _kept(repository) is not None
+
+
 class Tokenizer:
     """The tokenizer of a model, whatever the length of a text: nothing is cut off or filled up."""
 
@@ -497,11 +506,19 @@ def _card(name: str) -> _Card:
         if not (local / "modules.json").is_file() and not (local / "config.json").is_file():
             raise UsageError(f"Folder {local} holds no model: it has neither modules.json nor config.json.")
         return _Card(name, local, None, None, _identity(local.name, local))
-    if name.count("/") > 1 or name.startswith((".", "~", "/")) or "\\" in name or not name.strip():
+    if not (repository := _repository(name)):
         raise UsageError(f"There is no folder '{name}': give a model's folder or name, for example '{PACKAGED}'.")
-    repository = name if "/" in name else f"sentence-transformers/{name}"
     folder = _fetched(repository)
     return _Card(name, folder, repository, folder.name, f"{repository}@{folder.name}")
+
+
+def _repository(name: str) -> str:
+    """The hub's name of a model; "" for the packaged one, a folder, and what can only be a folder's path."""
+    if name in (PACKAGED, f"sentence-transformers/{PACKAGED}") or _folder(name) is not None:
+        return ""
+    if name.count("/") > 1 or name.startswith((".", "~", "/")) or "\\" in name or not name.strip():
+        return ""
+    return name if "/" in name else f"sentence-transformers/{name}"
 
 
 def _folder(name: str) -> Path | None:
@@ -550,6 +567,30 @@ def _hash_once(file: Path, _size: int, _modified: int) -> str:
         return hashlib.file_digest(data, "sha256").hexdigest()
 
 
+def _kept(repository: str) -> Path | None:
+    """The folder with a hub model's small files, when all are on this machine."""
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    with suppress(LocalEntryNotFoundError, ValueError):
+        folder = Path(_snapshot(repository)(local_files_only=True))
+        if any(folder.rglob("tokenizer.json")):  # else another program fetched a part of it
+            return folder
+    return None
+
+
+def _snapshot(repository: str) -> Callable[..., str]:
+    """What fetches a hub model's small files."""
+    from huggingface_hub import snapshot_download
+
+    return partial(
+        snapshot_download,
+        repository,
+        allow_patterns=["*.json", "*.txt", "*.model"],
+        ignore_patterns=["onnx/*", "openvino/*"],
+        cache_dir=os.getenv("SENTENCE_TRANSFORMERS_HOME"),
+    )
+
+
 def _fetched(repository: str) -> Path:
     """Give the folder with a hub model's small files, fetched if they are not here yet; its name is the revision.
 
@@ -558,23 +599,13 @@ def _fetched(repository: str) -> Path:
         ModelError: the hub cannot be reached.
 
     """
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError, RepositoryNotFoundError
+    from huggingface_hub.errors import RepositoryNotFoundError
 
-    fetch = partial(
-        snapshot_download,
-        repository,
-        allow_patterns=["*.json", "*.txt", "*.model"],
-        ignore_patterns=["onnx/*", "openvino/*"],
-        cache_dir=os.getenv("SENTENCE_TRANSFORMERS_HOME"),
-    )
+    if (kept := _kept(repository)) is not None:
+        return kept
     choice = f"Give a folder that holds the model, or use '{PACKAGED}', which needs no network."
-    with suppress(LocalEntryNotFoundError, ValueError):
-        folder = Path(fetch(local_files_only=True))
-        if any(folder.rglob("tokenizer.json")):  # else another program fetched a part of it
-            return folder
     try:
-        return Path(fetch())
+        return Path(_snapshot(repository)())
     except (RepositoryNotFoundError, ValueError) as error:
         reason = f"The hub has no model '{repository}' that can be read: {_first_line(error)}"
         raise UsageError(f"{reason}. {choice}") from error

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import psutil
 
 from ragviz import addresses, corpora, disk, sample
-from ragviz.errors import Cancelled, Deleted, NotFoundError, RagvizError, UsageError
+from ragviz.errors import Cancelled, Deleted, NotFoundError, RagvizError, StorageError, UsageError
 from ragviz.keys import without_keys
 from ragviz.records import IndexConfig, Job, Progress, Run, RunConfig
 from ragviz.stopping import SENTENCE, Stopping, following
@@ -168,24 +168,33 @@ def start(workspace: Workspace, job: Job) -> Job:
 
     Raises:
         UsageError: it is done, or a process is at it.
+        StorageError: its log cannot be written; it failed, and can be started again.
 
     """
-    log = workspace.log_of(job.id)
-    log.parent.mkdir(parents=True, exist_ok=True)
     _note_interrupted(workspace.store, workspace.store.job(job.id))
     if not workspace.store.queue_job(job.id):
         raise _not_free(workspace.store.job(job.id))
+    try:
+        process = _process(job, workspace.log_of(job.id), workspace.settings.home)
+    except OSError as error:
+        refused = disk.told(error) or StorageError(f"No process could be started for a job ({error.strerror}).")
+        workspace.store.update_job(job.id, status="failed", error=str(refused), finished=time.time())
+        raise refused from None
+    threading.Thread(target=process.wait, daemon=True).start()  # no zombies while the starter lives
+    return workspace.store.job(job.id)
+
+
+def _process(job: Job, log: Path, home: Path) -> subprocess.Popen[bytes]:
+    log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
-        process = subprocess.Popen(  # noqa: S603 - our own module, by id
+        return subprocess.Popen(  # noqa: S603 - our own module, by id
             [sys.executable, "-m", "ragviz.jobs", job.id],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
             start_new_session=True,
-            env=os.environ | {"RAGVIZ_HOME": str(workspace.settings.home)},
+            env=os.environ | {"RAGVIZ_HOME": str(home)},
         )
-    threading.Thread(target=process.wait, daemon=True).start()  # no zombies while the starter lives
-    return workspace.store.job(job.id)
 
 
 def _note_interrupted(store: Store, job: Job) -> None:

@@ -150,6 +150,8 @@ class Workspace:
             return {str(name): (float(asked), float(answered)) for name, (asked, answered) in kept.items()}
         except FileNotFoundError:
             return dict(PRICES)
+        except OSError as error:
+            raise disk.told(error) or disk.unwritable(self._price_file, error.strerror or "refused") from None
         except (ValueError, TypeError, AttributeError):
             raise UsageError(f"{self._price_file} is no table of prices: delete it, and enter them again.") from None
 

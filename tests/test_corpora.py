@@ -146,8 +146,10 @@ def test_what_is_no_file_of_a_folder_has_a_line_each(workspace, corpus, tmp_path
     outcomes = corpora.add_files(workspace, corpus, corpora.files_under([folder]))
     out = "This is a link that leads out of the folder: add what it leads to by its own path."
     nothing = "This is a link to nothing: mend it, or leave it out."
+    inside = "This is a link to a folder inside the one that is added: what is in it is read by its own path."
     assert {o.name: o.message for o in outcomes} == {
-        "b.txt": "", "itself.txt": nothing, "nowhere.txt": nothing, "null.txt": out, "out.txt": out, "outside": out,
+        "b.txt": "", "same": inside, "sub/loop": inside, "itself.txt": nothing, "nowhere.txt": nothing, "null.txt": out,
+        "out.txt": out, "outside": out,
         "pipe.txt": "This is a named pipe, not a file: leave it out.",
         "socket.txt": "This is a socket, not a file: leave it out.", "sub/a.txt": "",
     }  # fmt: skip

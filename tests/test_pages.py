@@ -13,11 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from huggingface_hub.errors import LocalEntryNotFoundError
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from ragviz import corpora, foreign, indexing, jobs, judging, running, ui
+from ragviz import corpora, embedding, foreign, indexing, jobs, judging, running, ui
 from ragviz.errors import NotFoundError
 from ragviz.index import Vectors
 from ragviz.markup import plain
@@ -30,6 +31,7 @@ from tests.test_foreign import result, written
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [page for section in ui.NAVIGATION.values() for page in section]
 installed_components = cache(manifest_scanner.scan_component_manifests)  # each AppTest would look through site-packages
+SCORE = '<div class="rv-score">'  # stands once for each hit of a search
 MARKED = "Notes *on* $pumps$ :smile:.md"  # a name full of markdown
 
 
@@ -353,6 +355,45 @@ def test_searching_shows_retrievers_side_by_side(home: Path) -> None:
     assert all(f"**{way}**" in shown for way in ("knn", "bm25", "hybrid"))
     assert shown.count("rv-score") >= 12
     assert "70" in shown
+
+
+def test_an_address_with_a_model_of_the_hub_fetches_nothing_until_it_is_pressed(home: Path, monkeypatch) -> None:
+    fetched: list[str] = []
+
+    def snapshot(repository: str, *, local_files_only: bool = False, **_: object) -> str:
+        if local_files_only:
+            raise LocalEntryNotFoundError("not here")
+        fetched.append(repository)
+        return str(embedding.packaged())
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
+    app = show("index", tab="New index", embedder="acme/mini")
+    assert not fetched
+    assert "acme/mini is not on this machine" in words(app)
+    assert "Chunks" not in {m.label for m in app.metric}
+    checked(button(app, "Fetch them").click().run())
+    assert set(fetched) == {"acme/mini"}
+    assert "Chunks" in {m.label for m in app.metric}
+
+
+@pytest.mark.parametrize("embedder", ["openai:priced", "acme/mini"])
+def test_an_address_with_a_query_asks_no_one_until_search_is_pressed(home: Path, monkeypatch, embedder: str) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(Workspace, "embedder", lambda _, name, *__: (opened.append(name), Hashing())[1])
+    monkeypatch.setattr(embedding, "_kept", lambda _: embedding.packaged())
+    workspace = open_workspace()
+    indexing.build_index(workspace, workspace.store.corpus("notes"), "asked", IndexConfig(embedder=embedder))
+    monkeypatch.setattr(embedding, "_kept", lambda _: None)  # another machine built it
+    opened.clear()
+    app = show("index", index="asked", query="litres of pump 7")
+    assert not opened
+    assert SCORE not in words(app)
+    assert "Press *Search*." in words(app)
+    checked(button(app, "Search").click().run())
+    assert set(opened) == {embedder}
+    assert SCORE in words(app)
+    checked(app.run())
+    assert "Press *Search*." not in words(app)
 
 
 # Questions
