@@ -188,7 +188,7 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
         if st.button(f"Delete the whole corpus “{plain(corpus.name)}”"):
             ui.confirm(
                 f"This deletes the corpus “{corpus.name}” with {indexing.goes_with_corpus(workspace, corpus)}."
-                + (" Jobs that work on it are stopped." if ui.active_jobs() else ""),
+                + ui.stops_jobs(),
                 "Delete all of it",
                 lambda: (indexing.delete_corpus(workspace, corpus), ui.put(corpus=None)),
                 ui.leaving(store.indexes(corpus.id)),

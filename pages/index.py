@@ -220,9 +220,8 @@ def card(info: IndexInfo) -> None:
         if st.button("Delete", key=f"delete-{info.id}", type="tertiary"):
             runs = [run for run in store.runs(corpus.id) if run.config.index == info.id and run.status == "done"]
             kept = f" {ui.counted(len(runs), 'run')} on it can be read as before." if runs else ""
-            kept += " Jobs that work on it are stopped." if ui.active_jobs() else ""
             ui.confirm(
-                f"This deletes the index “{info.name}” with {ui.counted(info.chunks, 'chunk')}.{kept}",
+                f"This deletes the index “{info.name}” with {ui.counted(info.chunks, 'chunk')}.{kept}{ui.stops_jobs()}",
                 "Delete",
                 lambda: (indexing.delete_index(workspace, info), ui.put(index=None)),
                 ui.leaving([info]),

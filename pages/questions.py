@@ -383,7 +383,7 @@ def manage(asked: QuestionSet) -> None:
     if st.button("Delete…", type="tertiary", key="delete-set"):
         ui.confirm(
             f"This deletes the set “{asked.name}” with {ui.counted(asked.total, 'question')}. Runs keep the questions "
-            "as they were asked." + (" Jobs that work on it are stopped." if ui.active_jobs() else ""),
+            "as they were asked." + ui.stops_jobs(),
             "Delete",
             lambda: (store.delete_question_set(asked.id), ui.put(set=None, question=None, tab=None)),
         )

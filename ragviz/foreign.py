@@ -86,8 +86,7 @@ class _Checked(BaseModel):
         for name, verdicts, of in lists:
             if len(verdicts) != claims[of]:
                 raise ValueError(f"{name} has {len(verdicts)} verdicts for {claims[of]} claims")
-        if len(str(self.query_id)) > LONGEST_ID:
-            size = len(str(self.query_id))
+        if (size := len(str(self.query_id))) > LONGEST_ID:
             raise ValueError(f"query_id has {size:,} characters: at most {LONGEST_ID} can be kept")
         passages = [(passage.doc_id, passage.text) for passage in self.retrieved_context]
         if len(set(passages)) < len(passages):

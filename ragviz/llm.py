@@ -607,15 +607,10 @@ class ModelClient:
         try:
             with self._spent(request, body) as cost_is:
                 started = time.monotonic()
-                try:
-                    # The client's own `create` first looks through every message for what to rename: that takes long.
-                    response: Any = self._called(
-                        lambda: self._openai().post("/chat/completions", cast_to=ChatCompletion, body=body)
-                    )
-                except openai.APIError as error:
-                    if _unpaid(error):
-                        cost_is(None)
-                    raise
+                # The client's own `create` first looks through every message for what to rename: that takes long.
+                response: Any = self._called(
+                    lambda: self._openai().post("/chat/completions", cast_to=ChatCompletion, body=body)
+                )
                 asked = len(json.dumps(body, ensure_ascii=False).encode())
                 paid = self._account(self.model, response, started, asked, request.max_tokens)
                 cost_is(paid.cost)
@@ -661,7 +656,7 @@ class ModelClient:
         """Have the most that a call may cost written down while it is out."""
         written = [message["content"] for message in body["messages"]] + [str(body.get("response_format", ""))]
         most = self.price(_most_tokens(written), request.max_tokens or UNBOUND) or 0.0
-        return (request.spending or Spending()).call(most)
+        return _spent(request.spending, most)
 
     def _body(self, messages: Sequence[Message], request: Request[Any], mode: Mode) -> dict[str, Any]:
         said = [{name: storable(text) for name, text in message.items()} for message in messages]
@@ -682,7 +677,7 @@ class ModelClient:
 
         def attempt(_: str) -> NDArray[np.float32]:
             try:
-                response = self._embeddings(model, said, spending or Spending())
+                response = self._embeddings(model, said, spending)
                 rows = sorted(response.data, key=lambda row: row.index)
                 vectors = np.array([row.embedding for row in rows], dtype=np.float32)
             except (ValueError, TypeError, AttributeError):
@@ -694,20 +689,13 @@ class ModelClient:
 
         return self._persist(model, attempt)
 
-    def _embeddings(self, model: str, texts: Sequence[str], spending: Spending) -> Any:
+    def _embeddings(self, model: str, texts: Sequence[str], spending: Spending | None) -> Any:
         """One HTTP call for embeddings: the response."""
-        import openai
-
-        with spending.call(cost(self._prices, model, _most_tokens(texts), 0) or 0.0) as cost_is:
+        with _spent(spending, cost(self._prices, model, _most_tokens(texts), 0) or 0.0) as cost_is:
             started = time.monotonic()
-            try:
-                response = self._called(
-                    lambda: self._openai().embeddings.create(model=model, input=list(texts), encoding_format="float")
-                )
-            except openai.APIError as error:
-                if _unpaid(error):
-                    cost_is(None)
-                raise
+            response = self._called(
+                lambda: self._openai().embeddings.create(model=model, input=list(texts), encoding_format="float")
+            )
             cost_is(self._account(model, response, started, sum(len(text.encode()) for text in texts), None).cost)
             return response
 
@@ -807,6 +795,20 @@ def cost(prices: Prices, model: str, prompt_tokens: int, completion_tokens: int)
         return None
     asked, answered = prices[max(names, key=len)]
     return (prompt_tokens * asked + completion_tokens * answered) / 1e6
+
+
+@contextmanager
+def _spent(spending: Spending | None, most: float) -> Iterator[Callable[[float | None], None]]:
+    """Hold `most` dollars while a call is out, as `Spending.call`; one that the server refused costs nothing."""
+    import openai
+
+    with (spending or Spending()).call(most) as cost_is:
+        try:
+            yield cost_is
+        except openai.APIError as error:
+            if _unpaid(error):
+                cost_is(None)
+            raise
 
 
 def _most_tokens(texts: Sequence[str]) -> int:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +26,7 @@ from ragviz.errors import Deleted, NotFoundError, ServiceError, UsageError
 from ragviz.keys import without_keys
 from ragviz.migrations import MIGRATIONS, statements
 from ragviz.records import (
+    LONGEST_ID,
     Corpus,
     Document,
     DocumentInfo,
@@ -63,7 +63,7 @@ _NO_FILES = ("replaced", "passage")
 """Of a document that is no file of its corpus any more, or never was one."""
 
 _meta = sa.MetaData()
-_id = sa.String(64)
+_id = sa.String(LONGEST_ID)
 
 _version = sa.Table("schema_version", _meta, sa.Column("version", sa.Integer, primary_key=True))
 _corpora = sa.Table(
@@ -240,7 +240,6 @@ _TABLES: dict[Kind, sa.Table] = {"corpus": _corpora, "index": _indexes, "questio
 _MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock of whoever makes the tables
 SETTLES = 5
 """How often moving evidence is begun, when somebody edits at the same time."""
-_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _BATCH = 500  # keys in one IN (…): well below SQLite's limit of variables
 T = TypeVar("T")
 _log = logging.getLogger("ragviz")
@@ -1142,7 +1141,7 @@ def _named_query(kind: Kind, name: str, *columns: str) -> sa.Select[Any]:
 
 def _is_text(name: str) -> bool:
     """Whether anything can be called so: no database takes a NUL or half a surrogate pair, not even to look for it."""
-    return _NO_TEXT.search(name) is None
+    return bool(storable(name) == name)
 
 
 def _best(rows: Sequence[Row[Any]], name: str) -> Row[Any] | None:

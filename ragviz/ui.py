@@ -1153,6 +1153,11 @@ def active_jobs() -> list[Job]:
     return [job for job in jobs.jobs(workspace(), 50) if job.status in ("queued", "running")]
 
 
+def stops_jobs() -> str:
+    """What a person confirms besides, where something is deleted while jobs go on: a sentence, after a blank."""
+    return " Jobs that work on it are stopped." if active_jobs() else ""
+
+
 def jobs_panel() -> None:
     """Draw the running jobs, looked at again every second or two; when one ends, the page is drawn anew."""
     recent = jobs.jobs(workspace(), 50)
