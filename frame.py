@@ -1,6 +1,6 @@
 """The frame of the dashboard, around the pages. `ragviz app` starts it."""
 
-from ragviz import ui
+from ragviz.ui import frame
 
-with ui.frame() as page:
+with frame.frame() as page:
     page.run()

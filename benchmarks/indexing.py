@@ -19,9 +19,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from ragviz import corpora, embedding, indexing, language, sample
+from ragviz import sample
 from ragviz.config import Settings
+from ragviz.documents import corpora
+from ragviz.index import indexing
+from ragviz.models import embedding
 from ragviz.records import IndexConfig
+from ragviz.text import language
 from ragviz.workspace import Workspace
 
 SAMPLE = Path(sample.__file__).parent / "documents"

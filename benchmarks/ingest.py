@@ -15,8 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from ragviz import corpora
 from ragviz.config import Settings
+from ragviz.documents import corpora
 from ragviz.records import Corpus, Question, Span
 from ragviz.workspace import Workspace
 

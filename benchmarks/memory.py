@@ -52,7 +52,7 @@ def make_model(folder: Path) -> None:
     from sentence_transformers.models import Pooling, Transformer
     from transformers import AutoTokenizer, BertConfig, BertModel
 
-    from ragviz import embedding
+    from ragviz.models import embedding
 
     tokenizer = AutoTokenizer.from_pretrained(embedding.packaged())
     shape = {"hidden_size": DIMS, "num_hidden_layers": 1, "num_attention_heads": 6, "intermediate_size": 384}
@@ -64,8 +64,8 @@ def make_model(folder: Path) -> None:
 
 def index(folder: Path, chunks: int, documents: int) -> dict[str, float]:
     """Build one index in this process and tell its peaks."""
-    from ragviz import indexing
     from ragviz.config import Settings
+    from ragviz.index import indexing
     from ragviz.records import Document, IndexConfig
     from ragviz.workspace import Workspace
 
@@ -138,8 +138,9 @@ def endpoint() -> Iterator[str]:
 
 def index_one(folder: Path, language: str, chunker: Chunker) -> None:
     """Read, cut and index one file in this process; print a line before, between and after."""
-    from ragviz import corpora, indexing
     from ragviz.config import Settings
+    from ragviz.documents import corpora
+    from ragviz.index import indexing
     from ragviz.records import IndexConfig
     from ragviz.workspace import Workspace
 

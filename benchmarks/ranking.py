@@ -13,9 +13,9 @@ from collections.abc import Callable
 import numpy as np
 import pytrec_eval
 
-from ragviz.metrics import METRICS
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.ranking import measure, read
+from ragviz.metrics.registry import METRICS
 from ragviz.records import Chunk, Evidence, Ranking, Retrieved, Span, digest
 
 QUESTIONS, RESULTS, CHUNKS, DEPTH, ROUNDS = 10_000, 100, 20_000, 50, 9

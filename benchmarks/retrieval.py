@@ -31,9 +31,9 @@ from typing import Any
 
 import numpy as np
 
-from ragviz.index import Index, Vectors, open_index
-from ragviz.index.elastic import chunk_source, knn_body
-from ragviz.index.local import MOST_QUERIES, SCORE_BYTES
+from ragviz.backends.elastic import chunk_source, knn_body
+from ragviz.backends.local import MOST_QUERIES, SCORE_BYTES
+from ragviz.backends.opening import Index, Vectors, open_index
 from ragviz.records import Chunk, Ranking
 
 TOOL = Path(__file__).resolve().parents[1] / "tools" / "elasticsearch" / "run.py"

@@ -1,23 +1,24 @@
 import pandas as pd
 import streamlit as st
 
-from ragviz import jobs, sample, ui
-from ragviz.markup import plain
-from ragviz.metrics import METRICS
+from ragviz import jobs, sample
+from ragviz.metrics.registry import METRICS
 from ragviz.records import Corpus, Run
+from ragviz.text.markup import plain
+from ragviz.ui import frame
 
-workspace = ui.begin()
+workspace = frame.begin()
 store = workspace.store
-corpus = ui.current_corpus()
+corpus = frame.current_corpus()
 runs = store.runs()
 
 
 def load_sample() -> None:
-    ui.watch(jobs.submit(workspace, "sample", "Load the sample", "", {}))
+    frame.watch(jobs.submit(workspace, "sample", "Load the sample", "", {}))
 
 
 def sample_is_loading() -> bool:
-    return any(job.kind == "sample" for job in ui.active_jobs())
+    return any(job.kind == "sample" for job in frame.active_jobs())
 
 
 def first_visit() -> None:
@@ -32,7 +33,7 @@ def first_visit() -> None:
             if st.button("Loading the sample…" if busy else "Load the sample", type="primary", disabled=busy):
                 load_sample()
                 st.rerun()
-            ui.link("documents", "Start with documents of your own")
+            frame.link("documents", "Start with documents of your own")
         st.caption("The sample: 12 documents, 100 questions, two indexes and two runs; about a minute.")
 
 
@@ -43,16 +44,16 @@ def steps(corpus: Corpus) -> None:
     sets = [s for s in store.question_sets(corpus.id) if s.total]
     done = [run for run in runs if run.corpus_id == corpus.id and run.status == "done"]
     path = [
-        ("documents", "Documents", "Add documents", ui.counted(len(documents), "document"), bool(documents)),
-        ("index", "Index", "Build an index", ui.counted(len(indexes), "index"), bool(indexes)),
+        ("documents", "Documents", "Add documents", frame.counted(len(documents), "document"), bool(documents)),
+        ("index", "Index", "Build an index", frame.counted(len(indexes), "index"), bool(indexes)),
         (
             "questions",
             "Questions",
             "Generate questions",
-            ui.counted(sum(s.total for s in sets), "question"),
+            frame.counted(sum(s.total for s in sets), "question"),
             bool(sets),
         ),
-        ("run", "Run", "Run the questions", ui.counted(len(done), "run"), bool(done)),
+        ("run", "Run", "Run the questions", frame.counted(len(done), "run"), bool(done)),
         ("results", "Results", "Look at the results", "see where it loses", False),
     ]
     first = next(place for place, step in enumerate(path) if not step[4])
@@ -63,9 +64,9 @@ def steps(corpus: Corpus) -> None:
             st.caption(f"{state} ✓" if is_done else "after the steps before" if waits else "next")
             if place == first:
                 if st.button(verb, type="primary", key=f"step-{page}", width="stretch"):
-                    ui.go_to(page)
+                    frame.go_to(page)
             elif not waits:
-                ui.link(page, "Open")
+                frame.link(page, "Open")
 
 
 def recent(runs: list[Run]) -> None:
@@ -73,7 +74,7 @@ def recent(runs: list[Run]) -> None:
     shown = runs[:8]
     rows = []
     for run in shown:
-        summary = ui.summary(run) if run.status == "done" else None
+        summary = frame.summary(run) if run.status == "done" else None
         recall = summary.metrics.get(f"recall@{run.config.k}") if summary else None  # imported runs have none
         rows.append(
             {
@@ -83,7 +84,7 @@ def recent(runs: list[Run]) -> None:
                 "n": recall.n if recall else None,
                 "Retriever": run.config.retriever,
                 "Corpus": names.get(run.corpus_id, ""),
-                "When": ui.ago(run.created) if run.status == "done" else run.status,
+                "When": frame.ago(run.created) if run.status == "done" else run.status,
             }
         )
     columns = {
@@ -94,20 +95,20 @@ def recent(runs: list[Run]) -> None:
     }
 
     def opened() -> None:
-        name = ui.selected(st.session_state["recent"], [run.name for run in shown])
+        name = frame.selected(st.session_state["recent"], [run.name for run in shown])
         run = next((run for run in shown if run.name == name), None)
         if run is not None:
             st.session_state["open-run"] = (names.get(run.corpus_id), run.name, run.config.k)
 
-    ui.table(pd.DataFrame(rows), "recent", columns=columns, on_select=opened, alt="Recent runs")
+    frame.table(pd.DataFrame(rows), "recent", columns=columns, on_select=opened, alt="Recent runs")
     if target := st.session_state.pop("open-run", None):
-        ui.go_to("results", corpus=target[0], run=target[1], k=target[2])
+        frame.go_to("results", corpus=target[0], run=target[1], k=target[2])
 
 
 @st.cache_data(ttl=20, show_spinner=False)
 def checks(*configured: str) -> list[tuple[str, bool, str, str]]:
     """What works of what is configured, for twenty seconds: a server that is down is found out slowly."""
-    return [(check.name, check.ok, check.detail, check.fix) for check in ui.workspace().checks()]
+    return [(check.name, check.ok, check.detail, check.fix) for check in frame.workspace().checks()]
 
 
 def checklist() -> None:
@@ -121,7 +122,7 @@ def checklist() -> None:
                 st.caption(plain(fix))
 
 
-ui.header("Home", "What there is, what works, and the next step.")
+frame.header("Home", "What there is, what works, and the next step.")
 corpora = store.corpora()
 if not corpora:
     first_visit()
@@ -132,9 +133,9 @@ tiles = (
     ("Runs", len(runs)),
 )
 if corpora:
-    with ui.tiles():
+    with frame.tiles():
         for name, count in tiles:
-            ui.tile(name, f"{count:,}")
+            frame.tile(name, f"{count:,}")
 if corpus is not None:
     st.subheader(f"Next step for {plain(corpus.name)}", anchor=False)
     steps(corpus)
@@ -142,13 +143,13 @@ left, right = st.columns([3, 2], gap="medium")
 with left:
     st.subheader("Recent runs", anchor=False)
     if runs:
-        with ui.errors_shown():
+        with frame.errors_shown():
             recent(runs)
     else:
         st.caption("No runs yet. A run asks every question of a set and keeps where its evidence ranked.")
 with right:
     st.subheader("What works", anchor=False)
-    with ui.errors_shown():
+    with frame.errors_shown():
         checklist()
     if corpora and sample.NAME not in {c.name for c in corpora}:
         st.button("Load the sample too", on_click=load_sample, disabled=sample_is_loading())

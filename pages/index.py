@@ -5,15 +5,20 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from ragviz import damage, embedding, indexing, jobs, markup, plots, ui
-from ragviz import preview as cutting
-from ragviz.chunking import CHUNKERS
+from ragviz import jobs
+from ragviz.backends.elastic import OPTIONS
+from ragviz.backends.opening import SIMILARITIES
 from ragviz.errors import RagvizError, UsageError
-from ragviz.index import SIMILARITIES
-from ragviz.index.elastic import OPTIONS
-from ragviz.markup import plain
+from ragviz.index import damage, indexing
+from ragviz.index import preview as cutting
+from ragviz.index.chunking import CHUNKERS
+from ragviz.models import embedding
 from ragviz.records import Chunk, DocumentInfo, IndexConfig, IndexInfo
-from ragviz.retrieve import RETRIEVERS
+from ragviz.report import plots
+from ragviz.retrieval.retrievers import RETRIEVERS
+from ragviz.text import markup
+from ragviz.text.markup import plain
+from ragviz.ui import frame
 
 STRATEGIES = {
     "tokens": "Fixed windows of tokens: every chunk has the same length, borders fall anywhere.",
@@ -22,7 +27,7 @@ STRATEGIES = {
 }
 VECTORS = ["hnsw", "int8_hnsw", "flat"]
 
-workspace = ui.begin()
+workspace = frame.begin()
 store = workspace.store
 
 
@@ -44,7 +49,7 @@ def choices() -> tuple[str, IndexConfig]:
     )  # fmt: skip
     embedder = st.text_input(
         "Embedder",
-        **ui.bound("embedder", workspace.settings.embedder, embedder_named, "a name or a folder's path"),
+        **frame.bound("embedder", workspace.settings.embedder, embedder_named, "a name or a folder's path"),
         help="A sentence-transformers model, a folder, or openai:MODEL at the configured endpoint. The default's "
         "weights are packaged.",
     )
@@ -65,18 +70,18 @@ def embedder_named(text: str) -> str | None:
 
 
 def bound_choice(name: str, options: Collection[str], default: str) -> dict[str, Any]:
-    return ui.bound(name, default, ui.one_of(options), f"one of {', '.join(options)}")
+    return frame.bound(name, default, frame.one_of(options), f"one of {', '.join(options)}")
 
 
 def bound_number(name: str, default: int, low: int, high: int) -> dict[str, Any]:
-    return ui.bound(name, default, ui.number_within(low, high), f"{low:,} to {high:,}")
+    return frame.bound(name, default, frame.number_within(low, high), f"{low:,} to {high:,}")
 
 
 def name_of(config: IndexConfig) -> str:
     """The name typed, else one made of the choices."""
-    made = f"{ui.short_name(corpus.name)}-{config.chunker}-{config.chunk_size}"
-    suggested = ui.free_name(made, {info.name for info in store.indexes()})
-    return ui.suggested_name("Name", "index-name", suggested)
+    made = f"{frame.short_name(corpus.name)}-{config.chunker}-{config.chunk_size}"
+    suggested = frame.free_name(made, {info.name for info in store.indexes()})
+    return frame.suggested_name("Name", "index-name", suggested)
 
 
 def backend_choices() -> tuple[Any, dict[str, Any]]:
@@ -107,9 +112,9 @@ def backend_choices() -> tuple[Any, dict[str, Any]]:
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def sample_cuts(of: ui.State, ids: tuple[str, ...], most: int, config: IndexConfig) -> list[list[Chunk]]:
+def sample_cuts(of: frame.State, ids: tuple[str, ...], most: int, config: IndexConfig) -> list[list[Chunk]]:
     """Chunks of the sampled documents of a corpus, of each the first `most` characters."""
-    found = cutting.cuts(ui.workspace(), of.ids[0], ids, most, config)
+    found = cutting.cuts(frame.workspace(), of.ids[0], ids, most, config)
     return [found[document_id] for document_id in ids]
 
 
@@ -124,7 +129,7 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
             return
     chosen = cutting.sampled(documents)
     most = cutting.share_of(chosen)
-    cuts = sample_cuts(ui.state(corpus.id), tuple(d.id for d in chosen), most, cut_only(config))
+    cuts = sample_cuts(frame.state(corpus.id), tuple(d.id for d in chosen), most, cut_only(config))
     chunks = [chunk for document in cuts for chunk in document]
     if not chunks:
         st.caption("Nothing to cut: the documents have no text.")
@@ -137,7 +142,7 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
             f"{over} of {len(chunks)} previewed chunks are longer than the {limit} tokens that the embedder reads: "
             "the rest of each would silently not be embedded. Choose a smaller chunk size."
         )
-    ui.figure(plots.chunk_lengths(lengths, limit, height=190), "lengths")
+    frame.figure(plots.chunk_lengths(lengths, limit, height=190), "lengths")
     names = [d.name for d in chosen]
     name = st.selectbox("Preview of", names, key="preview-of", label_visibility="collapsed", format_func=markup.visible)
     draw_cuts(chosen[names.index(name)], cuts[names.index(name)])
@@ -163,11 +168,11 @@ def estimate(extent: cutting.Extent) -> None:
     """Chunks, tokens, time and disk of the whole corpus."""
     about = "" if extent.exact else "~"
     spoken = "At the speed of the packaged model on two CPU cores. What was embedded before is not again."
-    with ui.tiles():
-        ui.tile("Chunks", f"{about}{rounded(extent.chunks, about):,}")
-        ui.tile("Tokens", f"{about}{rounded(extent.tokens, about):,}")
-        ui.tile("Embedding", ui.duration(extent.seconds), explained=spoken)
-        ui.tile("Disk", ui.size_words(extent.size), explained="Vectors of 384 dimensions, and text.")
+    with frame.tiles():
+        frame.tile("Chunks", f"{about}{rounded(extent.chunks, about):,}")
+        frame.tile("Tokens", f"{about}{rounded(extent.tokens, about):,}")
+        frame.tile("Embedding", frame.duration(extent.seconds), explained=spoken)
+        frame.tile("Disk", frame.size_words(extent.size), explained="Vectors of 384 dimensions, and text.")
 
 
 def rounded(count: int, about: str) -> int:
@@ -196,9 +201,9 @@ def card(info: IndexInfo) -> None:
         st.markdown(f":orange[▲] {'being built' if info.status == 'building' else 'its last build failed'}")
     else:
         st.markdown(
-            f"{ui.counted(info.chunks, 'chunk')} of {ui.counted(len(info.documents), 'document')} · "
+            f"{frame.counted(info.chunks, 'chunk')} of {frame.counted(len(info.documents), 'document')} · "
             f"{info.dims} dimensions · {size(info)} · "
-            f"{ui.ago(info.built or info.created)}"
+            f"{frame.ago(info.built or info.created)}"
         )
     if paid := indexing.cost_words(*store.paid(info.id)):
         st.caption(plain(f"So far {paid}"))
@@ -216,16 +221,16 @@ def card(info: IndexInfo) -> None:
             if st.button(label, key=f"update-{info.id}", type="primary" if info.build else "secondary"):
                 build(info.name, config)
         if info.build and not broken and not unknown:
-            ui.link("run", "Run on it", index=info.name)
+            frame.link("run", "Run on it", index=info.name)
         if st.button("Delete", key=f"delete-{info.id}", type="tertiary"):
             runs = [run for run in store.runs(corpus.id) if run.config.index == info.id and run.status == "done"]
-            kept = f" {ui.counted(len(runs), 'run')} on it can be read as before." if runs else ""
-            ui.confirm(
-                f"This deletes the index “{info.name}” with {ui.counted(info.chunks, 'chunk')}.{kept}{ui.stops_jobs()}",
+            kept = f" {frame.counted(len(runs), 'run')} on it can be read as before." if runs else ""
+            frame.confirm(
+                f"This deletes the index “{info.name}” with {frame.counted(info.chunks, 'chunk')}.{kept}{frame.stops_jobs()}",
                 "Delete",
-                lambda: (indexing.delete_index(workspace, info), ui.put(index=None)),
-                ui.leaving([info]),
-                lambda: (indexing.delete_index(workspace, info, leave_remote=True), ui.put(index=None)),
+                lambda: (indexing.delete_index(workspace, info), frame.put(index=None)),
+                frame.leaving([info]),
+                lambda: (indexing.delete_index(workspace, info, leave_remote=True), frame.put(index=None)),
             )
 
 
@@ -240,37 +245,37 @@ def damage_of(info: IndexInfo) -> tuple[str, str]:
 def size(info: IndexInfo) -> str:
     """What an index takes on disk; that its server cannot be reached is never kept."""
     try:
-        return ui.size_words(bytes_of(ui.state(info.id)))
+        return frame.size_words(bytes_of(frame.state(info.id)))
     except RagvizError:
         return "not reachable"
 
 
 @st.cache_data(show_spinner=False, max_entries=256)
-def bytes_of(of: ui.State) -> int:
-    workspace = ui.workspace()
+def bytes_of(of: frame.State) -> int:
+    workspace = frame.workspace()
     return workspace.index(workspace.store.index(of.ids[0])).size()
 
 
 def build(name: str, config: IndexConfig) -> None:
     indexing.check_build(workspace, corpus, name, config)
     arguments = {"corpus": corpus.name, "name": name, "config": asdict(config), "fresh": False}
-    ui.put(index=name)
-    ui.watch(jobs.submit(workspace, "index", f"Build {name}", corpus.id, arguments))
+    frame.put(index=name)
+    frame.watch(jobs.submit(workspace, "index", f"Build {name}", corpus.id, arguments))
     st.rerun()
 
 
 def last_build() -> None:
     """What the newest build did, for an hour."""
-    job = ui.finished_job("index", corpus.id, minutes=10)
+    job = frame.finished_job("index", corpus.id, minutes=10)
     if job is None:
         return
     built = job.result
     st.info(
-        f"Index {plain(built['index'])}: {ui.counted(built['chunks'], 'chunk')}, {built['added']:,} new, "
-        f"{built['removed']:,} gone, {ui.counted(built['embedded'], 'text')} embedded."
+        f"Index {plain(built['index'])}: {frame.counted(built['chunks'], 'chunk')}, {built['added']:,} new, "
+        f"{built['removed']:,} gone, {frame.counted(built['embedded'], 'text')} embedded."
     )
     if built["longer_than_read"]:
-        st.warning(f"{ui.counted(built['longer_than_read'], 'chunk')} longer than the embedder reads: cut smaller.")
+        st.warning(f"{frame.counted(built['longer_than_read'], 'chunk')} longer than the embedder reads: cut smaller.")
 
 
 # Search
@@ -281,7 +286,7 @@ def search(indexes: Sequence[IndexInfo]) -> None:
     with st.form("search", border=False):
         columns = st.columns([4, 5, 6, 2], vertical_alignment="bottom")  # hybrid is whole at 1024
         with columns[0]:
-            name = st.selectbox("Index", names, index=names.index(ui.chosen("index", names) or names[0]))
+            name = st.selectbox("Index", names, index=names.index(frame.chosen("index", names) or names[0]))
         query = columns[1].text_input("Query", value=st.query_params.get("query", ""), type="search")
         names_of = list(RETRIEVERS)
         ways = columns[2].segmented_control(
@@ -289,7 +294,7 @@ def search(indexes: Sequence[IndexInfo]) -> None:
         )
         asked = columns[3].form_submit_button("Search", type="primary", width="stretch")
     if asked:
-        ui.put(index=name, query=query.strip() or None)
+        frame.put(index=name, query=query.strip() or None)
         st.session_state["searched"] = query.strip()
     query = st.query_params.get("query", "")
     if not query or not ways:
@@ -300,10 +305,10 @@ def search(indexes: Sequence[IndexInfo]) -> None:
         st.caption(f"{reason} Press *Search*.")
         return
     for column, way in zip(st.columns(len(ways), gap="medium"), ways, strict=True):
-        with column, ui.errors_shown():
+        with column, frame.errors_shown():
             st.markdown(f"**{way}**")
             with st.spinner("Searching; the first search loads the embedder, about 10 s"):
-                found = results(ui.state(info.id, corpus.id), query, way)
+                found = results(frame.state(info.id, corpus.id), query, way)
             hits(found)
 
 
@@ -315,9 +320,9 @@ def asks_others(embedder: str) -> str:
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def results(of: ui.State, query: str, way: str) -> list[indexing.Found]:
+def results(of: frame.State, query: str, way: str) -> list[indexing.Found]:
     """Hits with the text of their documents: state of the index and of its corpus."""
-    workspace = ui.workspace()
+    workspace = frame.workspace()
     return indexing.search(workspace, workspace.store.index(of.ids[0]), query, way, 10)  # type: ignore[arg-type]
 
 
@@ -333,37 +338,37 @@ def hits(found: Sequence[indexing.Found]) -> None:
                 continue
             page = f", page {each.chunk.page}" if each.chunk.page else ""
             at = f"{each.chunk.start}-{each.chunk.end}"
-            ui.link("documents", f"{each.document_name}{page}", document=each.document_name, at=at)
+            frame.link("documents", f"{each.document_name}{page}", document=each.document_name, at=at)
             st.html(markup.highlighted(each.chunk.text, fold=150))
 
 
 def new_index() -> None:
     left, right = st.columns([2, 3], gap="medium")
-    with left, ui.errors_shown():
+    with left, frame.errors_shown():
         name, config = choices()
         if st.button("Build index", type="primary", disabled=not name):
             if store.index_named(name):
                 raise UsageError(f"There is already an index called “{name}”: choose another name, or update it.")
             build(name, config)
-    with right, ui.errors_shown():
+    with right, frame.errors_shown():
         preview(documents, config)
 
 
-corpus = ui.need_corpus()
-ui.header("Index", f"How {corpus.name} is cut, embedded and searched.")
+corpus = frame.need_corpus()
+frame.header("Index", f"How {corpus.name} is cut, embedded and searched.")
 documents = [d for d in store.documents(corpus.id) if d.status == "ok" and d.characters]
 indexes = store.indexes(corpus.id)
 if not documents:
-    with ui.nothing(f"{plain(corpus.name)} has no text to index yet."):
-        ui.link("documents", "Add documents")
+    with frame.nothing(f"{plain(corpus.name)} has no text to index yet."):
+        frame.link("documents", "Add documents")
     st.stop()
 last_build()
 ready = [info for info in indexes if info.build]
 if indexes:
     cards(indexes)
-    searching, making = ui.choose_tab(["Search", "New index"], "index-tab")
+    searching, making = frame.choose_tab(["Search", "New index"], "index-tab")
     if searching.open:
-        with searching, ui.errors_shown():
+        with searching, frame.errors_shown():
             if ready:
                 search(ready)
             else:

@@ -3,13 +3,16 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ragviz import answer, lost, running, ui
-from ragviz.markup import SIGNS, Said, claimed, legend, measure, plain, quest_table, visible
-from ragviz.metrics import questeval
+from ragviz.analysis import diagnose
+from ragviz.answers import answering
+from ragviz.judging import quest_prompts
+from ragviz.judging.context import sentences_of
 from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
 from ragviz.metrics.grounding import follows
-from ragviz.metrics.judge import sentences_of
 from ragviz.records import Bank, Bearing, Call, Claim, Judged, Matrix, Question, Retrieved, Run, Score
+from ragviz.runs import running
+from ragviz.text.markup import SIGNS, Said, claimed, legend, measure, plain, quest_table, visible
+from ragviz.ui import frame
 
 STEPS = {  # of a judge, and what they are called
     "answer": "The answer",
@@ -24,7 +27,7 @@ VERBS = {"supported": "supports", "together": "with others supports", "contradic
 WORDS = {"supported": "supported", "contradicted": "contradicted", "absent": "not there"}
 SIDES = {"a": "answer", "r": "reference"}
 
-workspace = ui.begin()
+workspace = frame.begin()
 store = workspace.store
 
 
@@ -33,7 +36,7 @@ store = workspace.store
 
 def cause_line(run: Run, found: running.Judgement, question: Question) -> None:
     """The one cause of this question, what it means, and the next step."""
-    cause = lost.about(found.causes[question.id], run.config.context)
+    cause = diagnose.about(found.causes[question.id], run.config.context)
     fine = found.causes[question.id] == "fine"
     with st.container(border=True, gap="xxsmall"):
         mark = ":blue[●]" if fine else ":orange[▲]"
@@ -42,7 +45,7 @@ def cause_line(run: Run, found: running.Judgement, question: Question) -> None:
 
 
 def ruling_words(found: running.Judgement, question: Question) -> str:
-    ruling = found.rulings.get(question.id, lost.Ruling(None))
+    ruling = found.rulings.get(question.id, diagnose.Ruling(None))
     by = ANSWER_METRICS[ruling.by].title if ruling.by in ANSWER_METRICS else BY.get(ruling.by, "")
     verdict = {True: "Right", False: "Not right", None: "Not known to be right"}[ruling.right]
     return f"{verdict}, by {by[0].lower() + by[1:] if by in BY.values() else by}" if by else ""
@@ -58,8 +61,8 @@ BY = {
 
 def context_words(run: Run) -> str:
     config = run.config
-    given = f"the first {config.k} chunks" if config.context == "retrieved" else answer.CONTEXTS[config.context]
-    by = f"answered by {config.model or config.answerer} from {given}" if ui.answers(run) else ""
+    given = f"the first {config.k} chunks" if config.context == "retrieved" else answering.CONTEXTS[config.context]
+    by = f"answered by {config.model or config.answerer} from {given}" if frame.answers(run) else ""
     return " · ".join(filter(None, [by, f"judged by {config.judge}" if config.judge else ""]))
 
 
@@ -74,7 +77,7 @@ def chosen_claim(matrix: Matrix) -> tuple[str, int] | None:
         there = told is not None and int(told[2]) < len(claims_of(matrix, told[1]))
         return (told[1], int(told[2])) if told is not None and there else None
 
-    return ui.readable("claim", read, "a claim of this answer (a0, a1 …) or of its reference (r0, r1 …)")
+    return frame.readable("claim", read, "a claim of this answer (a0, a1 …) or of its reference (r0, r1 …)")
 
 
 def claims_of(matrix: Matrix, side: str) -> Sequence[Claim]:
@@ -111,7 +114,7 @@ def said_in(text: str, matrix: Matrix, side: str, claim: tuple[str, int] | None)
     for place, (start, end) in enumerate(sentences_of(text)):
         mine = [n for n, each in enumerate(claims) if each.sentence == place]
         own = bool(claim) and claim is not None and claim[0] == side and claim[1] in mine
-        lit = next((name for s, _, name in ui.lit_in(text, bearing) if s == start), "")
+        lit = next((name for s, _, name in frame.lit_in(text, bearing) if s == start), "")
         marks.append(Said(start, end, tuple((n + 1, verdict_of(matrix, side, n)) for n in mine), own, lit))
     return marks
 
@@ -126,7 +129,7 @@ def claim_buttons(matrix: Matrix, side: str, claim: tuple[str, int] | None) -> N
                 f"{place + 1} {sign} {plain(each.text)}", key=f"claim-{side}{place}", width="stretch",
                 type="primary" if is_chosen else "tertiary", help=claim_words(matrix, side, place), wrap=True,
             ):  # fmt: skip
-                ui.put(claim=None if is_chosen else f"{side}{place}")
+                frame.put(claim=None if is_chosen else f"{side}{place}")
                 st.rerun()
             if is_chosen:
                 st.caption(claim_words(matrix, side, place))
@@ -160,7 +163,7 @@ def texts(run: Run, question: Question, judged: Judged | None, claim: tuple[str,
         claim_buttons(matrix, "r", claim)
     else:
         st.caption("None: the documents do not answer this question." if question.kind == "unanswerable" else "None.")
-    if not ui.answers(run):
+    if not frame.answers(run):
         st.caption("This run does not answer its questions: make one with an answerer to have answers judged.")
         return
     answer_text(judged, claim)
@@ -189,25 +192,25 @@ def answer_text(judged: Judged | None, claim: tuple[str, int] | None) -> None:
 def passages(
     run: Run, question: Question, found: Retrieved, judged: Judged | None, claim: tuple[str, int] | None
 ) -> None:
-    answer, config = (judged.answer if judged and ui.answers(run) else None), run.config
+    answer, config = (judged.answer if judged and frame.answers(run) else None), run.config
     st.markdown({"retrieved": f"**Ranking** by {config.retriever}", "none": "**Ranking**, not handed over: closed book",
                  "oracle": "**Gold chunks**, handed over"}[config.context])  # fmt: skip
     entries = [("gold", "evidence")]
     st.html(legend([*entries, ("for", "supports the claim"), ("against", "contradicts it")] if claim else entries))
     given = answer.context if answer else ()
     cut = answer.cut if answer else ()
-    notes = {chunk_id: ui.Note(cut_badge(chunk_id, given)) for chunk_id in cut}
+    notes = {chunk_id: frame.Note(cut_badge(chunk_id, given)) for chunk_id in cut}
     for place, chunk_id in enumerate(judged.matrix.chunks if judged else ()):
-        old = notes.get(chunk_id, ui.Note()).badges
-        notes[chunk_id] = passage_note(judged.matrix, place, claim, old) if judged else ui.Note()
+        old = notes.get(chunk_id, frame.Note()).badges
+        notes[chunk_id] = passage_note(judged.matrix, place, claim, old) if judged else frame.Note()
     if config.context == "oracle":
-        ui.given_chunks(run.corpus_id, question, given, notes)
+        frame.given_chunks(run.corpus_id, question, given, notes)
     else:
         key = f"inspect-{run.id}"
-        ui.ranked_chunks(
+        frame.ranked_chunks(
             run.corpus_id, question, found, k=config.k, first=max(config.k, 3), key=key, narrow=True, notes=notes
         )
-    ui.link(
+    frame.link(
         "results", "The whole ranking and the evidence", run=run.name, k=config.k, question=question.id, view="ranking"
     )
 
@@ -218,12 +221,12 @@ def cut_badge(chunk_id: str, given: Sequence[str]) -> tuple[tuple[str, str], ...
 
 def passage_note(
     matrix: Matrix, place: int, claim: tuple[str, int] | None, badges: tuple[tuple[str, str], ...]
-) -> ui.Note:
+) -> frame.Note:
     """What the judge said of a passage: useful or not, and how it bears on the chosen claim."""
     if matrix.useful is not None:
         badges = (("for", "✓ useful") if matrix.useful[place] else ("", "○ not useful"), *badges)
     if claim is None:
-        return ui.Note(badges)
+        return frame.Note(badges)
     rows = matrix.answer_by_chunk if claim[0] == "a" else matrix.reference_by_chunk
     bearing = rows[claim[1]][place] if rows else None
     if bearing and bearing.verdict != "absent":
@@ -231,7 +234,7 @@ def passage_note(
         where = "" if bearing.sentence is None else f", sentence {bearing.sentence + 1}"
         name = "against" if bearing.verdict == "contradicted" else "for"
         badges = (*badges, (name, f"{SIGNS[bearing.verdict]} {verb} claim {claim[1] + 1}{where}"))
-    return ui.Note(badges, bearing)
+    return frame.Note(badges, bearing)
 
 
 def scores(question_id: str, found: running.Judgement, judged: Judged | None) -> None:
@@ -255,7 +258,7 @@ def score_row(score: Score, judged: Judged | None) -> str:
         more.append("Read off: " + ", ".join(STEPS[step].lower() for step in metric.steps) + " (replies below).")
     more.append(f"Version {score.version}.")
     why = score.reason or (reason(score.metric, judged) if judged and score.value is not None else "")
-    return measure(metric.title, score.value, ui.STATUSES[score.status], why, more)
+    return measure(metric.title, score.value, frame.STATUSES[score.status], why, more)
 
 
 def reason(name: str, judged: Judged) -> str:
@@ -266,18 +269,18 @@ def reason(name: str, judged: Judged) -> str:
     if name in ("faithfulness", "context_recall"):
         side = "a" if name == "faithfulness" else "r"
         verdicts = [by_passages(matrix, side, place) for place in range(len(claims_of(matrix, side)))]
-        return f"{verdicts.count('supported')} of {ui.counted(len(verdicts), 'claim')} supported by a passage"
+        return f"{verdicts.count('supported')} of {frame.counted(len(verdicts), 'claim')} supported by a passage"
     if name in ("completeness", "factual_precision"):
         row = (matrix.reference_by_answer if name == "completeness" else matrix.answer_by_reference) or ()
         whose, other = ("reference's", "answer") if name == "completeness" else ("answer's", "reference")
         held = sum(bearing.verdict == "supported" for bearing in row)
-        return f"{held} of the {whose} {ui.counted(len(row), 'claim')} in the {other}"
+        return f"{held} of the {whose} {frame.counted(len(row), 'claim')} in the {other}"
     if name.startswith("context_precision") and matrix.useful:
         ranks = ", ".join(str(n) for n, useful in enumerate(matrix.useful, start=1) if useful)
         return f"useful at rank {ranks}" if ranks else "none of them useful"
     if name == "embedding_faithfulness" and judged.sentence_similarity:
         near = sum(cosine >= SUPPORTED for cosine in judged.sentence_similarity)
-        of = ui.counted(len(judged.sentence_similarity), "sentence")
+        of = frame.counted(len(judged.sentence_similarity), "sentence")
         return f"{near} of {of} at {SUPPORTED} or more, the lowest {min(judged.sentence_similarity):.2f}"
     if name == "answer_relevancy":
         return "the answer evades" if judged.noncommittal else "; ".join(judged.asked_back or ())
@@ -289,9 +292,9 @@ def reason(name: str, judged: Judged) -> str:
 
 def bank_table(title: str, bank: Bank, answers: Sequence[str | None]) -> None:
     """Question by question what both texts answer, and what is counted."""
-    told = questeval.measure(bank, answers)
+    told = quest_prompts.measure(bank, answers)
     maker = {"extractive": "found without a model", "import": "imported"}.get(bank.maker, f"asked by {bank.maker}")
-    tongue = f", {ui.LANGUAGES[bank.language]}" if bank.language in ("en", "zh") else ""
+    tongue = f", {frame.LANGUAGES[bank.language]}" if bank.language in ("en", "zh") else ""
     st.markdown(f"**{title}** · questions {plain(maker)}{tongue}")
     if not bank.items:
         st.caption("No questions: the reference holds no key information.")
@@ -301,7 +304,7 @@ def bank_table(title: str, bank: Bank, answers: Sequence[str | None]) -> None:
     st.html(quest_table([(item.question, item.answer, said, f1) for item, said, f1 in rows]))
 
 
-def bank_words(told: questeval.QuestEval) -> str:
+def bank_words(told: quest_prompts.QuestEval) -> str:
     """Recall and precision with both denominators, and the bank's own quality."""
     mean = f" = mean F1 of these {told.answered}" if told.answered else ": no question that both answer"
     return (
@@ -331,7 +334,7 @@ def replies(judged: Judged) -> None:
     if not calls:
         st.caption("No model was asked about this question.")
         return
-    st.markdown(f"**Everything a judge said** · {ui.counted(len(calls), 'call')}")
+    st.markdown(f"**Everything a judge said** · {frame.counted(len(calls), 'call')}")
     with st.container(gap="xsmall"):
         for call in calls:
             with st.expander(call_words(call)):
@@ -355,57 +358,59 @@ def call_words(call: Call) -> str:
 # The page
 
 
-corpus = ui.need_corpus()
+corpus = frame.need_corpus()
 runs = [run for run in store.runs(corpus.id) if run.status == "done"]
 if not runs:
-    ui.header("Inspect", "One question of one run, down to the sentence.")
-    with ui.nothing(f"No run of {plain(corpus.name)} is done yet."):
-        ui.link("run", "Make a run")
+    frame.header("Inspect", "One question of one run, down to the sentence.")
+    with frame.nothing(f"No run of {plain(corpus.name)} is done yet."):
+        frame.link("run", "Make a run")
     st.stop()
-name = ui.chosen("run", [run.name for run in runs], noun="run")
+name = frame.chosen("run", [run.name for run in runs], noun="run")
 run = next(run for run in runs if run.name == name)
 depth = run.config.depth
-k = ui.readable("k", ui.number_within(1, depth), f"1 to {depth:,}; this run has {run.config.k:,}") or run.config.k
-asked = ui.answered(run)
-found = ui.judgement(run)
-shown = list(ui.filtered(run, ui.question_rows(run, k))["Id"])
+k = frame.readable("k", frame.number_within(1, depth), f"1 to {depth:,}; this run has {run.config.k:,}") or run.config.k
+asked = frame.answered(run)
+found = frame.judgement(run)
+shown = list(frame.filtered(run, frame.question_rows(run, k))["Id"])
 wanted = st.query_params.get("question")
 if wanted is not None and wanted not in asked:
-    st.warning(f"This run did not ask the question “{ui.quoted(wanted)}”.")
+    st.warning(f"This run did not ask the question “{frame.quoted(wanted)}”.")
 question_id = wanted if wanted in asked else next(iter(shown or asked))
-ui.settle("question", question_id)
+frame.settle("question", question_id)
 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     with st.container(width="stretch"):
-        ui.breadcrumb([*ui.crumbs_of(run, corpus), ("results", run.name, {"run": run.name, "k": str(k), **ui.view()})])
-    gone_to = ui.walk(shown, question_id)
+        frame.breadcrumb(
+            [*frame.crumbs_of(run, corpus), ("results", run.name, {"run": run.name, "k": str(k), **frame.view()})]
+        )
+    gone_to = frame.walk(shown, question_id)
     if st.button("All questions", shortcut="esc"):
-        ui.go_to("results", run=run.name, k=k, question=None, **ui.view())
+        frame.go_to("results", run=run.name, k=k, question=None, **frame.view())
 if gone_to:
-    ui.put(question=gone_to, claim=None)
+    frame.put(question=gone_to, claim=None)
     st.rerun()
-if on := {name: value for name, value in ui.view().items() if name != "metric"}:
-    titles = {name: lost.about(name, run.config.context).title for name in lost.CAUSES}
+if on := {name: value for name, value in frame.view().items() if name != "metric"}:
+    titles = {name: diagnose.about(name, run.config.context).title for name in diagnose.CAUSES}
     words = [titles[v] if n == "cause" and v in titles else f"{n} {v}" for n, v in on.items()]
     st.caption(f"Within: {plain(', '.join(words))}")
 question, retrieved = asked[question_id]
 judged = found.judged.get(question_id)
 claim = chosen_claim(judged.matrix if judged else Matrix())
-ui.header(question.text)
+frame.header(question.text)
 if judged and found.controls is not None and not found.controls.reliable:
     st.warning(plain(found.controls.sentence))
-with ui.errors_shown():
+with frame.errors_shown():
     cause_line(run, found, question)
 with st.container(key="inspected"):
     left, middle, right = st.columns([3, 4, 3], gap="medium")
-    with left, ui.errors_shown():
+    with left, frame.errors_shown():
         texts(run, question, judged, claim)
-    with middle, ui.errors_shown():
+    with middle, frame.errors_shown():
         passages(run, question, retrieved, judged, claim)
-    with right, ui.errors_shown():
+    with right, frame.errors_shown():
         scores(question_id, found, judged)
 if judged:
-    with ui.errors_shown():
+    with frame.errors_shown():
         banks(judged)
-    with ui.errors_shown():
+    with frame.errors_shown():
         replies(judged)
-ui.from_the_top(question_id)
+frame.from_the_top(question_id)

@@ -5,13 +5,16 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ragviz import answer, foreign, jobs, running, ui
-from ragviz.embedding import REMOTE
+from ragviz import jobs
+from ragviz.answers import answering as answerers
 from ragviz.errors import RagvizError, UsageError
-from ragviz.markup import plain
 from ragviz.metrics.answers import ANSWER_METRICS, known
+from ragviz.models.embedding import REMOTE
 from ragviz.records import IndexInfo, QuestionSet, Run, RunConfig, digest
-from ragviz.retrieve import RETRIEVERS
+from ragviz.retrieval.retrievers import RETRIEVERS
+from ragviz.runs import foreign, running
+from ragviz.text.markup import plain
+from ragviz.ui import frame
 
 WAYS = {
     "knn": "Nearest chunks by the similarity of embeddings: finds meaning, blurs names and numbers.",
@@ -30,7 +33,7 @@ CONTEXTS = {
 }
 CONNECT = "No model is connected. Enter the address or key of one on the settings page."
 
-workspace = ui.begin()
+workspace = frame.begin()
 store, settings = workspace.store, workspace.settings
 
 
@@ -42,9 +45,9 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
     st.markdown("**Retrieve**")
     left, right = st.columns(2)
     with left:
-        index_name = ui.choose("Index", [i.name for i in indexes], "index")
+        index_name = frame.choose("Index", [i.name for i in indexes], "index")
     with right:
-        set_name = ui.choose("Question set", [s.name for s in sets], "set")
+        set_name = frame.choose("Question set", [s.name for s in sets], "set")
     way = st.segmented_control(
         "Retriever",
         list(RETRIEVERS),
@@ -110,7 +113,7 @@ def answering(start: RunConfig) -> dict[str, Any]:
 def connect() -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         st.caption(CONNECT, width="content")
-        ui.link("settings", "Settings")
+        frame.link("settings", "Settings")
 
 
 def judging(start: RunConfig, answerer: str) -> tuple[dict[str, Any], float | None]:
@@ -212,8 +215,8 @@ def naming(config: RunConfig) -> str:
     """The run's name: free, and telling what is run, until another is given."""
     answerer = "" if config.answerer == "none" else f"-{config.answerer}"
     taken = {run.name for run in store.runs()}
-    suggested = ui.free_name(f"{store.index(config.index).name}-{config.retriever}{answerer}", taken)
-    return ui.suggested_name("Name", "run-name", suggested)
+    suggested = frame.free_name(f"{store.index(config.index).name}-{config.retriever}{answerer}", taken)
+    return frame.suggested_name("Name", "run-name", suggested)
 
 
 # What it takes
@@ -228,14 +231,14 @@ def cost(config: RunConfig) -> None:
     key = forecast_key(resolved)
     told = st.session_state.setdefault("forecasts", {}).get(key)
     with st.grid(2, min_column_width=140):
-        ui.tile("Retrievals", f"{n:,}", f"over {ui.counted(index.chunks, 'chunk')}")
+        frame.tile("Retrievals", f"{n:,}", f"over {frame.counted(index.chunks, 'chunk')}")
         if not (resolved.model or resolved.judge):
             embeds = config.retriever != "bm25" and index.config.embedder.startswith(REMOTE)
-            ui.tile("Model calls", "0", "but for embeddings" if embeds else "nothing to pay")
+            frame.tile("Model calls", "0", "but for embeddings" if embeds else "nothing to pay")
         elif told is None:
-            ui.tile("Model calls", "–", "not estimated yet")
+            frame.tile("Model calls", "–", "not estimated yet")
         else:
-            ui.forecast_tiles(told)
+            frame.forecast_tiles(told)
     if told is not None:
         st.caption(f"Calls: {', '.join(f'{count:,} {step}' for step, count in told.calls.items())}.")
         if told.paid_words:
@@ -244,24 +247,24 @@ def cost(config: RunConfig) -> None:
         estimate(config, key, "Estimate calls and cost" if told is None else "Estimate again")
     wait = 12 if config.retriever != "bm25" else 3
     seconds = wait + n * 0.02
-    words = f"About {ui.duration(seconds)}, most of it for loading the embedder." if wait > 3 else "A few seconds."
+    words = f"About {frame.duration(seconds)}, most of it for loading the embedder." if wait > 3 else "A few seconds."
     st.caption(f"Retrieving: {words[0].lower()}{words[1:]}")
     if rejected := asked.counts.get("rejected", 0):
-        st.caption(f"{ui.counted(rejected, 'rejected question')} left out.")
+        st.caption(f"{frame.counted(rejected, 'rejected question')} left out.")
     if proposed := asked.counts.get("proposed", 0):
-        st.caption(f"{ui.counted(proposed, 'question')} proposed and not reviewed yet; they are asked too.")
+        st.caption(f"{frame.counted(proposed, 'question')} proposed and not reviewed yet; they are asked too.")
 
 
 def forecast_key(config: RunConfig) -> str:
     """Digest of all that an estimate rests on: choices, documents, index, questions, prices, what runs have paid."""
-    known = ui.state(corpus.id, config.index, config.questions, *(run.id for run in runs))
+    known = frame.state(corpus.id, config.index, config.questions, *(run.id for run in runs))
     return digest(config.hash(), repr(known), repr(sorted(workspace.prices().items())))
 
 
 def estimate(config: RunConfig, key: str, label: str) -> None:
     """Make the dry run when it is asked for: it retrieves, and asks no model."""
     if st.button(label, help="A dry run: retrieves, asks no model, and counts what is paid for already."):
-        with ui.errors_shown(), st.spinner("Counting calls"):
+        with frame.errors_shown(), st.spinner("Counting calls"):
             st.session_state["forecasts"][key] = running.foresee(workspace, config)
             st.rerun()
 
@@ -275,7 +278,7 @@ def unfinished(runs: list[Run], going: Collection[str]) -> None:
     st.markdown("**Stopped on the way**")
     for run in stopped[:5]:
         with st.container(border=True, gap="xsmall"):
-            st.markdown(f"**{plain(run.name)}** · {ui.ago(run.created)}")
+            st.markdown(f"**{plain(run.name)}** · {frame.ago(run.created)}")
             job = last.get(run.name)
             st.caption(plain(job.error if job and job.error else "Its process is gone; what was finished is kept."))
             go_on(run)
@@ -285,8 +288,8 @@ def go_on(run: Run) -> None:
     """The button that takes a run up again; a budget holds until another is given."""
     budget = None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        if run.config.model or run.config.judge or ui.last_budget(run) is not None:
-            budget = ui.budget_field(
+        if run.config.model or run.config.judge or frame.last_budget(run) is not None:
+            budget = frame.budget_field(
                 f"more-{run.id}", run, explained="For the whole run, what it paid before included."
             )
         if st.button("Go on", key=f"go-on-{run.id}"):
@@ -297,7 +300,7 @@ def go_on(run: Run) -> None:
 def begin_run(name: str, config: RunConfig, budget: float | None) -> None:
     st.session_state.pop("run-name-suggested", None)
     arguments = {"name": name, "config": asdict(config), "budget": budget}
-    ui.watch(jobs.submit(workspace, "run", f"Run {name}", corpus.id, arguments))
+    frame.watch(jobs.submit(workspace, "run", f"Run {name}", corpus.id, arguments))
     st.rerun()
 
 
@@ -308,31 +311,31 @@ def earlier_runs(runs: list[Run], going: Collection[str]) -> None:
     for run in runs[:8]:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if run.status == "done":
-                ui.link("results", run.name, run=run.name, k=run.config.k)
+                frame.link("results", run.name, run=run.name, k=run.config.k)
             else:
                 st.markdown(f"{plain(run.name)} ({'running' if run.name in going else 'stopped'})")
             by = "" if run.config.answerer == "none" else f", {plain(run.config.model or run.config.answerer)} answers"
-            by += "" if run.config.context == "retrieved" else f" from {answer.CONTEXTS[run.config.context]}"
-            st.caption(f"{run.config.retriever}, k = {run.config.k}{by} · {ui.ago(run.created)}")
+            by += "" if run.config.context == "retrieved" else f" from {answerers.CONTEXTS[run.config.context]}"
+            st.caption(f"{run.config.retriever}, k = {run.config.k}{by} · {frame.ago(run.created)}")
 
 
 def outcome() -> None:
-    job = ui.finished_job("run", corpus.id)
+    job = frame.finished_job("run", corpus.id)
     if job is None:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         failed = job.result.get("failed", 0)
         told = (
-            f" :orange[▲] {ui.counted(failed, 'question')} failed in part: judge them again on the results page."
+            f" :orange[▲] {frame.counted(failed, 'question')} failed in part: judge them again on the results page."
             if failed
             else ""
         )
         st.markdown(f"**Run {plain(job.result['run'])} is done.**{told}", width="stretch")
         if st.button("Open its results", type="primary"):
-            ui.put_away(job)
-            ui.go_to("results", run=job.result["run"], k=None)
+            frame.put_away(job)
+            frame.go_to("results", run=job.result["run"], k=None)
         if st.button("Close", type="tertiary", key="close-run"):
-            ui.put_away(job)
+            frame.put_away(job)
             st.rerun()
 
 
@@ -348,7 +351,7 @@ def bring_in() -> None:
             file = st.file_uploader("File", type=["json"], key="run-file")
             name = st.text_input("Name of the run", max_chars=200, key="imported-name", placeholder="another-system")
             if st.form_submit_button("Import run") and file and name.strip():
-                with ui.errors_shown():
+                with frame.errors_shown():
                     read = foreign.FORMATS[file_format](file.getvalue(), file.name)
                     run = foreign.import_run(workspace, corpus, name, read)
                     st.session_state["imported-run"] = (run.name, len(read.answers), read.problems)
@@ -370,28 +373,30 @@ def imported() -> None:
     name, count, problems = st.session_state["imported-run"]
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{ui.counted(count, 'answer')} imported as run {plain(name)}**", width="stretch")
-            ui.link("results", "Open its results", run=name, k=None)
+            st.markdown(f"**{frame.counted(count, 'answer')} imported as run {plain(name)}**", width="stretch")
+            frame.link("results", "Open its results", run=name, k=None)
             if st.button("Close", key="close-imported", type="tertiary"):
                 del st.session_state["imported-run"]
                 st.rerun()
         if problems:
-            st.markdown(f":orange[▲] {ui.counted(len(problems), 'result')} not taken")
+            st.markdown(f":orange[▲] {frame.counted(len(problems), 'result')} not taken")
             shown = pd.DataFrame({"Reason": problems})
-            ui.table(shown, "run-problems", columns={"Reason": st.column_config.TextColumn(width="large")}, height=200)
+            frame.table(
+                shown, "run-problems", columns={"Reason": st.column_config.TextColumn(width="large")}, height=200
+            )
 
 
-corpus = ui.need_corpus()
-ui.header("Run", f"Ask the questions about {corpus.name}: where their evidence ranks, and what is answered.")
+corpus = frame.need_corpus()
+frame.header("Run", f"Ask the questions about {corpus.name}: where their evidence ranks, and what is answered.")
 imported()
 indexes = [i for i in store.indexes(corpus.id) if i.build]
 sets = [s for s in store.question_sets(corpus.id) if s.total]
 if not indexes or not sets:
     missing, lacks = ("an index", "is no index") if not indexes else ("questions", "are no questions")
-    ui.chosen("index", [i.name for i in indexes])
-    ui.chosen("set", [s.name for s in sets], noun="question set")
-    with ui.nothing(f"A run needs an index and questions; there {lacks} yet."):
-        ui.link("index" if not indexes else "questions", f"Make {missing}")
+    frame.chosen("index", [i.name for i in indexes])
+    frame.chosen("set", [s.name for s in sets], noun="question set")
+    with frame.nothing(f"A run needs an index and questions; there {lacks} yet."):
+        frame.link("index" if not indexes else "questions", f"Make {missing}")
     bring_in()
     st.stop()
 outcome()
@@ -399,7 +404,7 @@ runs = store.runs(corpus.id)
 left, right = st.columns([3, 2], gap="medium")
 with left:
     names = [run.name for run in runs]
-    ui.still_there("start-from", ["The defaults", *names], "run")
+    frame.still_there("start-from", ["The defaults", *names], "run")
     again = st.selectbox("Start from", ["The defaults", *names], key="start-from") if names else None
     config, budget = form(indexes, sets, next((run for run in runs if run.name == again), None))
 with right:
@@ -408,7 +413,7 @@ with right:
             name = naming(config)
         start_it = st.button("Run", type="primary", disabled=not name)
     if start_it:
-        with ui.errors_shown():
+        with frame.errors_shown():
             running.check_run(running.resolved(workspace, config))
             if store.run_named(name):
                 raise UsageError(f"There is already a run called “{name}”: choose another name.")

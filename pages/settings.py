@@ -5,14 +5,17 @@ from collections.abc import Iterable
 import pandas as pd
 import streamlit as st
 
-from ragviz import addresses, config, connections, llm, ui
+from ragviz import config, connections
 from ragviz.errors import RagvizError, UsageError
-from ragviz.markup import plain
+from ragviz.models import chat
 from ragviz.records import digest
+from ragviz.text import addresses
+from ragviz.text.markup import plain
+from ragviz.ui import frame
 
 SECRET = ("DATABASE_URL", "API_KEY")
 
-workspace = ui.begin()
+workspace = frame.begin()
 settings = workspace.settings
 
 
@@ -65,7 +68,7 @@ def part(title: str, address: str, key: str, verb: str = "Test") -> None:
         st.markdown(f"**{title}**")
         st.caption(plain(address))
         if st.button(verb, key=f"test-{key}"):
-            with ui.errors_shown(), st.spinner("Asking"):
+            with frame.errors_shown(), st.spinner("Asking"):
                 started = time.perf_counter()
                 words = connections.PARTS[key](workspace)
                 took = "" if key == "model" else f" · {time.perf_counter() - started:.2f} s"  # a model tells its own
@@ -199,7 +202,7 @@ def put_back() -> None:
 
 def reopen() -> None:
     """Open the workspace anew with what holds now."""
-    ui.workspace.clear()
+    frame.workspace.clear()
     st.session_state["endpoint-turn"] += 1
     st.rerun()
 
@@ -226,13 +229,13 @@ def prices() -> None:
         column_config=money, width="stretch",
     )  # fmt: skip
     if st.button("Save prices"):
-        workspace.set_prices(llm.merged_prices(held, priced(edited), workspace.prices()))
+        workspace.set_prices(chat.merged_prices(held, priced(edited), workspace.prices()))
         del st.session_state["prices-shown"]
         st.toast("Prices saved")
         st.rerun()
 
 
-def prices_shown() -> llm.Prices:
+def prices_shown() -> chat.Prices:
     """The prices that the table shows: those that hold, and while something is typed those it was typed into."""
     shown_before = st.session_state.get("prices-shown")
     if shown_before is not None:
@@ -255,7 +258,7 @@ def priced(rows: pd.DataFrame) -> dict[str, tuple[float, float]]:
     return table
 
 
-ui.header("Settings", "What ragviz is connected to, and where each value comes from.")
+frame.header("Settings", "What ragviz is connected to, and where each value comes from.")
 columns = st.columns(2)
 with columns[0]:
     part("Store", workspace.store.address, "store")
@@ -279,12 +282,12 @@ with columns[1]:
             st.markdown("**Model**")
             st.caption("None: questions and answers are extractive. Enter the address or the key of one below.")
 columns = st.columns(2)
-with columns[0], ui.errors_shown():
+with columns[0], frame.errors_shown():
     endpoint()
-with columns[1], ui.errors_shown():
+with columns[1], frame.errors_shown():
     prices()
 st.markdown("**Values**")
-ui.table(values(), "values", height="content", alt="Settings and where they come from")
+frame.table(values(), "values", height="content", alt="Settings and where they come from")
 st.caption(
     "Other values are changed in the environment or in a file `.env`; then start the app again. Keys are never stored, "
     "and of a key no more than its end is shown."

@@ -9,8 +9,8 @@ from platformdirs import user_data_dir
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from ragviz.addresses import secrets_of
 from ragviz.errors import UsageError
+from ragviz.text.addresses import secrets_of
 
 TYPED = "RAGVIZ_TYPED"
 """Variable that lists the variables whose values were typed on the settings page, for this process and its jobs."""

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ragviz.backends import elastic
 from ragviz.errors import RagvizError, UsageError
-from ragviz.index import elastic
-from ragviz.llm import Support
+from ragviz.models.chat import Support
 from ragviz.workspace import Workspace
 
 MODES = {

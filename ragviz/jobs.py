@@ -23,12 +23,15 @@ from typing import Any, TypeVar
 
 import psutil
 
-from ragviz import addresses, corpora, disk, sample
+from ragviz import sample
+from ragviz.documents import corpora
 from ragviz.errors import Cancelled, Deleted, NotFoundError, RagvizError, StorageError, UsageError
-from ragviz.keys import without_keys
 from ragviz.records import IndexConfig, Job, Progress, Run, RunConfig
 from ragviz.stopping import SENTENCE, Stopping, following
-from ragviz.store import Kind, Store, label, plain_name
+from ragviz.store import disk
+from ragviz.store.store import Kind, Store, label, plain_name
+from ragviz.text import addresses
+from ragviz.text.keys import without_keys
 from ragviz.workspace import Workspace, open_workspace
 
 _log = logging.getLogger("ragviz")
@@ -79,7 +82,7 @@ def _discard_read(workspace: Workspace, job: Job) -> None:
 
 
 def _build_index(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    from ragviz import indexing
+    from ragviz.index import indexing
 
     corpus = workspace.store.corpus(arguments["corpus"])
     config = _config(IndexConfig, arguments["config"])
@@ -98,13 +101,13 @@ def _config(record: type[Config], choices: Mapping[str, Any]) -> Config:
 
 
 def _generate(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    from ragviz import pipeline
+    from ragviz.questions import generation
 
-    return asdict(pipeline.generate_questions(workspace, **arguments, progress=progress))
+    return asdict(generation.generate_questions(workspace, **arguments, progress=progress))
 
 
 def _run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    from ragviz import running
+    from ragviz.runs import running
 
     config = _config(RunConfig, arguments["config"])
     run = running.run(workspace, arguments["name"], config, budget=arguments.get("budget"), progress=progress)
@@ -117,7 +120,7 @@ def _result_of(workspace: Workspace, run: Run) -> dict[str, Any]:
 
 
 def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    from ragviz import running
+    from ragviz.runs import running
 
     run = workspace.store.run(arguments["run"])
     asked = running.rejudge(workspace, run, budget=arguments.get("budget"), progress=progress)
@@ -125,9 +128,9 @@ def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progr
 
 
 def _sample(workspace: Workspace, _arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    from ragviz import pipeline
+    from ragviz.questions import generation
 
-    return pipeline.load_sample(workspace, progress=progress)
+    return generation.load_sample(workspace, progress=progress)
 
 
 def _subjects(job: Job) -> list[tuple[Kind, str]]:
@@ -293,7 +296,7 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
 
 def _already(workspace: Workspace, job: Job) -> dict[str, Any] | None:
     """The result of a job that was killed when its run was finished, and the job not yet called done; else None."""
-    from ragviz import running
+    from ragviz.runs import running
 
     if job.kind != "run" or job.started is None:
         return None

@@ -11,18 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ragviz import addresses, disk
 from ragviz.config import Settings, settings
 from ragviz.errors import RagvizError, UsageError
 from ragviz.records import Backend, IndexConfig, IndexInfo
 from ragviz.stopping import current
-from ragviz.store import Store, open_store, sqlite_url
+from ragviz.store import disk
+from ragviz.store.store import Store, open_store, sqlite_url
+from ragviz.text import addresses
 
-if TYPE_CHECKING:  # each is imported where it is opened: a list of what the store holds needs none of them
-    from ragviz.embedding import Embedder
-    from ragviz.index import Index
-    from ragviz.llm import ModelClient, Prices
-    from ragviz.spending import Spending
+if TYPE_CHECKING:
+    from ragviz.backends.opening import Index
+    from ragviz.models.chat import ModelClient, Prices
+    from ragviz.models.embedding import Embedder
+    from ragviz.models.spending import Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Workspace:
 
     def open_index(self, name: str, config: IndexConfig) -> Index:
         """Open the index that is called `name` on its backend; UsageError when the backend cannot do what is asked."""
-        from ragviz.index import open_index
+        from ragviz.backends.opening import open_index
 
         key = self.settings.elasticsearch_api_key
         return open_index(
@@ -88,7 +89,7 @@ class Workspace:
 
         "openai:MODEL" asks the model endpoint: its calls are written into `spending`.
         """
-        from ragviz import embedding
+        from ragviz.models import embedding
 
         cache = self.store.cache("embedding")
         if not name.startswith(embedding.REMOTE):
@@ -102,7 +103,7 @@ class Workspace:
 
         `budget` is in dollars, for all that it ever paid.
         """
-        from ragviz.spending import Spending
+        from ragviz.models.spending import Spending
 
         return Spending(partial(self.store.pay, owner_id), budget, lambda: current().is_set())
 
@@ -118,7 +119,7 @@ class Workspace:
             UsageError: no endpoint is configured.
 
         """
-        from ragviz import llm
+        from ragviz.models import chat
 
         settings = self.settings
         if not settings.model_configured:
@@ -129,7 +130,7 @@ class Workspace:
             self._priced = prices
         _check_base_url(settings.openai_base_url)
         if model not in self._clients:
-            self._clients[model] = llm.ModelClient(
+            self._clients[model] = chat.ModelClient(
                 base_url=settings.openai_base_url,
                 api_key=settings.openai_api_key,
                 model=model,
@@ -143,7 +144,7 @@ class Workspace:
 
     def prices(self) -> dict[str, tuple[float, float]]:
         """Dollars per million prompt and completion tokens, by what a model's name begins with."""
-        from ragviz.llm import PRICES
+        from ragviz.models.chat import PRICES
 
         try:
             kept = json.loads(self._price_file.read_text(encoding="utf-8"))
@@ -192,7 +193,7 @@ class Workspace:
         secret = key.get_secret_value() if key else None
 
         def detail() -> str:
-            from ragviz.index import elastic
+            from ragviz.backends import elastic
 
             server = elastic.health(url, secret)
             return f"Elasticsearch {server['version']} at {server['address']}, {server['status']}"
@@ -200,7 +201,7 @@ class Workspace:
         return _check("Index", detail, "Start the server, or correct ELASTICSEARCH_URL.")
 
     def _embedder_detail(self) -> str:
-        from ragviz import embedding
+        from ragviz.models import embedding
 
         name = self.settings.embedder
         if name.startswith(embedding.REMOTE):

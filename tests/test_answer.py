@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz import answer as answering
-from ragviz import chunking, embedding, gold, ingest, interchange, language, sample
-from ragviz.answer import (
+from ragviz import sample
+from ragviz.answers import answering
+from ragviz.answers.answering import (
     ANSWERERS,
     IGNORANCE,
     REFUSALS,
@@ -30,9 +30,15 @@ from ragviz.answer import (
     read_answer,
     without_citations,
 )
+from ragviz.documents import parsing
 from ragviz.errors import ModelError, UsageError
-from ragviz.llm import Completion, ModelClient
+from ragviz.index import chunking
+from ragviz.models import embedding
+from ragviz.models.chat import Completion, ModelClient
+from ragviz.questions import interchange
 from ragviz.records import Answer, Chunk, IndexConfig, Question, Span
+from ragviz.retrieval import gold
+from ragviz.text import language
 from tests.model_server import ModelServer, passages
 
 SPAN = Span("d" * 16, 0, 10)
@@ -257,7 +263,7 @@ def test_a_table_that_lost_its_lines_is_no_sentence():
 @pytest.fixture(scope="module")
 def cuts():
     tokenizer = embedding.open_tokenizer("all-MiniLM-L6-v2")
-    documents = [ingest.parse(name, data, detect=language.detect) for name, data in sample.documents()]
+    documents = [parsing.parse(name, data, detect=language.detect) for name, data in sample.documents()]
     found = [c for d in documents for c in chunking.split(d, IndexConfig(chunk_size=200), tokenizer)]
     return documents, found
 

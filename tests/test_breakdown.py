@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ragviz import stats
-from ragviz.evaluate import breakdown, breakdown_to_json, summarise
+from ragviz.analysis.evaluate import breakdown, breakdown_to_json, summarise
 from ragviz.records import Question, Ranking, Retrieved, Score, Span
 
 

@@ -5,10 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from ragviz import cli, indexing, judging, pipeline, running
-from ragviz.breaker import Breaker
+from ragviz import cli
 from ragviz.errors import ModelError, UselessModel
+from ragviz.index import indexing
+from ragviz.models.breaker import Breaker
+from ragviz.questions import generation
 from ragviz.records import IndexConfig
+from ragviz.runs import running
+from ragviz.scheduler import work
 from tests import model_server
 from tests.model_server import ModelServer
 from tests.odd_judges import JUDGE_FIELDS
@@ -36,10 +40,10 @@ def talk(monkeypatch, only: frozenset[str] | set[str] = frozenset()) -> None:
 def test_a_model_that_never_gives_json_costs_at_most_twice_the_calls(count, fields, monkeypatch):
     items = make_items(count)
     with ModelServer() as good:
-        judging.work(items, plan_of(good), Kept())
+        work.work(items, plan_of(good), Kept())
     talk(monkeypatch, fields)
     with ModelServer() as bad, pytest.raises(UselessModel, match=r"^\d+ of \d+ calls.* gave nothing usable: Model"):
-        judging.work(items, plan_of(bad), Kept())
+        work.work(items, plan_of(bad), Kept())
     assert asked(bad) <= 2 * asked(good)
 
 
@@ -59,7 +63,7 @@ def test_a_small_run_costs_at_most_twice_its_calls_too(workspace, server, count,
 
 def test_a_model_that_always_fails_is_stopped_too():
     with ModelServer(fail=1.0, faults=("500",)) as bad, pytest.raises(UselessModel, match="HTTP 500"):
-        judging.work(make_items(4), plan_of(bad, attempts=3), Kept())
+        work.work(make_items(4), plan_of(bad, attempts=3), Kept())
     assert asked(bad) <= 64
 
 
@@ -135,8 +139,8 @@ def test_questions_by_a_model_that_never_gives_json_stop_and_go_on(workspace, se
     small = IndexConfig(chunk_size=25, embedder="openai:bags", chunker="sentences")
     assert indexing.build_index(workspace, workspace.store.corpus("pumps"), "small", small).chunks == 8
 
-    def make() -> pipeline.Generated:
-        return pipeline.generate_questions(workspace, "small", "made", generator="model", limit=8)
+    def make() -> generation.Generated:
+        return generation.generate_questions(workspace, "small", "made", generator="model", limit=8)
 
     with pytest.raises(UselessModel, match=r"calls( for 'questions')? gave nothing usable"):
         make()
@@ -153,7 +157,7 @@ def test_thirty_of_a_hundred_failures_stop_nothing():
     with ModelServer() as server:  # noqa: F811
         server.script.extend(["malformed", "ok", "ok"] * 200)
         kept = Kept()
-        judging.work(make_items(12), replace(plan_of(server)), kept)
+        work.work(make_items(12), replace(plan_of(server)), kept)
     assert len(kept.judged) == 12
 
 

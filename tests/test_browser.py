@@ -27,8 +27,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from ragviz import sample, ui
-from ragviz.store import open_store, sqlite_url
+from ragviz import sample
+from ragviz.store.store import open_store, sqlite_url
+from ragviz.ui import frame
 from tests.model_server import ModelServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
@@ -41,7 +42,7 @@ FLAGS = [
 ]
 PATIENCE = 90_000  # milliseconds for what takes two seconds on a quiet machine
 LONG = 240_000  # for what loads the embedder
-TITLES = {page: title for section in ui.NAVIGATION.values() for page, (title, _) in section.items()}
+TITLES = {page: title for section in frame.NAVIGATION.values() for page, (title, _) in section.items()}
 GRID_ROW = 35  # pixels of a table's row, its header too
 NOTES = {"阀门.txt": "北阀门于2021年更换。检修周期为三十天。负责人是王芳。".encode(), "empty.txt": b""}
 

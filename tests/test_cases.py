@@ -8,20 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.cases import cases, chosen, files, to_json
-from ragviz.evaluate import breakdown, summarise
-from ragviz.interchange import documents_of, read_questions, write_questions
-from ragviz.records import (
-    Answer,
-    Chunk,
-    Document,
-    Judged,
-    Question,
-    Ranking,
-    Retrieved,
-    Score,
-    Span,
-)
+from ragviz.analysis.evaluate import breakdown, summarise
+from ragviz.questions.interchange import documents_of, read_questions, write_questions
+from ragviz.records import Answer, Chunk, Document, Judged, Question, Ranking, Retrieved, Score, Span
+from ragviz.runs.cases import cases, chosen, files, to_json
 
 DESK = "The desk lends maps for 21 days. Fines are one euro a day. Maps are red."
 GARAGE = "雪链放在车库里。钥匙挂在厨房。"

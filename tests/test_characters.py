@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragviz.errors import InputError
-from ragviz.metrics import METRICS, scores
 from ragviz.metrics.characters import (
     character_iou,
     character_precision,
@@ -18,6 +17,7 @@ from ragviz.metrics.characters import (
     measure_characters,
 )
 from ragviz.metrics.ranking import measure, read
+from ragviz.metrics.registry import METRICS, scores
 from ragviz.records import Chunk, Ranking, Retrieved, Span
 
 FUNCTIONS = (character_recall, character_precision, character_iou, chroma_precision, chroma_iou)

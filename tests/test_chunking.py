@@ -9,10 +9,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from ragviz import chunking, language
-from ragviz.embedding import open_tokenizer
 from ragviz.errors import UsageError
+from ragviz.index import chunking
+from ragviz.models.embedding import open_tokenizer
 from ragviz.records import Chunk, Document, IndexConfig, Page
+from ragviz.text import language
 
 WORD_PIECES = open_tokenizer("all-MiniLM-L6-v2")
 

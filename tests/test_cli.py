@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
-from ragviz import cli, llm
-from ragviz.metrics import METRICS
+from ragviz import cli
+from ragviz.metrics.registry import METRICS
+from ragviz.models import chat
 from tests.model_server import ModelServer
 
 
@@ -338,7 +339,7 @@ def test_help_tells_every_option(ragviz, words):
 
 def test_a_server_that_is_down_is_exit_1_with_its_address(ragviz, notes, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    monkeypatch.setattr(llm, "LONGEST_PAUSE", 0.01)
+    monkeypatch.setattr(chat, "LONGEST_PAUSE", 0.01)
     ragviz("corpus", "add", "notes", notes)
     code, out, err = ragviz("index", "build", "notes", "--name", "i", "--embedder", "openai:x")
     assert (code, out) == (1, "")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ragviz import stats
-from ragviz.compare import RunSide, compare, outcomes, sentence, settings_that_differ, to_json
+from ragviz.analysis.compare import RunSide, compare, outcomes, sentence, settings_that_differ, to_json
 from ragviz.errors import NotFoundError, UsageError
 from ragviz.records import Chunk, Ranking, Retrieved, Score, Span
 from ragviz.stats import holm

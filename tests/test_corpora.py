@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ragviz import corpora, ingest
 from ragviz.config import Settings
+from ragviz.documents import corpora, kinds, parsing, texts
 from ragviz.errors import InputError
-from ragviz.ingest import texts
 from ragviz.records import Question, Span
 from ragviz.workspace import Workspace
 
@@ -189,9 +188,9 @@ def test_an_error_of_a_reader_is_that_file_s_error(workspace, corpus, tmp_path, 
 
     for name in ("a.txt", "b.txt", "c.txt"):
         (tmp_path / name).write_text(f"Text of {name}.", encoding="utf-8")
-    sound = ingest.kind_of
+    sound = kinds.kind_of
     monkeypatch.setattr(
-        ingest, "kind_of", lambda name, data: broken(name, data) if name == "b.txt" else sound(name, data)
+        parsing, "kind_of", lambda name, data: broken(name, data) if name == "b.txt" else sound(name, data)
     )
     outcomes = corpora.add_files(workspace, corpus, [(n, tmp_path / n) for n in ("a.txt", "b.txt", "c.txt")])
     assert [o.status for o in outcomes] == ["added", "unreadable", "added"]

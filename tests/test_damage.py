@@ -16,14 +16,19 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz import cli, corpora, damage, indexing, pipeline, running, ui
+from ragviz import cli
+from ragviz.backends import checksums, elastic
+from ragviz.backends.elastic import ElasticIndex
+from ragviz.backends.local import LocalIndex
 from ragviz.config import Settings
+from ragviz.documents import corpora
 from ragviz.errors import SearchError
-from ragviz.index import checksums, elastic
-from ragviz.index.elastic import ElasticIndex
-from ragviz.index.local import LocalIndex
+from ragviz.index import damage, indexing
+from ragviz.questions import generation
 from ragviz.records import IndexConfig, IndexInfo, RunConfig
-from ragviz.store import Store
+from ragviz.runs import running
+from ragviz.store.store import Store
+from ragviz.ui import frame
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 from tests.test_pages import PAGES, visit, words
@@ -58,7 +63,7 @@ def workspace(
         corpus = workspace.store.create_corpus("pumps")
         corpora.add_file(workspace, corpus, "pumps.txt", TEXT.encode())
         build(workspace, backend)
-        pipeline.import_questions(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
+        generation.import_questions(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
         yield workspace
         indexing.delete_corpus(workspace, corpus)
         if backend == "elasticsearch":
@@ -439,7 +444,7 @@ def test_what_is_on_a_server_that_is_gone_can_be_deleted(
 
 def opened(page: str, **params: str) -> tuple[str, str]:
     """The text of a page, and of its error boxes."""
-    ui.workspace.clear()
+    frame.workspace.clear()
     app = visit(page, corpus="pumps", run="r", **params)
     if page == "index" and "query" in params:  # by an endpoint's embedder only when a person says so
         next(button for button in app.button if button.label == "Search").click()
@@ -465,7 +470,7 @@ def test_no_page_takes_a_damaged_index_for_an_answer(workspace: Workspace, backe
             assert "Nothing found" not in text
         else:
             assert not errors
-    ui.workspace.clear()
+    frame.workspace.clear()
 
 
 @pytest.mark.parametrize("backend", ["elasticsearch"], indirect=True)
@@ -491,14 +496,15 @@ def test_a_page_deletes_what_is_on_a_server_that_is_gone(workspace: Workspace, m
     assert not app.exception
     assert workspace.store.indexes() == []
     index.drop()
-    ui.workspace.clear()
+    frame.workspace.clear()
 
 
 def question_of_deletion() -> None:
-    from ragviz import indexing, ui
+    from ragviz.index import indexing
+    from ragviz.ui import frame
 
-    workspace = ui.workspace()
+    workspace = frame.workspace()
     for info in workspace.store.indexes():
         delete = indexing.delete_index
         ticked = lambda: delete(workspace, info, leave_remote=True)  # noqa: B023, E731
-        ui.confirm.__wrapped__("Sure?", "Delete", lambda: delete(workspace, info), ui.leaving([info]), ticked)  # noqa: B023
+        frame.confirm.__wrapped__("Sure?", "Delete", lambda: delete(workspace, info), frame.leaving([info]), ticked)  # noqa: B023

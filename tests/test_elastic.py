@@ -23,11 +23,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz import addresses
+from ragviz.backends import elastic, smile
+from ragviz.backends.elastic import ElasticIndex
 from ragviz.errors import SearchError, UsageError
-from ragviz.index import elastic, smile
-from ragviz.index.elastic import ElasticIndex
 from ragviz.records import Chunk
+from ragviz.text import addresses
 
 TOOL = Path(__file__).resolve().parent.parent / "tools" / "elasticsearch" / "run.py"
 NOBODY = "http://127.0.0.1:9"
@@ -521,7 +521,7 @@ def test_an_index_dropped_while_it_is_filled_does_not_come_back(index: ElasticIn
 BUILDER = """
 import sys, time
 sys.path.insert(0, {root!r})
-from ragviz.index.elastic import ElasticIndex
+from ragviz.backends.elastic import ElasticIndex
 writer = ElasticIndex({name!r}, {url!r}).rebuild(8)
 print("building", flush=True)
 time.sleep(600)

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragviz import embedding
 from ragviz.errors import Cancelled, ModelError, UsageError
+from ragviz.models import embedding
 
 NAME = embedding.PACKAGED
 PROSE = [f"Sentence number {n} tells of {('cats', 'dogs', 'rain', 'sun')[n % 4]} in a few words." for n in range(36)]
@@ -72,7 +72,7 @@ def test_what_the_packaged_model_says_of_itself():
 def test_nothing_heavy_is_loaded_to_count_tokens_or_read_the_cache():
     code = f"""
 import sys
-from ragviz import embedding
+from ragviz.models import embedding
 embedding.open_tokenizer({NAME!r}).offsets("one two")
 class Full(dict):
     def get_many(self, keys): return {{key: b"\\0" * 384 * 4 for key in keys}}
@@ -481,7 +481,7 @@ def in_process(code, tmp_path, port, **more):
     """Run code in a process of its own: the hub's address is read when its client is imported."""
     variables = os.environ | {"HF_HOME": str(tmp_path / "hf"), "HF_ENDPOINT": f"http://127.0.0.1:{port}"} | more
     variables |= {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
-    prelude = "from ragviz import embedding\nfrom ragviz.errors import *\n"
+    prelude = "from ragviz.models import embedding\nfrom ragviz.errors import *\n"
     done = subprocess.run([sys.executable, "-c", prelude + code], capture_output=True, text=True, env=variables)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

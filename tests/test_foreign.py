@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ragviz import compare as comparing
-from ragviz import foreign, running
+from ragviz.analysis import compare as comparing
 from ragviz.config import Settings
 from ragviz.errors import InputError, UsageError
+from ragviz.runs import foreign, running
 from ragviz.workspace import Workspace
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "imports" / "ragchecker" / "checking_outputs.json"

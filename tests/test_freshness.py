@@ -14,9 +14,11 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from ragviz import corpora, indexing, running
+from ragviz.documents import corpora
+from ragviz.index import indexing
 from ragviz.metrics import answers as answer_metrics
 from ragviz.records import Question, Ranking, Retrieved, RunConfig
+from ragviz.runs import running
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
 from tests.test_inspect import home, judged, server  # noqa: F401 - fixtures

@@ -5,11 +5,14 @@ import sys
 
 import pytest
 
-from ragviz import cli, corpora, indexing, pipeline
+from ragviz import cli
 from ragviz.config import Settings
+from ragviz.documents import corpora
 from ragviz.errors import BudgetReached, ModelError, UsageError
+from ragviz.index import indexing
+from ragviz.questions import generation
+from ragviz.questions.synthesize import hopeless
 from ragviz.records import IndexConfig
-from ragviz.synthesize import hopeless
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -52,13 +55,13 @@ def asked(server: ModelServer) -> list[str]:
     return [each for each in said if "Greet the reader" not in each and "one to sixty" not in each]
 
 
-def by_model(workspace: Workspace, name: str = "q", **more) -> pipeline.Generated:
-    return pipeline.generate_questions(workspace, "pumps", name, **{"generator": "model", "limit": 12} | more)
+def by_model(workspace: Workspace, name: str = "q", **more) -> generation.Generated:
+    return generation.generate_questions(workspace, "pumps", name, **{"generator": "model", "limit": 12} | more)
 
 
 def test_a_dry_run_tells_the_calls_and_asks_for_no_question(workspace, server):
     workspace.set_prices({"loopback": (10.0, 20.0)})
-    told = pipeline.foresee_questions(workspace, "pumps", "q", generator="model", limit=12)
+    told = generation.foresee_questions(workspace, "pumps", "q", generator="model", limit=12)
     assert (asked(server), workspace.store.question_sets()) == ([], [])
     assert (told.questions, told.total, told.cached) == (12, 12, 0)
     made = by_model(workspace)
@@ -67,11 +70,11 @@ def test_a_dry_run_tells_the_calls_and_asks_for_no_question(workspace, server):
     assert told.prompt_tokens == pytest.approx(usage.prompt_tokens, rel=0.4)
     assert told.cost == pytest.approx(made.dollars, rel=0.6)
     assert told.seconds > 0
-    again = pipeline.foresee_questions(workspace, "pumps", "q", generator="model", limit=14)
+    again = generation.foresee_questions(workspace, "pumps", "q", generator="model", limit=14)
     assert (again.questions, again.total) == (2, 2)
-    other = pipeline.foresee_questions(workspace, "pumps", "another", generator="model", limit=14)
+    other = generation.foresee_questions(workspace, "pumps", "another", generator="model", limit=14)
     assert (other.questions, other.total, other.cached) == (14, 14, 12), "what another set paid for is paid"
-    free = pipeline.foresee_questions(workspace, "pumps", "q", limit=3)
+    free = generation.foresee_questions(workspace, "pumps", "q", limit=3)
     assert (free.questions, free.total, free.cost) == (3, 0, 0.0)
 
 
@@ -83,13 +86,13 @@ def test_a_dry_run_reckons_with_the_share_that_was_kept(workspace, server, monke
     )
     made = by_model(workspace, limit=3)
     assert (made.proposed, made.rejected) == (3, 3)
-    told = pipeline.foresee_questions(workspace, "pumps", "q", generator="model", limit=7)
+    told = generation.foresee_questions(workspace, "pumps", "q", generator="model", limit=7)
     assert (told.questions, told.total) == (4, 8), "half of the chunks gave a question so far"
 
 
 def test_a_budget_holds_over_all_attempts_at_a_set(workspace, server):
     workspace.set_prices({"loopback": (10.0, 20.0)})
-    whole = pipeline.foresee_questions(workspace, "pumps", "q", generator="model", limit=12).cost
+    whole = generation.foresee_questions(workspace, "pumps", "q", generator="model", limit=12).cost
     with pytest.raises(BudgetReached, match=r"The budget of \$"):
         by_model(workspace, budget=whole / 3 + 0.04)  # the most that one call may cost has to fit too
     q = workspace.store.question_set("q")
@@ -112,7 +115,7 @@ def test_a_budget_without_a_price_makes_no_set(workspace):
     with pytest.raises(UsageError, match="price of 'loopback'"):
         by_model(workspace, budget=1.0)
     with pytest.raises(UsageError, match="no generator 'magic'"):
-        pipeline.generate_questions(workspace, "pumps", "q", generator="magic")
+        generation.generate_questions(workspace, "pumps", "q", generator="magic")
     assert workspace.store.question_sets() == []
 
 
@@ -124,7 +127,7 @@ def test_a_model_none_of_whose_questions_can_stand_is_not_asked_on(workspace, se
     )
     why = "90 chunks asked, none kept: .* no evidence stands word for word in the chunk"
     with pytest.raises(ModelError, match=why):
-        pipeline.generate_questions(workspace, "many", "q", generator="model", limit=120)
+        generation.generate_questions(workspace, "many", "q", generator="model", limit=120)
     there = workspace.store.questions(workspace.store.question_set("q").id)
     assert {(q.status, q.reason) for q in there} == {("rejected", "no evidence stands word for word in the chunk")}
     calls, _ = workspace.store.paid(workspace.store.question_set("q").id)

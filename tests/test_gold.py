@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.gold import gold_chunks, reanchored
 from ragviz.records import Document, Question, Span
+from ragviz.retrieval.gold import gold_chunks, reanchored
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "spans"
 FOUR = [("a", 0, 100), ("b", 100, 200), ("c", 200, 300), ("d", 300, 400)]

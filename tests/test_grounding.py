@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.errors import UsageError
-from ragviz.metrics import grounding, judge
+from ragviz.judging import context
+from ragviz.metrics import grounding
 from ragviz.metrics.answers import ANSWER_METRICS, chosen, renamed, score, scores
 from ragviz.records import Answer, Bearing, Claim, Judged, Matrix, Question, Score, Span
-from ragviz.store import judged_from_json, judged_to_json
+from ragviz.store.store import judged_from_json, judged_to_json
 
 YES, NO, CONTRA = Bearing("supported", 0), Bearing("absent"), Bearing("contradicted", 1)
 QUESTION = Question("q", "When?", "It was replaced in 1998 by Harlow.", ((Span("d", 0, 5, "It wa"),),), "hand")
@@ -195,17 +196,17 @@ def test_f1_of_facts_is_the_harmonic_mean_of_precision_and_recall(held, known):
 
 def test_a_claim_that_two_passages_support_only_together_is_supported():
     texts = ["Harlow built the north pump.", "The north pump failed in 1998.", "Dogs stay outside."]
-    row = judge.ClaimSources(
+    row = context.ClaimSources(
         claim=1,
         supported_by=[],
-        supported_together=[judge.Source(passage=1, sentence=1), judge.Source(passage=2, sentence=1)],
+        supported_together=[context.Source(passage=1, sentence=1), context.Source(passage=2, sentence=1)],
         contradicted_by=[],
     )
-    alone = judge.ClaimSources(
-        claim=2, supported_by=[], supported_together=[judge.Source(passage=3, sentence=1)], contradicted_by=[]
+    alone = context.ClaimSources(
+        claim=2, supported_by=[], supported_together=[context.Source(passage=3, sentence=1)], contradicted_by=[]
     )
-    reply = judge.ContextReply(claims=[row, alone], passages=[])
-    read = judge.read_context(reply, 2, texts, judge.ContextRead())
+    reply = context.ContextReply(claims=[row, alone], passages=[])
+    read = context.read_context(reply, 2, texts, context.ContextRead())
     part = Bearing("together", 0)
     assert read.claims[0] == (part, part, NO)
     assert read.claims[1] == (NO, NO, Bearing("supported", 0))

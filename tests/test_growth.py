@@ -7,10 +7,13 @@ from dataclasses import replace
 import pytest
 import sqlalchemy as sa
 
-from ragviz import corpora, indexing, jobs, running
-from ragviz import store as store_module
+from ragviz import jobs
 from ragviz.config import Settings
+from ragviz.documents import corpora
+from ragviz.index import indexing
 from ragviz.records import DocumentInfo, IndexConfig, Question, RunConfig, Span
+from ragviz.runs import running
+from ragviz.store import store as store_module
 from ragviz.workspace import Workspace
 
 STRIDE = 100

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pytest
 
+from ragviz.backends.opening import Index, Vectors, open_index
 from ragviz.errors import SearchError
-from ragviz.index import Index, Vectors, open_index
 from ragviz.records import Chunk, Ranking
-from ragviz.retrieve import hybrid
+from ragviz.retrieval.retrievers import hybrid
 
 Open = Callable[..., Index]
 NOTHING = Ranking((), ())

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragviz import ingest, sample
+from ragviz import sample
+from ragviz.documents import child, encoding, html, kinds, parsing
 from ragviz.errors import PasswordNeeded, UnreadableFile
-from ragviz.ingest import child, encoding, html
 from ragviz.records import Document
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -88,7 +88,7 @@ def named(path: Path) -> str:
 
 
 def parse(name: str, data: bytes, **options) -> Document:
-    return ingest.parse(name, data, detect=lambda text: "und", **options)
+    return parsing.parse(name, data, detect=lambda text: "und", **options)
 
 
 def parse_file(path: Path) -> Document:
@@ -630,18 +630,18 @@ def test_one_process_reads_file_after_file_until_one_is_bad(no_reader_waits):
     ballast[::4096] = b"x" * len(ballast[::4096])
     files = dict(sample.documents())
     docx, xlsx = (next(data for name, data in files.items() if name.endswith(end)) for end in (".docx", ".xlsx"))
-    child.read_apart(child.KINDS["docx"], docx, None)
+    child.read_apart(kinds.KINDS["docx"], docx, None)
     [first] = child._waiting
-    child.read_apart(child.KINDS["xlsx"], xlsx, None)
+    child.read_apart(kinds.KINDS["xlsx"], xlsx, None)
     assert child._waiting == [first]
     with pytest.raises(UnreadableFile):
-        child.read_apart(child.KINDS["docx"], b"PK\x03\x04 no more of it", None)
+        child.read_apart(kinds.KINDS["docx"], b"PK\x03\x04 no more of it", None)
     assert child._waiting == []
     assert first._process.returncode is not None
-    child.read_apart(child.KINDS["docx"], docx, None)
+    child.read_apart(kinds.KINDS["docx"], docx, None)
     [second] = child._waiting
     second._process.kill()  # as if it had died of what it read: a fresh one reads the next
-    kind, parts = child.read_apart(child.KINDS["xlsx"], xlsx, None)
+    kind, parts = child.read_apart(kinds.KINDS["xlsx"], xlsx, None)
     assert kind.key == "xlsx"
     assert parts
     [third] = child._waiting
@@ -652,7 +652,7 @@ def test_one_process_reads_file_after_file_until_one_is_bad(no_reader_waits):
 def test_a_process_that_waits_in_vain_ends(no_reader_waits, monkeypatch):
     monkeypatch.setattr(child, "IDLE_SECONDS", 0.1)
     docx = next(data for name, data in sample.documents() if name.endswith(".docx"))
-    child.read_apart(child.KINDS["docx"], docx, None)
+    child.read_apart(kinds.KINDS["docx"], docx, None)
     [waiting] = child._waiting
     end = time.time() + 20
     while waiting._process.returncode is None:
@@ -745,11 +745,11 @@ def test_a_long_text_that_is_none_is_told_as_a_short_one_is():
 
 def test_a_very_long_path_is_cut_and_stays_its_own():
     folders = "/".join(["𠀀" * 190] * 10)
-    one, two = (ingest.safe_name(f"{folders}/{n}/{folders}/note.txt") for n in "ab")
+    one, two = (parsing.safe_name(f"{folders}/{n}/{folders}/note.txt") for n in "ab")
     assert one != two
     assert len(one.encode()) < 2600
     assert one.endswith("/note.txt")
-    assert ingest.safe_name(one) == one
+    assert parsing.safe_name(one) == one
 
 
 SUFFIXES = [".txt", ".md", ".csv", ".html", ".pdf", ".docx", ".xlsx", ".epub", ".doc", ".rtf", ".json", "", ".xyz"]
@@ -823,19 +823,19 @@ def test_utf8_comes_back_as_it_was(text):
     ],
 )
 def test_safe_names(name, safe):
-    assert ingest.safe_name(name) == safe
+    assert parsing.safe_name(name) == safe
 
 
 def test_long_names_keep_their_extension():
-    name = ingest.safe_name("长" * 500 + ".pdf")
-    assert len(name) == ingest.LONGEST_PART
+    name = parsing.safe_name("长" * 500 + ".pdf")
+    assert len(name) == parsing.LONGEST_PART
     assert name.endswith("长.pdf")
 
 
 @given(st.text())
 def test_every_name_is_safe(name):
-    safe = ingest.safe_name(name)
-    assert safe == ingest.safe_name(safe)
+    safe = parsing.safe_name(name)
+    assert safe == parsing.safe_name(safe)
     assert not safe.startswith("/")
     assert not {"", ".", ".."} & set(safe.split("/"))
     assert not any(unicodedata.category(c) in ("Cc", "Cs") or c in "\\\u202e\u2066" for c in safe)
@@ -843,10 +843,10 @@ def test_every_name_is_safe(name):
 
 def test_processes_started_ahead_read_the_files_and_none_stays(monkeypatch):
     monkeypatch.setattr(child, "_waiting", [])
-    ingest.prepare(["a.md", "b.PDF", "c.html", "d.docx", "e.xlsx"], 2)
+    parsing.prepare(["a.md", "b.PDF", "c.html", "d.docx", "e.xlsx"], 2)
     ahead = [process._process.pid for process in child._waiting]
     assert len(ahead) == 2
-    ingest.prepare(["b.pdf", "d.docx"], 2)
+    parsing.prepare(["b.pdf", "d.docx"], 2)
     assert [process._process.pid for process in child._waiting] == ahead  # those wait already
     started = []
     monkeypatch.setattr(child.subprocess, "Popen", lambda *_, **__: started.append(1))

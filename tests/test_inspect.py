@@ -15,25 +15,16 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz import config, forecast, foreign, jobs, running, ui
+from ragviz import config, jobs
+from ragviz.analysis import diagnose
 from ragviz.errors import UselessModel
-from ragviz.markup import plain
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.records import (
-    Answer,
-    Bank,
-    BankItem,
-    Bearing,
-    Call,
-    Claim,
-    Judged,
-    Matrix,
-    Question,
-    Run,
-    RunConfig,
-    Span,
-)
+from ragviz.records import Answer, Bank, BankItem, Bearing, Call, Claim, Judged, Matrix, Question, Run, RunConfig, Span
+from ragviz.runs import foreign, running
+from ragviz.scheduler import forecast
+from ragviz.text.markup import plain
+from ragviz.ui import frame
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
 from tests.test_foreign import result, written
@@ -230,7 +221,7 @@ def test_the_cause_stands_on_top_with_its_next_step(home: Path) -> None:
     found = running.judgement_of(open_workspace(), run)
     for question_id in ("q7", "none"):
         shown = text_of(show("inspect", run="told", question=question_id))
-        assert running.lost.CAUSES[found.causes[question_id]].title in shown
+        assert diagnose.CAUSES[found.causes[question_id]].title in shown
         assert ("Next:" in shown) == (found.causes[question_id] != "fine")
 
 
@@ -379,7 +370,7 @@ def server(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]
     with ModelServer() as running_server:
         monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
         monkeypatch.setenv("RAGVIZ_MODEL", "loopback")
-        ui.workspace.clear()
+        frame.workspace.clear()
         yield running_server
 
 
@@ -475,7 +466,7 @@ def test_another_address_never_gets_the_key_of_the_one_before(
         else:
             monkeypatch.delenv("OPENAI_API_KEY", raising=False)
             monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-        ui.workspace.clear()
+        frame.workspace.clear()
         app = show("settings")
         next(t for t in app.text_input if t.label == "Base URL").set_value("http://127.0.0.1:7/v1")
         next(b for b in app.button if b.label == "Use these").click()
@@ -506,11 +497,11 @@ def test_the_connection_is_tested_and_told_in_words(server: ModelServer) -> None
 
 
 def test_elasticsearch_is_told_in_a_sentence(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ragviz.index import elastic
+    from ragviz.backends import elastic
 
     monkeypatch.setenv("ELASTICSEARCH_URL", "http://127.0.0.1:9")
     monkeypatch.setattr(elastic, "health", lambda *_: {"address": "a", "version": "8.15", "status": "yellow"})
-    ui.workspace.clear()
+    frame.workspace.clear()
     app = show("settings")
     app.button(key="test-index").click()
     checked(app.run())

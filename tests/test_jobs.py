@@ -8,8 +8,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ragviz import corpora, jobs
+from ragviz import jobs
 from ragviz.config import Settings
+from ragviz.documents import corpora
 from ragviz.errors import Cancelled, UsageError
 from ragviz.records import IndexConfig, Job
 from ragviz.workspace import Workspace

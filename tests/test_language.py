@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ragviz import language
 from ragviz.records import Question, Span
+from ragviz.text import language
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no data in {DATA}")
@@ -460,8 +460,9 @@ def check_phrases(text, phrases):
 
 def test_nothing_heavy_is_loaded_for_what_needs_none():
     code = (
-        "import sys; from ragviz import language as l; t = 'Is it on? Yes.'; l.detect(t); l.tokens(t, 'en');"
-        "l.sentences(t, 'en'); print([m for m in ('spacy', 'jieba', 'torch') if m in sys.modules])"
+        "import sys; from ragviz.text import language; t = 'Is it on? Yes.'; language.detect(t); language.tokens(t, "
+        "'en');"
+        "language.sentences(t, 'en'); print([m for m in ('spacy', 'jieba', 'torch') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -1,4 +1,4 @@
-"""The arrows go one way: a room imports only rooms of smaller layers, and only three of them import streamlit."""
+"""The arrows between folders go one way: a folder imports only those above it here, and only `ui` imports streamlit."""
 
 import ast
 import os
@@ -9,82 +9,82 @@ from typing import get_args
 
 import pytest
 
-from ragviz import foreign, synthesize
+from ragviz.questions import synthesize
 from ragviz.records import GeneratorName, RunFormat
+from ragviz.runs import foreign
 
 ROOT = Path(__file__).resolve().parent.parent / "ragviz"
 
-LAYERS = {
-    0: "__init__ addresses errors keys records sample",
-    1: "config disk database migrations gold repair spending stopping",
-    2: "breaker crew ingest language prose phrasing chunking embedding llm index store stats markup guard",
-    3: "retrieve synthesize answer workspace metrics",
-    4: "damage evaluate compare judging forecast lost connections controls doubts",
-    5: "authoring corpora indexing running foreign pipeline plots interchange cases preview",
-    6: "jobs",
-    7: "cli ui marking unsaved __main__",
-}
-LAYER_OF = {room: layer for layer, rooms in LAYERS.items() for room in rooms.split()}
-BESIDE = {  # the few arrows inside a layer
-    ("database", "disk"),  # what a disk refuses, in words
-    ("keys", "addresses"),  # what stands for a secret
-    ("repair", "stopping"),  # what is waited for
-    ("embedding", "index"),  # the type of vectors
-    ("pipeline", "corpora"), ("pipeline", "indexing"), ("pipeline", "interchange"),  # the sample: all of it
-    ("pipeline", "running"),
-    ("running", "indexing"), ("running", "interchange"), ("running", "cases"),  # an index's chunks; files
-    ("preview", "indexing"),  # what cuts
-    ("cases", "interchange"),  # questions as rows, CSV
-    ("authoring", "interchange"),  # evidence as an import names it
-    ("forecast", "judging"),  # the same steps, without a model
-    ("marking", "ui"), ("unsaved", "ui"),  # what pages share
-    ("unsaved", "marking"),  # drafts of questions
-    ("__main__", "cli"),
-}  # fmt: skip
+ORDER = """
+errors records sample
+text
+config stopping
+stats
+models
+store
+backends
+workspace
+connections
+documents
+index
+retrieval
+answers
+judging
+metrics
+scheduler
+questions
+analysis
+runs
+report
+jobs
+cli ui
+__init__ __main__
+"""
+"""Folders and files of `ragviz/` from the bottom up; those in one line import nothing of each other."""
+LEVEL = {name: level for level, names in enumerate(ORDER.split("\n")) for name in names.split()}
+LIGHT = "cli sample text store errors records config stopping workspace index.chunking retrieval.retrievers"
+"""What every command may load: importing it costs next to nothing."""
+FILES = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in sorted(ROOT.rglob("*.py"))}
 
 
-def files_of(room: str) -> list[Path]:
-    """A room is a file, or a folder whose files may import one another."""
-    return sorted((ROOT / room).glob("*.py")) if (ROOT / room).is_dir() else [ROOT / f"{room}.py"]
+def folder_of(file: str) -> str:
+    """The folder of a file of ours, by their dotted names; a file beside the folders is its own."""
+    return file.split(".")[0]
 
 
-def imported(room: str) -> set[str]:
-    """Names that the files of a room import, anywhere in them, packages and what is taken from them joined by dots."""
+def imported(file: str) -> set[str]:
+    """What a file imports, anywhere in it: packages and what is taken from them joined by dots."""
     names: set[str] = set()
-    for file in files_of(room):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                names.update(alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                assert node.level == 0, f"{file} uses a relative import"
-                names.update(f"{node.module}.{alias.name}" for alias in node.names)
+    for node in ast.walk(ast.parse(FILES[file].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file} uses a relative import"
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
     return names
 
 
-def room_of(name: str) -> str | None:
-    """The room that an imported name belongs to, None when it is not ours."""
-    package, _, rest = name.partition(".")
-    if package != "ragviz":
-        return None
-    room = rest.split(".")[0]
-    return room if room in LAYER_OF else "__init__"
+def files_of_ours(file: str) -> set[str]:
+    """Our files that a file imports."""
+    ours = [name.removeprefix("ragviz.") for name in imported(file) if name.startswith("ragviz.")]
+    outermost = (next((each for each in (name, name.rpartition(".")[0]) if each in FILES), "__init__") for name in ours)
+    return set(outermost) - {"__init__"}
 
 
-def test_every_room_has_a_layer():
-    there = {path.stem if path.suffix else path.name for path in ROOT.iterdir() if path.name != "__pycache__"}
-    assert there == set(LAYER_OF)
+def test_every_folder_has_a_place():
+    assert {folder_of(file) for file in FILES} == set(LEVEL)
 
 
-@pytest.mark.parametrize("room", sorted(LAYER_OF))
-def test_arrows_go_down(room):
-    targets = {room_of(name) for name in imported(room)} - {None, room}
-    upward = {t for t in targets if LAYER_OF[t] >= LAYER_OF[room] and (room, t) not in BESIDE}
-    assert not upward, f"{room} (layer {LAYER_OF[room]}) imports {upward}"
+def test_folders_are_loaded_without_their_files():
+    """Else the command line would load all of a folder for one of its files; the commands stand in "
+    "`cli/__init__.py`."""
+    folders = [file for file in FILES if file.endswith(".__init__") and folder_of(file) not in ("cli", "sample")]
+    assert not {file for file in folders if imported(file)}
 
 
-@pytest.mark.parametrize("room", sorted(set(LAYER_OF) - {"ui", "marking", "unsaved"}))
-def test_only_ui_imports_streamlit(room):
-    assert not {name for name in imported(room) if name.split(".")[0] == "streamlit"}
+@pytest.mark.parametrize("file", [file for file in FILES if folder_of(file) != "ui"])
+def test_only_ui_imports_streamlit(file):
+    assert not {name for name in imported(file) if name.split(".")[0] == "streamlit"}
 
 
 def run_python(*words: str, **more: str) -> str:
@@ -97,8 +97,9 @@ def test_help_loads_no_library_but_what_draws_it():
         "torch sentence_transformers transformers spacy jieba tantivy elasticsearch openai httpx kreuzberg scipy "
         "pandas numpy sqlalchemy pydantic pydantic_settings psutil platformdirs streamlit plotly"
     )
-    light = ("cli", "records", "errors", "chunking", "retrieve")
-    rooms = " ".join(f"ragviz.{room}" for room in LAYER_OF if room not in light)
+    light = ("errors", "records", "index.chunking", "retrieval.retrievers")
+    closed = [file for file in FILES if file not in light and folder_of(file) != "cli" and "__" not in file]
+    rooms = " ".join(f"ragviz.{file}" for file in closed)
     code = (
         "import contextlib, sys, ragviz.cli; sys.argv = ['ragviz', '--help']\n"
         "with contextlib.suppress(SystemExit): ragviz.cli.main()\n"
@@ -115,15 +116,14 @@ def test_help_loads_no_library_but_what_draws_it():
         ("corpus list", ""),
         ("corpus show notes", ""),
         ("questions list", ""),
-        ("index list", "numpy embedding index indexing language damage"),
-        ("runs list", "psutil corpora ingest jobs language"),
-        ("jobs", "psutil corpora ingest jobs language"),
+        ("index list", "numpy models.embedding index.indexing index.damage text.language"),
+        ("runs list", "psutil jobs documents"),
+        ("jobs", "psutil jobs documents"),
     ],
 )
 def test_a_list_loads_the_store_and_not_what_fills_it(words, needed, tmp_path):
     """That is quick where the store is read only; a second of processor time went into imports that nobody used."""
-    rooms = set(LAYER_OF) - {"errors", "records", "addresses", "keys", "config", "disk", "database", "migrations"}
-    rooms -= {"gold", "store", "workspace", "cli", "chunking", "retrieve", "sample", "stopping"}
+    rooms = [file for file in FILES if not {file, folder_of(file)} & set(LIGHT.split()) and "__" not in file]
     libraries = (
         "torch sentence_transformers transformers tokenizers spacy jieba tantivy elasticsearch openai httpx kreuzberg "
         "scipy json_repair pandas numpy psutil streamlit plotly psycopg"
@@ -137,7 +137,7 @@ def test_a_list_loads_the_store_and_not_what_fills_it(words, needed, tmp_path):
         "print('loaded:', *(name.removeprefix('ragviz.') for name in watched if name in sys.modules))"
     )
     done = run_python("-c", code, RAGVIZ_HOME=str(tmp_path))
-    assert set(done.splitlines()[-1].split()[1:]) - set(needed.split()) == set()
+    assert not [n for n in done.splitlines()[-1].split()[1:] if not {n, folder_of(n)} & set(needed.split())]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no `resource`")

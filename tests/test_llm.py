@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from ragviz import llm
 from ragviz.errors import ModelError, UsageError
-from ragviz.llm import Completion, Gate, ModelClient, Pace, Request, cost
-from ragviz.metrics import judge
+from ragviz.judging import context
+from ragviz.models import chat
+from ragviz.models.chat import Completion, Gate, ModelClient, Pace, Request, cost
 from tests import model_server
 from tests.model_server import USELESS, ModelServer, vector
 
@@ -423,7 +423,7 @@ A, B, C = (1.0, 2.0), (3.0, 4.0), (5.0, 6.0)
     ],
 )
 def test_prices_of_two_people_are_merged(before, mine, now, after):
-    assert llm.merged_prices(before, mine, now) == after
+    assert chat.merged_prices(before, mine, now) == after
 
 
 @pytest.mark.parametrize(
@@ -432,7 +432,7 @@ def test_prices_of_two_people_are_merged(before, mine, now, after):
 )
 def test_a_price_that_two_people_changed_differently_is_refused_by_name(before, mine, now):
     with pytest.raises(UsageError, match="The price of m was changed by somebody else"):
-        llm.merged_prices(before, mine, now)
+        chat.merged_prices(before, mine, now)
 
 
 def test_price_of_the_longest_name_counts():
@@ -507,7 +507,7 @@ def test_a_reply_that_fails_its_check_is_asked_again_and_kept_nowhere():
         with pytest.raises(ModelError, match="gave a reply that nobody wants"):
             client.ask(strict)
         assert cache.items == kept
-        assert server.counts.calls == 3 + llm.USELESS
+        assert server.counts.calls == 3 + chat.USELESS
 
 
 @pytest.mark.parametrize("fault", USELESS)
@@ -593,7 +593,7 @@ def test_a_bound_that_a_small_context_does_not_hold_is_left_out(server):
 
 
 def test_the_length_of_a_text_is_said_in_words_for_strict_schemas_do_not_take_it(server):
-    client_of(server).ask(judge.reference_request("Who replaced the pump?", "Harlow replaced it in 1998."))
+    client_of(server).ask(context.reference_request("Who replaced the pump?", "Harlow replaced it in 1998."))
     schema = json.dumps(server.bodies[0]["response_format"])
     assert "maxLength" not in schema
     assert "At most 600 characters." in schema

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = """
 import sys, threading, time
 from importlib.abc import MetaPathFinder
-from ragviz import embedding, judging
+from ragviz.models import embedding; from ragviz.scheduler import work
 from tests.model_server import ModelServer
 from tests.test_judging import Kept, Memory, make_items, plan_of
 from dataclasses import replace
@@ -48,7 +48,7 @@ sys.meta_path.insert(0, Slow())
 items, kept = make_items(24), Kept()
 with ModelServer(latency=0.05) as server:
     plan = plan_of(server, concurrency=4, names=NAMES)
-    judging.work(items, replace(plan, embedder=OPENED), kept)
+    work.work(items, replace(plan, embedder=OPENED), kept)
 assert len(kept.judged) == 24
 heavy = {"httpx", "httpx2", "spacy", "jieba", "json_repair", "openai", "torch", "transformers", "sentence_transformers"}
 print(sorted(heavy & set(Slow.late)))

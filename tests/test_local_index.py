@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragviz.backends import local as files
+from ragviz.backends.elastic import ElasticIndex
+from ragviz.backends.local import LocalIndex, lower_bounds, nearest, terms
+from ragviz.backends.opening import Vectors, open_index
 from ragviz.errors import SearchError, UsageError
-from ragviz.index import Vectors, open_index
-from ragviz.index import local as files
-from ragviz.index.elastic import ElasticIndex
-from ragviz.index.local import LocalIndex, lower_bounds, nearest, terms
 from ragviz.records import Chunk, Ranking
 
 DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "retrieval"
@@ -314,7 +314,7 @@ CRASH = """
 import os, sys
 import numpy as np
 from pathlib import Path
-from ragviz.index.local import LocalIndex
+from ragviz.backends.local import LocalIndex
 from ragviz.records import Chunk
 writer = LocalIndex("handbook", Path(sys.argv[1])).rebuild(8)
 writer.add([Chunk("x", "d", 0, 1, "x", 1)], np.ones((1, 8), np.float32))
@@ -324,7 +324,7 @@ READ = """
 import sys
 import numpy as np
 from pathlib import Path
-from ragviz.index.local import LocalIndex
+from ragviz.backends.local import LocalIndex
 index = LocalIndex("handbook", Path(sys.argv[1]))
 for _ in sys.stdin:
     vectors = np.ones((1, 8), np.float32)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz import lost
+from ragviz.analysis import diagnose
+from ragviz.analysis.diagnose import CAUSES, Ruling, cause, is_right, waterfall, where_lost
 from ragviz.errors import UsageError
-from ragviz.gold import gold_chunks
-from ragviz.lost import CAUSES, Ruling, cause, is_right, waterfall, where_lost
 from ragviz.records import Answer, Chunk, Question, Ranking, Retrieved, Span
+from ragviz.retrieval.gold import gold_chunks
 
 A, B = "a" * 16, "b" * 16
 K = 2
@@ -375,8 +375,8 @@ def test_every_cause_is_told_to_a_person():
 
 
 def test_without_passages_nothing_is_said_to_have_been_handed_over():
-    steps = lost.waterfall(["not_answered", "fine"], "none")
+    steps = diagnose.waterfall(["not_answered", "fine"], "none")
     assert [(s.title, s.count) for s in steps if s.count][1] == ("Not answered", 1)
-    for name in lost.CLOSED_BOOK:
-        assert "evidence was handed over" not in lost.about(name, "none").explanation
-    assert lost.about("below_k", "none") == lost.CAUSES["below_k"] == lost.about("below_k")
+    for name in diagnose.CLOSED_BOOK:
+        assert "evidence was handed over" not in diagnose.about(name, "none").explanation
+    assert diagnose.about("below_k", "none") == diagnose.CAUSES["below_k"] == diagnose.about("below_k")

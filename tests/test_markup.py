@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from ragviz import markup
+from ragviz.text import markup
 
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=y> [a](javascript:x) $x$ `c` *b* _i_ ~s~ :red[r] :smile: a|b #h"
 texts = st.text(alphabet=st.characters(), max_size=120)

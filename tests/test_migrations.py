@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from ragviz import evaluate, running
-from ragviz import store as store_module
+from ragviz.analysis import evaluate
 from ragviz.config import Settings
-from ragviz.migrations import MIGRATIONS, statements
-from ragviz.store import open_store, sqlite_url
+from ragviz.runs import running
+from ragviz.store import store as store_module
+from ragviz.store.migrations import MIGRATIONS, statements
+from ragviz.store.store import open_store, sqlite_url
 from ragviz.workspace import Workspace
 
 DUMPS = sorted((Path(__file__).parent / "schemas").glob("*.sql"), key=lambda path: int(path.stem))

@@ -18,18 +18,24 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from ragviz import corpora, embedding, foreign, indexing, jobs, judging, running, ui
+from ragviz import jobs
+from ragviz.backends.opening import Vectors
+from ragviz.documents import corpora
 from ragviz.errors import NotFoundError
-from ragviz.index import Vectors
-from ragviz.markup import plain
+from ragviz.index import indexing
+from ragviz.models import embedding
 from ragviz.records import IndexConfig, Job, Question, RunConfig, Span
-from ragviz.store import Store
+from ragviz.runs import foreign, running
+from ragviz.scheduler import work
+from ragviz.store.store import Store
+from ragviz.text.markup import plain
+from ragviz.ui import frame
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
 from tests.test_foreign import result, written
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [page for section in ui.NAVIGATION.values() for page in section]
+PAGES = [page for section in frame.NAVIGATION.values() for page in section]
 installed_components = cache(manifest_scanner.scan_component_manifests)  # each AppTest would look through site-packages
 SCORE = '<div class="rv-score">'  # stands once for each hit of a search
 MARKED = "Notes *on* $pumps$ :smile:.md"  # a name full of markdown
@@ -133,9 +139,9 @@ def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     configure(monkeypatch, folder)
     monkeypatch.setattr(jobs, "start", queued)
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", installed_components)
-    ui.workspace.clear()  # as a server that is started anew; no other cache is cleared for a test
+    frame.workspace.clear()  # as a server that is started anew; no other cache is cleared for a test
     yield folder
-    ui.workspace.clear()
+    frame.workspace.clear()
 
 
 def queued(workspace: Workspace, job: Job) -> Job:
@@ -663,7 +669,7 @@ def test_unknown_runs_are_told_and_the_others_stay(home: Path) -> None:
 
 def test_settings_never_show_a_key(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-secret-9876")
-    ui.workspace.clear()
+    frame.workspace.clear()
     app = show("settings")
     table = next(d.value for d in app.dataframe if "Variable" in d.value)
     row = table[table["Variable"] == "OPENAI_API_KEY"].iloc[0]
@@ -714,7 +720,7 @@ def test_a_defect_is_an_apology_and_not_a_traceback(home: Path, monkeypatch: pyt
 @pytest.mark.parametrize("page", ["home", "index", "settings", "results"])
 def test_pages_work_while_elasticsearch_is_down(home: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ELASTICSEARCH_URL", "http://127.0.0.1:9")
-    ui.workspace.clear()
+    frame.workspace.clear()
     app = show(page)
     if page == "home":
         assert "**Index** does not work" in words(app)
@@ -740,7 +746,7 @@ def test_banks_are_imported_and_what_is_not_taken_is_told(home: Path) -> None:
     assert "'nobody'" in reasons
     assert "q3" in reasons
     question = open_workspace().store.questions(open_workspace().store.question_set("asked").id)[0]
-    key = judging.imported_bank_key(question)
+    key = work.imported_bank_key(question)
     assert list(open_workspace().store.cache("bank").get_many([key])) == [key]
     app.button(key="close-banks").click()
     assert "bank kept" not in words(checked(app.run()))
@@ -785,7 +791,7 @@ def test_a_run_of_another_program_is_imported_and_what_is_not_taken_is_told(home
 @pytest.mark.parametrize("page", ["home", "documents", "settings"])
 def test_a_setting_that_cannot_be_used_is_one_sentence_on_every_page(bare, monkeypatch, page, variable, value, said):
     monkeypatch.setenv(variable, value)
-    ui.workspace.clear()
+    frame.workspace.clear()
     app = visit(page)
     assert not app.exception
     [box] = app.error

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragviz import plots
-from ragviz.plots import Change, Curve, Ranks
 from ragviz.records import Estimate
+from ragviz.report import plots
+from ragviz.report.plots import Change, Curve, Ranks
 
 ROOT = Path(__file__).parent.parent
 

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragviz.errors import InputError
-from ragviz.llm import ModelClient
-from ragviz.metrics import questeval
-from ragviz.metrics.questeval import (
+from ragviz.judging import quest_prompts
+from ragviz.judging.quest_prompts import (
     ANSWERS_PROMPTS,
     MOST,
     AnswersReply,
@@ -30,6 +29,7 @@ from ragviz.metrics.questeval import (
     read_answers,
     read_banks,
 )
+from ragviz.models.chat import ModelClient
 from ragviz.records import Bank, BankItem
 from tests.model_server import ModelServer, passages
 
@@ -399,7 +399,7 @@ def test_what_no_word_stands_of_is_unanswerable(server):
 
 
 def test_versions_name_what_is_asked():
-    assert set(questeval.VERSIONS) == {"bank", "questeval"}
+    assert set(quest_prompts.VERSIONS) == {"bank", "questeval"}
 
 
 # Without a model

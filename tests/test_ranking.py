@@ -12,7 +12,8 @@ import pytest
 import pytrec_eval
 
 from ragviz.errors import InputError, UsageError
-from ragviz.metrics import METRICS, ranking, scores
+from ragviz.metrics import ranking
+from ragviz.metrics.registry import METRICS, scores
 from ragviz.records import Ranking, Retrieved
 
 TREC = Path(__file__).parent.parent.parent / "shared" / "data" / "imports" / "trec"

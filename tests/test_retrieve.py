@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ragviz.backends.opening import Index, open_index
 from ragviz.errors import UsageError
-from ragviz.index import Index, open_index
 from ragviz.records import Chunk, Ranking
-from ragviz.retrieve import RETRIEVERS, Retriever, bm25, fuse, hybrid, knn
+from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, bm25, fuse, hybrid, knn
 
 TEXTS = {"cats": "cats purr at night", "dogs": "dogs bark at cats", "fish": "fish swim silently"}
 VECTORS = {"cats": (1.0, 0.0), "dogs": (0.8, 0.6), "fish": (0.0, 1.0)}

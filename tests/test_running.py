@@ -12,12 +12,17 @@ import psutil
 import pytest
 from pydantic import SecretStr
 
-from ragviz import cli, corpora, indexing, jobs, judging, pipeline, running
+from ragviz import cli, errors, jobs
 from ragviz.config import Settings
+from ragviz.documents import corpora
 from ragviz.errors import BudgetReached, Cancelled, ModelError, SearchError, UsageError, UselessModel
-from ragviz.llm import EMBED_BATCH
+from ragviz.index import indexing
 from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.models.chat import EMBED_BATCH
+from ragviz.questions import generation
 from ragviz.records import IndexConfig, RunConfig, Score
+from ragviz.runs import running
+from ragviz.scheduler import work
 from ragviz.workspace import Workspace
 from tests import model_server
 from tests.model_server import ModelServer
@@ -67,7 +72,7 @@ def workspace(environment, monkeypatch) -> Workspace:
         workspace, corpus, "i", IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
     )
     data = "\n".join(json.dumps(row) for row in ROWS).encode()
-    assert not pipeline.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
+    assert not generation.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
     return workspace
 
 
@@ -266,20 +271,20 @@ def test_closed_book_and_oracle_contexts(workspace):
 
 
 def test_only_what_failed_is_judged_again(workspace, server, monkeypatch):
-    real = judging.STEPS["comparison"]
+    real = work.STEPS["comparison"]
 
     def broken(state, plan, ask):
         if state.item.question.id == "q-east":
-            raise judging.ModelError("the judge left out 2 of the claims")
+            raise errors.ModelError("the judge left out 2 of the claims")
         real(state, plan, ask)
 
-    monkeypatch.setitem(judging.STEPS, "comparison", broken)
+    monkeypatch.setitem(work.STEPS, "comparison", broken)
     run = running.run(workspace, "r", config())
     judgement = running.judgement_of(workspace, run)
     assert judgement.failed == ["q-east"]
     assert judgement.metrics["completeness"].statuses["judge_error"] == 1
     assert judgement.rulings["q-east"].right is None
-    monkeypatch.setitem(judging.STEPS, "comparison", real)
+    monkeypatch.setitem(work.STEPS, "comparison", real)
     before = server.counts.calls
     assert running.rejudge(workspace, run) == ["q-east"]
     assert server.counts.calls - before <= 1  # the rest is paid for
@@ -341,7 +346,7 @@ def test_a_second_process_at_the_same_run_is_refused(workspace, server):
 
 def test_a_run_that_was_stopped_tells_only_what_it_has(workspace, server):
     def stop(done, total, unit, message=""):
-        if message.startswith(judging.WORKING) and ": 0 of" not in message:
+        if message.startswith(work.WORKING) and ": 0 of" not in message:
             raise Cancelled("Stopped.")
 
     server.latency = 0.2

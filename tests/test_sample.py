@@ -7,8 +7,14 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from ragviz import chunking, embedding, gold, ingest, interchange, language, sample
+from ragviz import sample
+from ragviz.documents import parsing
+from ragviz.index import chunking
+from ragviz.models import embedding
+from ragviz.questions import interchange
 from ragviz.records import Chunk, Document, IndexConfig, Question
+from ragviz.retrieval import gold
+from ragviz.text import language
 
 SOURCES = Path(__file__).parents[1] / "tools" / "sample"
 HAN = re.compile(r"[\u4e00-\u9fff]")
@@ -17,7 +23,7 @@ NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 @pytest.fixture(scope="module")
 def documents() -> dict[str, Document]:
-    return {name: ingest.parse(name, data, detect=language.detect) for name, data in sample.documents()}
+    return {name: parsing.parse(name, data, detect=language.detect) for name, data in sample.documents()}
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from ragviz import database
-from ragviz import store as store_module
 from ragviz.errors import NotFoundError, ServiceError, UsageError
 from ragviz.records import (
     Answer,
@@ -27,7 +25,9 @@ from ragviz.records import (
     Score,
     Span,
 )
-from ragviz.store import Store, open_store, question_from_json, question_to_json, sqlite_url
+from ragviz.store import database
+from ragviz.store import store as store_module
+from ragviz.store.store import Store, open_store, question_from_json, question_to_json, sqlite_url
 
 
 def make_document(name: str = "a.txt", text: str = "héllo 你好 😀") -> Document:

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz import language, phrasing, prose
 from ragviz.errors import ModelError, UsageError
-from ragviz.llm import ModelClient
-from ragviz.phrasing import Asked
-from ragviz.records import Chunk, Question
-from ragviz.synthesize import (
+from ragviz.models.chat import ModelClient
+from ragviz.questions import phrasing
+from ragviz.questions.phrasing import Asked
+from ragviz.questions.synthesize import (
     FAILED,
     USABLE,
     generate,
@@ -25,6 +24,8 @@ from ragviz.synthesize import (
     related,
     sample,
 )
+from ragviz.records import Chunk, Question
+from ragviz.text import language, prose
 from tests.model_server import ModelServer, passages
 
 

@@ -8,11 +8,17 @@ from dataclasses import replace
 
 import pytest
 
-from ragviz import cli, controls, corpora, indexing, judging, pipeline, running
+from ragviz import cli
 from ragviz.config import Settings
+from ragviz.documents import corpora
 from ragviz.errors import UsageError, UselessModel
+from ragviz.index import indexing
+from ragviz.judging import controls
 from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.questions import generation
 from ragviz.records import IndexConfig, Question, Run, RunConfig, Span
+from ragviz.runs import running
+from ragviz.scheduler import work
 from ragviz.workspace import Workspace
 from tests import odd_judges
 from tests.model_server import ModelServer
@@ -60,7 +66,7 @@ def workspace(request, server, tmp_path, monkeypatch) -> Workspace:
         workspace, corpus, "i", IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
     )
     data = "\n".join(json.dumps(row) for row in rows).encode()
-    assert not pipeline.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
+    assert not generation.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
     return workspace
 
 
@@ -268,14 +274,14 @@ def test_coverage_counts_scores_per_metric(workspace, monkeypatch):
 def test_scores_that_the_words_contradict_are_looked_at_first(ragviz, workspace, monkeypatch):
     """A judge that agrees with everything, of answers that are about something else."""
     odd_judges.install(monkeypatch, "agreeable")
-    real = judging.STEPS["answer"]
+    real = work.STEPS["answer"]
 
     def astray(state, plan, ask):
         real(state, plan, ask)
         other = "Dogs stay outside on Sundays." if state.reference.isascii() else "周日狗不许入内。"
         state.answer = replace(state.answer, text=other, status="answered")
 
-    monkeypatch.setitem(judging.STEPS, "answer", astray)
+    monkeypatch.setitem(work.STEPS, "answer", astray)
     run = running.run(workspace, "r", config())
     found = running.judgement_of(workspace, run).doubts
     assert {doubt.question_id for doubt in found} >= {

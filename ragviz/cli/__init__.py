@@ -36,7 +36,7 @@ def main() -> None:
     except RagvizError as error:
         console.fail(str(error), 1)
     except OSError as error:
-        from ragviz import disk
+        from ragviz.store import disk
 
         if (refused := disk.told(error)) is None:
             raise

@@ -9,13 +9,13 @@ from typing import Annotated, Any, cast
 import typer
 from rich.markup import escape
 
-from ragviz.chunking import CHUNKERS
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.rooms import damage, embedding, indexing, preview
 from ragviz.errors import SearchError, UsageError
+from ragviz.index.chunking import CHUNKERS
 from ragviz.records import IndexConfig, IndexInfo
-from ragviz.retrieve import RETRIEVERS
+from ragviz.retrieval.retrievers import RETRIEVERS
 
 index_app = console.group("Indexes: build, preview, search.")
 

@@ -12,13 +12,14 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.rooms import authoring, evaluate, interchange, pipeline, spending
+from ragviz.cli.rooms import authoring, evaluate, generation, interchange, spending
+from ragviz.cli.rooms import store as stores
 from ragviz.cli.run import show_forecast
 from ragviz.errors import UsageError
 from ragviz.records import Corpus, Evidence, GeneratorName, Question, QuestionSet, QuestionStatus, Span
 
 if TYPE_CHECKING:
-    from ragviz.store import Store
+    from ragviz.store.store import Store
     from ragviz.workspace import Workspace
 
 questions_app = console.group("Question sets: generate, import, export, review.")
@@ -42,7 +43,7 @@ def questions_generate(
     arguments: dict[str, Any] = {"index": index_name, "name": set_name, "limit": limit, "generator": generator}
     arguments |= {"passages": passages, "seed": seed}
     if dry_run:
-        show_forecast(pipeline.foresee_questions(workspace, **arguments), as_json)
+        show_forecast(generation.foresee_questions(workspace, **arguments), as_json)
         return
     corpus = workspace.store.corpus(workspace.store.index(index_name).corpus_id)
     arguments |= {"budget": budget}
@@ -73,7 +74,7 @@ def questions_import(
     """Import questions with evidence from CSV or JSONL; rows that cannot be read, and columns not kept, are told."""
     workspace = console.open_workspace()
     wanted = workspace.store.corpus(corpus)
-    imported = pipeline.import_questions(workspace, wanted, console.read(file), file.name, set_name)
+    imported = generation.import_questions(workspace, wanted, console.read(file), file.name, set_name)
     result = {"questions": set_name, "imported": len(imported.questions), "problems": imported.problems}
     result |= {"notes": imported.notes}
     console.show(
@@ -93,7 +94,7 @@ def questions_import(
 def questions_export(set_name: str, file: Path, as_json: Json = False) -> None:
     """Write a question set to FILE: .csv or .jsonl."""
     workspace = console.open_workspace()
-    data = pipeline.export_questions(workspace, workspace.store.question_set(set_name), file.suffix.lstrip("."))
+    data = generation.export_questions(workspace, workspace.store.question_set(set_name), file.suffix.lstrip("."))
     console.write(file, data)
     console.show(
         {"file": str(file), "bytes": len(data)}, as_json, lambda: console.out.print(console.said(f"Wrote {file}."))
@@ -105,7 +106,7 @@ def questions_banks(set_name: str, file: Path, as_json: Json = False) -> None:
     """Import RAGQuestEval banks, {question id: {key_info, question, answers}}, for the questions of a set."""
     workspace = console.open_workspace()
     asked = workspace.store.question_set(set_name)
-    done = pipeline.import_banks(workspace, asked, console.read(file))
+    done = generation.import_banks(workspace, asked, console.read(file))
     for problem in done.problems:
         console.err.print(console.said(problem), highlight=False)
     body = {"questions": asked.name, "banks": len(done.banks), "problems": list(done.problems)}
@@ -154,7 +155,7 @@ def questions_show(
         and (words in q.text.casefold() or words in q.answer.casefold())
     ]
     drawn = [(q.id, q.status, q.kind, q.text, q.answer, q.reason) for q in questions]
-    rows = [asdict(q) | {"kind": q.kind, "version": authoring.version_of(q)} for q in questions]
+    rows = [asdict(q) | {"kind": q.kind, "version": stores.version_of(q)} for q in questions]
     console.show(rows, as_json, lambda: console.table(("id", "status", "kind", "question", "answer", "reason"), drawn))
 
 
@@ -186,7 +187,7 @@ def _review(store: Store, asked: QuestionSet, question: Question, status: Questi
     """
     try:
         after = replace(question, status=status, reason=reason)
-        authoring.save(store, asked, after, authoring.version_of(question))
+        authoring.save(store, asked, after, stores.version_of(question))
     except authoring.Conflict as conflict:
         if conflict.current is None:
             raise UsageError(f"Question '{question.id}' of '{asked.name}' was deleted meanwhile.") from None
@@ -219,7 +220,7 @@ def questions_add(
     corpus = workspace.store.corpus(corpus_name or there[set_name])
     where = _evidence(workspace, corpus.id, quotes, documents, evidence)
     question = authoring.written(text, answer, where or ())
-    asked = pipeline.question_set(workspace, corpus, set_name)
+    asked = generation.question_set(workspace, corpus, set_name)
     authoring.add(workspace.store, asked, question)
     _show_saved(question, as_json)
 
@@ -243,7 +244,7 @@ def questions_edit(
     question = authoring.question_of(workspace.store, asked, question_id)
     where = () if unanswerable else _evidence(workspace, asked.corpus_id, quotes, documents, evidence)
     after = authoring.changed(question, text=text, answer=answer, evidence=where)
-    authoring.save(workspace.store, asked, after, version or authoring.version_of(question))
+    authoring.save(workspace.store, asked, after, version or stores.version_of(question))
     _show_saved(after, as_json)
 
 
@@ -275,7 +276,7 @@ def questions_mend(
         else _one(workspace, asked, quotes, documents)
     )
     after = authoring.changed(question, evidence=authoring.mended(question.evidence, wanted.group, wanted.member, span))
-    authoring.save(workspace.store, asked, after, authoring.version_of(question))
+    authoring.save(workspace.store, asked, after, stores.version_of(question))
     _show_saved(after, as_json)
 
 
@@ -360,7 +361,7 @@ def _stale_row(row: dict[str, Any]) -> tuple[object, ...]:
 
 
 def _show_saved(question: Question, as_json: bool) -> None:
-    body = asdict(question) | {"kind": question.kind, "version": authoring.version_of(question)}
+    body = asdict(question) | {"kind": question.kind, "version": stores.version_of(question)}
     console.show(body, as_json, lambda: console.out.print(console.said(f"Saved question {question.id}.")))
 
 

@@ -12,7 +12,7 @@ import typer
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.rooms import compare as comparing
-from ragviz.cli.rooms import controls, evaluate, indexing, lost, questeval, running
+from ragviz.cli.rooms import controls, diagnose, evaluate, indexing, quest_prompts, running
 from ragviz.errors import InputError, UsageError
 from ragviz.records import Bank, Judged, Matrix, Question, Run, Score
 
@@ -53,7 +53,7 @@ def results(
     unranked = running.unranked_words(run)
     body |= {"not_ranked": unranked} if unranked else {}
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
-    steps = lost.waterfall(list(judgement.causes.values()), run.config.context)
+    steps = diagnose.waterfall(list(judgement.causes.values()), run.config.context)
     body |= {"lost": {step.cause: step.count for step in steps[1:]}}
     if judgement.judged or judgement.paid[0]:
         body |= {"paid": dict(zip(("calls", "cost"), judgement.paid, strict=True))}
@@ -110,7 +110,7 @@ def check(run_name: Annotated[str, typer.Argument(metavar="RUN")], as_json: Json
         raise typer.Exit(1)
 
 
-def _draw_judgement(run: Run, judgement: running.Judgement, steps: Sequence[lost.Step]) -> None:
+def _draw_judgement(run: Run, judgement: running.Judgement, steps: Sequence[diagnose.Step]) -> None:
     for line in (running.judge_words(run), judgement.controls.sentence if judgement.controls else ""):
         if line:
             console.out.print(console.said(line), highlight=False)
@@ -168,7 +168,7 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
         "extractive_questeval": _questeval(judged.extractive_bank, judged.extractive_bank_answers) if judged else None,
         "scores": scores,
     }
-    cause = lost.about(judgement.causes[question.id], run.config.context)
+    cause = diagnose.about(judgement.causes[question.id], run.config.context)
     controlled = judgement.controls if judged else None
     body["judge_reliable"] = controlled.reliable if controlled else None
     doubt = controlled.sentence if controlled and not controlled.reliable else ""
@@ -179,8 +179,8 @@ def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> dict[
     """RAGQuestEval by both readings of its denominators, and as the public code counts it (`crud`)."""
     if bank is None or answers is None:
         return None
-    precision, recall = questeval.crud([item.answer for item in bank.items], answers)
-    return asdict(questeval.measure(bank, answers)) | {"crud": {"precision": precision, "recall": recall}}
+    precision, recall = quest_prompts.crud([item.answer for item in bank.items], answers)
+    return asdict(quest_prompts.measure(bank, answers)) | {"crud": {"precision": precision, "recall": recall}}
 
 
 def _draw_inspected(
@@ -189,7 +189,7 @@ def _draw_inspected(
     hits: Sequence[indexing.Found],
     gold: Collection[str],
     scores: Sequence[Score],
-    cause: lost.Cause,
+    cause: diagnose.Cause,
     doubt: str,
 ) -> None:
     if doubt:

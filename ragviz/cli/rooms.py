@@ -6,27 +6,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ragviz import answer as answer
-    from ragviz import authoring as authoring
-    from ragviz import cases as cases
-    from ragviz import compare as compare
     from ragviz import connections as connections
-    from ragviz import controls as controls
-    from ragviz import corpora as corpora
-    from ragviz import damage as damage
-    from ragviz import embedding as embedding
-    from ragviz import evaluate as evaluate
-    from ragviz import forecast as forecast
-    from ragviz import foreign as foreign
-    from ragviz import indexing as indexing
-    from ragviz import interchange as interchange
     from ragviz import jobs as jobs
-    from ragviz import lost as lost
-    from ragviz import pipeline as pipeline
-    from ragviz import preview as preview
-    from ragviz import running as running
-    from ragviz import spending as spending
-    from ragviz.metrics import questeval as questeval
+    from ragviz.analysis import compare as compare
+    from ragviz.analysis import diagnose as diagnose
+    from ragviz.analysis import evaluate as evaluate
+    from ragviz.answers import answering as answering
+    from ragviz.documents import corpora as corpora
+    from ragviz.index import damage as damage
+    from ragviz.index import indexing as indexing
+    from ragviz.index import preview as preview
+    from ragviz.judging import controls as controls
+    from ragviz.judging import quest_prompts as quest_prompts
+    from ragviz.models import embedding as embedding
+    from ragviz.models import spending as spending
+    from ragviz.questions import authoring as authoring
+    from ragviz.questions import generation as generation
+    from ragviz.questions import interchange as interchange
+    from ragviz.runs import cases as cases
+    from ragviz.runs import foreign as foreign
+    from ragviz.runs import running as running
+    from ragviz.scheduler import forecast as forecast
+    from ragviz.store import store as store
 
 
 class _Later:
@@ -40,12 +41,25 @@ class _Later:
 
 
 if not TYPE_CHECKING:
-    authoring, controls = map(_Later, ("authoring", "controls"))
-    damage = _Later("damage")
-    answer, corpora, evaluate, forecast = map(_Later, ("answer", "corpora", "evaluate", "forecast"))
-    foreign, indexing, jobs, lost = map(_Later, ("foreign", "indexing", "jobs", "lost"))
-    cases, connections, preview = map(_Later, ("cases", "connections", "preview"))
-    embedding, interchange = map(_Later, ("embedding", "interchange"))
-    pipeline, running, compare = map(_Later, ("pipeline", "running", "compare"))
-    spending = _Later("spending")
-    questeval = _Later("metrics.questeval")
+    answering = _Later("answers.answering")
+    authoring = _Later("questions.authoring")
+    cases = _Later("runs.cases")
+    compare = _Later("analysis.compare")
+    connections = _Later("connections")
+    controls = _Later("judging.controls")
+    corpora = _Later("documents.corpora")
+    damage = _Later("index.damage")
+    diagnose = _Later("analysis.diagnose")
+    embedding = _Later("models.embedding")
+    evaluate = _Later("analysis.evaluate")
+    forecast = _Later("scheduler.forecast")
+    foreign = _Later("runs.foreign")
+    generation = _Later("questions.generation")
+    indexing = _Later("index.indexing")
+    interchange = _Later("questions.interchange")
+    jobs = _Later("jobs")
+    preview = _Later("index.preview")
+    quest_prompts = _Later("judging.quest_prompts")
+    running = _Later("runs.running")
+    spending = _Later("models.spending")
+    store = _Later("store.store")

@@ -12,7 +12,7 @@ from ragviz.cli.console import DryRun, Json
 from ragviz.cli.rooms import forecast, running, spending
 from ragviz.errors import UsageError
 from ragviz.records import AnswererName, ContextKind, Job, RunConfig
-from ragviz.retrieve import RETRIEVERS
+from ragviz.retrieval.retrievers import RETRIEVERS
 
 
 def run_questions(

@@ -9,7 +9,7 @@ import typer
 
 from ragviz.cli import console, results
 from ragviz.cli.console import Json
-from ragviz.cli.rooms import answer, cases, evaluate, foreign, jobs, lost, running
+from ragviz.cli.rooms import answering, cases, diagnose, evaluate, foreign, jobs, running
 from ragviz.records import Run, RunFormat
 
 runs_app = console.group("Runs that were made.")
@@ -37,7 +37,7 @@ def _answers_of(run: Run) -> str:
     """Who answers in a run, and from what."""
     if run.config.answerer == "none":
         return "none"
-    return f"{run.config.model or run.config.answerer}, from {answer.CONTEXTS[run.config.context]}"
+    return f"{run.config.model or run.config.answerer}, from {answering.CONTEXTS[run.config.context]}"
 
 
 @runs_app.command("questions")
@@ -59,7 +59,7 @@ def runs_questions(
     run = workspace.store.run(run_name)
     for what, value, known in (
         ("outcome", outcome, cases.OUTCOMES),
-        ("cause", cause, lost.CAUSES),
+        ("cause", cause, diagnose.CAUSES),
         ("kind", kind, evaluate.KINDS),
     ):
         if value:

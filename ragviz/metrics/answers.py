@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from ragviz import language
 from ragviz.errors import UsageError
-from ragviz.metrics import grounding, questeval, text
-from ragviz.metrics.judge import VERSIONS
+from ragviz.judging import quest_prompts
+from ragviz.judging.context import VERSIONS
+from ragviz.metrics import grounding, text
 from ragviz.records import Bank, Judged, Score, ScoreStatus
+from ragviz.text import language
 
 SUPPORTED = 0.6
 """Cosine from which the inspector counts a sentence of the answer as near to the context."""
@@ -20,7 +21,7 @@ ALIASES = {"conciseness": "factual_precision"}
 
 T = TypeVar("T")
 
-PROMPTS = VERSIONS | questeval.VERSIONS
+PROMPTS = VERSIONS | quest_prompts.VERSIONS
 """Versions of the prompts by step, the bank's too."""
 
 
@@ -204,19 +205,19 @@ def _equivalence(judged: Judged) -> float:
     return EQUIVALENCE[_known(judged.equivalence, "answer and reference were not compared")]
 
 
-def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> questeval.QuestEval:
+def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> quest_prompts.QuestEval:
     bank = _known(bank, "there are no questions about the reference")
-    measured = questeval.measure(bank, _known(answers, "the questions about the reference were not asked"))
+    measured = quest_prompts.measure(bank, _known(answers, "the questions about the reference were not asked"))
     if not measured.answerable:
         raise NoScore("not_applicable", "no question about the reference can be answered from it")
     return measured
 
 
-def _quest_recall(measured: questeval.QuestEval) -> float:
+def _quest_recall(measured: quest_prompts.QuestEval) -> float:
     return _known(measured.recall, "no question about the reference can be answered from it")
 
 
-def _quest_precision(measured: questeval.QuestEval) -> float:
+def _quest_precision(measured: quest_prompts.QuestEval) -> float:
     return _known(measured.precision, "the answer answers no question about the reference")
 
 

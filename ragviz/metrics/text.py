@@ -9,7 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from ragviz import language as languages
+from ragviz.text import language as languages
 
 
 def token_f1(prediction: str, reference: str, language: str) -> float:

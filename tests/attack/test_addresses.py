@@ -18,12 +18,18 @@ from google.protobuf.message import Message
 from markdown_it import MarkdownIt
 from streamlit.testing.v1 import AppTest
 
-from ragviz import addresses, cli, connections, corpora, indexing, interchange, jobs, running, ui
+from ragviz import cli, connections, jobs
 from ragviz.config import Settings
+from ragviz.documents import corpora
 from ragviz.errors import RagvizError
-from ragviz.markup import plain
+from ragviz.index import indexing
+from ragviz.questions import interchange
 from ragviz.records import IndexConfig, Question, RunConfig, Span
-from ragviz.store import open_store
+from ragviz.runs import running
+from ragviz.store.store import open_store
+from ragviz.text import addresses
+from ragviz.text.markup import plain
+from ragviz.ui import frame
 from ragviz.workspace import Workspace, open_workspace
 from tests.attack import seeds
 from tests.model_server import ModelServer
@@ -66,7 +72,7 @@ def test_an_address_without_secrets_is_shown_as_it_is(address: str) -> None:
 
 @pytest.mark.parametrize("seed", seeds(12, 300))
 def test_a_database_that_cannot_be_opened_is_told_without_its_password(seed: int, monkeypatch) -> None:
-    monkeypatch.setattr("ragviz.database.AT_FIRST", 0.0)
+    monkeypatch.setattr("ragviz.store.database.AT_FIRST", 0.0)
     with pytest.raises(RagvizError) as refused:
         open_store(secret_address(seed, ("postgresql+psycopg://", "postgresql://", "mysql://", "nothing://")))
     assert SECRET not in "".join(traceback.format_exception(refused.value))
@@ -107,12 +113,12 @@ def test_a_run_through_an_address_with_a_password_keeps_it_nowhere(monkeypatch, 
         monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path))
         monkeypatch.setenv("OPENAI_BASE_URL", address)
         monkeypatch.setenv("RAGVIZ_EMBEDDER", "openai:bags")
-        ui.workspace.clear()
+        frame.workspace.clear()
         workspace = open_workspace()
         corpus = workspace.store.create_corpus("c")
         corpora.add_file(workspace, corpus, "a.txt", b"The east pump costs 42 euros.")
         config = IndexConfig("sentences", 16, embedder="openai:bags")
-        monkeypatch.setattr("ragviz.llm.ModelClient._openai", plain_client(server.url))
+        monkeypatch.setattr("ragviz.models.chat.ModelClient._openai", plain_client(server.url))
         indexing.build_index(workspace, corpus, "i", config)
         text = "The east pump costs 42 euros"
         document = workspace.store.documents(corpus.id)[0].id
@@ -136,7 +142,7 @@ def test_a_run_through_an_address_with_a_password_keeps_it_nowhere(monkeypatch, 
         assert SECRET not in capsys.readouterr().out
         for page in ("settings", "home", "index", "results"):
             assert SECRET not in everything(visit(page)), page
-        ui.workspace.clear()
+        frame.workspace.clear()
 
 
 def plain_client(url: str):
@@ -207,10 +213,10 @@ def test_other_cells_are_written_as_they_are(cell: str) -> None:
 
 def test_the_csv_of_a_table_is_written_as_the_exports_are(home: Path, monkeypatch) -> None:  # noqa: F811
     written: list[bytes] = []
-    monkeypatch.setattr(ui.st, "download_button", lambda _, data, *args, **more: written.append(data))
+    monkeypatch.setattr(frame.st, "download_button", lambda _, data, *args, **more: written.append(data))
     rows = pd.DataFrame({"=A": ["＝1", " @x", None], "n": [1.5, None, 2.0]})
     rows["whole"] = pd.array([1, None, 3], dtype="Int64")
-    ui.csv_button(rows, "a.csv", "key")
+    frame.csv_button(rows, "a.csv", "key")
     assert written[0].decode("utf-8-sig").splitlines() == ["'=A,n,whole", "'＝1,1.5,1", "' @x,,", ",2.0,3"]
 
 

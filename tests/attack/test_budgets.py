@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from ragviz import corpora, indexing
 from ragviz.config import Settings
+from ragviz.documents import corpora
+from ragviz.index import indexing
 from ragviz.records import IndexConfig, Question, Span
 from ragviz.workspace import Workspace
 from tests.attack import seeds
@@ -26,7 +27,7 @@ POSTGRESQL = os.environ.get("RAGVIZ_TEST_POSTGRESQL_URL")
 PRICES = {"loopback": (10.0, 20.0), "bags": (1000.0, 0.0)}
 ROOT = Path(__file__).resolve().parents[2]
 RUN = """
-from ragviz import running
+from ragviz.runs import running
 from ragviz.records import RunConfig
 from ragviz.workspace import open_workspace
 import sys
@@ -35,7 +36,7 @@ config = RunConfig("i", "q", sys.argv[2], answerer="model", metrics=names)
 running.run(open_workspace(), "r", config, budget=float(sys.argv[1]))
 """
 BUILD = """
-from ragviz import indexing
+from ragviz.index import indexing
 from ragviz.records import IndexConfig
 from ragviz.workspace import open_workspace
 workspace = open_workspace()

@@ -14,10 +14,14 @@ import pytest
 import sqlalchemy as sa
 from pydantic import SecretStr
 
-from ragviz import corpora, indexing, jobs, judging, pipeline
+from ragviz import jobs
 from ragviz.config import Settings
+from ragviz.documents import corpora
 from ragviz.errors import Deleted, UsageError
+from ragviz.index import indexing
+from ragviz.questions import generation
 from ragviz.records import IndexConfig, Job, RunConfig
+from ragviz.scheduler import work
 from ragviz.workspace import Workspace
 from tests.attack import seeds
 from tests.attack.test_writers import URLS, empty
@@ -56,7 +60,7 @@ def workspace(request, tmp_path: Path, server, monkeypatch) -> Workspace:
     corpora.add_file(workspace, corpus, "a.txt", TEXT.encode())
     indexing.build_index(workspace, corpus, "i", CONFIG)
     data = "\n".join(json.dumps(row) for row in ROWS).encode()
-    assert not pipeline.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
+    assert not generation.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
     return workspace
 
 
@@ -163,7 +167,7 @@ def test_a_run_whose_index_is_deleted_asks_no_more_than_what_is_in_flight(worksp
     server.latency = 0.5
 
     def watch(_done: int, _total: int | None, _unit: str, message: str = "") -> None:
-        if message.startswith(judging.WORKING) and not calls:
+        if message.startswith(work.WORKING) and not calls:
             indexing.delete_index(workspace, workspace.store.index("i"))
             time.sleep(0.4)
             calls.append(server.counts.calls)

@@ -22,9 +22,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ragviz import corpora, sample
+from ragviz import sample
 from ragviz.config import Settings
-from ragviz.ingest import child
+from ragviz.documents import child, corpora
 from ragviz.workspace import Workspace
 from tests.attack import seeds
 from tests.test_ingest import pdf_of
@@ -332,7 +332,7 @@ def test_a_hostile_file_is_its_own_trouble_only(kind, tmp_path, monkeypatch):
     for outcome in outcomes:
         check_outcome(workspace, corpus.id, outcome)
     child._leave_none()
-    assert not [p for p in psutil.Process().children() if "ragviz.ingest.child" in " ".join(p.cmdline())]
+    assert not [p for p in psutil.Process().children() if "ragviz.documents.child" in " ".join(p.cmdline())]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the reader ends with its own clock")
@@ -341,7 +341,10 @@ def test_no_reader_outlives_the_one_that_asked(tmp_path):
     content = zlib.compress(b"BT /F 12 Tf 9 9 Td (hello) Tj ET\n" * 2_000_000, 1)
     slow = tmp_path / "slow.pdf"
     slow.write_bytes(page_with(content, more=b"/Filter/FlateDecode"))
-    code = f"from ragviz import ingest; ingest.parse('a.pdf', open({str(slow)!r}, 'rb').read(), detect=lambda t: 'und')"
+    code = (
+        f"from ragviz.documents import parsing; parsing.parse('a.pdf', open({str(slow)!r}, 'rb').read(), "
+        f"detect=lambda t: 'und')"
+    )
     asking = subprocess.Popen([sys.executable, "-c", code], env=os.environ)
     try:
         end = time.time() + 60

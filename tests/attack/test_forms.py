@@ -13,10 +13,13 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from ragviz import cli, corpora, damage, indexing, running
+from ragviz import cli
 from ragviz.config import Settings
+from ragviz.documents import corpora
 from ragviz.errors import SearchError
+from ragviz.index import damage, indexing
 from ragviz.records import IndexConfig, Question, RunConfig
+from ragviz.runs import running
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_pages import Hashing, bare, built, button, checked, home, show, typed, words  # noqa: F401  # fixtures
 

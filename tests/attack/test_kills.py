@@ -26,11 +26,16 @@ from unittest.mock import patch
 import pytest
 import sqlalchemy as sa
 
-from ragviz import authoring, cli, corpora, foreign, indexing, jobs, pipeline, running
+from ragviz import cli, jobs
 from ragviz.cli import console
 from ragviz.config import Settings
+from ragviz.documents import corpora
 from ragviz.errors import RagvizError
+from ragviz.index import indexing
+from ragviz.questions import authoring, generation
 from ragviz.records import IndexConfig, Matrix, Question, RunConfig, Span
+from ragviz.runs import foreign, running
+from ragviz.store import store
 from ragviz.workspace import Workspace
 from tests.attack import WHOLE, seeds
 from tests.model_server import ModelServer
@@ -178,14 +183,14 @@ def delete_index(workspace: Workspace, _: Path) -> None:
 def import_questions(workspace: Workspace, _: Path) -> None:
     rows = [{"id": f"n{n}", "question": f"Which {n}?", "answer": "The pump.", "document": "a.txt"} for n in range(3)]
     data = "\n".join(json.dumps(row | {"quote": "The north pump"}) for row in rows).encode()
-    pipeline.import_questions(workspace, workspace.store.corpus("c"), data, "q.jsonl", "imported")
+    generation.import_questions(workspace, workspace.store.corpus("c"), data, "q.jsonl", "imported")
 
 
 def edit_question(workspace: Workspace, _: Path) -> None:
     asked = workspace.store.question_set("q")
     question = authoring.question_of(workspace.store, asked, "q1")
     changed = authoring.changed(question, text="What hums?")
-    authoring.save(workspace.store, asked, changed, authoring.version_of(question))
+    authoring.save(workspace.store, asked, changed, store.version_of(question))
 
 
 def import_run(workspace: Workspace, _: Path) -> None:
@@ -207,7 +212,7 @@ def judged(workspace: Workspace, folder: Path) -> None:
 
 
 def generate(workspace: Workspace, _: Path) -> None:
-    pipeline.generate_questions(workspace, "i", "made", generator="model", limit=2)
+    generation.generate_questions(workspace, "i", "made", generator="model", limit=2)
 
 
 def rejudge(workspace: Workspace, _: Path) -> None:

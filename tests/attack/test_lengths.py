@@ -2,9 +2,11 @@
 
 import pytest
 
-from ragviz import corpora, foreign, records
+from ragviz import records
+from ragviz.documents import corpora
 from ragviz.errors import UsageError
 from ragviz.records import Question
+from ragviz.runs import foreign
 from ragviz.workspace import Workspace
 from tests.attack.test_deletions import server, workspace  # noqa: F401 - fixtures
 from tests.test_foreign import result, written

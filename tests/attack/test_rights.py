@@ -38,18 +38,18 @@ LOOK = """
 import json, sys
 from streamlit.navigation.page import StreamlitPage
 from streamlit.testing.v1 import AppTest
-from ragviz import ui
+from ragviz import errors; from ragviz.ui import frame
 from ragviz.workspace import open_workspace
 
 drawn = StreamlitPage.run
 
 def framed(page):  # AppTest runs pages without frame.py
-    with ui.errors_shown():
+    with frame.errors_shown():
         drawn(page)
 
 StreamlitPage.run = framed
 pressed, looks = json.loads(sys.argv[1]), {}
-for page in [page for section in ui.NAVIGATION.values() for page in section]:
+for page in [page for section in frame.NAVIGATION.values() for page in section]:
     app = AppTest.from_file("frame.py", default_timeout=60)
     app.session_state["framed"] = False
     app.switch_page(f"pages/{page}.py").run()
@@ -58,7 +58,7 @@ for page in [page for section in ui.NAVIGATION.values() for page in section]:
     looks[page] = [[e.value for e in app.error], len(app.exception), [t.value for t in app.title]]
 try:
     jobs = [[job.status, job.error] for job in open_workspace().store.jobs()]
-except ui.RagvizError:
+except errors.RagvizError:
     jobs = []
 print(json.dumps([looks, jobs]))
 """

@@ -7,8 +7,13 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from ragviz import embedding, jobs, judging, running, stopping
+from ragviz import jobs, stopping
 from ragviz.errors import Cancelled
+from ragviz.judging import context
+from ragviz.models import embedding
+from ragviz.runs import running
+from ragviz.scheduler import work
+from ragviz.text import language
 from ragviz.workspace import Workspace
 from tests import model_server
 from tests.attack import seeds
@@ -114,7 +119,7 @@ def test_a_run_that_is_stopped_while_it_loads_libraries_ends_within_two_seconds(
         time.sleep(LONG)
 
     if loads == "words":
-        monkeypatch.setattr(judging.language, "load", load)
+        monkeypatch.setattr(language, "load", load)
     else:
         workspace.settings.embedder = embedding.PACKAGED
         monkeypatch.setattr(embedding, "_load", load)
@@ -128,7 +133,7 @@ def test_what_is_in_flight_comes_home_when_it_is_quick(workspace, server, monkey
     server.latency = 0.2
 
     def stop(done: int, _: int | None, __: str, message: str = "") -> None:
-        if done and message.startswith(judging.WORKING):
+        if done and message.startswith(work.WORKING):
             raise Cancelled("Stopped.")
 
     with pytest.raises(Cancelled):
@@ -141,8 +146,8 @@ def test_what_is_in_flight_comes_home_when_it_is_quick(workspace, server, monkey
 
 def test_a_person_who_stops_one_run_stops_no_other(workspace, server):  # noqa: F811
     with ModelServer(latency=0.2) as slow:
-        client = running.Workspace(workspace.settings.model_copy(update={"openai_base_url": slow.url})).client("m")
-        request = judging.judge.claims_request("When?", "It was replaced in 1998.")
+        client = Workspace(workspace.settings.model_copy(update={"openai_base_url": slow.url})).client("m")
+        request = context.claims_request("When?", "It was replaced in 1998.")
         halt, replies = stopping.Stopping(), []
 
         def first() -> None:

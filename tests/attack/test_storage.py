@@ -22,11 +22,13 @@ import pytest
 import sqlalchemy as sa
 from pydantic import SecretStr
 
-from ragviz import database, disk, jobs, ui
+from ragviz import errors, jobs
 from ragviz.config import Settings
 from ragviz.errors import RagvizError, ServiceError, StorageError
 from ragviz.records import Document, Page
-from ragviz.store import Store, open_store, sqlite_url
+from ragviz.store import database, disk
+from ragviz.store.store import Store, open_store, sqlite_url
+from ragviz.ui import frame
 from ragviz.workspace import Workspace
 from tests.attack import seeds
 from tests.attack.test_writers import url as url
@@ -211,7 +213,7 @@ IMPORT = """
 import sys
 import sqlalchemy as sa
 from ragviz.records import Question
-from ragviz.store import open_store
+from ragviz.store.store import open_store
 
 url, set_id, rows = sys.argv[1:]
 store = open_store(url)
@@ -460,11 +462,11 @@ def test_a_server_that_stays_away_is_told_without_a_traceback(server, tmp_path, 
     store = open_store(server.url)
     server.stop()
     try:
-        with pytest.raises(database.ServiceError, match=r"cannot be used: .*Start it, or check RAGVIZ_DATABASE_URL"):
+        with pytest.raises(errors.ServiceError, match=r"cannot be used: .*Start it, or check RAGVIZ_DATABASE_URL"):
             store.corpora()
-        with pytest.raises(database.ServiceError, match=r"cannot be used: .*Start it"):
+        with pytest.raises(errors.ServiceError, match=r"cannot be used: .*Start it"):
             store.create_corpus("x")
-        with pytest.raises(database.ServiceError, match="cannot be used"):
+        with pytest.raises(errors.ServiceError, match="cannot be used"):
             open_store(server.url)
     finally:
         server.start()
@@ -475,7 +477,7 @@ def test_a_page_tells_it_too(home, monkeypatch):
 
     (home / "ragviz.db").write_bytes(b"not a database" * 1000)
     monkeypatch.setenv("RAGVIZ_HOME", str(home))
-    ui.workspace.clear()  # that of another test
+    frame.workspace.clear()  # that of another test
     page = AppTest.from_file(str(ROOT / "frame.py"), default_timeout=60).run()
     assert not page.exception
     assert "is damaged" in page.error[0].value

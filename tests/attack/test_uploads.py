@@ -9,7 +9,8 @@ import pytest
 from msoffcrypto.format.ooxml import OOXMLFile
 from streamlit.testing.v1 import AppTest
 
-from ragviz import corpora, jobs, sample
+from ragviz import jobs, sample
+from ragviz.documents import corpora
 from ragviz.records import Job
 from ragviz.workspace import Workspace, open_workspace
 from tests.attack.test_forms import press

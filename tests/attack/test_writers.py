@@ -27,7 +27,7 @@ from ragviz.records import (
     Score,
     Span,
 )
-from ragviz.store import Store, open_store, sqlite_url, version_of
+from ragviz.store.store import Store, open_store, sqlite_url, version_of
 from tests.attack import seeds
 
 WRITERS, ROUNDS = 8, 20
@@ -259,8 +259,9 @@ def test_evidence_in_a_text_that_was_replaced_follows_it(url, corpus_id, set_id)
 
 
 def test_a_review_on_the_command_line_keeps_what_others_write_meanwhile(url, corpus_id, set_id, monkeypatch):
-    from ragviz import authoring, cli
+    from ragviz import cli
     from ragviz.cli import console
+    from ragviz.questions import authoring
 
     store = open_store(url)
     store.put_questions(set_id, [question("a"), question("b")])

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from ragviz import cli  # noqa: E402
-from ragviz.migrations import MIGRATIONS  # noqa: E402
+from ragviz.store.migrations import MIGRATIONS  # noqa: E402
 from tests.model_server import ModelServer  # noqa: E402
 
 PUMPS = (

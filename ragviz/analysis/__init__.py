@@ -1,0 +1,1 @@
+"""Runs in numbers: evaluated, compared, and where their questions were lost."""

@@ -1,0 +1,372 @@
+"""Runs on the same questions → what differs between them, and whether the difference can be told from chance.
+
+The first run is the baseline. Everything is paired: of rankings only questions that every run has, and that have
+evidence, count; of answers those for which every run has a score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ragviz.errors import NotFoundError, UsageError
+from ragviz.metrics.characters import measure_characters
+from ragviz.metrics.ranking import Floats, Rankings, RankTable, measure, read
+from ragviz.metrics.registry import METRICS, label, scores
+from ragviz.records import Estimate, Evidence, Retrieved, Score
+from ragviz.stats import (
+    Difference,
+    estimates,
+    holm,
+    minimum_detectable_difference,
+    paired_differences,
+    questions_needed,
+)
+
+ALPHA = 0.05
+"""Adjusted p-values up to this tell two runs apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSide:
+    """A run as it is compared.
+
+    `config` holds its choices, "k" and "depth" among them, nested where they are a part's own; `fingerprint` names,
+    part by part ("corpus", "questions", "metrics" …), what else went into its numbers. `scores` are those of its
+    answers, by metric and question id; `doubt` tells why their judge cannot be relied on, "" when it can.
+    """
+
+    name: str
+    config: Mapping[str, Any]
+    fingerprint: Mapping[str, str]
+    results: Sequence[Retrieved]
+    scores: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
+    doubt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A choice in which the runs differ: its dotted name, and each run's value, None where a run has no such choice."""
+
+    key: str
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A run against the baseline in one metric.
+
+    `p_adjusted` is Holm's, over all runs and all metrics of rankings, or all of answers; metrics whose differences are
+    the same but for a factor (recall@k and precision@k with one gold chunk) are one test. `detectable` is the true
+    difference that this many questions show with 80 % power, `needed` how many questions show the difference seen; both
+    are None when unknown.
+    """
+
+    run: str
+    difference: Difference
+    p_adjusted: float
+    detectable: float | None
+    needed: int | None
+
+    @property
+    def told_apart(self) -> bool:
+        """True when chance is not a likely cause of the difference."""
+        return self.p_adjusted <= ALPHA
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """One metric of all runs: an estimate for each, and a difference for each but the baseline, in their order."""
+
+    label: str
+    estimates: tuple[Estimate, ...]
+    deltas: tuple[Delta, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """Runs side by side, `runs[0]` the baseline, over `question_ids`: n questions that all of them answer from gold.
+
+    `settings` are what differs in their configurations, `notes` sentences on what else makes them hard to compare.
+    `metrics` holds a row per label ("recall@3", "mrr"), `values` the numbers behind it, (runs, n). `tables` are the
+    runs' ranks to the common `depth`, for curves and histograms. `answers` holds a row for each metric of answers that
+    all runs have, each over the questions for which all of them have a score: n differs from row to row.
+    """
+
+    runs: tuple[str, ...]
+    k: int
+    depth: int
+    question_ids: tuple[str, ...]
+    settings: tuple[Setting, ...]
+    notes: tuple[str, ...]
+    metrics: dict[str, MetricRow]
+    values: dict[str, Floats]
+    tables: tuple[RankTable, ...]
+    answers: dict[str, MetricRow] = field(default_factory=dict)
+
+
+def to_json(comparison: Comparison) -> dict[str, Any]:
+    """The comparison as the command line prints it; outcomes are counted by recall@k."""
+    recall = label("recall", comparison.k)
+    return {
+        "runs": comparison.runs,
+        "k": comparison.k,
+        "depth": comparison.depth,
+        "n": len(comparison.question_ids),
+        "sentence": sentence(comparison),
+        "settings": [asdict(setting) for setting in comparison.settings],
+        "notes": comparison.notes,
+        "metrics": {name: asdict(row) for name, row in comparison.metrics.items()},
+        "answers": {name: asdict(row) for name, row in comparison.answers.items()},
+        "questions": {
+            name: asdict(outcomes(comparison, recall, run))
+            for run, name in enumerate(comparison.runs)
+            if run and comparison.values
+        },
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Ids of the questions on which a run is better than the baseline, equal, and worse; greatest difference first."""
+
+    won: tuple[str, ...]
+    tied: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+def compare(
+    sides: Sequence[RunSide],
+    *,
+    k: int | None = None,
+    evidence: Mapping[str, Evidence] | None = None,
+    seed: int = 0,
+) -> Comparison:
+    """Compare runs with the first of them at `k` (default: the first run's), to the least of their depths.
+
+    With the questions' `evidence`, by question id, the character metrics are compared too. Runs that share no question
+    with known gold chunks, as imported ones, are compared by their answers: `metrics` and `values` are then empty.
+
+    Raises:
+        UsageError: fewer than two runs, no question that all of them have, or a `k` past their depth.
+
+    """
+    if len(sides) < 2:
+        raise UsageError(f"{len(sides)} run was given; name two or more to compare.")
+    k = sides[0].config["k"] if k is None else k
+    depth = min(side.config["depth"] for side in sides)
+    common = _common(sides)
+    rankings = [read(results, depth) for results in common]
+    tables = tuple(map(measure, rankings))
+    values = _values(rankings, tables, k, evidence) if common[0] else {}
+    names = [side.name for side in sides]
+    rows = _rows(_answer_values(sides), names, seed)
+    return Comparison(
+        runs=tuple(side.name for side in sides),
+        k=k,
+        depth=depth,
+        question_ids=tables[0].question_ids,
+        settings=settings_that_differ(sides),
+        notes=(*_notes(sides, k, depth, len(common[0])), *_answer_notes(sides)),
+        metrics=_rows([values], names, seed) if values else {},
+        values=values,
+        tables=tables,
+        answers={name: rows[name] for name in _answer_metrics(sides) if name in rows},
+    )
+
+
+def settings_that_differ(sides: Sequence[RunSide]) -> tuple[Setting, ...]:
+    """Choices in which the runs differ, in the order of the first run's configuration, then the others'."""
+    flat = [dict(_flat(side.config)) for side in sides]
+    keys = dict.fromkeys(key for config in flat for key in config)
+    rows = [Setting(key, tuple(config.get(key) for config in flat)) for key in keys]
+    return tuple(row for row in rows if any(value != row.values[0] for value in row.values))
+
+
+def outcomes(comparison: Comparison, metric: str, run: int = 1) -> Outcomes:
+    """Questions that run number `run` wins, ties and loses against the baseline in the metric with this label.
+
+    By "mrr" they are won and lost by the rank of the first gold chunk, a miss below all.
+
+    Raises:
+        NotFoundError: the comparison has no such metric.
+
+    """
+    if metric not in comparison.values:
+        raise NotFoundError(f"'{metric}' is not compared; there are {', '.join(comparison.values)}.")
+    difference = _difference(comparison.values[metric], run)
+    order = np.argsort(-np.abs(difference), kind="stable")
+    won, tied, lost = (
+        tuple(comparison.question_ids[row] for row in order if np.sign(difference[row]) == sign) for sign in (1, 0, -1)
+    )
+    return Outcomes(won, tied, lost)
+
+
+def sentence(comparison: Comparison, metrics: Sequence[str] = ("recall", "mrr")) -> str:
+    """The comparison in words, for the metrics of these names.
+
+    "hybrid beats knn on recall@3 by 0.07 [0.02, 0.12]; MRR: no difference that 80 questions can show."
+    """
+    if not comparison.metrics:
+        return "Rankings are not compared: there is no question of which all runs know the gold chunks."
+    clauses = [clause for name in metrics for clause in _clauses(comparison, name)]
+    return "; ".join(clauses) + "."
+
+
+def _clauses(comparison: Comparison, name: str) -> Iterator[str]:
+    """A clause for each run that can be told from the baseline, and one for those that cannot."""
+    row = comparison.metrics[label(name, comparison.k)]
+    shown = row.label if METRICS[name].at_k else METRICS[name].title
+    for delta in row.deltas:
+        if delta.told_apart:
+            yield f"{delta.run} {_by_how_much(delta.difference, comparison.runs[0], shown)}"
+    alike = [delta.run for delta in row.deltas if not delta.told_apart]
+    if alike:
+        who = "" if len(alike) == len(row.deltas) else f"{', '.join(alike)} on "
+        count = len(comparison.question_ids)
+        yield f"{who}{shown}: no difference that {count} question{'s' * (count != 1)} can show"
+
+
+def _by_how_much(difference: Difference, baseline: str, shown: str) -> str:
+    """Two digits, three where two would show next to nothing."""
+    assert difference.mean is not None
+    assert difference.low is not None
+    assert difference.high is not None
+    digits = 2 if abs(difference.mean) >= 0.01 else 3
+    verb = "beats" if difference.mean > 0 else "trails"
+    ends = (difference.low, difference.high) if difference.mean > 0 else (-difference.high, -difference.low)
+    low, high = (f"{end:.{digits}f}" for end in ends)
+    return f"{verb} {baseline} on {shown} by {abs(difference.mean):.{digits}f} [{low}, {high}]"
+
+
+def _common(sides: Sequence[RunSide]) -> list[list[Retrieved]]:
+    """Each run's results of the questions that all have and that have evidence, in the first run's order."""
+    by_id = [{result.question_id: result for result in side.results if result.gold} for side in sides]
+    ids = [question_id for question_id in by_id[0] if all(question_id in results for results in by_id)]
+    if not ids and not _answer_values(sides):
+        counts = ", ".join(f"{side.name} {len(results)}" for side, results in zip(sides, by_id, strict=True))
+        raise UsageError(f"The runs share no question with evidence ({counts}): compare runs on the same question set.")
+    return [[results[question_id] for question_id in ids] for results in by_id]
+
+
+def _values(
+    rankings: Sequence[Rankings],
+    tables: Sequence[RankTable],
+    k: int,
+    evidence: Mapping[str, Evidence] | None,
+) -> dict[str, Floats]:
+    """Numbers of every metric, (runs, n), by label."""
+    sides = [
+        scores(table, k, characters=measure_characters(ranked, evidence, k) if evidence else None)
+        for ranked, table in zip(rankings, tables, strict=True)
+    ]
+    return {name: np.stack([side[name] for side in sides]) for name in sides[0]}
+
+
+def _answer_values(sides: Sequence[RunSide]) -> list[dict[str, Floats]]:
+    """Numbers of every metric of answers that all runs have, (runs, n), metrics of the same questions together."""
+    together: dict[tuple[str, ...], dict[str, Floats]] = {}
+    for name in _answer_metrics(sides):
+        known = [{i: s.value for i, s in side.scores[name].items() if s.value is not None} for side in sides]
+        shared = tuple(i for i in known[0] if all(i in values for values in known))
+        if shared and len(_versions(sides, name)) == 1:
+            numbers = np.array([[values[i] for i in shared] for values in known], dtype=np.float64)
+            together.setdefault(shared, {})[name] = numbers
+    return list(together.values())
+
+
+def _answer_metrics(sides: Sequence[RunSide]) -> list[str]:
+    return [name for name in sides[0].scores if all(name in side.scores for side in sides)]
+
+
+def _versions(sides: Sequence[RunSide], name: str) -> list[str]:
+    """Versions by which a metric was measured: scores of two are not comparable."""
+    return sorted({score.version for side in sides for score in side.scores[name].values() if score.value is not None})
+
+
+def _rows(groups: Sequence[Mapping[str, Floats]], names: Sequence[str], seed: int) -> dict[str, MetricRow]:
+    """Estimates and differences of all metrics and runs, in each group over the same resampled questions."""
+    found: dict[tuple[str, int], Estimate] = {}
+    columns: dict[tuple[str, int], tuple[Floats, Difference]] = {}
+    tests: list[tuple[str, int, int]] = []  # metric, run, and which test of all it is
+    p_values: list[float] = []
+    for values in groups:
+        found |= estimates({(m, run): n[run] for m, n in values.items() for run in range(len(names))}, seed=seed)
+        pairs = [(name, run) for name in values for run in range(1, len(names))]
+        matrix = np.column_stack([_difference(values[name], run) for name, run in pairs])
+        differences = paired_differences(matrix, seed=seed)
+        columns |= dict(zip(pairs, zip(matrix.T, differences, strict=True), strict=True))
+        first, test = _tests(matrix)
+        tests += [(*pair, len(p_values) + number) for pair, number in zip(pairs, test, strict=True)]
+        p_values += [differences[column].p_value or 0.0 for column in first]  # n > 0: there is one
+    adjusted = holm(p_values)
+    deltas = {(name, run): _delta(names[run], *columns[name, run], adjusted[test]) for name, run, test in tests}
+    return {
+        name: MetricRow(
+            name,
+            tuple(found[name, run] for run in range(len(names))),
+            tuple(deltas[name, run] for run in range(1, len(names))),
+        )
+        for values in groups
+        for name in values
+    }
+
+
+def _delta(run: str, column: Floats, difference: Difference, adjusted: float) -> Delta:
+    return Delta(run, difference, adjusted, minimum_detectable_difference(column), questions_needed(column))
+
+
+def _difference(numbers: Floats, run: int) -> Floats:
+    """A run minus the baseline, (n,), where what differs in the last bits only is equal."""
+    difference = numbers[run] - numbers[0]
+    return np.where(np.abs(difference) < 1e-12, 0.0, difference)
+
+
+def _tests(matrix: Floats) -> tuple[list[int], list[int]]:
+    """Tests among the columns, multiples of each other being one: the column of each, and the test of each column."""
+    greatest = np.abs(matrix).max(axis=0)
+    scaled = np.round(matrix / np.where(greatest > 0, greatest, 1.0), 9) + 0.0  # + 0.0: no −0
+    _, first, test = np.unique(scaled, axis=1, return_index=True, return_inverse=True)
+    return [int(column) for column in first], [int(number) for number in test.ravel()]
+
+
+def _answer_notes(sides: Sequence[RunSide]) -> Iterator[str]:
+    """What makes scores of answers hard to compare, or keeps them from it."""
+    yield from (f"{side.name}: {side.doubt}" for side in sides if side.doubt)
+    for name in _answer_metrics(sides):
+        if len(versions := _versions(sides, name)) > 1:
+            yield f"{name} is not compared: its versions are {', '.join(versions)}; make the older run again."
+    judges = [side.config.get("judge", "") for side in sides]
+    if len(set(judges)) > 1 and all(judges) and _answer_metrics(sides):
+        each = ", ".join(f"{side.name} {judge}" for side, judge in zip(sides, judges, strict=True))
+        yield f"The answers were judged by different models ({each}): a difference may come from the judge."
+
+
+def _notes(sides: Sequence[RunSide], k: int, depth: int, common: int) -> Iterator[str]:
+    """What, besides the choices compared, is not the same for all runs."""
+    for part in dict.fromkeys(part for side in sides for part in side.fingerprint):
+        if len({side.fingerprint.get(part) for side in sides}) > 1:
+            marks = ", ".join(f"{side.name} {side.fingerprint.get(part, 'none')}" for side in sides)
+            yield f"The runs differ in {part} ({marks}): a difference may come from that, not from the settings."
+    counts = [sum(bool(result.gold) for result in side.results) for side in sides]
+    if any(count != common for count in counts):
+        each = ", ".join(f"{side.name} has {count}" for side, count in zip(sides, counts, strict=True))
+        yield f"Compared on the {common} questions that all runs have with evidence; {each}."
+    if any(side.config["k"] != k for side in sides):
+        each = ", ".join(f"{side.name} {side.config['k']}" for side in sides)
+        yield f"Compared at k = {k}; the runs' own k is: {each}."
+    if any(side.config["depth"] != depth for side in sides):
+        each = ", ".join(f"{side.name} {side.config['depth']}" for side in sides)
+        yield f"Compared to depth {depth}, MRR and MAP too; the runs' own depth is: {each}."
+
+
+def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Pairs of dotted key and value of nested choices."""
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value

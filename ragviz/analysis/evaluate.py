@@ -1,0 +1,238 @@
+"""What a run measured: scores of every question, and their means with intervals, from the rankings it kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragviz import stats
+from ragviz.metrics import ranking
+from ragviz.metrics.characters import measure_characters
+from ragviz.metrics.registry import label, scores
+from ragviz.records import Estimate, Question, Retrieved, Score
+
+Floats = NDArray[np.float64]
+Band = tuple[Floats, Floats, Floats]
+"""Mean, low and high for k = 1 … depth, each of shape (depth,)."""
+
+CURVES = {"precision": ranking.precision, "recall": ranking.recall, "f1": ranking.f1}
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A run in numbers. Only answerable questions are ranked; `unanswerable` counts the others.
+
+    `scores` maps a metric ("recall@3", "mrr") to one number per question, (n,), in the order of `question_ids`; `ranks`
+    are those of the first gold chunk, (n,), 0 for a miss. `curves` is empty when `n` is 0.
+    """
+
+    question_ids: tuple[str, ...]
+    unanswerable: int
+    k: int
+    depth: int
+    ranks: NDArray[np.int64]
+    rank_counts: dict[str, int]
+    scores: dict[str, Floats]
+    metrics: dict[str, Estimate]
+    curves: dict[str, Band]
+
+    @property
+    def n(self) -> int:
+        """How many questions were ranked."""
+        return len(self.question_ids)
+
+    @property
+    def misses(self) -> int:
+        """How many have no gold chunk among the first `depth`."""
+        return self.rank_counts["miss"]
+
+
+def summarise(
+    results: Sequence[Retrieved], questions: Sequence[Question], k: int, depth: int, *, seed: int = 0
+) -> Summary:
+    """Measure rankings against their gold chunks: every metric at `k`, curves for every k up to `depth`."""
+    rankings = ranking.read(results, depth)
+    table = ranking.measure(rankings)
+    evidence = {question.id: question.evidence for question in questions}
+    per_question = scores(table, k, characters=measure_characters(rankings, evidence, k))
+    return Summary(
+        question_ids=table.question_ids,
+        unanswerable=len(table.unanswerable),
+        k=k,
+        depth=depth,
+        ranks=ranking.ranks(table),
+        rank_counts=ranking.rank_counts(table),
+        scores=per_question,
+        metrics=stats.estimates(per_question, seed=seed),
+        curves=_curves(table, seed),
+    )
+
+
+def _curves(table: ranking.RankTable, seed: int) -> dict[str, Band]:
+    if not table.question_ids:
+        return {}
+    bands = stats.bootstrap_columns(np.hstack([of(table) for of in CURVES.values()]), seed=seed)
+    parts = zip(*(np.split(cast(Floats, band), len(CURVES)) for band in bands), strict=True)
+    return dict(zip(CURVES, parts, strict=True))
+
+
+def to_json(summary: Summary) -> dict[str, Any]:
+    """The summary as the command line prints it; numbers that there are none of are null, curves then empty."""
+    curves = {name: summary.curves[name][0].tolist() if name in summary.curves else [] for name in CURVES}
+    metrics = {name: {"mean": e.mean, "low": e.low, "high": e.high, "n": e.n} for name, e in summary.metrics.items()}
+    return {
+        "n": summary.n,
+        "unanswerable": summary.unanswerable,
+        "metrics": metrics,
+        "ranks": summary.rank_counts,
+        "curves": {"k": list(range(1, summary.depth + 1)), **curves},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A metric of answers over a run: its mean over the questions that have a value, and how many have none and why.
+
+    `statuses` counts the questions by `ScoreStatus`, those without any left out.
+    """
+
+    estimate: Estimate
+    statuses: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        """All questions, with a value and without."""
+        return sum(self.statuses.values())
+
+
+def summarise_scores(scores: Mapping[str, Mapping[str, Score]], *, seed: int = 0) -> dict[str, Scored]:
+    """Mean and interval of every metric (name → question id → score); what has no value is counted, never averaged."""
+    summary = {}
+    for name, by_question in scores.items():
+        values = [score.value for score in by_question.values() if score.value is not None]
+        statuses: dict[str, int] = Counter(score.status for score in by_question.values())
+        summary[name] = Scored(stats.bootstrap(values, seed=seed), statuses)
+    return summary
+
+
+def scored_to_json(scored: Mapping[str, Scored]) -> dict[str, Any]:
+    """Metrics of answers as the command line prints them, beside the ranking ones."""
+    return {
+        name: {"mean": e.mean, "low": e.low, "high": e.high, "n": e.n, "statuses": dict(scored[name].statuses)}
+        for name in scored
+        for e in [scored[name].estimate]
+    }
+
+
+KINDS = ("single", "multi", "unanswerable")
+"""Kinds of questions, by how many passages each needs: one, several, none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Questions that have something in common, and every mean over them.
+
+    `by` is "all", "kind" (`name` is one of `KINDS`) or "document" (a document's name). `questions` counts all that were
+    asked, `misses` those ranked whose evidence was not found to depth. `metrics` holds the ranking ones, then those of
+    answers; unanswerable questions are "not_applicable" to the former.
+    """
+
+    by: Literal["all", "kind", "document"]
+    name: str
+    questions: int
+    misses: int
+    metrics: Mapping[str, Scored]
+
+
+def breakdown(
+    summary: Summary,
+    scores: Mapping[str, Mapping[str, Score]],
+    questions: Sequence[Question],
+    documents: Mapping[str, Sequence[str]],
+    *,
+    seed: int = 0,
+) -> list[Slice]:
+    """Every mean over all questions, per kind and per document, each with its n and interval.
+
+    `scores` are those of answers, by metric and question id; `documents` names those that the evidence of each question
+    stands in: a question with evidence in two counts in both, an unanswerable one in none. Kinds come in the order of
+    `KINDS`, documents by the mean of recall, the worst first, then by name.
+    """
+    values, statuses = _values(summary, scores, questions)
+    rows = {question.id: row for row, question in enumerate(questions)}
+    missed = {question_id for question_id, rank in zip(summary.question_ids, summary.ranks, strict=True) if not rank}
+
+    def slice_of(by: Literal["all", "kind", "document"], name: str, ids: Sequence[str]) -> Slice:
+        places = [rows[question_id] for question_id in ids]
+        means = _estimates(values[places], seed)
+        metrics = {
+            metric: Scored(estimate, Counter(column[place] for place in places if place in column))
+            for (metric, column), estimate in zip(statuses.items(), means, strict=True)
+        }
+        return Slice(by, name, len(ids), sum(question_id in missed for question_id in ids), metrics)
+
+    kinds = {kind: [question.id for question in questions if question.kind == kind] for kind in KINDS}
+    by_name: dict[str, list[str]] = {}
+    for question in questions:
+        for name in dict.fromkeys(documents.get(question.id, ())):
+            by_name.setdefault(name, []).append(question.id)
+
+    def worst_first(part: Slice) -> tuple[float, str]:
+        recall = part.metrics.get(label("recall", summary.k))
+        return (recall.estimate.mean or 0.0 if recall else 0.0), part.name
+
+    return [
+        slice_of("all", "", [question.id for question in questions]),
+        *(slice_of("kind", kind, ids) for kind, ids in kinds.items() if ids),
+        *sorted((slice_of("document", name, ids) for name, ids in by_name.items()), key=worst_first),
+    ]
+
+
+def _values(
+    summary: Summary, scores: Mapping[str, Mapping[str, Score]], questions: Sequence[Question]
+) -> tuple[Floats, dict[str, dict[int, str]]]:
+    """Numbers of every metric, (questions, metrics), NaN where there is none; and by metric the status of each row."""
+    rows = {question.id: row for row, question in enumerate(questions)}
+    ranked = [rows[question_id] for question_id in summary.question_ids]
+    of_ranked = dict.fromkeys(rows.values(), "not_applicable") | dict.fromkeys(ranked, "ok")
+    values = np.full((len(questions), len(summary.scores) + len(scores)), np.nan)
+    statuses: dict[str, dict[int, str]] = {}
+    for column, (name, numbers) in enumerate(summary.scores.items()):
+        values[ranked, column] = numbers
+        statuses[name] = of_ranked
+    for column, (name, by_question) in enumerate(scores.items(), start=len(summary.scores)):
+        known = {rows[question_id]: score for question_id, score in by_question.items() if question_id in rows}
+        for row, score in known.items():
+            values[row, column] = np.nan if score.value is None else score.value
+        statuses[name] = {row: score.status for row, score in known.items()}
+    return values, statuses
+
+
+def _estimates(values: Floats, seed: int) -> list[Estimate]:
+    """Estimate every column of `values`, (n, metrics), over its rows with a number, those of the same rows at once."""
+    told = np.isfinite(values)
+    alike: dict[bytes, list[int]] = {}
+    for column in range(values.shape[1]):
+        alike.setdefault(told[:, column].tobytes(), []).append(column)
+    result: dict[int, Estimate] = {}
+    for columns in alike.values():
+        rows = told[:, columns[0]]
+        result |= stats.estimates({column: values[rows, column] for column in columns}, seed=seed)
+    return [result[column] for column in range(values.shape[1])]
+
+
+def breakdown_to_json(slices: Sequence[Slice]) -> dict[str, Any]:
+    """Means per kind and per document as the command line prints them."""
+    return {
+        f"by_{by}": [
+            {by: part.name, "questions": part.questions, "misses": part.misses, "metrics": scored_to_json(part.metrics)}
+            for part in slices
+            if part.by == by
+        ]
+        for by in ("kind", "document")
+    }

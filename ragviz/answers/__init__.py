@@ -1,0 +1,1 @@
+"""A question and its chunks to an answer with checked citations."""

@@ -1,0 +1,303 @@
+"""Reading in a process of its own: a file that hangs, crashes or swells its reader costs that process and no more.
+
+kreuzberg's own time limit returns, yet its thread goes on and holds the lock of its PDF library, so that every PDF
+after it fails too; and a PDF of 2 kB can ask for 2 GB.
+
+To start a process costs more than to read a small file, so one that read a file well waits a little for the next.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ragviz.documents import texts
+from ragviz.documents.kinds import KINDS, Kind, damaged
+from ragviz.documents.readers import Parts, load, read
+from ragviz.errors import PasswordNeeded, UnreadableFile
+
+SECONDS = 60
+SECONDS_PER_MB = 3
+MEMORY = 3 * 2**30
+MEMORY_PER_BYTE = 8
+LARGE = 512 * 2**20
+"""A process that ever held so much memory reads no further file."""
+CHARACTERS = 200 * 2**20
+"""Characters that a file may come to, or as many as it has bytes."""
+IDLE_SECONDS = 5.0
+
+_PACKAGES = str(Path(__file__).resolve().parents[2])
+
+
+def read_apart(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, Parts]:
+    """Read a file in a child process: the kind it turned out to be, and its text or pages.
+
+    Raises:
+        UnreadableFile: damaged, or reading it takes too long or too much memory; PasswordNeeded.
+
+    """
+    reply = _answered(kind.title, {"kind": kind.key, "password": password}, data)
+    parts: list[str] = reply["parts"]
+    return KINDS[reply["kind"]], parts if reply["pages"] else parts[0]
+
+
+def read_text_apart(reader: str, name: str, data: bytes) -> tuple[str, list[str]]:
+    """Read a text file or web page in a child process: its text, and warnings.
+
+    Raises:
+        UnreadableFile: no text, or reading it takes too long or too much memory.
+
+    """
+    reply = _answered("a web page" if reader == "html" else "a text file", {"kind": reader, "name": name}, data)
+    return reply["parts"][0], reply["warnings"]
+
+
+def start_ahead(count: int) -> None:
+    """Have up to `count` processes wait for a file with their libraries loaded: they start while other work is done."""
+    for _ in range(count - len(_waiting)):
+        _Child(loaded=True).wait()
+
+
+def _answered(title: str, request: dict[str, Any], data: bytes) -> dict[str, Any]:
+    """Have a child process read a file, within bounds that grow with its length.
+
+    Raises:
+        UnreadableFile: as `read_apart`.
+
+    """
+    seconds = SECONDS + SECONDS_PER_MB * len(data) / 2**20
+    memory = MEMORY + MEMORY_PER_BYTE * len(data)
+    reply = _ask({**request, "memory": memory, "seconds": seconds, "size": len(data)}, data)
+    if reply is None:
+        raise UnreadableFile(
+            f"Reading {title} of {len(data):,} bytes crashed or needed more than {memory / 2**30:.1f} GB "
+            "of memory: split the file, or save it anew."
+        )
+    if "error" in reply:
+        raise (PasswordNeeded if reply["password"] else UnreadableFile)(reply["error"])
+    return reply
+
+
+_waiting: list[_Child] = []
+"""Processes that wait for another file; none of them in use."""
+
+
+def _ask(request: dict[str, Any], data: bytes) -> dict[str, Any] | None:
+    """Have a child process read a file; None when it ended without an answer.
+
+    Raises:
+        UnreadableFile: it took too long.
+
+    """
+    with suppress(IndexError):  # none waits
+        used = _waiting.pop()
+        # Should it end, then perhaps for what it read before, or because its time was over: a fresh one decides.
+        if (reply := used.ask(request, data)) is not None:
+            return reply
+    return _Child().ask(request, data)
+
+
+class _Child:
+    """A process that reads files, one after the other; it ends with its standard input, so never after us."""
+
+    def __init__(self, *, loaded: bool = False) -> None:
+        paths = os.pathsep.join(filter(None, [_PACKAGES, os.environ.get("PYTHONPATH", "")]))
+        environment = {**os.environ, "PYTHONPATH": paths, "MALLOC_ARENA_MAX": "2"}
+        command = [sys.executable, "-P", "-c", f"from ragviz.documents.child import main; main({loaded})"]
+        pipe, log = subprocess.PIPE, subprocess.DEVNULL
+        self._waits_since, self._watched = 0.0, False
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, env=environment)  # noqa: S603
+
+    def ask(self, request: dict[str, Any], data: bytes) -> dict[str, Any] | None:
+        """Have a file read; None when the process ended without an answer. Afterwards it waits for another, or ends."""
+        seconds = request["seconds"]
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            self._process.kill()
+
+        clock = threading.Timer(seconds, stop)
+        clock.daemon = True
+        clock.start()
+        reply = None
+        try:
+            reply = self._exchange(request, data)
+        finally:
+            clock.cancel()
+            if reply is None or not reply["again"] or late.is_set():
+                self._end()
+            else:
+                self.wait()
+        if reply is None and late.is_set():
+            raise UnreadableFile(
+                f"Reading took longer than {seconds:.0f} seconds and was stopped: split the file, or save it anew as "
+                "text."
+            )
+        return reply
+
+    def _exchange(self, request: dict[str, Any], data: bytes) -> dict[str, Any] | None:
+        """Hand a file over, and take the answer: a line of JSON, and then the bytes of each part of the text."""
+        to, back = self._process.stdin, self._process.stdout
+        assert to is not None
+        assert back is not None
+        try:
+            to.write(json.dumps(request).encode() + b"\n")
+            to.write(data)
+            to.flush()
+        except OSError:  # it has ended
+            return None
+        line = back.readline()
+        if not line.endswith(b"\n"):
+            return None
+        reply = dict(json.loads(line))
+        reply["parts"] = []
+        for size in reply["sizes"]:
+            part = back.read(size)
+            if len(part) < size:
+                return None
+            reply["parts"].append(part.decode("utf-8", "surrogatepass"))
+        return reply
+
+    def wait(self) -> None:
+        """Be there for another file, for some seconds."""
+        self._waits_since = time.monotonic()
+        _waiting.append(self)
+        if not self._watched:
+            self._watched = True
+            self._look_after(IDLE_SECONDS)
+
+    def _look_after(self, seconds: float) -> None:
+        clock = threading.Timer(seconds, self._leave)
+        clock.daemon = True
+        clock.start()
+
+    def _leave(self) -> None:
+        """End when nothing was read for some seconds; one clock for all the files of a process."""
+        left = self._waits_since + IDLE_SECONDS - time.monotonic()
+        if left <= 0:
+            with suppress(ValueError):  # a file is being read
+                _waiting.remove(self)
+                self._end()
+        if self._process.returncode is None:
+            self._look_after(left if left > 0 else IDLE_SECONDS)
+
+    def _end(self) -> None:
+        """End for good; may be called again."""
+        self._process.kill()
+        with suppress(OSError):  # what was not written yet
+            self._process.communicate()
+
+
+@atexit.register
+def _leave_none() -> None:
+    """Keep no process waiting when this one ends."""
+    while _waiting:
+        _waiting.pop()._end()
+
+
+def main(loaded: bool) -> None:
+    """Read requests from standard input, and answer each on standard output (see `_Child._exchange`)."""
+    if loaded:
+        load()
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever a library prints
+    again = True
+    while again and (header := sys.stdin.buffer.readline()):
+        request = json.loads(header)
+        data = sys.stdin.buffer.read(request["size"])
+        _limit_memory(request["memory"])
+        _limit_life(request["seconds"] + 5)
+        answer, parts = _answer(request, data)
+        del data
+        _limit_life(0)
+        again = answer.pop("unharmed", False) and not _swollen()
+        sizes = [len(part.encode("utf-8", "surrogatepass")) for part in parts]
+        answers.write(json.dumps({**answer, "again": again, "sizes": sizes}).encode() + b"\n")
+        for part in parts:
+            answers.write(part.encode("utf-8", "surrogatepass"))
+        answers.flush()
+    os._exit(0)  # whatever threads a library has left
+
+
+def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], list[str]]:
+    """What is answered beside the text, and the text's parts; "unharmed" when another file may be read after it."""
+    key = request["kind"]
+    title = _title_of(key)
+    answer: dict[str, Any]
+    try:
+        if key in texts.READERS:
+            text, warnings = texts.READERS[key](request["name"], data)
+            answer, parts = {"warnings": warnings}, [text]
+        else:
+            kind, read_parts = read(key, data, request["password"])
+            parts = read_parts if isinstance(read_parts, list) else [read_parts]
+            answer = {"kind": kind, "pages": isinstance(read_parts, list)}
+        _check_length(title, parts, max(CHARACTERS, len(data)))
+    except UnreadableFile as error:
+        # Readers of text are this package's own: whatever they refuse, they are as they were.
+        unharmed = key in texts.READERS
+        return {"error": str(error), "password": isinstance(error, PasswordNeeded), "unharmed": unharmed}, []
+    except MemoryError:
+        os._exit(1)
+    except BaseException as error:  # a panic in Rust is not an Exception
+        return {"error": str(damaged(title, str(error))), "password": False}, []
+    return {**answer, "unharmed": True}, parts
+
+
+def _title_of(key: str) -> str:
+    return KINDS[key].title if key in KINDS else "a text file"
+
+
+def _check_length(title: str, parts: list[str], most: int) -> None:
+    """Refuse a text that is longer than a file may be: it would be held, stored and cut outside of this process."""
+    length = sum(map(len, parts))
+    if length > most:
+        raise UnreadableFile(f"The text of {title} has {length:,} characters, more than {most:,}: split the file.")
+
+
+def _limit_life(seconds: float) -> None:
+    """End this process after so many seconds, or as soon as the one that asked is gone; with 0, no longer.
+
+    By signals that need no help of Python: a library may hold its lock for as long as it likes.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
+    flags = fcntl.fcntl(0, fcntl.F_GETFL) & ~os.O_ASYNC
+    fcntl.fcntl(0, fcntl.F_SETFL, flags | (os.O_ASYNC if seconds else 0))
+
+
+def _limit_memory(limit: int) -> None:
+    """Bound the address space; only Linux keeps such a bound."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
+
+
+def _swollen() -> bool:
+    """Whether this process ever held so much memory that the next file should have another."""
+    try:
+        # Not `getrusage`, whose peak a new process has from the one that started it.
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:  # elsewhere than on Linux every file has a process of its own
+        return True
+    peak = re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE)
+    return peak is None or int(peak[1]) * 1024 > LARGE

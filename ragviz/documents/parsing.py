@@ -1,0 +1,153 @@
+"""Bytes of a file to a Document: the only room that knows file formats.
+
+Text formats are decoded and kept as they are; web pages, Office files, books and PDFs become text or Markdown.
+Every file is answered: with a Document, whose warnings say what may be wrong with it, or with one sentence why not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+
+from ragviz.documents.child import read_apart, read_text_apart, start_ahead
+from ragviz.documents.encoding import clean, strangeness
+from ragviz.documents.kinds import APART, Kind, damaged, extension_of, kind_of, media_type_of, misnamed
+from ragviz.documents.texts import counted, listed
+from ragviz.errors import UnreadableFile
+from ragviz.records import Document, Page, digest
+
+MAX_BYTES = 200 * 2**20
+
+FORMATS = (
+    "PDF, DOCX, PPTX, XLSX, HTML, Markdown, TXT, CSV, TSV, EPUB, ODT, ODS, RTF, RST, AsciiDoc, Org, JSON, source code "
+    "and other plain text in any encoding; DOC, XLS and PPT of Office 97"
+)
+"""What can be read, as a person is told."""
+
+
+def parse(
+    name: str,
+    data: bytes,
+    *,
+    detect: Callable[[str], str],
+    password: str | None = None,
+    max_bytes: int = MAX_BYTES,
+) -> Document:
+    r"""Read a file; what it is, is told by its bytes, and by its name only among text formats.
+
+    The text has \n for newlines, and neither NUL nor half surrogates. PDF pages, slides and sheets are `pages`, in
+    order, `text[page.start:page.end]` being what is on one; other formats have none. `detect` names a text's language.
+
+    Raises:
+        PasswordNeeded: encrypted; without its password, or with another one.
+        UnreadableFile: empty, bigger than `max_bytes`, damaged, hostile, or of a kind that cannot be read.
+
+    """
+    if not data:
+        raise UnreadableFile("The file is empty (0 bytes): add it again, or leave it out.")
+    if len(data) > max_bytes:
+        raise UnreadableFile(f"The file has {len(data):,} bytes, more than the limit of {max_bytes:,}: split it.")
+    name = safe_name(name)
+    try:
+        kind = kind_of(name, data)
+        kind, text, pages, warnings = _read(kind, name, data, password or None)
+    except OSError as error:
+        raise UnreadableFile(f"Reading it could not begin: {error.strerror or error}. Add the file again.") from error
+    except UnreadableFile:
+        raise
+    except Exception as error:  # whatever a reader trips over is this file's error, and no other's
+        raise damaged("a file", str(error) or type(error).__name__) from error
+    return Document(
+        id=Document.make_id(name, text),
+        name=name,
+        text=text,
+        pages=pages,
+        language=detect(text),
+        media_type=media_type_of(name, kind),
+        content_hash=hashlib.sha256(data).hexdigest(),
+        size=len(data),
+        warnings=(*misnamed(name, kind), *warnings, *_missing_text(kind, text, pages)),
+    )
+
+
+def prepare(names: Iterable[str], most: int) -> None:
+    """Start processes for the files of these names whose readers take long to load, at most `most`, ahead of them."""
+    needed = (name for name in names if extension_of(name) in APART)
+    start_ahead(sum(1 for _ in islice(needed, most)))
+
+
+def _read(
+    kind: Kind | None, name: str, data: bytes, password: str | None
+) -> tuple[Kind | None, str, tuple[Page, ...], list[str]]:
+    if kind is None or kind.key == "html":
+        reader = "html" if kind else "text"
+        text, warnings = read_text_apart(reader, name, data)
+        return kind, text, (), warnings
+    kind, parts = read_apart(kind, data, password)
+    if isinstance(parts, str):
+        return kind, clean(parts)[0].strip("\n"), (), []
+    text, pages = _joined([clean(part)[0] for part in parts])
+    return kind, text, pages, []
+
+
+def _joined(parts: Sequence[str]) -> tuple[str, tuple[Page, ...]]:
+    r"""Put pages together with an empty line between them; an empty page takes no room.
+
+    >>> _joined(["one", "", "three"])
+    ('one\n\nthree', (Page(number=1, start=0, end=3), Page(number=2, start=3, end=3), Page(number=3, start=5, end=10)))
+    """
+    pieces: list[str] = []
+    pages = []
+    length = 0
+    for number, part in enumerate(parts, start=1):
+        gap = "\n\n" if part and length else ""
+        pages.append(Page(number, length + len(gap), length + len(gap) + len(part)))
+        pieces += [gap, part]
+        length += len(gap) + len(part)
+    return "".join(pieces), tuple(pages)
+
+
+def _missing_text(kind: Kind | None, text: str, pages: Sequence[Page]) -> list[str]:
+    """Say what has no text: of a PDF these are most likely pictures of pages."""
+    if kind is None or kind.key != "pdf":
+        return [] if text.strip() else ["there is no text in it"]
+    if strangeness(text) > 0.1:
+        return ["much of its text layer is signs without meaning (fonts without a character map): run OCR on it"]
+    empty = [page.number for page in pages if page.start == page.end]
+    if len(empty) == len(pages):
+        return [f"no text layer: {counted(len(pages), 'page is a picture', 'pages are pictures')}; run OCR first"]
+    verb = "has" if len(empty) == 1 else "have"
+    note = f"{len(empty)} of {len(pages)} pages {verb} no text (empty, or pictures that need OCR): {listed(empty)}"
+    return [note] if empty else []
+
+
+_DRIVE = re.compile(r"(?:\s*[A-Za-z]:)+")
+_INVISIBLE = re.compile("[\u200b\u200e\u200f\u061c\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+LONGEST_PART = 200
+LONGEST_NAME = 600
+"""Characters of a whole name: PostgreSQL's index of names takes 2,704 bytes, and a character may be four."""
+
+
+def safe_name(name: str) -> str:
+    r"""Return a name that is harmless to show and to join to a folder; sub-folders stay, Unicode too (as NFC).
+
+    >>> safe_name("../../etc/passwd"), safe_name("C:\\docs\\手册.pdf"), safe_name("/")
+    ('etc/passwd', 'docs/手册.pdf', 'unnamed')
+    """
+    visible = "".join(c for c in _INVISIBLE.sub("", name) if unicodedata.category(c) not in ("Cc", "Cs"))
+    parts = unicodedata.normalize("NFC", visible).replace("\\", "/").split("/")
+    bare = [part[drive.end() if (drive := _DRIVE.match(part)) else 0 :].strip() for part in parts]
+    kept = [_short(part) for part in bare if part.strip(". ")]
+    whole = unicodedata.normalize("NFC", "/".join(kept)) or "unnamed"
+    if len(whole) <= LONGEST_NAME:
+        return whole
+    # Two paths may begin and end alike: the digest keeps them apart.
+    return f"{whole[:300]}…{digest(whole)}…{whole[-200:]}"
+
+
+def _short(part: str) -> str:
+    """Cut a long name in its middle, so that its extension stays."""
+    return part if len(part) <= LONGEST_PART else part[: LONGEST_PART - 20] + part[-20:]

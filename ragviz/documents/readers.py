@@ -1,0 +1,303 @@
+"""One reader per kind of file: bytes to text, or to a list of texts, one per page, slide or sheet.
+
+They run in a process of their own (see `child`), since what they call can hang, crash or swell on hostile bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import posixpath
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree as ET
+
+from ragviz.documents import html
+from ragviz.documents.encoding import decode
+from ragviz.documents.kinds import KINDS, damaged, kind_of
+from ragviz.errors import PasswordNeeded
+
+Parts = str | list[str]
+"""A text, or the texts of pages in order (empty for an empty page)."""
+
+
+def load() -> None:
+    """Import what most readers need."""
+    import kreuzberg  # noqa: F401
+    import mammoth  # noqa: F401
+
+
+def read(key: str, data: bytes, password: str | None) -> tuple[str, Parts]:
+    """Return the kind that was read in the end, and what it says.
+
+    Raises:
+        UnreadableFile: it cannot be read, or PasswordNeeded.
+        Exception: whatever the libraries raise on a damaged file.
+
+    """
+    if key in ("encrypted", "doc", "xls", "ppt"):
+        data = _decrypted(key, data, password)
+        kind = kind_of("", data)
+        key = kind.key if kind else key
+    return key, _READERS[key](key, data, password)
+
+
+def _kreuzberg(key: str, data: bytes, password: str | None, output: str = "markdown", pages: bool = False) -> Any:
+    import kreuzberg
+
+    config = kreuzberg.ExtractionConfig(
+        use_cache=False,
+        enable_quality_processing=False,
+        output_format=output,
+        pages=kreuzberg.PageConfig(extract_pages=True) if pages else None,
+        pdf_options=kreuzberg.PdfConfig(passwords=None if password is None else [password]),
+        concurrency=kreuzberg.ConcurrencyConfig(max_threads=1),
+    )
+    return kreuzberg.extract_bytes_sync(data, KINDS[key].media_type, config)
+
+
+def _pdf(key: str, data: bytes, password: str | None) -> list[str]:
+    """Read the text layer as it is, page by page.
+
+    kreuzberg's Markdown of a PDF has no page boundaries, leaves text out (half of a table's page) and puts "ffi" for
+    Chinese quotation marks; the text of its pages has neither fault.
+    """
+    # kreuzberg panics on a date that is not ASCII ("2021年3月1日"): hide the dates, moving no byte.
+    data = data.replace(b"/CreationDate", b"/HiddenDate_1").replace(b"/ModDate", b"/HidDate")
+    try:
+        result = _kreuzberg(key, data, password, "plain", pages=True)
+    except Exception as error:
+        if "password" in str(error).lower():
+            raise _password_needed(password) from None
+        raise
+    if not result.pages:
+        raise damaged("a PDF", "it has no pages")
+    return [_page(page["content"]) for page in sorted(result.pages, key=lambda page: page["page_number"])]
+
+
+_HYPHEN = re.compile("(?<=[^\\W\\d_])\x02(?=[^\\W\\d_])")
+_CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f]")
+_HAN = "[\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff，、]"
+_WRAPPED = re.compile(f"(?<={_HAN})\n(?={_HAN})")
+
+
+def _page(text: str) -> str:
+    r"""Tidy a page's text layer: words hyphenated at a line's end are joined, as are Chinese lines that were wrapped.
+
+    >>> _page("adip\x02iscing elit\r\nUt ")
+    'adipiscing elit\nUt'
+    """
+    text = _HYPHEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).replace("\x02", "-")
+    lines = [_CONTROL.sub(" ", line).rstrip() for line in text.split("\n")]
+    full = 0.7 * max(map(_width, lines))
+    joined = lines[0]
+    pieces = []
+    for previous, line in itertools.pairwise(lines):
+        if _width(previous) >= full and _WRAPPED.search(f"{previous[-1:]}\n{line[:1]}"):
+            joined += line
+        else:
+            pieces.append(joined)
+            joined = line
+    return "\n".join([*pieces, joined]).strip()
+
+
+def _width(line: str) -> int:
+    """Columns that a line takes: Chinese and Japanese characters are two wide."""
+    return len(line) + sum("\u2e80" <= c <= "\uffef" for c in line)
+
+
+def _office(key: str, data: bytes, password: str | None) -> str:
+    return _unescaped(_kreuzberg(key, data, password).content)
+
+
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{}~])|&#(\d{1,4});")
+
+
+def _unescaped(markdown: str) -> str:
+    r"""Take back the escapes of kreuzberg's Markdown, all but that of "|", which would break a table.
+
+    >>> _unescaped(r"R\&D \<x\> a\|b C:\\new&#9;\&#9;")
+    'R&D <x> a\\|b C:\\new\t&#9;'
+    """
+    return _ESCAPE.sub(lambda found: found[1] or chr(int(found[2])), markdown)
+
+
+_EMPTY_ROW = re.compile(r"^\|(?: +\|)+\n(?!\| ---)", re.MULTILINE)
+
+
+def _xlsx(key: str, data: bytes, password: str | None) -> list[str]:
+    """Read sheets, empty ones too; only the heading of a sheet begins a line with "## ", all else is in table rows."""
+    result = _kreuzberg(key, data, password)
+    text = _EMPTY_ROW.sub("", _unescaped(result.content) + "\n")
+    sheets = [sheet.strip() for sheet in re.split(r"^(?=## )", text, flags=re.MULTILINE) if sheet.strip()]
+    by_name = {sheet.split("\n", 1)[0].removeprefix("## "): sheet for sheet in sheets}
+    names = result.metadata.get("sheet_names") or []
+    return [by_name.get(name, "") for name in names] if set(by_name) <= set(names) else sheets
+
+
+_STYLES = """
+p[style-name='Title'] => h1:fresh
+p[style-name='Subtitle'] => h2:fresh
+p[style-name='Quote'] => blockquote > p:fresh
+"""
+_LOOKS = re.compile(rb"<w:(tblStylePr|rPr|tblPr)\b[^<>]*(?<!/)>.*?</w:\1>", re.DOTALL)
+_BACK_LINK = re.compile(r'<a href="#(?:foot|end)note-ref-[^"]*">↑</a>')
+
+
+def _docx(key: str, data: bytes, password: str | None) -> str:
+    """Read a Word document with mammoth: kreuzberg 4.10 drops "&", "<", ">" and tabs, and repeats text boxes."""
+    import mammoth
+
+    page = mammoth.convert_to_html(_simplified(data), style_map=_STYLES, convert_image=lambda image: []).value
+    return html.markdown(_BACK_LINK.sub("", page))
+
+
+def _simplified(data: bytes) -> io.BytesIO:
+    """Return the document without pictures, and with its simple fields and formulas as text: mammoth skips those.
+
+    Word's stock of table styles, a third of a megabyte that says how they look, takes mammoth longer than the text.
+    """
+    simpler = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(simpler, "w") as copy:
+        for name in archive.namelist():
+            if name.startswith(("word/media/", "word/embeddings/")):
+                continue
+            part = archive.read(name)
+            if re.fullmatch(r"word/(document|footnotes|endnotes)\d*\.xml", name):
+                part = re.sub(rb"<(/?)m:([rt])\b", rb"<\1w:\2", part.replace(b"<w:cr/>", b"<w:br/>"))
+                part = re.sub(rb"</?(?:m:|w:fldSimple\b)[^<>]*>", b"", part)
+            elif name == "word/styles.xml":
+                part = _LOOKS.sub(b"", part)
+            copy.writestr(name, part)
+    return simpler
+
+
+def _epub(key: str, data: bytes, password: str | None) -> str:
+    """Read the chapters of a book in their order."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        package = next(
+            n.get("full-path", "") for n in _xml(archive, "META-INF/container.xml").iter() if n.get("full-path")
+        )
+        nodes = list(_xml(archive, package).iter())
+        places = {n.get("id"): n.get("href", "") for n in nodes if _local(n) == "item"}
+        chapters = [places[n.get("idref")] for n in nodes if _local(n) == "itemref"]
+        folder = posixpath.dirname(package)
+        pages = [archive.read(posixpath.normpath(posixpath.join(folder, unquote(chapter)))) for chapter in chapters]
+    return "\n\n".join(filter(None, (html.markdown(decode(page, html.charset(page))[0]) for page in pages if page)))
+
+
+def _pptx(key: str, data: bytes, password: str | None) -> list[str]:
+    """Read slides in the order they are shown, each with its notes.
+
+    kreuzberg 4.10 puts a space wherever the formatting changes, in the middle of words too, and leaves notes out.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        targets = _relations(archive, "ppt/presentation.xml")
+        slides = [node for node in _xml(archive, "ppt/presentation.xml").iter() if _local(node) == "sldId"]
+        ids = [value for node in slides for name, value in node.attrib.items() if name.endswith("relationships}id")]
+        return [_slide(archive, targets[slide][1]) for slide in ids]
+
+
+def _slide(archive: zipfile.ZipFile, part: str) -> str:
+    blocks = list(_shapes(_xml(archive, part)))
+    for kind, target in _relations(archive, part).values():
+        if kind.endswith("/notesSlide"):
+            notes = "\n\n".join(_shapes(_xml(archive, target)))
+            blocks += [f"Notes: {notes}"] if notes else []
+    return "\n\n".join(blocks)
+
+
+_FURNITURE = {"sldNum", "dt", "ftr", "hdr", "sldImg"}
+
+
+def _shapes(node: ET.Element) -> Iterator[str]:
+    """Yield the paragraphs and tables below `node` in their order; the title is a heading."""
+    for child in node:
+        tag = _local(child)
+        holder = next((n.get("type") for n in child.iter() if _local(n) == "ph"), None) if tag == "sp" else None
+        if tag == "Fallback" or holder in _FURNITURE:
+            continue
+        if tag == "tbl":
+            rows = [[_text(cell) for cell in row if _local(cell) == "tc"] for row in child if _local(row) == "tr"]
+            yield from filter(None, [html.table(rows)])
+        elif tag == "p":
+            yield from filter(None, [_text(child).strip()])
+        elif holder in ("title", "ctrTitle"):
+            yield from (f"## {' '.join(text.split())}" for text in [" ".join(_shapes(child))] if text)
+        else:
+            yield from _shapes(child)
+
+
+def _text(node: ET.Element) -> str:
+    """Join the runs of a paragraph, or of the paragraphs of a cell."""
+    ends = {"br": "\n", "p": "\n"}
+    return "".join((n.text or "") if _local(n) == "t" else ends.get(_local(n), "") for n in node.iter()).strip("\n")
+
+
+def _local(node: ET.Element) -> str:
+    return node.tag.rpartition("}")[2]
+
+
+def _xml(archive: zipfile.ZipFile, part: str) -> ET.Element:
+    # Entity bombs are stopped by expat (2.4.1 and later), and by the limits of the process this runs in.
+    return ET.fromstring(archive.read(part))  # noqa: S314
+
+
+def _relations(archive: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
+    """Return by id the type and the target of what a part points to; empty when it points to nothing."""
+    folder, name = posixpath.split(part)
+    try:
+        nodes = _xml(archive, f"{folder}/_rels/{name}.rels")
+    except KeyError:
+        return {}
+    found = {node.get("Id", ""): (node.get("Type", ""), node.get("Target", "")) for node in nodes}
+    return {
+        key: (kind, posixpath.normpath(posixpath.join(folder, to)).lstrip("/")) for key, (kind, to) in found.items()
+    }
+
+
+def _decrypted(key: str, data: bytes, password: str | None) -> bytes:
+    """Return the document without its encryption; as it is when it has none."""
+    import msoffcrypto
+    from msoffcrypto.exceptions import DecryptionError, FileFormatError, InvalidKeyError
+
+    try:
+        document = msoffcrypto.OfficeFile(io.BytesIO(data))
+    except FileFormatError:
+        return data
+    if not document.is_encrypted():
+        return data
+    if password is None:
+        raise _password_needed(None)
+    plain = io.BytesIO()
+    try:
+        # Without the check an old key opens nothing and says nothing; documents of Office 97 always check.
+        document.load_key(password=password, **({"verify_password": True} if key == "encrypted" else {}))
+        document.decrypt(plain)
+    except (InvalidKeyError, DecryptionError):
+        raise _password_needed(password) from None
+    return plain.getvalue()
+
+
+def _password_needed(password: str | None) -> PasswordNeeded:
+    if password is None:
+        return PasswordNeeded("The file is protected by a password: give its password to have it read.")
+    return PasswordNeeded("The password given does not open the file: check capitals and keyboard, and give it again.")
+
+
+_READERS: dict[str, Callable[[str, bytes, str | None], Parts]] = {
+    "pdf": _pdf,
+    "docx": _docx,
+    "pptx": _pptx,
+    "xlsx": _xlsx,
+    "xls": _xlsx,
+    "ods": _xlsx,
+    "odt": _office,
+    "epub": _epub,
+    "doc": _office,
+    "ppt": _office,
+    "rtf": _office,
+}

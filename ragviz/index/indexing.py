@@ -1,0 +1,414 @@
+"""An index from a corpus: cut, embed, store, publish; bring it up to date; search it. Bounded memory, resumable."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, islice
+
+import numpy as np
+
+from ragviz.backends.opening import Index, Writer
+from ragviz.errors import Deleted, SearchError, UsageError
+from ragviz.index import chunking
+from ragviz.index.damage import content_of, examined, require_sound, sound
+from ragviz.models.embedding import Embedder, open_tokenizer, text_tokens_of
+from ragviz.models.spending import Spending, dollars
+from ragviz.records import (
+    Chunk,
+    Corpus,
+    Document,
+    DocumentInfo,
+    Hit,
+    IndexConfig,
+    IndexInfo,
+    Progress,
+    Ranking,
+    RetrieverName,
+    silent,
+)
+from ragviz.retrieval.retrievers import RETRIEVERS, Retriever
+from ragviz.store.store import Cuts, new_id
+from ragviz.text import addresses, language
+from ragviz.workspace import Workspace
+
+WINDOW = 1024
+"""Chunks that are held, embedded and stored together: bounds the memory of a build."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a build did: chunks in the index, how many of them are new to it, how many texts had to be embedded.
+
+    `calls` and `dollars` are what all builds of the index have paid an endpoint's embedder, this one among them.
+    """
+
+    index: str
+    chunks: int
+    added: int
+    removed: int
+    embedded: int
+    longer_than_read: int
+    calls: int = 0
+    dollars: float = 0.0
+
+
+def cost_words(calls: int, paid: float) -> str:
+    """What all builds of an index have paid an endpoint's embedder; "" when they asked none.
+
+    >>> cost_words(3, 0.0104)
+    '3 calls for embeddings, $0.0104 paid'
+    """
+    return f"{calls:,} call{'s' * (calls != 1)} for embeddings, {dollars(paid)} paid" if calls else ""
+
+
+def splitter(config: IndexConfig) -> Callable[[Document], list[Chunk]]:
+    """Give what cuts documents as `config` says, in the embedder's tokens; loads no model."""
+    tokenizer = open_tokenizer(config.embedder)
+    return partial(chunking.split, config=config, tokenizer=tokenizer, sentences=language.each_sentence)
+
+
+def stale(workspace: Workspace, info: IndexInfo) -> tuple[list[DocumentInfo], list[DocumentInfo], list[str]]:
+    """What an index does not have of its corpus yet: (new documents, changed ones, ids it holds that are gone)."""
+    there, indexed = workspace.store.documents(info.corpus_id, replaced=True), set(info.documents)
+    old_names = {d.name for d in there if d.id in indexed}
+    missing = [d for d in there if d.status == "ok" and d.id not in indexed]
+    current = {d.id for d in there if d.status == "ok"}
+    new = [d for d in missing if d.name not in old_names]
+    return new, [d for d in missing if d.name in old_names], [d for d in info.documents if d not in current]
+
+
+def build_index(
+    workspace: Workspace,
+    corpus: Corpus,
+    name: str,
+    config: IndexConfig,
+    *,
+    fresh: bool = False,
+    progress: Progress = silent,
+) -> Built:
+    """Build the index called `name`, or bring it up to date.
+
+    An index that is there with the same choices is updated: only what is new is cut, embedded and added, what is gone
+    is deleted. Other choices, another version of the embedder, damage, or `fresh` build it anew; searches see the old
+    one until the new one is complete and counted.
+
+    Raises:
+        UsageError: the corpus has no text, the name belongs to another corpus, a choice cannot be used.
+
+    """
+    check_build(workspace, corpus, name, config)
+    store = workspace.store
+    there = store.index_named(name)
+    info = there or store.create_index(corpus.id, name, config)
+    spending = workspace.spending(info.id)
+    try:
+        try:
+            built = _built(workspace, corpus, info, config, spending, fresh=fresh, progress=progress)
+        finally:
+            spending.settle()
+    except BaseException:
+        _end_unbegun(workspace, info, new=there is None)
+        raise
+    store.settle(corpus.id)
+    calls, paid = store.paid(info.id)
+    return replace(built, calls=calls, dollars=paid)
+
+
+def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:
+    """Leave no row "building" of a build that could not even begin; a row made for it goes, if nothing was paid.
+
+    Raises:
+        Deleted: the index was deleted meanwhile; what was written of it since goes too.
+
+    """
+    now = workspace.store.index_named(info.id)
+    if now is None:
+        workspace.index(info).drop()
+        raise Deleted(f"Stopped: index '{info.name}' was deleted.")
+    if now.status != "building":
+        return
+    if new and not workspace.store.paid(info.id)[0]:
+        workspace.store.delete_index(info.id)
+    else:
+        workspace.store.update_index(replace(now, status="failed"))
+
+
+def _built(
+    workspace: Workspace,
+    corpus: Corpus,
+    info: IndexInfo,
+    config: IndexConfig,
+    spending: Spending,
+    *,
+    fresh: bool,
+    progress: Progress,
+) -> Built:
+    store = workspace.store
+    documents = [d.id for d in store.documents(corpus.id) if d.status == "ok"]
+    embedder = workspace.embedder(config.embedder, spending)
+    index = workspace.index(replace(info, config=config))
+    info, damage = (info, "") if fresh else examined(workspace, info)
+    fits = (info.config, info.embedder_identity) == (config, embedder.identity)
+    kept = () if fresh or not fits or not info.build or damage else info.documents
+    return _fill(workspace, replace(info, config=config), index, embedder, documents, kept, progress)
+
+
+def check_build(workspace: Workspace, corpus: Corpus, name: str, config: IndexConfig) -> None:
+    """Raise UsageError for what `build_index` cannot do, before anything is written down."""
+    chunking.check(config)
+    info = workspace.store.index_named(name)
+    if info is not None and info.corpus_id != corpus.id:
+        raise UsageError(f"Index '{info.name}' belongs to another corpus: choose another name.")
+    if info is not None and info.config.backend != config.backend:
+        where = f"is on the backend '{info.config.backend}'"
+        raise UsageError(f"Index '{info.name}' {where}: delete it first, or choose another name.")
+    if not any(d.characters for d in workspace.store.documents(corpus.id)):
+        raise UsageError(f"Corpus '{corpus.name}' has no text to index: add documents first.")
+    workspace.open_index("unbuilt", config)
+
+
+def _fill(
+    workspace: Workspace,
+    info: IndexInfo,
+    index: Index,
+    embedder: Embedder,
+    documents: Sequence[str],
+    kept: Sequence[str],
+    progress: Progress,
+) -> Built:
+    """Cut what is not `kept`, embed it, publish, and write the row: the index of exactly `documents`."""
+    store = workspace.store
+    old = store.cuts(info.build, kept)
+    wanted, held = set(documents), set(kept)
+    gone = {d: cuts for d, cuts in old.items() if d not in wanted}
+    same = {d: cuts for d, cuts in old.items() if d in wanted}
+    fresh = [d for d in documents if d not in held]
+    embedded_before = embedder.embedded
+    writer = index.update() if kept else index.rebuild(embedder.dims)
+    try:
+        new = _cut(workspace, info, fresh, progress)
+        writer.delete([chunk_id for d, cuts in gone.items() for chunk_id in chunk_ids(d, cuts)])
+        _embed(workspace, info, new, embedder, writer, progress)
+        cuts = same | new
+        chunks = sum(len(c) for c in cuts.values())
+        progress(chunks, chunks, "chunks", "Publishing")
+        store.set_index_status(info.id, "building")  # what is published is searched before its row is written
+        writer.publish(chunks, content_of(replace(info, embedder_identity=embedder.identity), cuts))
+    except BaseException:
+        writer.abandon()
+        store.set_index_status(info.id, info.status if info.build else "failed")
+        raise
+    info = replace(info, build=new_id(), documents=tuple(documents), chunks=chunks)
+    store.update_index(_ready(info, embedder, tokens=int(sum(c[:, 2].sum() for c in cuts.values()))), cuts)
+    return Built(
+        index=info.name,
+        chunks=chunks,
+        added=sum(len(c) for c in new.values()),
+        removed=sum(len(c) for c in gone.values()),
+        embedded=embedder.embedded - embedded_before,
+        longer_than_read=over_limit(cuts.values(), text_tokens_of(info.config.embedder)),
+    )
+
+
+def _ready(info: IndexInfo, embedder: Embedder, tokens: int) -> IndexInfo:
+    info = replace(info, dims=embedder.dims, embedder_identity=embedder.identity)
+    return replace(info, status="ready", tokens=tokens, built=time.time())
+
+
+def _cut(workspace: Workspace, info: IndexInfo, documents: Sequence[str], progress: Progress) -> dict[str, Cuts]:
+    """Cut documents: their cuts, without their texts."""
+    cuts: dict[str, Cuts] = {}
+    tokenizer = open_tokenizer(info.config.embedder)
+    texts = workspace.store.document_texts(info.corpus_id, documents)
+    for number, document in enumerate(texts):
+        progress(number, len(documents), "documents", f"Cutting {document.name}")
+        rows = chunking.cuts(document, info.config, tokenizer, language.each_sentence)
+        cuts[document.id] = np.fromiter(chain.from_iterable(rows), np.int32).reshape(-1, 3)
+    return cuts
+
+
+def _embed(
+    workspace: Workspace,
+    info: IndexInfo,
+    cuts: Mapping[str, Cuts],
+    embedder: Embedder,
+    writer: Writer,
+    progress: Progress,
+) -> None:
+    """Embed the cuts of documents window by window and hand them to the writer."""
+    total, done = sum(len(c) for c in cuts.values()), 0
+    chunks = (
+        chunk
+        for document in workspace.store.document_texts(info.corpus_id, list(cuts))
+        for chunk in _each_chunk(document, cuts[document.id])
+    )
+
+    def report(before: int, embedded: int) -> None:
+        progress(before + embedded, total, "chunks", "Embedding")
+
+    report(0, 0)
+    while window := list(islice(chunks, WINDOW)):
+        texts = [chunk.text for chunk in window]
+        vectors = embedder.embed(texts, "passage", partial(report, done))
+        writer.add(window, vectors)
+        done += len(window)
+
+
+def chunks_of(document: Document, cuts: Cuts) -> list[Chunk]:
+    """Turn the cuts of a document back into its chunks."""
+    return list(_each_chunk(document, cuts))
+
+
+def _each_chunk(document: Document, cuts: Cuts) -> Iterator[Chunk]:
+    return (chunking.cut_out(document, *cut.tolist()) for cut in cuts)
+
+
+def chunk_ids(document_id: str, cuts: Cuts) -> list[str]:
+    """Ids of the chunks of a document, in order."""
+    return [Chunk.make_id(document_id, start, end) for start, end, _ in cuts.tolist()]
+
+
+def over_limit(cuts: Iterable[Cuts], limit: int | None) -> int:
+    """Count the chunks that are longer than the embedder reads (`limit` tokens, its special ones left aside)."""
+    return 0 if limit is None else int(sum((c[:, 2] > limit).sum() for c in cuts))
+
+
+def delete_index(workspace: Workspace, info: IndexInfo, *, leave_remote: bool = False) -> str:
+    """Delete an index from its backend and the store; runs on it stay readable.
+
+    `leave_remote` deletes it here also when its server cannot be asked; returns what is then left there, else "".
+
+    Raises:
+        SearchError: the backend fails, and nothing was deleted.
+
+    """
+    left = ""
+    try:
+        workspace.index(info).drop()
+    except (SearchError, UsageError) as error:
+        left = remote(workspace, info)
+        if not leave_remote or not left:
+            raise SearchError(
+                f"Index '{info.name}' was not deleted. {error} {_ANYWAY if left else ''}".strip()
+            ) from error
+    workspace.store.delete_index(info.id)
+    workspace.store.settle(info.corpus_id)
+    return left
+
+
+_ANYWAY = (
+    "To delete it here all the same, and leave it on the server: `--leave-remote` on the command line, or the box "
+    "beside *Delete* on the page."
+)
+
+
+def remote(workspace: Workspace, info: IndexInfo) -> str:
+    """What of an index is on a server, and where: "the indices ragviz-….* on Elasticsearch at …"; "" for none."""
+    if info.config.backend != "elasticsearch":
+        return ""
+    from ragviz.backends import elastic
+
+    url = workspace.settings.elasticsearch_url
+    where = f" at {addresses.shown(url)}" if url else ", whose address is not set,"
+    return f"the indices {elastic.alias_of(workspace.index_name(info))}.* on Elasticsearch{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A hit with its chunk and where that stands. `chunk` is None when its document is gone."""
+
+    hit: Hit
+    document_name: str
+    chunk: Chunk | None
+
+
+def check_ready(info: IndexInfo) -> None:
+    """Raise UsageError when an index cannot be searched yet."""
+    if not info.build:
+        raise UsageError(f"Index '{info.name}' is not built ({info.status}): build it first.")
+
+
+def ready(workspace: Workspace, info: IndexInfo) -> IndexInfo:
+    """The newest row of an index that can be searched; UsageError when it is not built, SearchError when damaged."""
+    check_ready(info)
+    return sound(workspace, info)
+
+
+def retriever(
+    workspace: Workspace,
+    info: IndexInfo,
+    name: RetrieverName,
+    constant: int = 60,
+    *,
+    spending: Spending | None = None,
+) -> Retriever:
+    """Return the retriever called `name` over an index; what its embedder pays is written into `spending`.
+
+    The retriever raises SearchError when the index is damaged, gone, or built anew since `info` was read.
+
+    Raises:
+        UsageError: the index is not built.
+
+    """
+    check_ready(info)
+    embedder = None if name == "bm25" else workspace.embedder(info.config.embedder, spending)
+    search_all = RETRIEVERS[name](workspace.index(info), embedder, constant)
+
+    def ranked(questions: Sequence[str], depth: int) -> list[Ranking]:
+        try:
+            rankings = search_all(questions, depth)
+        except SearchError:
+            require_sound(workspace, info)  # it may be the index, and then this tells how to mend it
+            raise
+        require_sound(workspace, info)  # else what was not found would be taken for what is not there
+        return rankings
+
+    return ranked
+
+
+def search(workspace: Workspace, info: IndexInfo, query: str, name: RetrieverName, depth: int) -> list[Found]:
+    """Rank the chunks of an index for one query; raises as `ready`, and as its retriever."""
+    ranking = retriever(workspace, ready(workspace, info), name)([query], depth)[0]
+    return found(workspace, info.corpus_id, ranking.hits())
+
+
+def found(workspace: Workspace, corpus_id: str, hits: Sequence[Hit]) -> list[Found]:
+    """Hits with their text: a chunk's id tells its document, start and end."""
+    parts = [hit.chunk_id.rsplit("-", 2) for hit in hits]
+    texts = workspace.store.document_texts(corpus_id, list(dict.fromkeys(p[0] for p in parts)))
+    documents = {d.id: d for d in texts}
+    result = []
+    for hit, (document_id, start, end) in zip(hits, parts, strict=True):
+        document = documents.get(document_id)
+        cut = np.array([[int(start), int(end), 0]], dtype=np.int32)
+        chunk = chunks_of(document, cut)[0] if document is not None else None
+        result.append(Found(hit, document.name if document is not None else "(deleted)", chunk))
+    return result
+
+
+def goes_with_corpus(workspace: Workspace, corpus: Corpus) -> str:
+    """Say what deleting a corpus deletes: "3 documents, 1 index, 0 question sets, 0 runs"."""
+    single = {"documents": "document", "indexes": "index", "question sets": "question set", "runs": "run"}
+    counts = workspace.store.holdings(corpus.id).items()
+    return ", ".join(f"{count} {single[kind] if count == 1 else kind}" for kind, count in counts)
+
+
+def delete_corpus(workspace: Workspace, corpus: Corpus, *, leave_remote: bool = False) -> list[str]:
+    """Delete a corpus with its documents, indexes, question sets, runs and jobs, and what these printed.
+
+    `leave_remote` is as for `delete_index`; returns what is left on servers.
+
+    Raises:
+        SearchError: an index cannot be deleted; the corpus stays. Those on a server are tried first.
+
+    """
+    indexes = sorted(workspace.store.indexes(corpus.id), key=lambda info: info.config.backend == "local")
+    left = [delete_index(workspace, info, leave_remote=leave_remote) for info in indexes]
+    for job_id in workspace.store.delete_corpus(corpus.id):
+        with suppress(OSError):  # the corpus is gone all the same
+            workspace.log_of(job_id).unlink(missing_ok=True)
+    return [each for each in left if each]

@@ -1,0 +1,1 @@
+"""The only sockets to models: chat client, embedders, prices."""

@@ -1,0 +1,458 @@
+"""Questions in foreign formats: CSV and JSONL in and out.
+
+A question's row names its evidence in any of these ways, tried in this order:
+
+    evidence                        JSON list of members; all are needed. A list inside the list is a group, any
+                                    member of which suffices. A member is an object with any of the columns below.
+    references                      the same; `content`, `start_index`, `end_index` stand for quote, start, end
+    chunk_id                        one id or more, parted by spaces
+    document + quote                the exact text, which must stand there once
+    document + start + end          characters of the parsed text, end exclusive
+
+Beside the place, `grade` (or `relevance`) is how relevant it was judged, above 0; 1 where there is none.
+
+`corpus_id` stands for document. A row with none of them is a question that the corpus does not answer.
+
+The reference answer is in one of the columns `ANSWERS`. Beside a column that can only be the reference, `answer` is
+taken for what some system answered. Columns of other names are told, and not kept.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, get_args
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+
+from ragviz.errors import InputError, UsageError
+from ragviz.records import (
+    LONGEST_ID,
+    NESTED,
+    Document,
+    Evidence,
+    Question,
+    QuestionStatus,
+    Span,
+    digest,
+    is_deep,
+    parsed,
+    storable,
+)
+from ragviz.text import language
+
+COLUMNS = (
+    *("question", "answer", "status", "document", "evidence"),
+    *("reason", "generator", "language", "source_chunks", "id"),
+)
+"""What an export holds; `document` is for the reader, the evidence names it again."""
+ANSWERS = ("ground_truth_answer", "ground_truth", "expected_answer", "reference_answer", "answer", "reference")
+"""Columns that hold the reference answer; the first of them that a row has is read."""
+
+_PLACES = (
+    "corpus_id",
+    "quote",
+    "content",
+    "start",
+    "end",
+    "start_index",
+    "end_index",
+    "chunk_id",
+    "references",
+    "grade",
+    "relevance",
+)
+_KNOWN = {*COLUMNS, *_PLACES, *ANSWERS}
+_LISTED = 20  # names of columns in one sentence
+
+_CHUNK_ID = re.compile(r"([0-9a-f]{16})-([0-9]{8,})-([0-9]{8,})")
+_NAMED = {"document", "corpus_id", "chunk_id"}
+_BLANK = r"[\s\x00-\x1f\u200b-\u200f\u2060\ufeff]"
+_DANGEROUS = re.compile(rf"'*(?:[\t\r\n]|{_BLANK}*[=+\-@＝＋－＠﹦﹢﹣﹫])")
+"""How a cell begins that some spreadsheet takes for a formula: blanks before the sign are passed over, and full-width
+signs stand for the narrow ones."""
+_REFUSED = "refused: "  # no column of a file ends in a blank
+_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32"}
+_MARKS |= {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Questions that could be read, in order, and for each row that could not, its number and the reason.
+
+    Rows are counted as an editor or a spreadsheet does: the header of a CSV file is row 1, a JSONL line its number.
+    `notes` are sentences on columns: which was read as the answer, which were not kept.
+    """
+
+    questions: tuple[Question, ...]
+    problems: dict[int, str]
+    notes: tuple[str, ...] = ()
+
+
+class _Refused(Exception):
+    """A row that cannot be taken; the message says why."""
+
+
+class _Member(BaseModel):
+    """One place of evidence as a file names it."""
+
+    model_config = ConfigDict(extra="ignore", str_strip_whitespace=False)
+
+    document: str = Field("", validation_alias=AliasChoices("document", "corpus_id"))
+    start: int | None = Field(None, validation_alias=AliasChoices("start", "start_index"))
+    end: int | None = Field(None, validation_alias=AliasChoices("end", "end_index"))
+    quote: str = Field("", validation_alias=AliasChoices("quote", "content"))
+    chunk_id: str = ""
+    stale: bool = False
+    grade: float = Field(1.0, gt=0, allow_inf_nan=False, validation_alias=AliasChoices("grade", "relevance"))
+
+
+def read_questions(data: bytes, name: str, documents: Mapping[str, Document]) -> Imported:
+    """Read questions about `documents` (by name) from the CSV, TSV or JSONL file `name`.
+
+    Read questions are "accepted" unless the file says otherwise: a person made or chose them.
+
+    Raises:
+        InputError: the file as a whole cannot be read, or it has no column "question".
+
+    """
+    text = _decoded(data, name)
+    is_json = PurePosixPath(name.lower()).suffix in (".jsonl", ".ndjson", ".json") or text.lstrip()[:1] in ("{", "[")
+    questions: list[Question] = []
+    problems: dict[int, str] = {}
+    rows_of: dict[str, int] = {}
+    languages = {document.id: document.language for document in documents.values()}
+    columns: dict[str, None] = {}
+    answers: dict[str, None] = {}
+    for number, row in _json_rows(text) if is_json else _csv_rows(text, name):
+        columns |= dict.fromkeys(row)
+        answers |= dict.fromkeys(_answer_columns(row)[:1])
+        try:
+            question = _question(row, documents, languages)
+            if question.id in rows_of:
+                raise _Refused(f"the same question as row {rows_of[question.id]}: give it another id, or remove one")
+        except _Refused as refusal:
+            problems[number] = str(refusal)
+        else:
+            rows_of[question.id] = number
+            questions.append(question)
+    return Imported(tuple(questions), problems, tuple(_notes(columns, answers)))
+
+
+def _answer_columns(row: Mapping[str, Any]) -> list[str]:
+    """Columns of a row that hold an answer, the reference's first."""
+    return [column for column in ANSWERS if column in row]
+
+
+def _notes(columns: Collection[str], answers: Collection[str]) -> Iterator[str]:
+    """What was made of columns that are no export's; `answers` are those that were read as the answer."""
+    others = [column for column in answers if column != "answer"]
+    if others:
+        yield f"{_named(others)} read as the answer."
+    beside = [column for column in _answer_columns(dict.fromkeys(columns)) if column not in answers]
+    if beside:
+        kept = "it" if others else "'answer'"
+        yield f"{_named(beside)} not kept beside {kept}."
+    unknown = [column for column in columns if column not in _KNOWN and column != _REFUSED]
+    if unknown:
+        yield f"{_named(unknown)} not kept: questions have no such column."
+
+
+def _named(columns: Collection[str]) -> str:
+    """Columns by name as the subject of a sentence, with its verb."""
+    names = ", ".join(f"'{column[:60]}'" for column in list(columns)[:_LISTED])
+    more = f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else ""
+    return f"Columns {names}{more} were" if len(columns) > 1 else f"Column {names} was"
+
+
+def write_questions(questions: Iterable[Question], names: Mapping[str, str], file_format: str) -> bytes:
+    """Write `questions` as "csv" or "jsonl" so that `read_questions` gives them back; `names` are documents' by id.
+
+    Raises:
+        UsageError: another format.
+
+    """
+    rows = [question_row(question, names) for question in questions]
+    if file_format == "jsonl":
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "replace")
+    if file_format == "csv":
+        return csv_of(COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
+    raise UsageError(f"Questions are written as csv or jsonl, not '{file_format}'.")
+
+
+# Reading a file into rows
+
+
+def _decoded(data: bytes, name: str) -> str:
+    """Text of a file in UTF-8, UTF-16 or UTF-32 with its mark, or the encoding it most looks like."""
+    encoding = next((encoding for mark, encoding in _MARKS.items() if data.startswith(mark)), "utf-8")
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError:
+        pass
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data).best()
+    if best is None:
+        raise InputError(f"'{name}' is not text in any known encoding: save it as CSV or JSONL in UTF-8.")
+    return str(best)
+
+
+def _csv_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Rows by column name, empty ones passed over. The delimiter is the one with which there is a column "question"."""
+    csv.field_size_limit(2**31 - 1)
+    for delimiter in ",;\t|":
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        header = [column.strip().lower() for column in next(reader, [])]
+        if "question" in header:
+            break
+    else:
+        columns = ", ".join(next(csv.reader(io.StringIO(text, newline="")), [])) or "none"
+        raise InputError(
+            f"'{name}' has no column 'question' (its columns: {columns[:200]}). Name the columns in row 1."
+        )
+    try:
+        for number, cells in enumerate(reader, start=2):
+            if any(cell.strip() for cell in cells):
+                values = [cell[1:] if cell[:1] == "'" and _DANGEROUS.match(cell) else cell for cell in cells]
+                yield number, _cells(header, values)
+    except csv.Error as error:
+        raise InputError(f"'{name}' cannot be read as CSV past line {reader.line_num}: {error}.") from None
+
+
+def _cells(header: Sequence[str], values: Sequence[str]) -> Mapping[str, Any]:
+    """Cells by column; a row is refused whose text ran into more cells than there are columns: its end would go."""
+    if any(value.strip() for value in values[len(header) :]):
+        return {_REFUSED: f"has {len(values)} cells for {len(header)} columns: put text with a delimiter in quotes"}
+    return {column: value for column, value in zip(header, values, strict=False) if column or value.strip()}
+
+
+def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Objects by line number, or by place in one JSON list; what is no object is refused as a row."""
+    if text.lstrip().startswith("["):
+        try:
+            rows = parsed(text)
+        except ValueError as error:
+            raise InputError(f"This is not a JSON list: {error}. Write one object a line.") from None
+        yield from ((number, _object(row)) for number, row in enumerate(rows, start=1))
+        return
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+        if line.strip():
+            try:
+                row = _object(parsed(line))
+            except ValueError as error:
+                row = {_REFUSED: f"is not JSON that can be read: {error}"}
+            yield number, row
+
+
+def _object(row: Any) -> Mapping[str, Any]:
+    """`row` with its keys as column names; what is no object becomes a row that is refused with the reason."""
+    if not isinstance(row, dict):
+        return {_REFUSED: "is not a JSON object"}
+    if is_deep(row):
+        return {_REFUSED: f"has lists or objects nested more than {NESTED} deep"}
+    return {str(key).strip().lower(): value for key, value in storable(row).items()}
+
+
+# A row into a question
+
+
+def _question(row: Mapping[str, Any], documents: Mapping[str, Document], languages: Mapping[str, str]) -> Question:
+    """The question of a row; `languages` are the documents' by id, for a question too short to show its own."""
+    if _REFUSED in row:
+        raise _Refused(row[_REFUSED])
+    text, answer = _string(row, "question"), _string(row, next(iter(_answer_columns(row)), "answer"))
+    status = _string(row, "status").strip().lower() or "accepted"
+    if not text.strip() and status != "rejected":
+        raise _Refused("has no question")
+    chunk_ids = _string(row, "chunk_id").split()
+    evidence = _evidence(row, chunk_ids, documents)
+    if status not in get_args(QuestionStatus):
+        raise _Refused(f"has the status '{status}': give {', '.join(get_args(QuestionStatus))}, or none")
+    places = [f"{s.document_id}:{s.start}:{s.end}" for group in evidence for s in group]
+    spoken = [languages[s.document_id] for group in evidence for s in group if s.document_id in languages]
+    made_id = _string(row, "id").strip() or digest("import", text, answer, *places)
+    if len(made_id) > LONGEST_ID:
+        raise _Refused(f"has an id of {len(made_id)} characters: at most {LONGEST_ID} can be kept")
+    return Question(
+        id=made_id,
+        text=text,
+        answer=answer,
+        evidence=evidence,
+        generator=_string(row, "generator") or "import",
+        status=status,  # type: ignore[arg-type]  # checked above
+        reason=_string(row, "reason"),
+        language=language.code(_string(row, "language")) or language.of_short(text, *spoken),
+        source_chunks=tuple(_string(row, "source_chunks").split() if "source_chunks" in row else chunk_ids),
+    )
+
+
+def _string(row: Mapping[str, Any], column: str) -> str:
+    value = row.get(column)
+    if value is None:
+        return ""
+    if isinstance(value, (dict, list)):
+        raise _Refused(f"has a {column} that is not text")
+    return str(value)
+
+
+def _evidence(row: Mapping[str, Any], chunk_ids: Sequence[str], documents: Mapping[str, Document]) -> Evidence:
+    listed = row.get("evidence") or row.get("references")
+    if listed:
+        return _listed(listed, row, documents)
+    if chunk_ids:
+        return tuple((_span({"chunk_id": chunk_id}, documents),) for chunk_id in chunk_ids)
+    if any(row.get(column) not in (None, "") for column in ("document", "start", "end", "quote")):
+        return ((_span(row, documents),),)
+    return ()
+
+
+def _listed(listed: Any, row: Mapping[str, Any], documents: Mapping[str, Document]) -> Evidence:
+    if isinstance(listed, str):
+        try:
+            listed = parsed(listed)
+        except ValueError as error:
+            raise _Refused(f"has evidence that is not JSON that can be read: {error}") from None
+    entries = listed if isinstance(listed, list) else [listed]
+    groups = [entry if isinstance(entry, list) else [entry] for entry in entries]
+    if is_deep(groups):
+        raise _Refused(f"has evidence nested more than {NESTED} deep")
+    if not all(group and all(isinstance(member, dict) for member in group) for group in groups):
+        raise _Refused("has evidence that is not a list of objects, or of lists of objects")
+    document = {"document": row.get("document") or row.get("corpus_id")}
+    return tuple(
+        tuple(_span(member if member.keys() & _NAMED else member | document, documents) for member in group)
+        for group in groups
+    )
+
+
+def _span(values: Mapping[str, Any], documents: Mapping[str, Document]) -> Span:
+    """The place in a document that `values` name.
+
+    Raises:
+        _Refused: no document, no place in it, or no such place.
+
+    """
+    try:
+        member = _Member.model_validate({key: value for key, value in values.items() if value not in (None, "")})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise _Refused(
+            f"has a {first['loc'][0]} that cannot be used ('{str(first['input'])[:60]}'): {first['msg']}"
+        ) from None
+    if member.chunk_id and not member.quote:
+        member = _of_chunk(member.chunk_id, member.grade)
+    if member.stale:
+        return Span(member.document, member.start or 0, member.end or 0, member.quote, stale=True, grade=member.grade)
+    document = _document(member.document, documents)
+    quote = member.quote.replace("\r\n", "\n")
+    if member.start is None or member.end is None:
+        start, end = _once(quote, document)
+    elif not 0 <= member.start < member.end <= len(document.text):
+        length = len(document.text)
+        raise _Refused(f"names {member.start} to {member.end}: '{document.name}' has characters 0 to {length}")
+    elif quote and document.text[member.start : member.end] != quote:
+        start, end = _once(quote, document)  # offsets of another parse; the words are what was meant
+    else:
+        start, end = member.start, member.end
+    return Span(document.id, start, end, document.text[start:end], grade=member.grade)
+
+
+def _of_chunk(chunk_id: str, grade: float) -> _Member:
+    """A chunk's id tells its document and its place."""
+    parts = _CHUNK_ID.fullmatch(chunk_id)
+    if parts is None:
+        raise _Refused(f"names the chunk '{chunk_id}', which is not an id of ragviz: give document and quote instead")
+    return _Member.model_validate({"document": parts[1], "start": parts[2], "end": parts[3], "grade": grade})
+
+
+def _document(wanted: str, documents: Mapping[str, Document]) -> Document:
+    """The document of that name or id; else the only one of that file name, with or without its ending."""
+    if not wanted:
+        raise _Refused("names a place but no document")
+    if wanted in documents:
+        return documents[wanted]
+    for same in (
+        lambda document: document.id == wanted,
+        lambda document: PurePosixPath(document.name).name == PurePosixPath(wanted).name,
+        lambda document: PurePosixPath(document.name).stem == wanted,
+    ):
+        found = [document for document in documents.values() if same(document)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise _Refused(f"names the document '{wanted}', which fits {len(found)}: give its whole name")
+    raise _Refused(f"names the document '{wanted}', which is not in the corpus")
+
+
+def _once(quote: str, document: Document) -> tuple[int, int]:
+    """The one place of `quote` in the document: letter by letter, else with other white space between its words."""
+    if not quote.strip():
+        raise _Refused(f"names '{document.name}' but no place in it: give start and end, or quote")
+    for pattern in (re.escape(quote), r"\s+".join(map(re.escape, quote.split()))):
+        places = [match.span() for match in re.finditer(pattern, document.text)]
+        if len(places) == 1:
+            return places[0]
+        if places:
+            at = ", ".join(str(start) for start, _ in places[:3])
+            where = f"{len(places)} times in '{document.name}' (at {at})"
+            raise _Refused(f"has a quote that stands {where}: make it longer, or give start and end")
+    raise _Refused(f"has a quote that is not in '{document.name}': copy it exactly (“{quote.strip()[:60]}”)")
+
+
+# Writing
+
+
+def question_row(question: Question, names: Mapping[str, str]) -> dict[str, Any]:
+    """A question as a row of an export, by column; `names` are documents' by id."""
+    evidence = [[_member(span, names) for span in group] for group in question.evidence]
+    return {
+        "question": question.text,
+        "answer": question.answer,
+        "status": question.status,
+        "document": ", ".join(documents_of(question, names)),
+        "evidence": evidence,
+        "reason": question.reason,
+        "generator": question.generator,
+        "language": question.language,
+        "source_chunks": " ".join(question.source_chunks),
+        "id": question.id,
+    }
+
+
+def _member(span: Span, names: Mapping[str, str]) -> dict[str, Any]:
+    # A stale span's document is gone; another may bear its name.
+    document = span.document_id if span.stale else names.get(span.document_id, span.document_id)
+    member = {"document": document, "start": span.start, "end": span.end, "quote": span.text}
+    return member | ({"stale": True} if span.stale else {}) | ({} if span.grade == 1 else {"grade": span.grade})
+
+
+def documents_of(question: Question, names: Mapping[str, str]) -> list[str]:
+    """Names of the documents that the evidence of a question stands in; an id where there is no name."""
+    ids = dict.fromkeys(span.document_id for group in question.evidence for span in group)
+    return [names.get(document_id, document_id) for document_id in ids]
+
+
+def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Write a CSV file that spreadsheets open rightly: UTF-8 with its mark; text that would be a formula gets a '.
+
+    A list becomes its JSON, None an empty cell.
+    """
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)
+    writer.writerow(map(_inert, header))
+    writer.writerows([[_inert(_cell(cell)) for cell in row] for row in rows])
+    return out.getvalue().encode("utf-8-sig", "replace")
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+
+
+def _inert(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and _DANGEROUS.match(cell) else cell

@@ -1,0 +1,1 @@
+"""Questions to rankings of an index's chunks, and evidence to gold chunks."""

@@ -1,0 +1,1 @@
+"""Runs: made, judged, summed up, imported and exported."""

@@ -1,0 +1,220 @@
+"""A dry run: the calls, tokens, dollars and minutes a run will take, and what of it is paid for already.
+
+Every step is done as it will be, but what is not in the cache is not asked: a reply about as long as a real one is made
+up instead, so that the steps behind it can be counted too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic import BaseModel
+
+from ragviz.answers import answering
+from ragviz.errors import ModelError
+from ragviz.judging import context, quest_prompts
+from ragviz.models.chat import Completion, ModelClient, Request
+from ragviz.models.spending import dollars
+from ragviz.records import Cache, Question
+from ragviz.scheduler import work
+
+NEW = -1
+"""An edition (see `Request`) that no reply is kept under."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a run takes: `calls` by step, of which `cached` are paid for; the rest counts only what is not.
+
+    Tokens are estimated from characters. `cost` is in dollars, None when a model that is asked has no price. `seconds`
+    are learnt from the endpoint's own calls, None when it has not answered any. `paid_calls` and `paid` dollars went to
+    an endpoint's embedder for the vectors of the questions, which are kept for the run.
+    """
+
+    questions: int
+    calls: Mapping[str, int] = field(default_factory=dict)
+    cached: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = 0.0
+    seconds: float | None = 0.0
+    paid_calls: int = 0
+    paid: float = 0.0
+
+    @property
+    def paid_words(self) -> str:
+        """What the dry run itself paid; "" when it paid nothing."""
+        if not self.paid_calls:
+            return ""
+        return f"The questions were embedded for this: {self.paid_calls:,} calls, {dollars(self.paid)} paid."
+
+    @property
+    def total(self) -> int:
+        """All calls, those that are paid for too."""
+        return sum(self.calls.values())
+
+
+def duration(unpaid: Mapping[ModelClient, tuple[int, int]], concurrency: int, *, probe: bool = False) -> float | None:
+    """Seconds that calls take, by client how many and of how many tokens in reply, so many at once; None: not known.
+
+    With `probe` an endpoint that nothing is known of is asked two small things.
+    """
+    paces = {client: client.pace(probe=probe) for client in unpaid}
+    each = [pace.seconds(*unpaid[client]) for client, pace in paces.items() if pace is not None]
+    return sum(each) / concurrency if len(each) == len(paces) else None
+
+
+def foresee(
+    items: Sequence[work.Item], plan: work.Plan, controls: Sequence[Request[Any]] = (), *, probe: bool = False
+) -> Forecast:
+    """Count what `work.work` would ask about `items`, and the `controls`; asks nothing that is not cached.
+
+    But with `probe` an endpoint of which no call is known is asked two small things, to learn how long calls take.
+    """
+    dry, plan = _Dry(), replace(plan, banks=_Kept(plan.banks))
+    for request in controls:
+        assert plan.judge is not None
+        dry.step, dry.item = "controls", items[0]
+        dry(plan.judge, request)
+    for item in items:
+        state = work.State(item, 0)
+        for step in work.NEEDS:
+            if step in plan.steps:
+                dry.step, dry.item = step, item
+                with suppress(ModelError):  # a cached reply that lacks something: what would be asked is counted
+                    work.STEPS[step](state, plan, dry)
+    if controls and dry.cached_by["controls"] == len(controls) and dry.unpaid:  # asked anew, see `running`
+        dry.step, dry.item = "controls", items[0]
+        for request in controls:
+            assert plan.judge is not None
+            dry(plan.judge, replace(request, edition=NEW))
+    return Forecast(
+        questions=len(items),
+        calls=dict(dry.calls),
+        cached=dry.cached,
+        prompt_tokens=dry.prompt_tokens,
+        completion_tokens=dry.completion_tokens,
+        cost=dry.cost,
+        seconds=duration(dry.unpaid, plan.concurrency, probe=probe),
+    )
+
+
+class _Kept:
+    """A cache to which nothing is added: what a dry run makes up is no bank."""
+
+    def __init__(self, kept: Cache) -> None:
+        self.get_many = kept.get_many
+
+    def put_many(self, items: Mapping[str, bytes]) -> None:
+        """Keep nothing."""
+
+
+class _Dry:
+    """Asks the cache, and makes up what is not there; nothing is asked twice, as in a real run."""
+
+    def __init__(self) -> None:
+        self.step, self.item = "", work.Item(Question("", "", "", (), ""), ())
+        self.calls, self.cached, self.prompt_tokens, self.completion_tokens = Counter[str](), 0, 0, 0
+        self.cost: float | None = 0.0
+        self.cached_by = Counter[str]()
+        self.unpaid: dict[ModelClient, tuple[int, int]] = {}
+        self._made_up: dict[str, Completion[Any]] = {}
+
+    def __call__(self, client: ModelClient, request: Request[Any]) -> Completion[Any]:
+        key = repr((client.model, request))
+        if key in self._made_up:
+            return self._made_up[key]
+        self.calls[self.step] += 1
+        if client.cached([request])[0]:
+            self.cached += 1
+            self.cached_by[self.step] += 1
+            return client.ask(request)
+        assert request.reply is not None
+        reply = PRETENDED[request.reply](self.item, request)
+        text = reply.model_dump_json()
+        asked = sum(answering.estimate(message["content"]) for message in request.messages)
+        counts = (asked, answering.estimate(text))
+        self.prompt_tokens += counts[0]
+        self.completion_tokens += counts[1]
+        calls, tokens = self.unpaid.get(client, (0, 0))
+        self.unpaid[client] = (calls + 1, tokens + counts[1])
+        price = client.price(*counts)
+        self.cost = None if price is None or self.cost is None else self.cost + price
+        self._made_up[key] = Completion(text, reply, *counts, 0.0, False, client.model, price)
+        return self._made_up[key]
+
+
+def _reference(item: work.Item, _: Request[Any]) -> BaseModel:
+    return context.ReferenceReply(claims=_sentences(item))
+
+
+def _claims(item: work.Item, _: Request[Any]) -> BaseModel:
+    """A claim for every sentence of the reference: an answer is taken to be as long."""
+    questions = [item.question.text] * context.ASKED_BACK
+    return context.ClaimsReply(claims=_sentences(item), questions=questions, noncommittal=False)
+
+
+def _sentences(item: work.Item) -> list[context.ClaimReply]:
+    texts = context.numbered(item.question.answer)
+    return [context.ClaimReply(text=text, sentence=int(number)) for number, text in texts.items()]
+
+
+def _context(item: work.Item, _: Request[Any]) -> BaseModel:
+    source = [context.Source(passage=1, sentence=1)]
+    rows = [
+        context.ClaimSources(claim=n, supported_by=source, supported_together=[], contradicted_by=[])
+        for n in range(1, _many(item))
+    ]
+    passages = [context.PassageReply(passage=n, useful=True) for n in range(1, len(item.chunks) + 1)]
+    return context.ContextReply(claims=rows, passages=passages)
+
+
+def _comparison(item: work.Item, _: Request[Any]) -> BaseModel:
+    rows = [context.ClaimVerdict(claim=n, verdict="supported", sentence=1) for n in range(1, _many(item))]
+    return context.ComparisonReply(
+        answer_claims=rows,
+        reference_claims=rows,
+        reason=item.question.answer[:120],
+        equivalence="partial",
+        completeness=0.5,
+        conciseness=0.5,
+    )
+
+
+def _many(item: work.Item) -> int:
+    """More numbers than there can be claims: those of claims that are not there are passed over."""
+    return (
+        2 * context.MOST_CLAIMS + 1 if not item.question.answer else 2 * len(context.numbered(item.question.answer)) + 1
+    )
+
+
+def _bank(item: work.Item, _: Request[Any]) -> BaseModel:
+    """A question for every six words or so of the reference."""
+    words = item.question.answer.split() or [item.question.answer]
+    keys = [" ".join(words[start : start + 2]) for start in range(0, len(words), 6)][: quest_prompts.MOST]
+    questions = [quest_prompts.KeyQuestion(key=key, question=f"{item.question.text} {key}") for key in keys]
+    return quest_prompts.BankReply(key_questions=questions)
+
+
+def _answers(item: work.Item, _: Request[Any]) -> BaseModel:
+    said = [
+        quest_prompts.ReadAnswer(number=n, answerable=True, answer="some words")
+        for n in range(1, quest_prompts.MOST + 1)
+    ]
+    return quest_prompts.AnswersReply(answers=said)
+
+
+PRETENDED: dict[type[BaseModel], Callable[[work.Item, Request[Any]], BaseModel]] = {
+    answering.AnswerReply: lambda item, _: answering.pretended(item.question, item.chunks),
+    context.ReferenceReply: _reference,
+    context.ClaimsReply: _claims,
+    context.ContextReply: _context,
+    context.ComparisonReply: _comparison,
+    quest_prompts.BankReply: _bank,
+    quest_prompts.AnswersReply: _answers,
+}
+"""What a reply of each type looks like, when none can be had."""

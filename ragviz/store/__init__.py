@@ -1,0 +1,1 @@
+"""What ragviz remembers: the only SQL."""

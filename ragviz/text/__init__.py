@@ -1,0 +1,1 @@
+"""Texts: their language, words, sentences and key phrases; markup read, and made safe to show."""
