@@ -1,0 +1,1 @@
+"""Documents to an index: cut, embedded, stored, checked, brought up to date."""

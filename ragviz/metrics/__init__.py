@@ -1,0 +1,1 @@
+"""Metrics of rankings, characters, texts and verdicts: pure functions and their registries."""
