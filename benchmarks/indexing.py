@@ -23,9 +23,9 @@ from ragviz import sample
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
-from ragviz.models import embedding
+from ragviz.models import embedding, weights
 from ragviz.records import IndexConfig
-from ragviz.text import language
+from ragviz.text import segmentation
 from ragviz.workspace import Workspace
 
 SAMPLE = Path(sample.__file__).parent / "documents"
@@ -44,7 +44,7 @@ def build(home: Path, files: list[tuple[str, Path]]) -> tuple[float, Workspace]:
 def handbook(folder: Path) -> Path:
     """Write pages of 40 to 2,000 words or so, the same ones each time, and no two alike."""
     texts = (path.read_text(encoding="utf-8") for path in sorted(SAMPLE.glob("*.md")))
-    sentences = [text[start:end] for text in texts for start, end in language.sentences(text, "en")]
+    sentences = [text[start:end] for text in texts for start, end in segmentation.sentences(text, "en")]
     draw = random.Random(7)
     for number in range(120):
         paragraphs = [
@@ -78,7 +78,7 @@ def measure(files: list[tuple[str, Path]], rounds: int) -> None:
     """Build and embed in turn; print the figures."""
     from sentence_transformers import SentenceTransformer
 
-    bare = SentenceTransformer(str(embedding.packaged()), device="cpu")
+    bare = SentenceTransformer(str(weights.packaged()), device="cpu")
     bare.encode(["warm up"])
     embedding.open_embedder("all-MiniLM-L6-v2").embed(["warm up"], "passage")
     ratios, rates = [], []

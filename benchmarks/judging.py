@@ -33,10 +33,12 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from ragviz.judging import banks  # noqa: E402
 from ragviz.metrics.answers import chosen  # noqa: E402
-from ragviz.models.chat import ModelClient, Usage  # noqa: E402
+from ragviz.models.chat import ModelClient  # noqa: E402
+from ragviz.models.requests import Usage  # noqa: E402
 from ragviz.records import Chunk, Judged, Question, RunConfig, Score, Span  # noqa: E402
-from ragviz.scheduler import work  # noqa: E402
+from ragviz.scheduler import planning, steps, work  # noqa: E402
 from tests.model_server import vector  # noqa: E402
 
 LATENCY = 0.2
@@ -116,7 +118,7 @@ def sentence(rng: random.Random) -> str:
     return " ".join(words).capitalize() + "."
 
 
-def make_items(count: int, seed: int, context: int = 900) -> list[work.Item]:
+def make_items(count: int, seed: int, context: int = 900) -> list[planning.Item]:
     """Questions with three chunks of about `context` characters, and a reference of two sentences of the first."""
     rng = random.Random(seed)
     items = []
@@ -134,7 +136,7 @@ def make_items(count: int, seed: int, context: int = 900) -> list[work.Item]:
         asked = " ".join(said[1].split()[3:9])
         evidence = ((Span("d", 0, 10, reference[:10]),),)
         question = Question(f"q{seed}-{number}", f"What about {asked}?", reference, evidence, "hand")
-        items.append(work.Item(question, tuple(chunks)))
+        items.append(planning.Item(question, tuple(chunks)))
     return items
 
 
@@ -161,12 +163,12 @@ class Counting(ModelClient):
         return super()._pay(key, request)
 
 
-def measure(url: str, items: Sequence[work.Item], concurrency: int) -> dict[str, float]:
+def measure(url: str, items: Sequence[planning.Item], concurrency: int) -> dict[str, float]:
     """Judge `items`, whose answers and references are prepared."""
     cache, banks = Memory(), Memory()
     client = Counting(url, None, "loopback", cache=cache, concurrency=concurrency, timeout=60)
     config = RunConfig("i", "q", answerer="model", metrics=chosen(("all",), judge=True), context_tokens=10**6)
-    plan = work.Plan(config, config.metrics, banks, client, client, Bags())  # type: ignore[arg-type]
+    plan = planning.Plan(config, config.metrics, banks, client, client, Bags())  # type: ignore[arg-type]
     prepare(items, plan)
     client.usage, client.characters = Usage(), 0
     got: list[tuple[Judged, Sequence[Score]]] = []
@@ -190,17 +192,17 @@ def measure(url: str, items: Sequence[work.Item], concurrency: int) -> dict[str,
     }
 
 
-def prepare(items: Sequence[work.Item], plan: work.Plan) -> None:
+def prepare(items: Sequence[planning.Item], plan: planning.Plan) -> None:
     """Make what is not judging: the answers, and what is made once of a reference for all runs."""
 
-    def made(item: work.Item) -> None:
-        state = work.State(item, 0)
+    def made(item: planning.Item) -> None:
+        state = steps.State(item, 0)
         for step in ("answer", "bank", "reference"):
-            work.STEPS[step](state, plan, lambda client, request: client.ask(request))
+            steps.STEPS[step](state, plan, lambda client, request: client.ask(request))
 
     with ThreadPoolExecutor(plan.concurrency) as pool:
         list(pool.map(made, items))
-    work.extractive_banks([item.question.answer for item in items], plan.banks)
+    banks.extractive_banks([item.question.answer for item in items], plan.banks)
 
 
 def cpu() -> float:
@@ -223,7 +225,7 @@ def long_context(url: str) -> float:
 
     client = Watching(url, None, "loopback", concurrency=4)
     config = RunConfig("i", "q", answerer="model", metrics=chosen(("all",), judge=True), context_tokens=10**6)
-    work.work([item], work.Plan(config, config.metrics, Memory(), client, client, Bags()), lambda known: None)  # type: ignore[arg-type]
+    work.work([item], planning.Plan(config, config.metrics, Memory(), client, client, Bags()), lambda known: None)  # type: ignore[arg-type]
     return sent
 
 

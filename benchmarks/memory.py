@@ -52,9 +52,9 @@ def make_model(folder: Path) -> None:
     from sentence_transformers.models import Pooling, Transformer
     from transformers import AutoTokenizer, BertConfig, BertModel
 
-    from ragviz.models import embedding
+    from ragviz.models import weights
 
-    tokenizer = AutoTokenizer.from_pretrained(embedding.packaged())
+    tokenizer = AutoTokenizer.from_pretrained(weights.packaged())
     shape = {"hidden_size": DIMS, "num_hidden_layers": 1, "num_attention_heads": 6, "intermediate_size": 384}
     BertModel(BertConfig(vocab_size=len(tokenizer), **shape)).save_pretrained(folder / "bert")
     tokenizer.save_pretrained(folder / "bert")

@@ -31,9 +31,11 @@ from typing import Any
 
 import numpy as np
 
-from ragviz.backends.elastic import chunk_source, knn_body
-from ragviz.backends.local import MOST_QUERIES, SCORE_BYTES
-from ragviz.backends.opening import Index, Vectors, open_index
+from ragviz.backends.elastic_requests import chunk_source, knn_body
+from ragviz.backends.exact import MOST_QUERIES, SCORE_BYTES
+from ragviz.backends.opening import open_index
+from ragviz.backends.protocol import Index
+from ragviz.models.vectors import Vectors
 from ragviz.records import Chunk, Ranking
 
 TOOL = Path(__file__).resolve().parents[1] / "tools" / "elasticsearch" / "run.py"

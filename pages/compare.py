@@ -12,10 +12,10 @@ from ragviz.metrics import ranking
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import METRICS, label
 from ragviz.records import Run
-from ragviz.report import plots
-from ragviz.runs import running
+from ragviz.report import curve_plots, difference_plots, rank_plots
+from ragviz.runs import measurements
 from ragviz.text.markup import highlighted, legend, plain
-from ragviz.ui import frame
+from ragviz.ui import address, cache, frame, passages, question_table, widgets, wording
 
 MOST = 7  # runs that keep colours of their own
 SIDES = ("won", "lost", "tied")
@@ -35,13 +35,13 @@ def chosen_runs(runs: Sequence[Run]) -> list[Run]:
     found = list(dict.fromkeys(by_name[name].name for name in wanted if name in by_name))
     for name in wanted:
         if name and name not in by_name:
-            st.warning(f"There is no run called “{frame.quoted(name)}” here.")
+            st.warning(f"There is no run called “{wording.quoted(name)}” here.")
     st.session_state["runs-shown"] = found or default_names(runs)
     names = st.multiselect(
         "Runs; the first is the baseline", [run.name for run in runs], key="runs-shown", max_selections=MOST,
-        on_change=lambda: frame.put(runs=written(st.session_state["runs-shown"], by_name) or None, question=None),
+        on_change=lambda: address.put(runs=written(st.session_state["runs-shown"], by_name) or None, question=None),
     )  # fmt: skip
-    frame.settle("runs", written(names, by_name) or None)
+    address.settle("runs", written(names, by_name) or None)
     return [by_name[name] for name in names]
 
 
@@ -60,18 +60,18 @@ def written(names: Sequence[str], by_name: dict[str, Run]) -> str:
 
 
 @st.cache_data(show_spinner="Comparing", max_entries=32)
-def compared(of: frame.State, k: int) -> Comparison:
-    workspace = frame.workspace()
-    return running.compare_runs(workspace, [workspace.store.run(run_id) for run_id in of.ids], k)
+def compared(of: cache.State, k: int) -> Comparison:
+    workspace = cache.workspace()
+    return measurements.compare_runs(workspace, [workspace.store.run(run_id) for run_id in of.ids], k)
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
-def bands(of: frame.State, k: int, name: str) -> list[plots.Curve]:
+def bands(of: cache.State, k: int, name: str) -> list[curve_plots.Curve]:
     found = compared(of, k)
     curves = []
     for run, table in zip(found.runs, found.tables, strict=True):
         mean, low, high = stats.bootstrap_columns(CURVES[name](table))
-        curves.append(plots.Curve(run, np.arange(1, found.depth + 1), mean, low, high, len(found.question_ids)))  # type: ignore[arg-type]
+        curves.append(curve_plots.Curve(run, np.arange(1, found.depth + 1), mean, low, high, len(found.question_ids)))  # type: ignore[arg-type]
     return curves
 
 
@@ -83,13 +83,15 @@ def leaderboard(found: Comparison) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Leaderboard**", width="stretch")
         with st.container(width=210):
-            metric = frame.choose(
+            metric = address.choose(
                 "Measure", names, "metric", default=label("recall", found.k), label_visibility="collapsed"
             )
     row = found.metrics[metric or names[0]]
     verdicts = ["baseline", *(verdict(row.label, delta) for delta in row.deltas)]
     rows = list(zip(found.runs, row.estimates, strict=True))
-    frame.figure(plots.forest(rows, x_title=f"{row.label} (0 to 1)", baseline=0, notes=verdicts), "leaderboard")
+    widgets.figure(
+        difference_plots.forest(rows, x_title=f"{row.label} (0 to 1)", baseline=0, notes=verdicts), "leaderboard"
+    )
 
 
 def verdict(metric: str, delta: compare.Delta) -> str:
@@ -103,7 +105,7 @@ def in_words(found: Comparison) -> None:
     st.markdown("**In words**")
     st.markdown(f"#### {plain(compare.sentence(found))}", anchors=False)
     st.caption(
-        f"Paired over {frame.counted(len(found.question_ids), 'question')} with evidence that all runs were asked; "
+        f"Paired over {wording.counted(len(found.question_ids), 'question')} with evidence that all runs were asked; "
         "bootstrap 95 % intervals; p-values of a randomisation test, corrected for all measures and runs (Holm)."
     )
     deltas = [d for name in ("recall", "mrr") for d in found.metrics[label(name, found.k)].deltas if not d.told_apart]
@@ -132,7 +134,7 @@ def settings_table(found: Comparison) -> None:
         columns=["Choice", *found.runs],
     )
     columns = {name: st.column_config.TextColumn(width="medium") for name in found.runs}
-    frame.table(rows, "settings", columns=columns, height="content", alt="What differs in the configuration")
+    widgets.table(rows, "settings", columns=columns, height="content", alt="What differs in the configuration")
 
 
 def setting_words(value: object) -> str:
@@ -148,12 +150,12 @@ def differences(found: Comparison) -> None:
         heading = st.container(width="stretch")
         if len(others) > 1:
             with st.container(width=210):
-                other = frame.choose("Against", others, "other", label_visibility="collapsed")
+                other = address.choose("Against", others, "other", label_visibility="collapsed")
         else:
             other = others[0]
         heading.markdown(f"**{plain(str(other))} minus {plain(found.runs[0])}**")
     changes = [
-        plots.Change(
+        difference_plots.Change(
             name, d.difference.mean or 0.0, d.difference.low or 0.0, d.difference.high or 0.0, d.difference.n,
             d.told_apart, METRICS[name.split("@")[0]].higher_is_better,
         )
@@ -161,7 +163,7 @@ def differences(found: Comparison) -> None:
         for d in row.deltas
         if d.run == other
     ]  # fmt: skip
-    frame.figure(plots.differences(changes, x_title="Difference"), "differences")
+    widgets.figure(difference_plots.differences(changes, x_title="Difference"), "differences")
 
 
 def rows_of(found: Comparison, measured: Mapping[str, compare.MetricRow]) -> pd.DataFrame:
@@ -185,16 +187,16 @@ def rows_of(found: Comparison, measured: Mapping[str, compare.MetricRow]) -> pd.
 
 def measures_table(title: str, table: pd.DataFrame, name: str) -> None:
     """A table of `rows_of`, with its CSV."""
-    with frame.above_table(name):
+    with widgets.above_table(name):
         st.markdown(title, width="stretch")
-        frame.csv_button(table, f"{name}.csv", f"{name}-csv")
+        widgets.csv_button(table, f"{name}.csv", f"{name}-csv")
     columns: dict[str, object] = {"Measure": st.column_config.TextColumn(width=140)}
     columns |= {
         column: st.column_config.NumberColumn(format="%.3f", width=75)
         for column in table.columns
         if table[column].dtype == float
     }
-    frame.table(table, f"{name}-measures", columns=columns, height="content", alt="Measures of the runs compared")
+    widgets.table(table, f"{name}-measures", columns=columns, height="content", alt="Measures of the runs compared")
 
 
 def answers_table(found: Comparison) -> None:
@@ -206,13 +208,13 @@ def answers_table(found: Comparison) -> None:
     )
 
 
-def pictures(found: Comparison, of: frame.State) -> None:
+def pictures(found: Comparison, of: cache.State) -> None:
     st.markdown("**Curves**")
     for column, name in zip(st.columns(3, gap="medium"), ("recall", "precision", "f1"), strict=True):
-        with column, frame.errors_shown():
+        with column, widgets.errors_shown():
             lines = bands(of, found.k, name)
-            frame.figure(
-                plots.curves(
+            widgets.figure(
+                curve_plots.curves(
                     lines, k=found.k, by_run=True, labels=False, y_title=f"{TITLES[name]} (0 to 1)", height=290
                 ),
                 f"curves-{name}",
@@ -221,8 +223,8 @@ def pictures(found: Comparison, of: frame.State) -> None:
     runs = []
     for run, table in zip(found.runs, found.tables, strict=True):
         ranks = ranking.ranks(table)
-        runs.append(plots.Ranks(run, ranks[ranks > 0], int((ranks == 0).sum())))
-    frame.figure(plots.rank_histograms(runs, depth=found.depth, k=found.k, height=300), "histograms")
+        runs.append(rank_plots.Ranks(run, ranks[ranks > 0], int((ranks == 0).sum())))
+    widgets.figure(rank_plots.rank_histograms(runs, depth=found.depth, k=found.k, height=300), "histograms")
 
 
 # The single cases
@@ -231,8 +233,8 @@ def pictures(found: Comparison, of: frame.State) -> None:
 def cases(found: Comparison, runs: Sequence[Run]) -> None:
     """Questions won, lost and tied against the baseline; a click opens both rankings."""
     others = list(found.runs[1:])
-    other = frame.readable("other", frame.one_of(others), "a run that is compared with the first") or others[0]
-    metric = frame.first_of((st.query_params.get("metric"),), list(found.metrics)) or label("recall", found.k)
+    other = address.readable("other", address.one_of(others), "a run that is compared with the first") or others[0]
+    metric = address.first_of((st.query_params.get("metric"),), list(found.metrics)) or label("recall", found.k)
     out = compare.outcomes(found, metric, found.runs.index(other))
     counts = {side: len(getattr(out, side)) for side in SIDES}
     full = sorted(SIDES, key=lambda side: counts[side] == 0)
@@ -242,36 +244,36 @@ def cases(found: Comparison, runs: Sequence[Run]) -> None:
     sides = [ranks[found.runs.index(name)] for name in pair]
     with left:
         st.markdown("**Rank of every question under both**")
-        drawn = plots.rank_scatter(np.stack(sides, axis=1), pair, depth=found.depth)
-        frame.figure(drawn, "scatter")
+        drawn = difference_plots.rank_scatter(np.stack(sides, axis=1), pair, depth=found.depth)
+        widgets.figure(drawn, "scatter")
         st.caption(f"▲ below the line: {plain(other)} ranks the target better. A larger mark is more questions.")
     with right:
-        with frame.above_table("cases"):
+        with widgets.above_table("cases"):
             st.markdown(f"**Questions, by {metric}: {plain(other)} against {plain(pair[0])}**", width="stretch")
-            wanted_side = frame.readable("side", frame.one_of(SIDES), f"one of {', '.join(SIDES)}")
+            wanted_side = address.readable("side", address.one_of(SIDES), f"one of {', '.join(SIDES)}")
             st.session_state["side-filter"] = side = wanted_side or full[0]
             st.segmented_control(
                 "Outcome", SIDES, key="side-filter", required=True, label_visibility="collapsed",
                 format_func=lambda s: f"{s} {counts[s]}",
-                on_change=lambda: frame.put(side=st.session_state["side-filter"]),
+                on_change=lambda: address.put(side=st.session_state["side-filter"]),
             )  # fmt: skip
         ids = list(getattr(out, side))
-        asked = frame.answered(runs[0])
+        asked = cache.answered(runs[0])
         places = [found.question_ids.index(i) for i in ids]
         rows = pd.DataFrame(
             {"Question": [asked[i][0].text for i in ids]}
             | {
-                f"Rank {name}": [frame.rank_cell(int(r[p])) for p in places]
+                f"Rank {name}": [question_table.rank_cell(int(r[p])) for p in places]
                 for name, r in zip(pair, sides, strict=True)
             }
             | {"Id": ids}
         )
 
         def opened() -> None:
-            frame.put(question=frame.selected(st.session_state[f"cases-{side}"], ids))
+            address.put(question=widgets.selected(st.session_state[f"cases-{side}"], ids))
 
         columns = {"Question": st.column_config.TextColumn(width="large")}
-        frame.table(rows, f"cases-{side}", columns=columns, on_select=opened, height=330, alt=f"Questions {side}")
+        widgets.table(rows, f"cases-{side}", columns=columns, on_select=opened, height=330, alt=f"Questions {side}")
 
 
 def heading() -> None:
@@ -280,24 +282,26 @@ def heading() -> None:
 
 def opened_question(question_id: str, found: Comparison, runs: Sequence[Run]) -> None:
     """The rankings of one question under every run, side by side."""
-    question = frame.answered(runs[0])[question_id][0]
+    question = cache.answered(runs[0])[question_id][0]
     crumbs = [("compare", "Compare " + ", ".join(found.runs), {"runs": st.query_params.get("runs", "")})]
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch"):
             frame.breadcrumb(crumbs)
         if st.button("All questions", shortcut="esc"):
-            frame.put(question=None)
+            address.put(question=None)
             st.rerun()
     frame.header(question.text)
     st.html(highlighted(question.answer or "(no answer given)", language=question.language))
     st.html(legend([("gold", "evidence")]))
     for place, (column, run) in enumerate(zip(st.columns(len(runs), gap="medium"), runs, strict=True)):
-        with column, frame.errors_shown():
+        with column, widgets.errors_shown():
             row = found.question_ids.index(question_id)
             rank = int(ranking.ranks(found.tables[place])[row])
             st.markdown(f"**{plain(run.name)}** · {'target at rank ' + str(rank) if rank else 'target missed'}")
-            answer = frame.answered(run)[question_id][1]
-            frame.ranked_chunks(run.corpus_id, question, answer, k=found.k, first=5, key=run.id, narrow=len(runs) > 1)
+            answer = cache.answered(run)[question_id][1]
+            passages.ranked_chunks(
+                run.corpus_id, question, answer, k=found.k, first=5, key=run.id, narrow=len(runs) > 1
+            )
     frame.from_the_top(question_id)
 
 
@@ -305,10 +309,10 @@ corpus = frame.need_corpus()
 done = [run for run in store.runs(corpus.id) if run.status == "done"]
 if len(done) < 2:
     heading()
-    with frame.nothing(
-        f"Comparing takes two runs on the same questions; {plain(corpus.name)} has {frame.counted(len(done), 'run')}."
+    with widgets.nothing(
+        f"Comparing takes two runs on the same questions; {plain(corpus.name)} has {wording.counted(len(done), 'run')}."
     ):
-        frame.link("run", "Make a run")
+        address.link("run", "Make a run")
     st.stop()
 wanted = st.query_params.get("question")
 title, top = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
@@ -319,18 +323,20 @@ with top:
         runs = chosen_runs(done)
     depth = min((run.config.depth for run in runs), default=1)
     with st.container(width=110):
-        k = frame.chosen_number("k", 1, depth, runs[0].config.k if runs else 1)
+        k = address.chosen_number("k", 1, depth, runs[0].config.k if runs else 1)
         st.session_state["k-compared"] = k
-        st.number_input("k", 1, depth, key="k-compared", on_change=lambda: frame.put(k=st.session_state["k-compared"]))
+        st.number_input(
+            "k", 1, depth, key="k-compared", on_change=lambda: address.put(k=st.session_state["k-compared"])
+        )
 if len(runs) < 2:
     st.markdown("Choose two runs or more.")
     st.stop()
-of = frame.state(*(run.id for run in runs))
-with frame.errors_shown():
+of = cache.state(*(run.id for run in runs))
+with widgets.errors_shown():
     found = compared(of, k)
     with title:
-        ids = frame.one_of(found.question_ids)
-        opened = frame.readable("question", ids, "one with evidence that all these runs were asked")
+        ids = address.one_of(found.question_ids)
+        opened = address.readable("question", ids, "one with evidence that all these runs were asked")
         if wanted and opened is None:
             heading()
     if opened is not None:
@@ -355,7 +361,7 @@ with frame.errors_shown():
     with right:
         measures_table("**Every measure**", rows_of(found, found.metrics).drop(columns="n"), "comparison")
     if found.answers:
-        with frame.errors_shown():
+        with widgets.errors_shown():
             answers_table(found)
     pictures(found, of)
     cases(found, runs)

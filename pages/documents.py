@@ -12,7 +12,7 @@ from ragviz.index import indexing
 from ragviz.records import Corpus, Document, DocumentInfo, IndexInfo, Job
 from ragviz.text import markup
 from ragviz.text.markup import plain
-from ragviz.ui import frame
+from ragviz.ui import address, frame, job_panel, widgets, wording
 
 PART = 20_000  # characters of a document that are drawn at once
 MARKS = {"added": "✓", "replaced": "✓", "same": "=", "exists": "?", "password": "✗", "unreadable": "✗"}
@@ -25,9 +25,9 @@ def create_corpus() -> None:
     with st.form("new-corpus", border=False):
         name = st.text_input("Name of the new corpus", placeholder="handbook", max_chars=200)
         if st.form_submit_button("Create corpus", type="primary") and name.strip():
-            with frame.errors_shown():
+            with widgets.errors_shown():
                 created = store.create_corpus(name)
-                frame.put(corpus=created.name, document=None)
+                address.put(corpus=created.name, document=None)
                 st.rerun()
 
 
@@ -41,7 +41,7 @@ def upload(corpus: Corpus) -> None:
         max_upload_size=limit,
     )
     st.caption(f"{parsing.FORMATS}. A whole folder: ragviz corpus add {plain(shlex.quote(corpus.name))} FOLDER")
-    if files and st.button(f"Add {frame.counted(len(files), 'file')}", type="primary"):
+    if files and st.button(f"Add {wording.counted(len(files), 'file')}", type="primary"):
         folder, staged = corpora.stage(workspace, ((file.name, file.getvalue()) for file in files))
         submit(corpus, str(folder), staged, replace=False)
         st.session_state["uploads"] = st.session_state.get("uploads", 0) + 1
@@ -50,14 +50,14 @@ def upload(corpus: Corpus) -> None:
 
 def submit(corpus: Corpus, folder: str, files: list[tuple[str, str]], *, replace: bool) -> None:
     arguments = {"corpus": corpus.name, "folder": folder, "files": files, "replace": replace}
-    title = f"{'Replace' if replace else 'Read'} {frame.counted(len(files), 'file')}"
-    frame.watch(jobs.submit(workspace, "documents", title, corpus.id, arguments))
+    title = f"{'Replace' if replace else 'Read'} {wording.counted(len(files), 'file')}"
+    job_panel.watch(jobs.submit(workspace, "documents", title, corpus.id, arguments))
 
 
 def outcomes(corpus: Corpus) -> None:
     """What became of the newest upload, and of earlier ones of which a file still waits for a word of the person."""
-    newest = frame.finished_job("documents", corpus.id)
-    for job in frame.finished_jobs("documents", corpus.id):
+    newest = job_panel.finished_job("documents", corpus.id)
+    for job in job_panel.finished_jobs("documents", corpus.id):
         if job == newest or any(waits(path, outcome) for path, outcome in jobs.files_of(job)):
             outcomes_of(corpus, job)
 
@@ -73,7 +73,7 @@ def outcomes_of(corpus: Corpus, job: Job) -> None:
     fine = [outcome for _, outcome in files if outcome["status"] in ("added", "replaced", "same")]
     others = [(path, outcome) for path, outcome in files if outcome not in fine]
     with st.container(border=True):
-        st.markdown(f"**{len(fine)} of {frame.counted(len(files), 'file')} read**")
+        st.markdown(f"**{len(fine)} of {wording.counted(len(files), 'file')} read**")
         confirm_replacing(corpus, job, [(p, o) for p, o in others if o["status"] == "exists"])
         for path, outcome in others:
             if outcome["status"] == "password":
@@ -86,7 +86,7 @@ def outcomes_of(corpus: Corpus, job: Job) -> None:
         with st.expander("Every file", expanded=False):
             st.dataframe(pd.DataFrame([line(outcome) for _, outcome in files]), hide_index=True)
         if st.button("Close", key=f"close-{job.id}"):
-            frame.put_away(job)
+            job_panel.put_away(job)
             corpora.discard_staged(workspace, Path(job.arguments["folder"]))
             st.rerun()
 
@@ -97,7 +97,7 @@ def line(outcome: dict[str, Any]) -> dict[str, Any]:
         "File": markup.visible(outcome["name"]),
         "Pages": outcome["pages"] or None,
         "Characters": outcome["characters"],
-        "Language": frame.LANGUAGES.get(outcome["language"], outcome["language"]),
+        "Language": wording.LANGUAGES.get(outcome["language"], outcome["language"]),
         "Note": markup.visible(outcome["message"] or "; ".join(outcome["warnings"])),
     }
 
@@ -109,10 +109,11 @@ def confirm_replacing(corpus: Corpus, job: Job, there: list[tuple[str, dict[str,
         return
     names = ", ".join(plain(name) for name, _ in still[:5]) + (" …" if len(still) > 5 else "")
     st.markdown(
-        f"{frame.counted(len(still), 'file')} with other content under a name that is here already: {names}. Replacing "
+        f"{wording.counted(len(still), 'file')} with other content under a name that is here already: {names}. "
+        f"Replacing "
         "moves evidence to where the same words stand now; indexes have to be updated."
     )
-    if st.button(f"Replace {frame.counted(len(still), 'document')}", key=f"replace-{job.id}"):
+    if st.button(f"Replace {wording.counted(len(still), 'document')}", key=f"replace-{job.id}"):
         folder, staged = corpora.stage_again(workspace, still)
         if staged:
             submit(corpus, str(folder), staged, replace=True)
@@ -153,21 +154,21 @@ def table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
             "Document": [d.name for d in documents],
             "Pages": [d.pages or None for d in documents],
             "Characters": [d.characters for d in documents],
-            "Language": [frame.LANGUAGES.get(d.language, d.language) for d in documents],
-            "Size": [frame.size_words(d.size) for d in documents],
+            "Language": [wording.LANGUAGES.get(d.language, d.language) for d in documents],
+            "Size": [wording.size_words(d.size) for d in documents],
             "Notes": [f"not read: {d.error}" if d.error else "; ".join(d.warnings) for d in documents],
             "Id": [d.id for d in documents],
         }
     )
-    with frame.above_table("documents"):
-        parts = [frame.counted(len(documents), "document"), f"{unread} not read" * bool(unread)]
+    with widgets.above_table("documents"):
+        parts = [wording.counted(len(documents), "document"), f"{unread} not read" * bool(unread)]
         parts.append(f"{warned} with warnings" * bool(warned))
         st.markdown(" · ".join(part for part in parts if part), width="stretch")
-        frame.csv_button(rows, f"{corpus.name}-documents.csv", "documents-csv")
+        widgets.csv_button(rows, f"{corpus.name}-documents.csv", "documents-csv")
         delete_popover(corpus, documents)
 
     def opened() -> None:
-        frame.put(document=frame.selected(st.session_state["documents"], [d.name for d in documents]), part=None)
+        address.put(document=widgets.selected(st.session_state["documents"], [d.name for d in documents]), part=None)
 
     columns = {
         "Document": st.column_config.TextColumn(width=260),
@@ -175,29 +176,29 @@ def table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
         "Notes": st.column_config.TextColumn(width="large"),
         "Id": st.column_config.TextColumn(width="small"),
     }
-    frame.table(rows, "documents", columns=columns, on_select=opened, height=430, alt=f"Documents of {corpus.name}")
+    widgets.table(rows, "documents", columns=columns, on_select=opened, height=430, alt=f"Documents of {corpus.name}")
 
 
 def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
     with st.popover("Delete…", type="tertiary"):
         names = st.multiselect("Documents", [d.name for d in documents], key="to-delete", format_func=markup.visible)
-        if st.button(f"Delete {frame.counted(len(names), 'document')}", disabled=not names):
+        if st.button(f"Delete {wording.counted(len(names), 'document')}", disabled=not names):
             ids = [d.id for d in documents if d.name in names]
-            frame.confirm(
-                f"This deletes {frame.counted(len(ids), 'document')} with their text. Evidence in them turns stale, "
+            widgets.confirm(
+                f"This deletes {wording.counted(len(ids), 'document')} with their text. Evidence in them turns stale, "
                 f"and "
                 "indexes keep their chunks until they are updated.",
                 "Delete",
                 lambda: corpora.delete_documents(workspace, corpus, ids),
             )
         if st.button(f"Delete the whole corpus “{plain(corpus.name)}”"):
-            frame.confirm(
+            widgets.confirm(
                 f"This deletes the corpus “{corpus.name}” with {indexing.goes_with_corpus(workspace, corpus)}."
-                + frame.stops_jobs(),
+                + job_panel.stops_jobs(),
                 "Delete all of it",
-                lambda: (indexing.delete_corpus(workspace, corpus), frame.put(corpus=None)),
-                frame.leaving(store.indexes(corpus.id)),
-                lambda: (indexing.delete_corpus(workspace, corpus, leave_remote=True), frame.put(corpus=None)),
+                lambda: (indexing.delete_corpus(workspace, corpus), address.put(corpus=None)),
+                widgets.leaving(store.indexes(corpus.id)),
+                lambda: (indexing.delete_corpus(workspace, corpus, leave_remote=True), address.put(corpus=None)),
             )
 
 
@@ -215,7 +216,7 @@ def opened_document(corpus: Corpus, info: DocumentInfo) -> None:
     with right:
         facts(info)
         names = [i.name for i in indexes]
-        name = frame.choose("Chunks of index", names, "index") if names else None
+        name = address.choose("Chunks of index", names, "index") if names else None
         st.download_button(
             "Parsed text", document.text.encode("utf-8", "replace"), f"{info.name}.txt", "text/plain", on_click="ignore"
         )
@@ -225,10 +226,10 @@ def opened_document(corpus: Corpus, info: DocumentInfo) -> None:
 
 def facts(info: DocumentInfo) -> None:
     words = [
-        frame.counted(info.pages, "page") if info.pages else "no pages",
-        frame.counted(info.characters, "character"),
-        frame.LANGUAGES.get(info.language, info.language),
-        frame.size_words(info.size),
+        wording.counted(info.pages, "page") if info.pages else "no pages",
+        wording.counted(info.characters, "character"),
+        wording.LANGUAGES.get(info.language, info.language),
+        wording.size_words(info.size),
         info.media_type,
     ]
     st.caption(" · ".join(plain(word) for word in words))
@@ -239,13 +240,15 @@ def facts(info: DocumentInfo) -> None:
 def text(document: Document, index: IndexInfo | None) -> None:
     parts = markup.parts(document.text, PART)
     read = partial(markup.range_of, length=len(document.text))
-    focus = frame.readable("at", read, f"a part of its {frame.counted(len(document.text), 'character')}, as in 10-40")
+    focus = address.readable(
+        "at", read, f"a part of its {wording.counted(len(document.text), 'character')}, as in 10-40"
+    )
     if focus:
         start, end = markup.around(document.text, focus, 3000)
         st.caption(f"Around characters {focus[0]:,} to {focus[1]:,}, which are underlined.")
-        frame.link("documents", "Show the whole document", document=document.name)
+        address.link("documents", "Show the whole document", document=document.name)
     else:
-        part = frame.chosen_number("part", 1, len(parts), 1)
+        part = address.chosen_number("part", 1, len(parts), 1)
         start, end = parts[part - 1]
     found = store.cuts(index.build, [document.id]).get(document.id) if index else None
     chunks = [(int(s), int(e)) for s, e, _ in found] if found is not None else []
@@ -255,7 +258,7 @@ def text(document: Document, index: IndexInfo | None) -> None:
         entries = [("even", "chunk"), ("odd", "next chunk"), ("shared", "in both: the overlap")]
         st.html(markup.legend(entries if markup.overlapping(here) else entries[:2]))
         st.caption(
-            f"{frame.counted(len(chunks), 'chunk')} of index {plain(index.name if index else '')} in this document"
+            f"{wording.counted(len(chunks), 'chunk')} of index {plain(index.name if index else '')} in this document"
         )
     with st.container(border=True, height=620 if end - start > 3000 else "content"):
         marked = (focus[0] - start, focus[1] - start) if focus else None
@@ -263,7 +266,7 @@ def text(document: Document, index: IndexInfo | None) -> None:
     if len(parts) > 1 and not focus:
         turned = st.pagination(len(parts), default=part, key=f"part-{document.id}")
         if turned != part:
-            frame.put(part=turned)
+            address.put(part=turned)
             st.rerun()
 
 
@@ -278,7 +281,7 @@ wanted = st.query_params.get("document")
 if wanted:
     info = next((d for d in documents if d.name == wanted), None)
     if info is None:
-        st.warning(f"There is no document called “{frame.quoted(wanted)}” in this corpus.")
+        st.warning(f"There is no document called “{wording.quoted(wanted)}” in this corpus.")
     else:
         opened_document(corpus, info)
         st.stop()
@@ -292,4 +295,4 @@ outcomes(corpus)
 if documents:
     table(corpus, documents)
     if not store.indexes(corpus.id):
-        frame.link("index", "Next: build an index", corpus=corpus.name)
+        address.link("index", "Next: build an index", corpus=corpus.name)

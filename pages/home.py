@@ -5,7 +5,7 @@ from ragviz import jobs, sample
 from ragviz.metrics.registry import METRICS
 from ragviz.records import Corpus, Run
 from ragviz.text.markup import plain
-from ragviz.ui import frame
+from ragviz.ui import address, cache, frame, job_panel, widgets, wording
 
 workspace = frame.begin()
 store = workspace.store
@@ -14,11 +14,11 @@ runs = store.runs()
 
 
 def load_sample() -> None:
-    frame.watch(jobs.submit(workspace, "sample", "Load the sample", "", {}))
+    job_panel.watch(jobs.submit(workspace, "sample", "Load the sample", "", {}))
 
 
 def sample_is_loading() -> bool:
-    return any(job.kind == "sample" for job in frame.active_jobs())
+    return any(job.kind == "sample" for job in job_panel.active_jobs())
 
 
 def first_visit() -> None:
@@ -33,7 +33,7 @@ def first_visit() -> None:
             if st.button("Loading the sample…" if busy else "Load the sample", type="primary", disabled=busy):
                 load_sample()
                 st.rerun()
-            frame.link("documents", "Start with documents of your own")
+            address.link("documents", "Start with documents of your own")
         st.caption("The sample: 12 documents, 100 questions, two indexes and two runs; about a minute.")
 
 
@@ -44,16 +44,16 @@ def steps(corpus: Corpus) -> None:
     sets = [s for s in store.question_sets(corpus.id) if s.total]
     done = [run for run in runs if run.corpus_id == corpus.id and run.status == "done"]
     path = [
-        ("documents", "Documents", "Add documents", frame.counted(len(documents), "document"), bool(documents)),
-        ("index", "Index", "Build an index", frame.counted(len(indexes), "index"), bool(indexes)),
+        ("documents", "Documents", "Add documents", wording.counted(len(documents), "document"), bool(documents)),
+        ("index", "Index", "Build an index", wording.counted(len(indexes), "index"), bool(indexes)),
         (
             "questions",
             "Questions",
             "Generate questions",
-            frame.counted(sum(s.total for s in sets), "question"),
+            wording.counted(sum(s.total for s in sets), "question"),
             bool(sets),
         ),
-        ("run", "Run", "Run the questions", frame.counted(len(done), "run"), bool(done)),
+        ("run", "Run", "Run the questions", wording.counted(len(done), "run"), bool(done)),
         ("results", "Results", "Look at the results", "see where it loses", False),
     ]
     first = next(place for place, step in enumerate(path) if not step[4])
@@ -64,9 +64,9 @@ def steps(corpus: Corpus) -> None:
             st.caption(f"{state} ✓" if is_done else "after the steps before" if waits else "next")
             if place == first:
                 if st.button(verb, type="primary", key=f"step-{page}", width="stretch"):
-                    frame.go_to(page)
+                    address.go_to(page)
             elif not waits:
-                frame.link(page, "Open")
+                address.link(page, "Open")
 
 
 def recent(runs: list[Run]) -> None:
@@ -74,7 +74,7 @@ def recent(runs: list[Run]) -> None:
     shown = runs[:8]
     rows = []
     for run in shown:
-        summary = frame.summary(run) if run.status == "done" else None
+        summary = cache.summary(run) if run.status == "done" else None
         recall = summary.metrics.get(f"recall@{run.config.k}") if summary else None  # imported runs have none
         rows.append(
             {
@@ -84,7 +84,7 @@ def recent(runs: list[Run]) -> None:
                 "n": recall.n if recall else None,
                 "Retriever": run.config.retriever,
                 "Corpus": names.get(run.corpus_id, ""),
-                "When": frame.ago(run.created) if run.status == "done" else run.status,
+                "When": wording.ago(run.created) if run.status == "done" else run.status,
             }
         )
     columns = {
@@ -95,20 +95,20 @@ def recent(runs: list[Run]) -> None:
     }
 
     def opened() -> None:
-        name = frame.selected(st.session_state["recent"], [run.name for run in shown])
+        name = widgets.selected(st.session_state["recent"], [run.name for run in shown])
         run = next((run for run in shown if run.name == name), None)
         if run is not None:
             st.session_state["open-run"] = (names.get(run.corpus_id), run.name, run.config.k)
 
-    frame.table(pd.DataFrame(rows), "recent", columns=columns, on_select=opened, alt="Recent runs")
+    widgets.table(pd.DataFrame(rows), "recent", columns=columns, on_select=opened, alt="Recent runs")
     if target := st.session_state.pop("open-run", None):
-        frame.go_to("results", corpus=target[0], run=target[1], k=target[2])
+        address.go_to("results", corpus=target[0], run=target[1], k=target[2])
 
 
 @st.cache_data(ttl=20, show_spinner=False)
 def checks(*configured: str) -> list[tuple[str, bool, str, str]]:
     """What works of what is configured, for twenty seconds: a server that is down is found out slowly."""
-    return [(check.name, check.ok, check.detail, check.fix) for check in frame.workspace().checks()]
+    return [(check.name, check.ok, check.detail, check.fix) for check in cache.workspace().checks()]
 
 
 def checklist() -> None:
@@ -133,9 +133,9 @@ tiles = (
     ("Runs", len(runs)),
 )
 if corpora:
-    with frame.tiles():
+    with widgets.tiles():
         for name, count in tiles:
-            frame.tile(name, f"{count:,}")
+            widgets.tile(name, f"{count:,}")
 if corpus is not None:
     st.subheader(f"Next step for {plain(corpus.name)}", anchor=False)
     steps(corpus)
@@ -143,13 +143,13 @@ left, right = st.columns([3, 2], gap="medium")
 with left:
     st.subheader("Recent runs", anchor=False)
     if runs:
-        with frame.errors_shown():
+        with widgets.errors_shown():
             recent(runs)
     else:
         st.caption("No runs yet. A run asks every question of a set and keeps where its evidence ranked.")
 with right:
     st.subheader("What works", anchor=False)
-    with frame.errors_shown():
+    with widgets.errors_shown():
         checklist()
     if corpora and sample.NAME not in {c.name for c in corpora}:
         st.button("Load the sample too", on_click=load_sample, disabled=sample_is_loading())

@@ -6,19 +6,20 @@ import numpy as np
 import streamlit as st
 
 from ragviz import jobs
-from ragviz.backends.elastic import OPTIONS
-from ragviz.backends.opening import SIMILARITIES
+from ragviz.backends.elastic_requests import OPTIONS
+from ragviz.backends.protocol import SIMILARITIES
 from ragviz.errors import RagvizError, UsageError
 from ragviz.index import damage, indexing
 from ragviz.index import preview as cutting
 from ragviz.index.chunking import CHUNKERS
-from ragviz.models import embedding
+from ragviz.models import embedding, tokenizer
 from ragviz.records import Chunk, DocumentInfo, IndexConfig, IndexInfo
 from ragviz.report import plots
+from ragviz.retrieval import search as searcher
 from ragviz.retrieval.retrievers import RETRIEVERS
 from ragviz.text import markup
 from ragviz.text.markup import plain
-from ragviz.ui import frame
+from ragviz.ui import address, cache, frame, job_panel, widgets, wording
 
 STRATEGIES = {
     "tokens": "Fixed windows of tokens: every chunk has the same length, borders fall anywhere.",
@@ -49,7 +50,7 @@ def choices() -> tuple[str, IndexConfig]:
     )  # fmt: skip
     embedder = st.text_input(
         "Embedder",
-        **frame.bound("embedder", workspace.settings.embedder, embedder_named, "a name or a folder's path"),
+        **address.bound("embedder", workspace.settings.embedder, embedder_named, "a name or a folder's path"),
         help="A sentence-transformers model, a folder, or openai:MODEL at the configured endpoint. The default's "
         "weights are packaged.",
     )
@@ -70,18 +71,18 @@ def embedder_named(text: str) -> str | None:
 
 
 def bound_choice(name: str, options: Collection[str], default: str) -> dict[str, Any]:
-    return frame.bound(name, default, frame.one_of(options), f"one of {', '.join(options)}")
+    return address.bound(name, default, address.one_of(options), f"one of {', '.join(options)}")
 
 
 def bound_number(name: str, default: int, low: int, high: int) -> dict[str, Any]:
-    return frame.bound(name, default, frame.number_within(low, high), f"{low:,} to {high:,}")
+    return address.bound(name, default, address.number_within(low, high), f"{low:,} to {high:,}")
 
 
 def name_of(config: IndexConfig) -> str:
     """The name typed, else one made of the choices."""
-    made = f"{frame.short_name(corpus.name)}-{config.chunker}-{config.chunk_size}"
-    suggested = frame.free_name(made, {info.name for info in store.indexes()})
-    return frame.suggested_name("Name", "index-name", suggested)
+    made = f"{wording.short_name(corpus.name)}-{config.chunker}-{config.chunk_size}"
+    suggested = wording.free_name(made, {info.name for info in store.indexes()})
+    return widgets.suggested_name("Name", "index-name", suggested)
 
 
 def backend_choices() -> tuple[Any, dict[str, Any]]:
@@ -112,9 +113,9 @@ def backend_choices() -> tuple[Any, dict[str, Any]]:
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def sample_cuts(of: frame.State, ids: tuple[str, ...], most: int, config: IndexConfig) -> list[list[Chunk]]:
+def sample_cuts(of: cache.State, ids: tuple[str, ...], most: int, config: IndexConfig) -> list[list[Chunk]]:
     """Chunks of the sampled documents of a corpus, of each the first `most` characters."""
-    found = cutting.cuts(frame.workspace(), of.ids[0], ids, most, config)
+    found = cutting.cuts(cache.workspace(), of.ids[0], ids, most, config)
     return [found[document_id] for document_id in ids]
 
 
@@ -129,12 +130,12 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
             return
     chosen = cutting.sampled(documents)
     most = cutting.share_of(chosen)
-    cuts = sample_cuts(frame.state(corpus.id), tuple(d.id for d in chosen), most, cut_only(config))
+    cuts = sample_cuts(cache.state(corpus.id), tuple(d.id for d in chosen), most, cut_only(config))
     chunks = [chunk for document in cuts for chunk in document]
     if not chunks:
         st.caption("Nothing to cut: the documents have no text.")
         return
-    limit = embedding.text_tokens_of(config.embedder)
+    limit = tokenizer.text_tokens_of(config.embedder)
     lengths = np.array([chunk.tokens for chunk in chunks])
     estimate(cutting.extent(documents, chosen, cuts))
     if limit is not None and (over := int((lengths > limit).sum())):
@@ -142,7 +143,7 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
             f"{over} of {len(chunks)} previewed chunks are longer than the {limit} tokens that the embedder reads: "
             "the rest of each would silently not be embedded. Choose a smaller chunk size."
         )
-    frame.figure(plots.chunk_lengths(lengths, limit, height=190), "lengths")
+    widgets.figure(plots.chunk_lengths(lengths, limit, height=190), "lengths")
     names = [d.name for d in chosen]
     name = st.selectbox("Preview of", names, key="preview-of", label_visibility="collapsed", format_func=markup.visible)
     draw_cuts(chosen[names.index(name)], cuts[names.index(name)])
@@ -168,11 +169,11 @@ def estimate(extent: cutting.Extent) -> None:
     """Chunks, tokens, time and disk of the whole corpus."""
     about = "" if extent.exact else "~"
     spoken = "At the speed of the packaged model on two CPU cores. What was embedded before is not again."
-    with frame.tiles():
-        frame.tile("Chunks", f"{about}{rounded(extent.chunks, about):,}")
-        frame.tile("Tokens", f"{about}{rounded(extent.tokens, about):,}")
-        frame.tile("Embedding", frame.duration(extent.seconds), explained=spoken)
-        frame.tile("Disk", frame.size_words(extent.size), explained="Vectors of 384 dimensions, and text.")
+    with widgets.tiles():
+        widgets.tile("Chunks", f"{about}{rounded(extent.chunks, about):,}")
+        widgets.tile("Tokens", f"{about}{rounded(extent.tokens, about):,}")
+        widgets.tile("Embedding", wording.duration(extent.seconds), explained=spoken)
+        widgets.tile("Disk", wording.size_words(extent.size), explained="Vectors of 384 dimensions, and text.")
 
 
 def rounded(count: int, about: str) -> int:
@@ -201,9 +202,9 @@ def card(info: IndexInfo) -> None:
         st.markdown(f":orange[▲] {'being built' if info.status == 'building' else 'its last build failed'}")
     else:
         st.markdown(
-            f"{frame.counted(info.chunks, 'chunk')} of {frame.counted(len(info.documents), 'document')} · "
+            f"{wording.counted(info.chunks, 'chunk')} of {wording.counted(len(info.documents), 'document')} · "
             f"{info.dims} dimensions · {size(info)} · "
-            f"{frame.ago(info.built or info.created)}"
+            f"{wording.ago(info.built or info.created)}"
         )
     if paid := indexing.cost_words(*store.paid(info.id)):
         st.caption(plain(f"So far {paid}"))
@@ -221,16 +222,16 @@ def card(info: IndexInfo) -> None:
             if st.button(label, key=f"update-{info.id}", type="primary" if info.build else "secondary"):
                 build(info.name, config)
         if info.build and not broken and not unknown:
-            frame.link("run", "Run on it", index=info.name)
+            address.link("run", "Run on it", index=info.name)
         if st.button("Delete", key=f"delete-{info.id}", type="tertiary"):
             runs = [run for run in store.runs(corpus.id) if run.config.index == info.id and run.status == "done"]
-            kept = f" {frame.counted(len(runs), 'run')} on it can be read as before." if runs else ""
-            frame.confirm(
-                f"This deletes the index “{info.name}” with {frame.counted(info.chunks, 'chunk')}.{kept}{frame.stops_jobs()}",
+            kept = f" {wording.counted(len(runs), 'run')} on it can be read as before." if runs else ""
+            widgets.confirm(
+                f"This deletes the index “{info.name}” with {wording.counted(info.chunks, 'chunk')}.{kept}{job_panel.stops_jobs()}",
                 "Delete",
-                lambda: (indexing.delete_index(workspace, info), frame.put(index=None)),
-                frame.leaving([info]),
-                lambda: (indexing.delete_index(workspace, info, leave_remote=True), frame.put(index=None)),
+                lambda: (indexing.delete_index(workspace, info), address.put(index=None)),
+                widgets.leaving([info]),
+                lambda: (indexing.delete_index(workspace, info, leave_remote=True), address.put(index=None)),
             )
 
 
@@ -245,37 +246,39 @@ def damage_of(info: IndexInfo) -> tuple[str, str]:
 def size(info: IndexInfo) -> str:
     """What an index takes on disk; that its server cannot be reached is never kept."""
     try:
-        return frame.size_words(bytes_of(frame.state(info.id)))
+        return wording.size_words(bytes_of(cache.state(info.id)))
     except RagvizError:
         return "not reachable"
 
 
 @st.cache_data(show_spinner=False, max_entries=256)
-def bytes_of(of: frame.State) -> int:
-    workspace = frame.workspace()
+def bytes_of(of: cache.State) -> int:
+    workspace = cache.workspace()
     return workspace.index(workspace.store.index(of.ids[0])).size()
 
 
 def build(name: str, config: IndexConfig) -> None:
     indexing.check_build(workspace, corpus, name, config)
     arguments = {"corpus": corpus.name, "name": name, "config": asdict(config), "fresh": False}
-    frame.put(index=name)
-    frame.watch(jobs.submit(workspace, "index", f"Build {name}", corpus.id, arguments))
+    address.put(index=name)
+    job_panel.watch(jobs.submit(workspace, "index", f"Build {name}", corpus.id, arguments))
     st.rerun()
 
 
 def last_build() -> None:
     """What the newest build did, for an hour."""
-    job = frame.finished_job("index", corpus.id, minutes=10)
+    job = job_panel.finished_job("index", corpus.id, minutes=10)
     if job is None:
         return
     built = job.result
     st.info(
-        f"Index {plain(built['index'])}: {frame.counted(built['chunks'], 'chunk')}, {built['added']:,} new, "
-        f"{built['removed']:,} gone, {frame.counted(built['embedded'], 'text')} embedded."
+        f"Index {plain(built['index'])}: {wording.counted(built['chunks'], 'chunk')}, {built['added']:,} new, "
+        f"{built['removed']:,} gone, {wording.counted(built['embedded'], 'text')} embedded."
     )
     if built["longer_than_read"]:
-        st.warning(f"{frame.counted(built['longer_than_read'], 'chunk')} longer than the embedder reads: cut smaller.")
+        st.warning(
+            f"{wording.counted(built['longer_than_read'], 'chunk')} longer than the embedder reads: cut smaller."
+        )
 
 
 # Search
@@ -286,7 +289,7 @@ def search(indexes: Sequence[IndexInfo]) -> None:
     with st.form("search", border=False):
         columns = st.columns([4, 5, 6, 2], vertical_alignment="bottom")  # hybrid is whole at 1024
         with columns[0]:
-            name = st.selectbox("Index", names, index=names.index(frame.chosen("index", names) or names[0]))
+            name = st.selectbox("Index", names, index=names.index(address.chosen("index", names) or names[0]))
         query = columns[1].text_input("Query", value=st.query_params.get("query", ""), type="search")
         names_of = list(RETRIEVERS)
         ways = columns[2].segmented_control(
@@ -294,7 +297,7 @@ def search(indexes: Sequence[IndexInfo]) -> None:
         )
         asked = columns[3].form_submit_button("Search", type="primary", width="stretch")
     if asked:
-        frame.put(index=name, query=query.strip() or None)
+        address.put(index=name, query=query.strip() or None)
         st.session_state["searched"] = query.strip()
     query = st.query_params.get("query", "")
     if not query or not ways:
@@ -305,28 +308,28 @@ def search(indexes: Sequence[IndexInfo]) -> None:
         st.caption(f"{reason} Press *Search*.")
         return
     for column, way in zip(st.columns(len(ways), gap="medium"), ways, strict=True):
-        with column, frame.errors_shown():
+        with column, widgets.errors_shown():
             st.markdown(f"**{way}**")
             with st.spinner("Searching; the first search loads the embedder, about 10 s"):
-                found = results(frame.state(info.id, corpus.id), query, way)
+                found = results(cache.state(info.id, corpus.id), query, way)
             hits(found)
 
 
 def asks_others(embedder: str) -> str:
     """Why a search by an embedder waits for the button, which whoever opens an address has not pressed; "" if not."""
-    if embedder.startswith(embedding.REMOTE):
+    if embedder.startswith(tokenizer.REMOTE):
         return f"{plain(embedder)} is asked at the model endpoint, which may cost money."
     return "" if embedding.is_here(embedder) else f"{plain(embedder)} has to be fetched from the model hub."
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def results(of: frame.State, query: str, way: str) -> list[indexing.Found]:
+def results(of: cache.State, query: str, way: str) -> list[searcher.Found]:
     """Hits with the text of their documents: state of the index and of its corpus."""
-    workspace = frame.workspace()
-    return indexing.search(workspace, workspace.store.index(of.ids[0]), query, way, 10)  # type: ignore[arg-type]
+    workspace = cache.workspace()
+    return searcher.search(workspace, workspace.store.index(of.ids[0]), query, way, 10)  # type: ignore[arg-type]
 
 
-def hits(found: Sequence[indexing.Found]) -> None:
+def hits(found: Sequence[searcher.Found]) -> None:
     if not found:
         st.caption("Nothing found.")
     best = max((f.hit.score for f in found), default=1.0)
@@ -338,19 +341,19 @@ def hits(found: Sequence[indexing.Found]) -> None:
                 continue
             page = f", page {each.chunk.page}" if each.chunk.page else ""
             at = f"{each.chunk.start}-{each.chunk.end}"
-            frame.link("documents", f"{each.document_name}{page}", document=each.document_name, at=at)
+            address.link("documents", f"{each.document_name}{page}", document=each.document_name, at=at)
             st.html(markup.highlighted(each.chunk.text, fold=150))
 
 
 def new_index() -> None:
     left, right = st.columns([2, 3], gap="medium")
-    with left, frame.errors_shown():
+    with left, widgets.errors_shown():
         name, config = choices()
         if st.button("Build index", type="primary", disabled=not name):
             if store.index_named(name):
                 raise UsageError(f"There is already an index called “{name}”: choose another name, or update it.")
             build(name, config)
-    with right, frame.errors_shown():
+    with right, widgets.errors_shown():
         preview(documents, config)
 
 
@@ -359,16 +362,16 @@ frame.header("Index", f"How {corpus.name} is cut, embedded and searched.")
 documents = [d for d in store.documents(corpus.id) if d.status == "ok" and d.characters]
 indexes = store.indexes(corpus.id)
 if not documents:
-    with frame.nothing(f"{plain(corpus.name)} has no text to index yet."):
-        frame.link("documents", "Add documents")
+    with widgets.nothing(f"{plain(corpus.name)} has no text to index yet."):
+        address.link("documents", "Add documents")
     st.stop()
 last_build()
 ready = [info for info in indexes if info.build]
 if indexes:
     cards(indexes)
-    searching, making = frame.choose_tab(["Search", "New index"], "index-tab")
+    searching, making = address.choose_tab(["Search", "New index"], "index-tab")
     if searching.open:
-        with searching, frame.errors_shown():
+        with searching, widgets.errors_shown():
             if ready:
                 search(ready)
             else:

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 import streamlit as st
 
 from ragviz.analysis import diagnose
-from ragviz.answers import answering
-from ragviz.judging import quest_prompts
-from ragviz.judging.context import sentences_of
+from ragviz.answers import contexts
+from ragviz.judging.context import follows
+from ragviz.judging.texts import sentences_of
+from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
-from ragviz.metrics.grounding import follows
 from ragviz.records import Bank, Bearing, Call, Claim, Judged, Matrix, Question, Retrieved, Run, Score
-from ragviz.runs import running
+from ragviz.runs import judgements
 from ragviz.text.markup import SIGNS, Said, claimed, legend, measure, plain, quest_table, visible
-from ragviz.ui import frame
+from ragviz.ui import address, cache, frame, question_table, widgets, wording
+from ragviz.ui.passages import Note, given_chunks, lit_in, ranked_chunks
 
 STEPS = {  # of a judge, and what they are called
     "answer": "The answer",
@@ -34,7 +35,7 @@ store = workspace.store
 # Why it was lost
 
 
-def cause_line(run: Run, found: running.Judgement, question: Question) -> None:
+def cause_line(run: Run, found: judgements.Judgement, question: Question) -> None:
     """The one cause of this question, what it means, and the next step."""
     cause = diagnose.about(found.causes[question.id], run.config.context)
     fine = found.causes[question.id] == "fine"
@@ -44,7 +45,7 @@ def cause_line(run: Run, found: running.Judgement, question: Question) -> None:
         st.caption(" · ".join(filter(None, [ruling_words(found, question), plain(context_words(run))])))
 
 
-def ruling_words(found: running.Judgement, question: Question) -> str:
+def ruling_words(found: judgements.Judgement, question: Question) -> str:
     ruling = found.rulings.get(question.id, diagnose.Ruling(None))
     by = ANSWER_METRICS[ruling.by].title if ruling.by in ANSWER_METRICS else BY.get(ruling.by, "")
     verdict = {True: "Right", False: "Not right", None: "Not known to be right"}[ruling.right]
@@ -61,8 +62,8 @@ BY = {
 
 def context_words(run: Run) -> str:
     config = run.config
-    given = f"the first {config.k} chunks" if config.context == "retrieved" else answering.CONTEXTS[config.context]
-    by = f"answered by {config.model or config.answerer} from {given}" if frame.answers(run) else ""
+    given = f"the first {config.k} chunks" if config.context == "retrieved" else contexts.CONTEXTS[config.context]
+    by = f"answered by {config.model or config.answerer} from {given}" if question_table.answers(run) else ""
     return " · ".join(filter(None, [by, f"judged by {config.judge}" if config.judge else ""]))
 
 
@@ -77,7 +78,7 @@ def chosen_claim(matrix: Matrix) -> tuple[str, int] | None:
         there = told is not None and int(told[2]) < len(claims_of(matrix, told[1]))
         return (told[1], int(told[2])) if told is not None and there else None
 
-    return frame.readable("claim", read, "a claim of this answer (a0, a1 …) or of its reference (r0, r1 …)")
+    return address.readable("claim", read, "a claim of this answer (a0, a1 …) or of its reference (r0, r1 …)")
 
 
 def claims_of(matrix: Matrix, side: str) -> Sequence[Claim]:
@@ -114,7 +115,7 @@ def said_in(text: str, matrix: Matrix, side: str, claim: tuple[str, int] | None)
     for place, (start, end) in enumerate(sentences_of(text)):
         mine = [n for n, each in enumerate(claims) if each.sentence == place]
         own = bool(claim) and claim is not None and claim[0] == side and claim[1] in mine
-        lit = next((name for s, _, name in frame.lit_in(text, bearing) if s == start), "")
+        lit = next((name for s, _, name in lit_in(text, bearing) if s == start), "")
         marks.append(Said(start, end, tuple((n + 1, verdict_of(matrix, side, n)) for n in mine), own, lit))
     return marks
 
@@ -129,7 +130,7 @@ def claim_buttons(matrix: Matrix, side: str, claim: tuple[str, int] | None) -> N
                 f"{place + 1} {sign} {plain(each.text)}", key=f"claim-{side}{place}", width="stretch",
                 type="primary" if is_chosen else "tertiary", help=claim_words(matrix, side, place), wrap=True,
             ):  # fmt: skip
-                frame.put(claim=None if is_chosen else f"{side}{place}")
+                address.put(claim=None if is_chosen else f"{side}{place}")
                 st.rerun()
             if is_chosen:
                 st.caption(claim_words(matrix, side, place))
@@ -163,7 +164,7 @@ def texts(run: Run, question: Question, judged: Judged | None, claim: tuple[str,
         claim_buttons(matrix, "r", claim)
     else:
         st.caption("None: the documents do not answer this question." if question.kind == "unanswerable" else "None.")
-    if not frame.answers(run):
+    if not question_table.answers(run):
         st.caption("This run does not answer its questions: make one with an answerer to have answers judged.")
         return
     answer_text(judged, claim)
@@ -192,25 +193,25 @@ def answer_text(judged: Judged | None, claim: tuple[str, int] | None) -> None:
 def passages(
     run: Run, question: Question, found: Retrieved, judged: Judged | None, claim: tuple[str, int] | None
 ) -> None:
-    answer, config = (judged.answer if judged and frame.answers(run) else None), run.config
+    answer, config = (judged.answer if judged and question_table.answers(run) else None), run.config
     st.markdown({"retrieved": f"**Ranking** by {config.retriever}", "none": "**Ranking**, not handed over: closed book",
                  "oracle": "**Gold chunks**, handed over"}[config.context])  # fmt: skip
     entries = [("gold", "evidence")]
     st.html(legend([*entries, ("for", "supports the claim"), ("against", "contradicts it")] if claim else entries))
     given = answer.context if answer else ()
     cut = answer.cut if answer else ()
-    notes = {chunk_id: frame.Note(cut_badge(chunk_id, given)) for chunk_id in cut}
+    notes = {chunk_id: Note(cut_badge(chunk_id, given)) for chunk_id in cut}
     for place, chunk_id in enumerate(judged.matrix.chunks if judged else ()):
-        old = notes.get(chunk_id, frame.Note()).badges
-        notes[chunk_id] = passage_note(judged.matrix, place, claim, old) if judged else frame.Note()
+        old = notes.get(chunk_id, Note()).badges
+        notes[chunk_id] = passage_note(judged.matrix, place, claim, old) if judged else Note()
     if config.context == "oracle":
-        frame.given_chunks(run.corpus_id, question, given, notes)
+        given_chunks(run.corpus_id, question, given, notes)
     else:
         key = f"inspect-{run.id}"
-        frame.ranked_chunks(
+        ranked_chunks(
             run.corpus_id, question, found, k=config.k, first=max(config.k, 3), key=key, narrow=True, notes=notes
         )
-    frame.link(
+    address.link(
         "results", "The whole ranking and the evidence", run=run.name, k=config.k, question=question.id, view="ranking"
     )
 
@@ -221,12 +222,12 @@ def cut_badge(chunk_id: str, given: Sequence[str]) -> tuple[tuple[str, str], ...
 
 def passage_note(
     matrix: Matrix, place: int, claim: tuple[str, int] | None, badges: tuple[tuple[str, str], ...]
-) -> frame.Note:
+) -> Note:
     """What the judge said of a passage: useful or not, and how it bears on the chosen claim."""
     if matrix.useful is not None:
         badges = (("for", "✓ useful") if matrix.useful[place] else ("", "○ not useful"), *badges)
     if claim is None:
-        return frame.Note(badges)
+        return Note(badges)
     rows = matrix.answer_by_chunk if claim[0] == "a" else matrix.reference_by_chunk
     bearing = rows[claim[1]][place] if rows else None
     if bearing and bearing.verdict != "absent":
@@ -234,10 +235,10 @@ def passage_note(
         where = "" if bearing.sentence is None else f", sentence {bearing.sentence + 1}"
         name = "against" if bearing.verdict == "contradicted" else "for"
         badges = (*badges, (name, f"{SIGNS[bearing.verdict]} {verb} claim {claim[1] + 1}{where}"))
-    return frame.Note(badges, bearing)
+    return Note(badges, bearing)
 
 
-def scores(question_id: str, found: running.Judgement, judged: Judged | None) -> None:
+def scores(question_id: str, found: judgements.Judgement, judged: Judged | None) -> None:
     mine = {name: by[question_id] for name, by in found.scores.items() if question_id in by}
     for title, chosen in (
         ("Scores, judged", [name for name in mine if ANSWER_METRICS[name].judged]),
@@ -258,7 +259,7 @@ def score_row(score: Score, judged: Judged | None) -> str:
         more.append("Read off: " + ", ".join(STEPS[step].lower() for step in metric.steps) + " (replies below).")
     more.append(f"Version {score.version}.")
     why = score.reason or (reason(score.metric, judged) if judged and score.value is not None else "")
-    return measure(metric.title, score.value, frame.STATUSES[score.status], why, more)
+    return measure(metric.title, score.value, question_table.STATUSES[score.status], why, more)
 
 
 def reason(name: str, judged: Judged) -> str:
@@ -269,18 +270,18 @@ def reason(name: str, judged: Judged) -> str:
     if name in ("faithfulness", "context_recall"):
         side = "a" if name == "faithfulness" else "r"
         verdicts = [by_passages(matrix, side, place) for place in range(len(claims_of(matrix, side)))]
-        return f"{verdicts.count('supported')} of {frame.counted(len(verdicts), 'claim')} supported by a passage"
+        return f"{verdicts.count('supported')} of {wording.counted(len(verdicts), 'claim')} supported by a passage"
     if name in ("completeness", "factual_precision"):
         row = (matrix.reference_by_answer if name == "completeness" else matrix.answer_by_reference) or ()
         whose, other = ("reference's", "answer") if name == "completeness" else ("answer's", "reference")
         held = sum(bearing.verdict == "supported" for bearing in row)
-        return f"{held} of the {whose} {frame.counted(len(row), 'claim')} in the {other}"
+        return f"{held} of the {whose} {wording.counted(len(row), 'claim')} in the {other}"
     if name.startswith("context_precision") and matrix.useful:
         ranks = ", ".join(str(n) for n, useful in enumerate(matrix.useful, start=1) if useful)
         return f"useful at rank {ranks}" if ranks else "none of them useful"
     if name == "embedding_faithfulness" and judged.sentence_similarity:
         near = sum(cosine >= SUPPORTED for cosine in judged.sentence_similarity)
-        of = frame.counted(len(judged.sentence_similarity), "sentence")
+        of = wording.counted(len(judged.sentence_similarity), "sentence")
         return f"{near} of {of} at {SUPPORTED} or more, the lowest {min(judged.sentence_similarity):.2f}"
     if name == "answer_relevancy":
         return "the answer evades" if judged.noncommittal else "; ".join(judged.asked_back or ())
@@ -292,9 +293,9 @@ def reason(name: str, judged: Judged) -> str:
 
 def bank_table(title: str, bank: Bank, answers: Sequence[str | None]) -> None:
     """Question by question what both texts answer, and what is counted."""
-    told = quest_prompts.measure(bank, answers)
+    told = questeval.measure(bank, answers)
     maker = {"extractive": "found without a model", "import": "imported"}.get(bank.maker, f"asked by {bank.maker}")
-    tongue = f", {frame.LANGUAGES[bank.language]}" if bank.language in ("en", "zh") else ""
+    tongue = f", {wording.LANGUAGES[bank.language]}" if bank.language in ("en", "zh") else ""
     st.markdown(f"**{title}** · questions {plain(maker)}{tongue}")
     if not bank.items:
         st.caption("No questions: the reference holds no key information.")
@@ -304,7 +305,7 @@ def bank_table(title: str, bank: Bank, answers: Sequence[str | None]) -> None:
     st.html(quest_table([(item.question, item.answer, said, f1) for item, said, f1 in rows]))
 
 
-def bank_words(told: quest_prompts.QuestEval) -> str:
+def bank_words(told: questeval.QuestEval) -> str:
     """Recall and precision with both denominators, and the bank's own quality."""
     mean = f" = mean F1 of these {told.answered}" if told.answered else ": no question that both answer"
     return (
@@ -330,11 +331,11 @@ def replies(judged: Judged) -> None:
     """Everything a model said about this question, raw."""
     for step, why in judged.failures.items():
         st.warning(f"{STEPS.get(step, plain(step))}: {plain(why)}")
-    calls = running.calls_of(judged)
+    calls = judgements.calls_of(judged)
     if not calls:
         st.caption("No model was asked about this question.")
         return
-    st.markdown(f"**Everything a judge said** · {frame.counted(len(calls), 'call')}")
+    st.markdown(f"**Everything a judge said** · {wording.counted(len(calls), 'call')}")
     with st.container(gap="xsmall"):
         for call in calls:
             with st.expander(call_words(call)):
@@ -362,33 +363,39 @@ corpus = frame.need_corpus()
 runs = [run for run in store.runs(corpus.id) if run.status == "done"]
 if not runs:
     frame.header("Inspect", "One question of one run, down to the sentence.")
-    with frame.nothing(f"No run of {plain(corpus.name)} is done yet."):
-        frame.link("run", "Make a run")
+    with widgets.nothing(f"No run of {plain(corpus.name)} is done yet."):
+        address.link("run", "Make a run")
     st.stop()
-name = frame.chosen("run", [run.name for run in runs], noun="run")
+name = address.chosen("run", [run.name for run in runs], noun="run")
 run = next(run for run in runs if run.name == name)
 depth = run.config.depth
-k = frame.readable("k", frame.number_within(1, depth), f"1 to {depth:,}; this run has {run.config.k:,}") or run.config.k
-asked = frame.answered(run)
-found = frame.judgement(run)
-shown = list(frame.filtered(run, frame.question_rows(run, k))["Id"])
+k = (
+    address.readable("k", address.number_within(1, depth), f"1 to {depth:,}; this run has {run.config.k:,}")
+    or run.config.k
+)
+asked = cache.answered(run)
+found = cache.judgement(run)
+shown = list(question_table.filtered(run, question_table.question_rows(run, k))["Id"])
 wanted = st.query_params.get("question")
 if wanted is not None and wanted not in asked:
-    st.warning(f"This run did not ask the question “{frame.quoted(wanted)}”.")
+    st.warning(f"This run did not ask the question “{wording.quoted(wanted)}”.")
 question_id = wanted if wanted in asked else next(iter(shown or asked))
-frame.settle("question", question_id)
+address.settle("question", question_id)
 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     with st.container(width="stretch"):
         frame.breadcrumb(
-            [*frame.crumbs_of(run, corpus), ("results", run.name, {"run": run.name, "k": str(k), **frame.view()})]
+            [
+                *frame.crumbs_of(run, corpus),
+                ("results", run.name, {"run": run.name, "k": str(k), **question_table.view()}),
+            ]
         )
-    gone_to = frame.walk(shown, question_id)
+    gone_to = question_table.walk(shown, question_id)
     if st.button("All questions", shortcut="esc"):
-        frame.go_to("results", run=run.name, k=k, question=None, **frame.view())
+        address.go_to("results", run=run.name, k=k, question=None, **question_table.view())
 if gone_to:
-    frame.put(question=gone_to, claim=None)
+    address.put(question=gone_to, claim=None)
     st.rerun()
-if on := {name: value for name, value in frame.view().items() if name != "metric"}:
+if on := {name: value for name, value in question_table.view().items() if name != "metric"}:
     titles = {name: diagnose.about(name, run.config.context).title for name in diagnose.CAUSES}
     words = [titles[v] if n == "cause" and v in titles else f"{n} {v}" for n, v in on.items()]
     st.caption(f"Within: {plain(', '.join(words))}")
@@ -398,19 +405,19 @@ claim = chosen_claim(judged.matrix if judged else Matrix())
 frame.header(question.text)
 if judged and found.controls is not None and not found.controls.reliable:
     st.warning(plain(found.controls.sentence))
-with frame.errors_shown():
+with widgets.errors_shown():
     cause_line(run, found, question)
 with st.container(key="inspected"):
     left, middle, right = st.columns([3, 4, 3], gap="medium")
-    with left, frame.errors_shown():
+    with left, widgets.errors_shown():
         texts(run, question, judged, claim)
-    with middle, frame.errors_shown():
+    with middle, widgets.errors_shown():
         passages(run, question, retrieved, judged, claim)
-    with right, frame.errors_shown():
+    with right, widgets.errors_shown():
         scores(question_id, found, judged)
 if judged:
-    with frame.errors_shown():
+    with widgets.errors_shown():
         banks(judged)
-    with frame.errors_shown():
+    with widgets.errors_shown():
         replies(judged)
 frame.from_the_top(question_id)

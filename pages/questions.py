@@ -7,15 +7,16 @@ import pandas as pd
 import streamlit as st
 
 from ragviz import jobs
-from ragviz.judging import quest_prompts
+from ragviz.judging import banks
 from ragviz.models.spending import dollars
 from ragviz.questions import authoring, generation
+from ragviz.questions.sets import export_questions, import_banks, import_questions
 from ragviz.questions.synthesize import GENERATORS
 from ragviz.records import Question, QuestionSet
-from ragviz.store.store import version_of
+from ragviz.store.codecs import version_of
 from ragviz.text import markup
 from ragviz.text.markup import plain
-from ragviz.ui import frame, marking, unsaved
+from ragviz.ui import address, frame, job_panel, marking, passages, unsaved, widgets, wording
 
 STATUSES = ("proposed", "accepted", "rejected")
 SHOWN = ("all", *STATUSES, "stale")  # stale: with evidence whose text is gone
@@ -29,7 +30,7 @@ FORMAT = """One question a row, as CSV or JSONL: `question`, `answer`, and where
 A row without evidence is a question that the documents do not answer. The answer may also be called `ground_truth`,
 `ground_truth_answer`, `expected_answer`, `reference_answer` or `reference`. Other columns are told, and not kept."""
 
-BANKS = f"""The public format: `{quest_prompts.SHAPE}`
+BANKS = f"""The public format: `{banks.SHAPE}`
 
 The id is a question's id. The lists are of equal length: what a question is about, the question, and its answer from
 the reference ("无法推断" where the reference does not tell). A run that is judged afterwards asks these."""
@@ -56,11 +57,11 @@ def tiles(asked: QuestionSet, questions: Sequence[Question], names: dict[str, st
     note += f" · {calls:,} model calls, {dollars(paid)} paid" if calls else ""
     judged = f"{by_status['proposed']} proposed, {by_status['rejected']} rejected"
     kinds = " · ".join(f"{by_kind[kind]:,}" for kind in ("single", "multi", "unanswerable"))
-    with frame.tiles():
-        frame.tile("Questions", f"{len(questions):,}", plain(note))
-        frame.tile("Accepted", f"{by_status['accepted']:,}", judged)
-        frame.tile("Documents covered", f"{len(covered & names.keys()):,}", f"of {len(names):,}")
-        frame.tile("Passages each needs", kinds, "one · several · none")
+    with widgets.tiles():
+        widgets.tile("Questions", f"{len(questions):,}", plain(note))
+        widgets.tile("Accepted", f"{by_status['accepted']:,}", judged)
+        widgets.tile("Documents covered", f"{len(covered & names.keys()):,}", f"of {len(names):,}")
+        widgets.tile("Passages each needs", kinds, "one · several · none")
 
 
 def rows_of(questions: Sequence[Question], names: dict[str, str]) -> pd.DataFrame:
@@ -87,16 +88,16 @@ def rows_of(questions: Sequence[Question], names: dict[str, str]) -> pd.DataFram
 
 def review(asked: QuestionSet, questions: Sequence[Question], names: dict[str, str]) -> None:
     shown = filtered(questions)
-    frame.readable("question", frame.one_of({q.id for q in questions}), "a question of this set")
+    address.readable("question", address.one_of({q.id for q in questions}), "a question of this set")
     rows = rows_of(shown, names)
-    with frame.above_table("questions"):
+    with widgets.above_table("questions"):
         filters = [st.query_params.get("status", "all"), st.query_params.get("find", "")]
         filters = [part for part in filters if part not in ("", "all")]
-        words = f"{len(shown)} of {frame.counted(len(questions), 'question')}"
+        words = f"{len(shown)} of {wording.counted(len(questions), 'question')}"
         st.markdown(plain(words + (f" · filter: {', '.join(filters)}" if filters else "")), width="stretch")
-        switched = frame.bound("in-table", False, {"true": True, "false": False}.get, "true or false")
+        switched = address.bound("in-table", False, {"true": True, "false": False}.get, "true or false")
         in_table = st.toggle("Edit in the table", **switched)
-        frame.csv_button(rows, f"{asked.name}.csv", "questions-shown", "CSV of these")
+        widgets.csv_button(rows, f"{asked.name}.csv", "questions-shown", "CSV of these")
     editing = unsaved.being_edited(asked)
     if not shown and not (in_table and editing):
         st.caption("No question passes the filter.")
@@ -117,15 +118,15 @@ def filtered(questions: Sequence[Question]) -> list[Question]:
     """The questions that pass the filter of the address: status, and words in them; rejected ones last."""
     left, right = st.columns([3, 2], vertical_alignment="bottom")  # five statuses are whole at 1024
     with left:
-        status = st.session_state["status-filter"] = frame.chosen("status", SHOWN, "all") or "all"
+        status = st.session_state["status-filter"] = address.chosen("status", SHOWN, "all") or "all"
         st.segmented_control(
             "Status", SHOWN, key="status-filter", required=True, label_visibility="collapsed",
-            on_change=lambda: frame.put(status=st.session_state["status-filter"]),
+            on_change=lambda: address.put(status=st.session_state["status-filter"]),
         )  # fmt: skip
     st.session_state["find-filter"] = find = st.query_params.get("find", "")
     right.text_input(
         "Find", key="find-filter", placeholder="Find in questions and answers", label_visibility="collapsed",
-        on_change=lambda: frame.put(find=st.session_state["find-filter"] or None),
+        on_change=lambda: address.put(find=st.session_state["find-filter"] or None),
     )  # fmt: skip
     wanted = find.casefold()
     found = [q for q in questions if wanted in q.text.casefold() or wanted in q.answer.casefold()]
@@ -139,10 +140,10 @@ def is_stale(question: Question) -> bool:
 
 def pick(shown: Sequence[Question], rows: pd.DataFrame) -> None:
     def opened() -> None:
-        frame.put(question=frame.selected(st.session_state["questions"], [q.id for q in shown]))
+        address.put(question=widgets.selected(st.session_state["questions"], [q.id for q in shown]))
 
     columns = {"Question": st.column_config.TextColumn(width="large")}
-    frame.table(rows, "questions", columns=columns, on_select=opened, height=520, alt="Questions")
+    widgets.table(rows, "questions", columns=columns, on_select=opened, height=520, alt="Questions")
 
 
 def detail(asked: QuestionSet, shown: Sequence[Question]) -> None:
@@ -168,18 +169,18 @@ def detail(asked: QuestionSet, shown: Sequence[Question]) -> None:
             if st.button("Reject", shortcut="x", key=f"reject-{key}", disabled=question.status == "rejected"):
                 decide(asked, replace(question, status="rejected", reason="rejected by hand"), following, version)
             if st.button("Mend" if is_stale(question) else "Edit", shortcut="e", key="edit"):
-                frame.put(edit=question.id)
+                address.put(edit=question.id)
                 st.rerun()
             if st.button("Next", shortcut="n", key="next", disabled=following == question.id):
-                frame.put(question=following)
+                address.put(question=following)
                 st.rerun()
         if question.evidence:
             st.html(markup.legend([("gold", "evidence")]))
             with st.container(height=300, border=False):
-                frame.evidence_groups(asked.corpus_id, question)
+                passages.evidence_groups(asked.corpus_id, question)
         else:
             st.caption("No evidence: the documents do not answer it." if question.text else "The chunk it came from:")
-            frame.source_chunks(asked.corpus_id, question)
+            passages.source_chunks(asked.corpus_id, question)
 
 
 def told_another(question: Question) -> None:
@@ -200,7 +201,7 @@ def decide(asked: QuestionSet, question: Question, following: str, version: str)
     except authoring.Conflict as conflict:
         st.warning(plain(f"{conflict} Look at it, and decide again."))
         return
-    frame.put(question=following)
+    address.put(question=following)
     st.rerun()
 
 
@@ -222,7 +223,7 @@ def edit_table(asked: QuestionSet, shown: Sequence[Question]) -> None:
     unsaved.keep()
     changed = table.changed
     with st.container(horizontal=True):
-        if st.button(f"Save {frame.counted(len(changed), 'change')}", type="primary", disabled=not changed):
+        if st.button(f"Save {wording.counted(len(changed), 'change')}", type="primary", disabled=not changed):
             unsaved.save(store, table)
             st.rerun()
         if changed and st.button("Drop them", key="drop-edits"):
@@ -237,17 +238,17 @@ def edit_table(asked: QuestionSet, shown: Sequence[Question]) -> None:
 def generate(suggested: str) -> None:
     indexes = [i for i in store.indexes(corpus.id) if i.build]
     if not indexes:
-        with frame.nothing("Questions are made from the chunks of an index, and there is none yet."):
-            frame.link("index", "Build an index")
+        with widgets.nothing("Questions are made from the chunks of an index, and there is none yet."):
+            address.link("index", "Build an index")
         return
     left, right = st.columns([3, 2], gap="medium")
     with left, st.form("generate"):
         names = [i.name for i in indexes]
-        frame.still_there("generate-from", names, "index")
+        widgets.still_there("generate-from", names, "index")
         index = st.selectbox(
             "From the chunks of",
             names,
-            index=names.index(frame.chosen("index", names) or names[0]),
+            index=names.index(address.chosen("index", names) or names[0]),
             key="generate-from",
         )
         generators = [g for g in GENERATORS if g == "extractive" or workspace.settings.model_configured]
@@ -258,7 +259,7 @@ def generate(suggested: str) -> None:
         seed = three.number_input("Seed", 0, 2**31 - 1, 0)
         one, two = st.columns([2, 1])
         with one:
-            name = frame.suggested_name("Into the set", "generate-name", suggested, "A new name, or a set to add to.")
+            name = widgets.suggested_name("Into the set", "generate-name", suggested, "A new name, or a set to add to.")
         budget = None
         if workspace.settings.model_configured:
             budget = two.number_input(
@@ -272,9 +273,9 @@ def generate(suggested: str) -> None:
             wanted = st.form_submit_button("Generate", type="primary")
             estimated = generator == "model" and st.form_submit_button("Estimate calls and cost")
         if wanted and name:
-            title = f"Generate {frame.counted(int(limit), 'question')}"
-            frame.watch(jobs.submit(workspace, "questions", title, corpus.id, arguments | {"budget": budget}))
-            frame.put(set=name)
+            title = f"Generate {wording.counted(int(limit), 'question')}"
+            job_panel.watch(jobs.submit(workspace, "questions", title, corpus.id, arguments | {"budget": budget}))
+            address.put(set=name)
             st.rerun()
     with right:
         if estimated and name:
@@ -294,15 +295,15 @@ def estimate(arguments: Mapping[str, Any]) -> None:
     with st.spinner("Looking which calls are paid for already"):
         told = generation.foresee_questions(workspace, **arguments)
     with st.grid(2, min_column_width=140):
-        frame.tile("Questions wanted", f"{told.questions:,}", "what the set has is not made again")
-        frame.forecast_tiles(told)
+        widgets.tile("Questions wanted", f"{told.questions:,}", "what the set has is not made again")
+        widgets.forecast_tiles(told)
     st.caption("A chunk that gives no question costs one more call.")
 
 
 @st.fragment(run_every=2)
 def newest(corpus_id: str) -> None:
     """While questions are being made: the newest of them."""
-    job = next((j for j in frame.active_jobs() if j.kind == "questions" and j.corpus_id == corpus_id), None)
+    job = next((j for j in job_panel.active_jobs() if j.kind == "questions" and j.corpus_id == corpus_id), None)
     name = job.arguments["name"] if job else None
     asked = next((s for s in store.question_sets(corpus_id) if s.name == name), None)
     if job is None or asked is None:
@@ -317,13 +318,13 @@ def bring_in(suggested: str) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left, st.form("import", clear_on_submit=False):
         file = st.file_uploader("CSV, TSV or JSONL", type=["csv", "tsv", "jsonl", "ndjson", "json"])
-        name = frame.suggested_name("Into the set", "import-name", suggested)
+        name = widgets.suggested_name("Into the set", "import-name", suggested)
         if st.form_submit_button("Import", type="primary") and file and name:
-            with frame.errors_shown():
-                imported = generation.import_questions(workspace, corpus, file.getvalue(), file.name, name)
+            with widgets.errors_shown():
+                imported = import_questions(workspace, corpus, file.getvalue(), file.name, name)
                 st.session_state["imported"] = (name, len(imported.questions), imported.problems, imported.notes)
                 if imported.questions:
-                    frame.put(set=name, question=None)
+                    address.put(set=name, question=None)
                 st.rerun()
     with right:
         st.markdown(FORMAT)
@@ -336,8 +337,8 @@ def bring_banks(asked: QuestionSet) -> None:
         st.markdown(f"**RAGQuestEval banks** for {plain(asked.name)}")
         file = st.file_uploader("JSON", type=["json"], key="banks-file")
         if st.form_submit_button("Import banks") and file:
-            with frame.errors_shown():
-                done = generation.import_banks(workspace, asked, file.getvalue())
+            with widgets.errors_shown():
+                done = import_banks(workspace, asked, file.getvalue())
                 st.session_state["imported-banks"] = (asked.name, len(done.banks), done.problems)
                 st.rerun()
     with right:
@@ -350,11 +351,11 @@ def banks_outcome() -> None:
         return
     name, count, problems = st.session_state["imported-banks"]
     with st.container(border=True):
-        st.markdown(f"**{frame.counted(count, 'bank')} kept for the questions of {plain(name)}**")
+        st.markdown(f"**{wording.counted(count, 'bank')} kept for the questions of {plain(name)}**")
         if problems:
-            st.markdown(f":orange[▲] {frame.counted(len(problems), 'item')} not taken")
+            st.markdown(f":orange[▲] {wording.counted(len(problems), 'item')} not taken")
             shown = pd.DataFrame({"Reason": problems})
-            frame.table(
+            widgets.table(
                 shown, "bank-problems", columns={"Reason": st.column_config.TextColumn(width="large")}, height=200
             )
         if st.button("Close", key="close-banks"):
@@ -368,13 +369,13 @@ def import_outcome() -> None:
         return
     name, count, problems, notes = st.session_state["imported"]
     with st.container(border=True):
-        st.markdown(f"**{frame.counted(count, 'question')} imported into {plain(name)}**")
+        st.markdown(f"**{wording.counted(count, 'question')} imported into {plain(name)}**")
         for note in notes:
             st.caption(plain(note))
         if problems:
-            st.markdown(f":orange[▲] {frame.counted(len(problems), 'row')} not taken")
+            st.markdown(f":orange[▲] {wording.counted(len(problems), 'row')} not taken")
             shown = pd.DataFrame({"Row": list(problems), "Reason": list(problems.values())})
-            frame.table(shown, "problems", columns={"Reason": st.column_config.TextColumn(width="large")}, height=200)
+            widgets.table(shown, "problems", columns={"Reason": st.column_config.TextColumn(width="large")}, height=200)
         if st.button("Close", key="close-import"):
             del st.session_state["imported"]
             st.rerun()
@@ -384,17 +385,17 @@ def manage(asked: QuestionSet) -> None:
     with st.popover("Export…"):
         for ending, mime in (("csv", "text/csv"), ("jsonl", "application/x-ndjson")):
             st.download_button(
-                ending.upper(), lambda ending=ending: generation.export_questions(workspace, asked, ending),
+                ending.upper(), lambda ending=ending: export_questions(workspace, asked, ending),
                 f"{asked.name}.{ending}", mime, key=f"export-{ending}", on_click="ignore",
             )  # fmt: skip
         st.caption("Importing the file gives the same questions.")
     if st.button("Delete…", type="tertiary", key="delete-set"):
-        frame.confirm(
-            f"This deletes the set “{asked.name}” with {frame.counted(asked.total, 'question')}. Runs keep the "
+        widgets.confirm(
+            f"This deletes the set “{asked.name}” with {wording.counted(asked.total, 'question')}. Runs keep the "
             f"questions "
-            "as they were asked." + frame.stops_jobs(),
+            "as they were asked." + job_panel.stops_jobs(),
             "Delete",
-            lambda: (store.delete_question_set(asked.id), frame.put(set=None, question=None, tab=None)),
+            lambda: (store.delete_question_set(asked.id), address.put(set=None, question=None, tab=None)),
         )
 
 
@@ -404,11 +405,11 @@ def question_to_edit(set_id: str, questions: Sequence[Question]) -> Question | N
     When its set was deleted another came in its place, in which the address may name one too: that was not meant.
     """
     by_id = {q.id: q for q in questions}
-    edited = frame.readable("edit", by_id.get, "a question of this set")
+    edited = address.readable("edit", by_id.get, "a question of this set")
     if edited is None:
         st.session_state.pop("edited-in", None)
     elif st.session_state.setdefault("edited-in", set_id) != set_id:
-        frame.put(edit=None)
+        address.put(edit=None)
         return None
     return edited
 
@@ -421,39 +422,41 @@ names = {d.id: d.name for d in store.documents(corpus.id) if d.status == "ok"}
 with frame.header("Questions", f"What is asked about {corpus.name}, with the answers and where they stand."):
     if sets:
         with st.container(width=280):
-            chosen_set = frame.choose("Question set", [s.name for s in sets], "set", within=("question", "edit"))
+            chosen_set = address.choose("Question set", [s.name for s in sets], "set", within=("question", "edit"))
         asked = next(s for s in sets if s.name == chosen_set)
         manage(asked)
 if not sets:
-    frame.chosen("set", [], noun="question set")
+    address.chosen("set", [], noun="question set")
 unsaved.show_what_is_left(store)
 import_outcome()
 banks_outcome()
 newest(corpus.id)
-suggested = frame.free_name(f"{frame.short_name(corpus.name)}-questions", {s.name for s in store.question_sets()})
+suggested = wording.free_name(f"{wording.short_name(corpus.name)}-questions", {s.name for s in store.question_sets()})
 questions = store.questions(asked.id) if sets else []
 edited = question_to_edit(asked.id if sets else "", questions)
 if edited is not None:
-    with frame.errors_shown():
+    with widgets.errors_shown():
         marking.view(corpus, asked, asked.name, edited)
     st.stop()
 if sets:
     tiles(asked, questions, names)
-    reviewing, making, writing, importing = frame.choose_tab(["Review", "Generate", "Write", "Import"], "questions-tab")
+    reviewing, making, writing, importing = address.choose_tab(
+        ["Review", "Generate", "Write", "Import"], "questions-tab"
+    )
     if reviewing.open:
-        with reviewing, frame.errors_shown():
+        with reviewing, widgets.errors_shown():
             review(asked, questions, names)
 else:
     st.markdown("No questions yet. Generate some from an index, write one, or import a file.")
-    making, writing, importing = frame.choose_tab(["Generate", "Write", "Import"], "questions-tab")
+    making, writing, importing = address.choose_tab(["Generate", "Write", "Import"], "questions-tab")
 if making.open:
-    with making, frame.errors_shown():
+    with making, widgets.errors_shown():
         generate(suggested)
 if writing.open:
-    with writing, frame.errors_shown():
+    with writing, widgets.errors_shown():
         marking.view(corpus, asked if sets else None, asked.name if sets else suggested, None)
 if importing.open:
-    with importing, frame.errors_shown():
+    with importing, widgets.errors_shown():
         bring_in(suggested)
         if sets:
             bring_banks(asked)

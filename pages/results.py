@@ -10,14 +10,14 @@ import streamlit as st
 from ragviz import jobs, stats
 from ragviz.analysis import diagnose
 from ragviz.analysis.evaluate import Scored, Slice, Summary
-from ragviz.answers import answering
+from ragviz.answers import contexts
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import METRICS
 from ragviz.records import Estimate, Question, Retrieved, Run
-from ragviz.report import plots
-from ragviz.runs import running
+from ragviz.report import curve_plots, plots, rank_plots
+from ragviz.runs import choices, exports, judgements, measurements
 from ragviz.text.markup import highlighted, legend, plain
-from ragviz.ui import frame
+from ragviz.ui import address, cache, frame, job_panel, passages, question_table, widgets, wording
 
 MAIN = (  # metrics of answers that get a tile, the first four that a run has
     "answer_correctness", "faithfulness", "context_recall", "questeval_recall", "completeness", "factual_precision",
@@ -41,97 +41,97 @@ def tiles(summary: Summary) -> None:
     first = Estimate(mean, low, high, summary.n)
     missed = stats.bootstrap(summary.ranks == 0)
     note = f"{missed.mean:.0%} [{missed.low:.0%}, {missed.high:.0%}] of {summary.n}"
-    with frame.tiles():
-        frame.estimate_tile(f"Recall@{k}", summary.metrics[f"recall@{k}"], explained=METRICS["recall"].explanation)
-        frame.estimate_tile("Precision@1", first, explained=METRICS["precision"].explanation)
-        frame.estimate_tile("MRR", summary.metrics["mrr"], explained=METRICS["mrr"].explanation)
-        frame.tile("Misses ↓", f"{summary.misses:,}", note, explained=frame.MISSES_EXPLAINED)
+    with widgets.tiles():
+        widgets.estimate_tile(f"Recall@{k}", summary.metrics[f"recall@{k}"], explained=METRICS["recall"].explanation)
+        widgets.estimate_tile("Precision@1", first, explained=METRICS["precision"].explanation)
+        widgets.estimate_tile("MRR", summary.metrics["mrr"], explained=METRICS["mrr"].explanation)
+        widgets.tile("Misses ↓", f"{summary.misses:,}", note, explained=widgets.MISSES_EXPLAINED)
 
 
 def pictures(summary: Summary, key: str) -> None:
     left, right = st.columns(2, gap="medium")
-    with left, frame.errors_shown():
+    with left, widgets.errors_shown():
         st.markdown("**Where the evidence ranks**")
         bars = f"bars-{key}"
 
         def bar_clicked() -> None:
-            frame.put(rank=frame.rank_words(frame.clicked(st.session_state[bars])))
+            address.put(rank=question_table.rank_words(widgets.clicked(st.session_state[bars])))
 
-        drawn = plots.rank_histogram(
+        drawn = rank_plots.rank_histogram(
             ranks_of(summary),
             depth=summary.depth,
             k=summary.k,
-            selected=frame.rank_pair(st.query_params.get("rank"), summary.depth),
+            selected=question_table.rank_pair(st.query_params.get("rank"), summary.depth),
         )
-        frame.figure(drawn, bars, on_select=bar_clicked)
+        widgets.figure(drawn, bars, on_select=bar_clicked)
         shown_below("rank", len(shown))
-    with right, frame.errors_shown():
+    with right, widgets.errors_shown():
         st.markdown("**What another k would keep**")
         lines = f"lines-{key}"
 
         def point_clicked() -> None:
-            if point := frame.clicked(st.session_state[lines]):
-                frame.put(k=point[0])
+            if point := widgets.clicked(st.session_state[lines]):
+                address.put(k=point[0])
 
-        frame.figure(plots.curves(curves_of(summary), k=summary.k), lines, on_select=point_clicked)
-
-
-def ranks_of(summary: Summary, name: str = "") -> plots.Ranks:
-    return plots.Ranks(name, summary.ranks[summary.ranks > 0], summary.misses)
+        widgets.figure(curve_plots.curves(curves_of(summary), k=summary.k), lines, on_select=point_clicked)
 
 
-def curves_of(summary: Summary) -> list[plots.Curve]:
+def ranks_of(summary: Summary, name: str = "") -> rank_plots.Ranks:
+    return rank_plots.Ranks(name, summary.ranks[summary.ranks > 0], summary.misses)
+
+
+def curves_of(summary: Summary) -> list[curve_plots.Curve]:
     k = np.arange(1, summary.depth + 1)
     titles = {"recall": "recall", "precision": "precision", "f1": "F1"}
-    return [plots.Curve(titles[name], k, *summary.curves[name], summary.n) for name in titles]
+    return [curve_plots.Curve(titles[name], k, *summary.curves[name], summary.n) for name in titles]
 
 
 # Answers
 
 
-def answer_tiles(found: running.Judgement) -> None:
+def answer_tiles(found: judgements.Judgement) -> None:
     names = [name for name in MAIN if name in found.metrics][:4]
     with st.grid(4, min_column_width=185):
         for name in names:
             metric, scored = ANSWER_METRICS[name], found.metrics[name]
-            frame.tile(f"{metric.title} ↑", *scored_words(scored), explained=metric.explanation)
+            widgets.tile(f"{metric.title} ↑", *scored_words(scored), explained=metric.explanation)
 
 
 def scored_words(scored: Scored) -> tuple[str, str]:
     """Value and note of a tile; the questions without a score are told."""
-    value, note = frame.estimate_words(scored.estimate)
+    value, note = widgets.estimate_words(scored.estimate)
     return value, note if scored.estimate.n == scored.total else f"{note} of {scored.total:,}"
 
 
-def answer_line(run: Run, found: running.Judgement) -> None:
+def answer_line(run: Run, found: judgements.Judgement) -> None:
     """Coverage with the way to mend it, refusals, and what was paid."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.markdown(" · ".join(filter(None, [coverage(run, found), refusals(run, found)])), width="stretch")
         if found.failed or (found.controls and not found.controls.reliable):
             judge_again(run)
-    st.caption(plain(running.cost_words(found)))
+    st.caption(plain(judgements.cost_words(found)))
 
 
 def judge_again(run: Run) -> None:
     """Ask again about what failed, within a budget where something is to be paid."""
     budget = None
     if run.config.model or run.config.judge:
-        budget = frame.budget_field(
+        budget = job_panel.budget_field(
             f"again-{run.id}", run, explained="For the whole run, what it paid before included."
         )
     if st.button(
         "Judge again",
         help="Asks again about what failed; all of it, when the judge could not be relied on and now can.",
     ):
-        running.check_budget(workspace, run.config, budget)
+        choices.check_budget(workspace, run.config, budget)
         title = f"Judge again what failed in {run.name}"
-        frame.watch(jobs.submit(workspace, "rejudge", title, corpus.id, {"run": run.name, "budget": budget}))
+        job_panel.watch(jobs.submit(workspace, "rejudge", title, corpus.id, {"run": run.name, "budget": budget}))
         st.rerun()
 
 
-def judge_panel(run: Run, found: running.Judgement) -> None:
+def judge_panel(run: Run, found: judgements.Judgement) -> None:
     """Who judged, whether that judge can be relied on, and which of its scores to look at first."""
-    if words := running.judge_words(run):
+    if words := judgements.judge_words(run):
         controlled = f" · {found.controls.sentence}" if found.controls and found.controls.reliable else ""
         st.caption(plain(f"{words}{controlled}"))
     if found.controls and not found.controls.reliable:
@@ -140,33 +140,33 @@ def judge_panel(run: Run, found: running.Judgement) -> None:
         return
     st.markdown("**Look at these**: the words of their answers contradict their scores")
     for doubt in doubts[:LOOK_AT]:
-        frame.link("inspect", f"{doubt.question} – {doubt.words}", run=run.name, question=doubt.question_id)
+        address.link("inspect", f"{doubt.question} – {doubt.words}", run=run.name, question=doubt.question_id)
     if len(doubts) > LOOK_AT:
         st.caption(
             plain(f"and {len(doubts) - LOOK_AT} more: `ragviz results {shlex.quote(run.name)} --json` names all")
         )
 
 
-def coverage(run: Run, found: running.Judgement) -> str:
+def coverage(run: Run, found: judgements.Judgement) -> str:
     """How many questions have scores, of the measure with fewest to that with most, and why the others have not."""
     total, failed = len(asked), len(found.failed)
     failures = [step for judged in found.judged.values() for step in judged.failures]
     unanswered = sum("answer" in judged.failures for judged in found.judged.values())
-    covered = plain(running.coverage_words(found, total))
+    covered = plain(judgements.coverage_words(found, total))
     words = [covered or f"**{len(found.judged) - failed} of {total:,}** answered"]
     if unanswered:
-        words.append(f":orange[▲] {frame.counted(unanswered, 'answer')} failed")
+        words.append(f":orange[▲] {wording.counted(unanswered, 'answer')} failed")
     if errors := failed - unanswered:
-        words.append(f":orange[▲] {frame.counted(errors, 'judge error')}")
+        words.append(f":orange[▲] {wording.counted(errors, 'judge error')}")
     if missing := total - len(found.judged):
-        words.append(f"{frame.counted(missing, 'question')} not reached")
+        words.append(f"{wording.counted(missing, 'question')} not reached")
     return ", ".join(words) if failures or missing else words[0]
 
 
-def refusals(run: Run, found: running.Judgement) -> str:
+def refusals(run: Run, found: judgements.Judgement) -> str:
     """Whether what was refused should have been."""
     told = found.abstention
-    if not frame.answers(run) or not (told.refused or told.unanswerable):
+    if not question_table.answers(run) or not (told.refused or told.unanswerable):
         return ""
     precision = "" if told.precision is None else f" (precision {told.precision:.2f})"
     recall = "" if told.recall is None else f" (recall {told.recall:.2f})"
@@ -176,27 +176,27 @@ def refusals(run: Run, found: running.Judgement) -> str:
     )
 
 
-def lost_steps(run: Run, found: running.Judgement, ids: Sequence[str]) -> list[diagnose.Step]:
+def lost_steps(run: Run, found: judgements.Judgement, ids: Sequence[str]) -> list[diagnose.Step]:
     """The waterfall; of a run that does not answer only as far as it goes."""
     steps = diagnose.waterfall([found.causes[i] for i in ids], run.config.context)
-    if frame.answers(run):
+    if question_table.answers(run):
         return [s for s in steps if s.count or s.cause != "judge_failed"]
     return [s for s in steps if s.cause not in ("cut_by_budget", "not_answered", "wrong", "judge_failed")]
 
 
-def waterfall(run: Run, found: running.Judgement, ids: Sequence[str], key: str) -> None:
-    st.markdown("**Where it was lost**" + ("" if frame.answers(run) else ", up to the ranking"))
+def waterfall(run: Run, found: judgements.Judgement, ids: Sequence[str], key: str) -> None:
+    st.markdown("**Where it was lost**" + ("" if question_table.answers(run) else ", up to the ranking"))
     steps = lost_steps(run, found, ids)
     names, bars = [step.cause for step in steps], f"lost-{key}"
 
     def bar_clicked() -> None:
-        place = frame.clicked(st.session_state[bars])
-        frame.put(cause=names[place[0]] if place and names[place[0]] in diagnose.CAUSES else None)
+        place = widgets.clicked(st.session_state[bars])
+        address.put(cause=names[place[0]] if place and names[place[0]] in diagnose.CAUSES else None)
 
     wanted = st.query_params.get("cause")
     selected = names.index(wanted) if wanted in names else None
     drawn = plots.waterfall([(s.title, s.count, s.left) for s in steps], selected=selected)
-    frame.figure(drawn, bars, on_select=bar_clicked)
+    widgets.figure(drawn, bars, on_select=bar_clicked)
     worst = max(steps[1:-1], key=lambda step: step.count)
     name = wanted if wanted in diagnose.CAUSES else worst.cause if worst.count else "fine"
     cause = diagnose.about(name, run.config.context)
@@ -205,38 +205,38 @@ def waterfall(run: Run, found: running.Judgement, ids: Sequence[str], key: str) 
     shown_below("cause", len(shown))
 
 
-def distributions(run: Run, found: running.Judgement, key: str) -> None:
+def distributions(run: Run, found: judgements.Judgement, key: str) -> None:
     """How one metric is spread over the questions; completeness against conciseness."""
     pair = next((pair for pair in PAIRS if all(name in found.scores for name in pair)), None)
     left, right = st.columns(2, gap="medium") if pair else (st.container(), None)
-    with left, frame.errors_shown():
+    with left, widgets.errors_shown():
         score_distribution(run, found)
     if right is not None and pair is not None:
-        with right, frame.errors_shown():
+        with right, widgets.errors_shown():
             both_told(found, pair, key)
 
 
-def score_distribution(run: Run, found: running.Judgement) -> None:
+def score_distribution(run: Run, found: judgements.Judgement) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**How the scores are spread**", width="stretch")
-        st.session_state["metric-shown"] = name = frame.metric_of(run)
+        st.session_state["metric-shown"] = name = question_table.metric_of(run)
         with st.container(width=270):
             st.selectbox(
                 "Metric", list(found.scores), key="metric-shown", label_visibility="collapsed",
                 format_func=lambda name: ANSWER_METRICS[name].title,
-                on_change=lambda: frame.put(metric=st.session_state["metric-shown"]),
+                on_change=lambda: address.put(metric=st.session_state["metric-shown"]),
             )  # fmt: skip
     values = np.array([s.value for s in found.scores[name].values() if s.value is not None])
     if len(values):
-        frame.figure(plots.score_histogram(values, title=ANSWER_METRICS[name].title), f"spread-{name}")
+        widgets.figure(plots.score_histogram(values, title=ANSWER_METRICS[name].title), f"spread-{name}")
     else:
         st.markdown("No answer has a score of this.")
-    without = frame.without_words(found.metrics[name].statuses)
+    without = question_table.without_words(found.metrics[name].statuses)
     told = f"{len(values)} of {found.metrics[name].total} scored{f', {without}' if without else ''}"
     st.caption(f"{ANSWER_METRICS[name].explanation} {told}.")
 
 
-def both_told(found: running.Judgement, pair: tuple[str, str], key: str) -> None:
+def both_told(found: judgements.Judgement, pair: tuple[str, str], key: str) -> None:
     """Each answer by its completeness and conciseness (factual precision); a click opens the question."""
     st.markdown("**Completeness against conciseness**")
     first, second = (found.scores[name] for name in pair)
@@ -244,11 +244,11 @@ def both_told(found: running.Judgement, pair: tuple[str, str], key: str) -> None
     points = f"told-{key}"
 
     def point_clicked() -> None:
-        if place := frame.clicked(st.session_state[points]):
+        if place := widgets.clicked(st.session_state[points]):
             st.session_state["open-question"] = ids[place[0]]
 
     x, y = (np.array([scores[i].value for i in ids], dtype=float) for scores in (first, second))
-    frame.figure(plots.quarters(x, y, [asked[i][0].text for i in ids]), points, on_select=point_clicked)
+    widgets.figure(plots.quarters(x, y, [asked[i][0].text for i in ids]), points, on_select=point_clicked)
     st.caption(
         "Not complete: the passage was not retrieved, or was passed over. Complete but not concise: too much was "
         "retrieved or told. Neither: the answer is about something else. A click opens the question."
@@ -260,24 +260,24 @@ def both_told(found: running.Judgement, pair: tuple[str, str], key: str) -> None
 
 def slices_table(run: Run, summary: Summary, key: str) -> None:
     """One measure per kind and per document, whichever is chosen; a row opens its questions."""
-    slices = frame.breakdown(run, summary.k)
+    slices = cache.breakdown(run, summary.k)
     labels = {label.split("@")[0]: label for label in slices[0].metrics}
-    with frame.above_table("by-document"):
+    with widgets.above_table("by-document"):
         st.markdown("**Per kind and document**", width="stretch")
         with st.container(width=210):
-            name = frame.choose(
+            name = address.choose(
                 "Measure", list(labels), "per", default="recall", label_visibility="collapsed",
                 format_func=lambda name: title_of(labels[name]),
             )  # fmt: skip
         shown_slices = [part for part in slices if part.by != "all"]
         rows = slice_rows(shown_slices, labels[name or "recall"])
-        frame.csv_button(rows, f"{run.name}-per-document.csv", "by-document-csv")
+        widgets.csv_button(rows, f"{run.name}-per-document.csv", "by-document-csv")
     table = f"by-document-{key}"
 
     def opened() -> None:
-        place = frame.selected(st.session_state[table], [str(place) for place in range(len(shown_slices))])
+        place = widgets.selected(st.session_state[table], [str(place) for place in range(len(shown_slices))])
         part = shown_slices[int(place)] if place else None
-        frame.put(kind=None, document=None, **({part.by: part.name} if part else {}))
+        address.put(kind=None, document=None, **({part.by: part.name} if part else {}))
 
     columns = {
         "Questions of": st.column_config.TextColumn(width=125),
@@ -287,7 +287,7 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
             min_value=0, max_value=1, format="%.2f", width=100
         ),
     }
-    frame.table(rows, table, columns=columns, on_select=opened, height=320, alt="A measure per kind and document")
+    widgets.table(rows, table, columns=columns, on_select=opened, height=320, alt="A measure per kind and document")
     shown_below("kind" if "kind" in st.query_params else "document", len(shown))
 
 
@@ -297,14 +297,14 @@ def slice_rows(slices: Sequence[Slice], label: str) -> pd.DataFrame:
     rows = pd.DataFrame(
         {
             "Questions of": [
-                frame.KINDS.get(part.name, part.name) if part.by == "kind" else part.name for part in slices
+                question_table.KINDS.get(part.name, part.name) if part.by == "kind" else part.name for part in slices
             ],
             title_of(label): pd.array([each.estimate.mean for each in scored], dtype="Float64"),
-            "95 %": [frame.interval_words(each.estimate) for each in scored],
+            "95 %": [widgets.interval_words(each.estimate) for each in scored],
             "n": [each.estimate.n for each in scored],
             "Questions": [part.questions for part in slices],
             "Misses": [part.misses for part in slices],
-            "Without a score": [frame.without_words(each.statuses) for each in scored],
+            "Without a score": [question_table.without_words(each.statuses) for each in scored],
         }
     )
     return rows if any(rows["Without a score"]) else rows.drop(columns="Without a score")
@@ -317,8 +317,8 @@ def title_of(label: str) -> str:
 
 def metrics_table(run: Run, summary: Summary) -> None:
     """Every measure, over all questions and per kind."""
-    whole, *others = (part for part in frame.breakdown(run, summary.k) if part.by != "document")
-    kinds = {frame.KINDS[part.name].capitalize(): part for part in others} if len(others) > 1 else {}
+    whole, *others = (part for part in cache.breakdown(run, summary.k) if part.by != "document")
+    kinds = {question_table.KINDS[part.name].capitalize(): part for part in others} if len(others) > 1 else {}
     names = [name for name in whole.metrics if name in ANSWER_METRICS]
     names += [name for name in whole.metrics if name not in ANSWER_METRICS]
     known = [whole.metrics[name] for name in names]
@@ -326,13 +326,13 @@ def metrics_table(run: Run, summary: Summary) -> None:
         {
             "Measure": [title_of(name) for name in names],
             "Mean": pd.array([each.estimate.mean for each in known], dtype="Float64"),
-            "95 %": [frame.interval_words(each.estimate) for each in known],
+            "95 %": [widgets.interval_words(each.estimate) for each in known],
             "n": [each.estimate.n for each in known],
         }
         | {title: [mean_words(part.metrics[name]) for name in names] for title, part in kinds.items()}
         | {
             "Without a score": [
-                frame.without_words(each.statuses) if name in ANSWER_METRICS else ""
+                question_table.without_words(each.statuses) if name in ANSWER_METRICS else ""
                 for name, each in zip(names, known, strict=True)
             ],
             "What it is": [
@@ -343,14 +343,14 @@ def metrics_table(run: Run, summary: Summary) -> None:
     )
     if not any(rows["Without a score"]):
         rows = rows.drop(columns="Without a score")
-    with frame.above_table("measures"):
+    with widgets.above_table("measures"):
         st.markdown(f"**All measures at k = {summary.k}**", width="stretch")
-        frame.csv_button(rows, f"{run.name}-measures.csv", "measures-csv")
+        widgets.csv_button(rows, f"{run.name}-measures.csv", "measures-csv")
     columns = {
         "Mean": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.3f"),
         "What it is": st.column_config.TextColumn(width="large"),
     }
-    frame.table(rows, "measures", columns=columns, height=320, alt="All measures")
+    widgets.table(rows, "measures", columns=columns, height=320, alt="All measures")
 
 
 def mean_words(scored: Scored) -> str:
@@ -364,12 +364,12 @@ def mean_words(scored: Scored) -> str:
 
 def chips(run: Run, count: int) -> None:
     """Every filter that is on, to be taken off with a click."""
-    on = {name: value for name, value in frame.view().items() if name in frame.FILTERS}
+    on = {name: value for name, value in question_table.view().items() if name in question_table.FILTERS}
     st.html(f"<span id='{ANCHOR}'></span>")
     if not on:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.markdown(f"{frame.counted(count, 'question')} with", width="content")
+        st.markdown(f"{wording.counted(count, 'question')} with", width="content")
         for name, value in on.items():
             if st.button(
                 f"{name}: {plain(chip_words(run, name, value))}",
@@ -385,49 +385,53 @@ def chips(run: Run, count: int) -> None:
 def chip_words(run: Run, name: str, value: str) -> str:
     """A filter's value as it is shown."""
     if name == "kind":
-        return frame.KINDS.get(value, value)
+        return question_table.KINDS.get(value, value)
     return diagnose.about(value, run.config.context).title if name == "cause" and value in diagnose.CAUSES else value
 
 
 def shown_below(name: str, count: int) -> None:
     """Beside a picture that filters: the way down to the questions that it filtered."""
     if name in st.query_params:
-        st.markdown(f"[{frame.counted(count, 'question')} below ↓](#{ANCHOR})")
+        st.markdown(f"[{wording.counted(count, 'question')} below ↓](#{ANCHOR})")
 
 
 def clear(*names: str) -> None:
     """Take filters off; figures and tables forget what was selected in them."""
-    frame.put(**dict.fromkeys(names))
+    address.put(**dict.fromkeys(names))
     st.session_state["cleared"] = st.session_state.get("cleared", 0) + 1
     st.rerun()
 
 
 def questions_table(run: Run, rows: pd.DataFrame, total: int, unanswerable: int, key: str) -> None:
-    with frame.above_table("asked"):
-        left_out = f" · {unanswerable} unanswerable are not ranked" if unanswerable and not frame.answers(run) else ""
-        st.markdown(
-            f"**{len(rows)} of {frame.counted(total, 'question')}**, the worst first{left_out}", width="stretch"
+    with widgets.above_table("asked"):
+        left_out = (
+            f" · {unanswerable} unanswerable are not ranked" if unanswerable and not question_table.answers(run) else ""
         )
-        st.session_state["outcome-filter"] = frame.first_of((st.query_params.get("outcome"),), frame.OUTCOMES)
+        st.markdown(
+            f"**{len(rows)} of {wording.counted(total, 'question')}**, the worst first{left_out}", width="stretch"
+        )
+        st.session_state["outcome-filter"] = address.first_of(
+            (st.query_params.get("outcome"),), question_table.OUTCOMES
+        )
         st.segmented_control(
-            "Outcome", frame.OUTCOMES, key="outcome-filter", required=True, label_visibility="collapsed",
-            on_change=lambda: frame.put(outcome=st.session_state["outcome-filter"]),
+            "Outcome", question_table.OUTCOMES, key="outcome-filter", required=True, label_visibility="collapsed",
+            on_change=lambda: address.put(outcome=st.session_state["outcome-filter"]),
         )  # fmt: skip
         st.session_state["find-filter"] = st.query_params.get("find", "")
         with st.container(width=220):
             st.text_input(
                 "Find", key="find-filter", placeholder="Find in questions", label_visibility="collapsed",
-                on_change=lambda: frame.put(find=st.session_state["find-filter"] or None),
+                on_change=lambda: address.put(find=st.session_state["find-filter"] or None),
             )  # fmt: skip
-        frame.csv_button(rows, f"{run.name}-questions.csv", "questions-csv")
-    table, has_answers = f"asked-{key}", frame.answers(run)
+        widgets.csv_button(rows, f"{run.name}-questions.csv", "questions-csv")
+    table, has_answers = f"asked-{key}", question_table.answers(run)
 
     def opened() -> None:
-        chosen = frame.selected(st.session_state[table], list(rows["Id"]))
+        chosen = widgets.selected(st.session_state[table], list(rows["Id"]))
         if has_answers:
             st.session_state["open-question"] = chosen
         else:
-            frame.put(question=chosen)
+            address.put(question=chosen)
 
     columns = {
         "Answer": st.column_config.TextColumn(width=85),
@@ -439,10 +443,12 @@ def questions_table(run: Run, rows: pd.DataFrame, total: int, unanswerable: int,
             min_value=0, max_value=1, format="%.2f"
         ),
     }
-    if has_answers and frame.metric_of(run):
-        title = ANSWER_METRICS[frame.metric_of(run)].title
+    if has_answers and question_table.metric_of(run):
+        title = ANSWER_METRICS[question_table.metric_of(run)].title
         columns[title] = st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.2f", width=130)
-    frame.table(rows, table, columns=columns, on_select=opened, height=420, alt="Questions, the worst first", empty="–")
+    widgets.table(
+        rows, table, columns=columns, on_select=opened, height=420, alt="Questions, the worst first", empty="–"
+    )
 
 
 # One question
@@ -453,8 +459,8 @@ def opened_question(run: Run, question: Question, found: Retrieved, summary: Sum
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width="stretch"):
             frame.breadcrumb(crumbs)
-        if gone_to := frame.walk(shown, question.id):
-            frame.put(question=gone_to)
+        if gone_to := question_table.walk(shown, question.id):
+            address.put(question=gone_to)
             st.rerun()
         if st.button("All questions", shortcut="esc"):
             clear("question", "view")
@@ -468,29 +474,33 @@ def opened_question(run: Run, question: Question, found: Retrieved, summary: Sum
         st.html(highlighted(question.answer or "(no answer given)", language=question.language))
         if question.evidence:
             st.html(legend([("gold", "evidence"), ("hit", f"kept: in the first {summary.k} chunks")]))
-            frame.evidence_groups(run.corpus_id, question, found, k=summary.k)
+            passages.evidence_groups(run.corpus_id, question, found, k=summary.k)
         else:
             st.caption("Unanswerable: the documents hold no evidence, so nothing can be found.")
-        if frame.answers(run):
-            frame.link(
-                "inspect", "The answer, and how it was judged", run=run.name, question=question.id, **frame.view()
+        if question_table.answers(run):
+            address.link(
+                "inspect",
+                "The answer, and how it was judged",
+                run=run.name,
+                question=question.id,
+                **question_table.view(),
             )
         st.caption(f"{question.kind} · made by {plain(question.generator)} · id {plain(question.id)}")
     with right:
         st.markdown(f"**Ranking** by {run.config.retriever}")
         st.html(legend([("gold", "evidence")]))
-        frame.ranked_chunks(run.corpus_id, question, found, k=summary.k, first=max(summary.k + 2, 5), key=run.id)
+        passages.ranked_chunks(run.corpus_id, question, found, k=summary.k, first=max(summary.k + 2, 5), key=run.id)
     frame.from_the_top(question.id)
 
 
 def numbers(summary: Summary, row: int) -> None:
     rank, k = int(summary.ranks[row]), summary.k
-    with frame.tiles():
-        frame.tile("Rank of the target ↓", f"{rank}" if rank else "missed", f"among the first {summary.depth}")
+    with widgets.tiles():
+        widgets.tile("Rank of the target ↓", f"{rank}" if rank else "missed", f"among the first {summary.depth}")
         for name in (f"recall@{k}", f"precision@{k}", f"ndcg@{k}"):
             metric = METRICS[name.split("@")[0]]
             title, explained = metric.title.replace("@k", f"@{k}"), metric.explanation
-            frame.tile(f"{title} ↑", f"{summary.scores[name][row]:.2f}", "0 to 1", explained=explained)
+            widgets.tile(f"{title} ↑", f"{summary.scores[name][row]:.2f}", "0 to 1", explained=explained)
 
 
 # The page
@@ -501,7 +511,7 @@ def downloads(run: Run) -> None:
     with st.popover("Download"):
         for name in ("results.csv", "results.jsonl", "dataset.csv", "answers.csv", "evaluation.csv", "metrics.csv"):
             st.download_button(
-                name, lambda name=name: running.export_run(workspace, run)[name], f"{run.name}-{name}", "text/csv",
+                name, lambda name=name: exports.export_run(workspace, run)[name], f"{run.name}-{name}", "text/csv",
                 key=f"download-{name}", on_click="ignore",
             )  # fmt: skip
         st.download_button(
@@ -512,22 +522,22 @@ def downloads(run: Run) -> None:
 def zipped(run: Run) -> bytes:
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in running.export_run(workspace, run).items():
+        for name, data in exports.export_run(workspace, run).items():
             archive.writestr(name, data)
     return held.getvalue()
 
 
 def settings_line(run: Run) -> str:
     config, cut = run.config, run.provenance["index_config"]
-    by = f" · answers: {config.model or config.answerer}" if frame.answers(run) else ""
-    by += f" from {answering.CONTEXTS[config.context]}" if by and config.context != "retrieved" else ""
+    by = f" · answers: {config.model or config.answerer}" if question_table.answers(run) else ""
+    by += f" from {contexts.CONTEXTS[config.context]}" if by and config.context != "retrieved" else ""
     over = (
         f"{config.retriever} over {cut['chunker']} {cut['chunk_size']}, overlap {cut['overlap']}, {cut['embedder']}, "
         f"{cut['backend']}"
         if cut
         else "Retrieved and judged elsewhere, and imported"
     )
-    return f"{over} · questions {run.provenance['questions']} · depth {config.depth}{by} · {frame.ago(run.created)}"
+    return f"{over} · questions {run.provenance['questions']} · depth {config.depth}{by} · {wording.ago(run.created)}"
 
 
 corpus = frame.need_corpus()
@@ -535,69 +545,69 @@ every = store.runs(corpus.id)
 runs = [run for run in every if run.status == "done"]
 if (wanted := st.query_params.get("run")) in {run.name for run in every} - {run.name for run in runs}:
     frame.header("Results", f"Run {wanted}")
-    with frame.nothing(f"Run {plain(wanted)} is not finished yet."):
-        frame.link("run", "See how far it is, or let it go on")
+    with widgets.nothing(f"Run {plain(wanted)} is not finished yet."):
+        address.link("run", "See how far it is, or let it go on")
     st.stop()
 if not runs:
     frame.header("Results", "Where retrieval loses.")
-    with frame.nothing(f"No run of {plain(corpus.name)} is done yet."):
-        frame.link("run", "Make a run")
+    with widgets.nothing(f"No run of {plain(corpus.name)} is done yet."):
+        address.link("run", "Make a run")
     st.stop()
-name = frame.chosen("run", [run.name for run in runs], noun="run")
+name = address.chosen("run", [run.name for run in runs], noun="run")
 run = next(run for run in runs if run.name == name)
-k = frame.chosen_number("k", 1, run.config.depth, run.config.k)
+k = address.chosen_number("k", 1, run.config.depth, run.config.k)
 st.session_state["k-shown"] = k
-summary = frame.summary(run, k)
-asked = frame.answered(run)
-judgement = frame.judgement(run)
-rows = frame.question_rows(run, k) if summary.n or frame.answers(run) else pd.DataFrame()
-shown = frame.filtered(run, rows) if len(rows) else rows
+summary = cache.summary(run, k)
+asked = cache.answered(run)
+judgement = cache.judgement(run)
+rows = question_table.question_rows(run, k) if summary.n or question_table.answers(run) else pd.DataFrame()
+shown = question_table.filtered(run, rows) if len(rows) else rows
 key = f"{run.id}-{st.session_state.get('cleared', 0)}"
 if opened := st.session_state.pop("open-question", None):
-    frame.go_to("inspect", run=run.name, question=opened, k=k, **frame.view())
+    address.go_to("inspect", run=run.name, question=opened, k=k, **question_table.view())
 wanted = st.query_params.get("question")
-whole_ranking = frame.readable("view", frame.one_of(("ranking",)), "ranking, or left out")
-ranking_only = not frame.answers(run) or whole_ranking is not None  # else the inspector shows it
+whole_ranking = address.readable("view", address.one_of(("ranking",)), "ranking, or left out")
+ranking_only = not question_table.answers(run) or whole_ranking is not None  # else the inspector shows it
 if wanted in asked and ranking_only:
     opened_question(run, *asked[wanted], summary, list(shown["Id"]) if len(shown) else [])
     st.stop()
 if wanted and wanted not in asked:
-    st.warning(f"This run did not ask the question “{frame.quoted(wanted)}”.")
+    st.warning(f"This run did not ask the question “{wording.quoted(wanted)}”.")
 with frame.header("Results", settings_line(run), crumbs=frame.crumbs_of(run, corpus)):
     with st.container(width=240):
-        frame.choose("Run", [run.name for run in runs], "run")
+        address.choose("Run", [run.name for run in runs], "run")
     with st.container(width=110):
         st.number_input(
             "k", 1, run.config.depth, key="k-shown", help="Chunks kept. Any k can be looked at: nothing is run again.",
-            on_change=lambda: frame.put(k=st.session_state["k-shown"]),
+            on_change=lambda: address.put(k=st.session_state["k-shown"]),
         )  # fmt: skip
     downloads(run)
 if not len(rows):
     st.markdown("None of the questions of this run has evidence, so nothing can be ranked.")
     st.stop()
 if summary.n:
-    with frame.errors_shown():
+    with widgets.errors_shown():
         tiles(summary)
 if judgement.judged:
-    with frame.errors_shown():
+    with widgets.errors_shown():
         answer_tiles(judgement)
         answer_line(run, judgement)
         judge_panel(run, judgement)
 elif judgement.paid[0]:
-    st.caption(plain(running.cost_words(judgement)))
-if unranked := running.unranked_words(run):
+    st.caption(plain(judgements.cost_words(judgement)))
+if unranked := measurements.unranked_words(run):
     st.caption(unranked)
 if summary.n:
     pictures(summary, key)
 left, right = (st.container(), st.container()) if unranked else st.columns(2, gap="medium")
 if not unranked:
-    with left, frame.errors_shown():
+    with left, widgets.errors_shown():
         slices_table(run, summary, key)
-with right, frame.errors_shown():
+with right, widgets.errors_shown():
     waterfall(run, judgement, list(rows["Id"]), key)
 if judgement.scores:
     distributions(run, judgement, key)
-with frame.errors_shown():
+with widgets.errors_shown():
     metrics_table(run, summary)
 chips(run, len(shown))
 questions_table(run, shown, len(rows), summary.unanswerable, key)

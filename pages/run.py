@@ -6,15 +6,15 @@ import pandas as pd
 import streamlit as st
 
 from ragviz import jobs
-from ragviz.answers import answering as answerers
+from ragviz.answers import contexts
 from ragviz.errors import RagvizError, UsageError
 from ragviz.metrics.answers import ANSWER_METRICS, known
-from ragviz.models.embedding import REMOTE
+from ragviz.models.tokenizer import REMOTE
 from ragviz.records import IndexInfo, QuestionSet, Run, RunConfig, digest
 from ragviz.retrieval.retrievers import RETRIEVERS
-from ragviz.runs import foreign, running
+from ragviz.runs import choices, foreign, running
 from ragviz.text.markup import plain
-from ragviz.ui import frame
+from ragviz.ui import address, cache, frame, job_panel, widgets, wording
 
 WAYS = {
     "knn": "Nearest chunks by the similarity of embeddings: finds meaning, blurs names and numbers.",
@@ -45,9 +45,9 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
     st.markdown("**Retrieve**")
     left, right = st.columns(2)
     with left:
-        index_name = frame.choose("Index", [i.name for i in indexes], "index")
+        index_name = address.choose("Index", [i.name for i in indexes], "index")
     with right:
-        set_name = frame.choose("Question set", [s.name for s in sets], "set")
+        set_name = address.choose("Question set", [s.name for s in sets], "set")
     way = st.segmented_control(
         "Retriever",
         list(RETRIEVERS),
@@ -113,7 +113,7 @@ def answering(start: RunConfig) -> dict[str, Any]:
 def connect() -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         st.caption(CONNECT, width="content")
-        frame.link("settings", "Settings")
+        address.link("settings", "Settings")
 
 
 def judging(start: RunConfig, answerer: str) -> tuple[dict[str, Any], float | None]:
@@ -215,8 +215,8 @@ def naming(config: RunConfig) -> str:
     """The run's name: free, and telling what is run, until another is given."""
     answerer = "" if config.answerer == "none" else f"-{config.answerer}"
     taken = {run.name for run in store.runs()}
-    suggested = frame.free_name(f"{store.index(config.index).name}-{config.retriever}{answerer}", taken)
-    return frame.suggested_name("Name", "run-name", suggested)
+    suggested = wording.free_name(f"{store.index(config.index).name}-{config.retriever}{answerer}", taken)
+    return widgets.suggested_name("Name", "run-name", suggested)
 
 
 # What it takes
@@ -227,18 +227,18 @@ def cost(config: RunConfig) -> None:
     asked, index = store.question_set(config.questions), store.index(config.index)
     n = asked.total - asked.counts.get("rejected", 0)
     st.markdown("**What it takes**")
-    resolved = running.resolved(workspace, config)
+    resolved = choices.resolved(workspace, config)
     key = forecast_key(resolved)
     told = st.session_state.setdefault("forecasts", {}).get(key)
     with st.grid(2, min_column_width=140):
-        frame.tile("Retrievals", f"{n:,}", f"over {frame.counted(index.chunks, 'chunk')}")
+        widgets.tile("Retrievals", f"{n:,}", f"over {wording.counted(index.chunks, 'chunk')}")
         if not (resolved.model or resolved.judge):
             embeds = config.retriever != "bm25" and index.config.embedder.startswith(REMOTE)
-            frame.tile("Model calls", "0", "but for embeddings" if embeds else "nothing to pay")
+            widgets.tile("Model calls", "0", "but for embeddings" if embeds else "nothing to pay")
         elif told is None:
-            frame.tile("Model calls", "–", "not estimated yet")
+            widgets.tile("Model calls", "–", "not estimated yet")
         else:
-            frame.forecast_tiles(told)
+            widgets.forecast_tiles(told)
     if told is not None:
         st.caption(f"Calls: {', '.join(f'{count:,} {step}' for step, count in told.calls.items())}.")
         if told.paid_words:
@@ -247,24 +247,24 @@ def cost(config: RunConfig) -> None:
         estimate(config, key, "Estimate calls and cost" if told is None else "Estimate again")
     wait = 12 if config.retriever != "bm25" else 3
     seconds = wait + n * 0.02
-    words = f"About {frame.duration(seconds)}, most of it for loading the embedder." if wait > 3 else "A few seconds."
+    words = f"About {wording.duration(seconds)}, most of it for loading the embedder." if wait > 3 else "A few seconds."
     st.caption(f"Retrieving: {words[0].lower()}{words[1:]}")
     if rejected := asked.counts.get("rejected", 0):
-        st.caption(f"{frame.counted(rejected, 'rejected question')} left out.")
+        st.caption(f"{wording.counted(rejected, 'rejected question')} left out.")
     if proposed := asked.counts.get("proposed", 0):
-        st.caption(f"{frame.counted(proposed, 'question')} proposed and not reviewed yet; they are asked too.")
+        st.caption(f"{wording.counted(proposed, 'question')} proposed and not reviewed yet; they are asked too.")
 
 
 def forecast_key(config: RunConfig) -> str:
     """Digest of all that an estimate rests on: choices, documents, index, questions, prices, what runs have paid."""
-    known = frame.state(corpus.id, config.index, config.questions, *(run.id for run in runs))
+    known = cache.state(corpus.id, config.index, config.questions, *(run.id for run in runs))
     return digest(config.hash(), repr(known), repr(sorted(workspace.prices().items())))
 
 
 def estimate(config: RunConfig, key: str, label: str) -> None:
     """Make the dry run when it is asked for: it retrieves, and asks no model."""
     if st.button(label, help="A dry run: retrieves, asks no model, and counts what is paid for already."):
-        with frame.errors_shown(), st.spinner("Counting calls"):
+        with widgets.errors_shown(), st.spinner("Counting calls"):
             st.session_state["forecasts"][key] = running.foresee(workspace, config)
             st.rerun()
 
@@ -278,7 +278,7 @@ def unfinished(runs: list[Run], going: Collection[str]) -> None:
     st.markdown("**Stopped on the way**")
     for run in stopped[:5]:
         with st.container(border=True, gap="xsmall"):
-            st.markdown(f"**{plain(run.name)}** · {frame.ago(run.created)}")
+            st.markdown(f"**{plain(run.name)}** · {wording.ago(run.created)}")
             job = last.get(run.name)
             st.caption(plain(job.error if job and job.error else "Its process is gone; what was finished is kept."))
             go_on(run)
@@ -288,19 +288,19 @@ def go_on(run: Run) -> None:
     """The button that takes a run up again; a budget holds until another is given."""
     budget = None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        if run.config.model or run.config.judge or frame.last_budget(run) is not None:
-            budget = frame.budget_field(
+        if run.config.model or run.config.judge or job_panel.last_budget(run) is not None:
+            budget = job_panel.budget_field(
                 f"more-{run.id}", run, explained="For the whole run, what it paid before included."
             )
         if st.button("Go on", key=f"go-on-{run.id}"):
-            running.check_budget(workspace, run.config, budget)
+            choices.check_budget(workspace, run.config, budget)
             begin_run(run.name, run.config, budget)
 
 
 def begin_run(name: str, config: RunConfig, budget: float | None) -> None:
     st.session_state.pop("run-name-suggested", None)
     arguments = {"name": name, "config": asdict(config), "budget": budget}
-    frame.watch(jobs.submit(workspace, "run", f"Run {name}", corpus.id, arguments))
+    job_panel.watch(jobs.submit(workspace, "run", f"Run {name}", corpus.id, arguments))
     st.rerun()
 
 
@@ -311,31 +311,31 @@ def earlier_runs(runs: list[Run], going: Collection[str]) -> None:
     for run in runs[:8]:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if run.status == "done":
-                frame.link("results", run.name, run=run.name, k=run.config.k)
+                address.link("results", run.name, run=run.name, k=run.config.k)
             else:
                 st.markdown(f"{plain(run.name)} ({'running' if run.name in going else 'stopped'})")
             by = "" if run.config.answerer == "none" else f", {plain(run.config.model or run.config.answerer)} answers"
-            by += "" if run.config.context == "retrieved" else f" from {answerers.CONTEXTS[run.config.context]}"
-            st.caption(f"{run.config.retriever}, k = {run.config.k}{by} · {frame.ago(run.created)}")
+            by += "" if run.config.context == "retrieved" else f" from {contexts.CONTEXTS[run.config.context]}"
+            st.caption(f"{run.config.retriever}, k = {run.config.k}{by} · {wording.ago(run.created)}")
 
 
 def outcome() -> None:
-    job = frame.finished_job("run", corpus.id)
+    job = job_panel.finished_job("run", corpus.id)
     if job is None:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         failed = job.result.get("failed", 0)
         told = (
-            f" :orange[▲] {frame.counted(failed, 'question')} failed in part: judge them again on the results page."
+            f" :orange[▲] {wording.counted(failed, 'question')} failed in part: judge them again on the results page."
             if failed
             else ""
         )
         st.markdown(f"**Run {plain(job.result['run'])} is done.**{told}", width="stretch")
         if st.button("Open its results", type="primary"):
-            frame.put_away(job)
-            frame.go_to("results", run=job.result["run"], k=None)
+            job_panel.put_away(job)
+            address.go_to("results", run=job.result["run"], k=None)
         if st.button("Close", type="tertiary", key="close-run"):
-            frame.put_away(job)
+            job_panel.put_away(job)
             st.rerun()
 
 
@@ -351,7 +351,7 @@ def bring_in() -> None:
             file = st.file_uploader("File", type=["json"], key="run-file")
             name = st.text_input("Name of the run", max_chars=200, key="imported-name", placeholder="another-system")
             if st.form_submit_button("Import run") and file and name.strip():
-                with frame.errors_shown():
+                with widgets.errors_shown():
                     read = foreign.FORMATS[file_format](file.getvalue(), file.name)
                     run = foreign.import_run(workspace, corpus, name, read)
                     st.session_state["imported-run"] = (run.name, len(read.answers), read.problems)
@@ -373,15 +373,15 @@ def imported() -> None:
     name, count, problems = st.session_state["imported-run"]
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{frame.counted(count, 'answer')} imported as run {plain(name)}**", width="stretch")
-            frame.link("results", "Open its results", run=name, k=None)
+            st.markdown(f"**{wording.counted(count, 'answer')} imported as run {plain(name)}**", width="stretch")
+            address.link("results", "Open its results", run=name, k=None)
             if st.button("Close", key="close-imported", type="tertiary"):
                 del st.session_state["imported-run"]
                 st.rerun()
         if problems:
-            st.markdown(f":orange[▲] {frame.counted(len(problems), 'result')} not taken")
+            st.markdown(f":orange[▲] {wording.counted(len(problems), 'result')} not taken")
             shown = pd.DataFrame({"Reason": problems})
-            frame.table(
+            widgets.table(
                 shown, "run-problems", columns={"Reason": st.column_config.TextColumn(width="large")}, height=200
             )
 
@@ -393,10 +393,10 @@ indexes = [i for i in store.indexes(corpus.id) if i.build]
 sets = [s for s in store.question_sets(corpus.id) if s.total]
 if not indexes or not sets:
     missing, lacks = ("an index", "is no index") if not indexes else ("questions", "are no questions")
-    frame.chosen("index", [i.name for i in indexes])
-    frame.chosen("set", [s.name for s in sets], noun="question set")
-    with frame.nothing(f"A run needs an index and questions; there {lacks} yet."):
-        frame.link("index" if not indexes else "questions", f"Make {missing}")
+    address.chosen("index", [i.name for i in indexes])
+    address.chosen("set", [s.name for s in sets], noun="question set")
+    with widgets.nothing(f"A run needs an index and questions; there {lacks} yet."):
+        address.link("index" if not indexes else "questions", f"Make {missing}")
     bring_in()
     st.stop()
 outcome()
@@ -404,7 +404,7 @@ runs = store.runs(corpus.id)
 left, right = st.columns([3, 2], gap="medium")
 with left:
     names = [run.name for run in runs]
-    frame.still_there("start-from", ["The defaults", *names], "run")
+    widgets.still_there("start-from", ["The defaults", *names], "run")
     again = st.selectbox("Start from", ["The defaults", *names], key="start-from") if names else None
     config, budget = form(indexes, sets, next((run for run in runs if run.name == again), None))
 with right:
@@ -413,11 +413,11 @@ with right:
             name = naming(config)
         start_it = st.button("Run", type="primary", disabled=not name)
     if start_it:
-        with frame.errors_shown():
-            running.check_run(running.resolved(workspace, config))
+        with widgets.errors_shown():
+            choices.check_run(choices.resolved(workspace, config))
             if store.run_named(name):
                 raise UsageError(f"There is already a run called “{name}”: choose another name.")
-            running.check_budget(workspace, running.resolved(workspace, config), budget)
+            choices.check_budget(workspace, choices.resolved(workspace, config), budget)
             begin_run(name, config, budget)
     try:
         cost(config)

@@ -7,11 +7,11 @@ import streamlit as st
 
 from ragviz import config, connections
 from ragviz.errors import RagvizError, UsageError
-from ragviz.models import chat
+from ragviz.models.prices import Prices, merged_prices
 from ragviz.records import digest
 from ragviz.text import addresses
 from ragviz.text.markup import plain
-from ragviz.ui import frame
+from ragviz.ui import cache, frame, widgets
 
 SECRET = ("DATABASE_URL", "API_KEY")
 
@@ -68,7 +68,7 @@ def part(title: str, address: str, key: str, verb: str = "Test") -> None:
         st.markdown(f"**{title}**")
         st.caption(plain(address))
         if st.button(verb, key=f"test-{key}"):
-            with frame.errors_shown(), st.spinner("Asking"):
+            with widgets.errors_shown(), st.spinner("Asking"):
                 started = time.perf_counter()
                 words = connections.PARTS[key](workspace)
                 took = "" if key == "model" else f" · {time.perf_counter() - started:.2f} s"  # a model tells its own
@@ -202,7 +202,7 @@ def put_back() -> None:
 
 def reopen() -> None:
     """Open the workspace anew with what holds now."""
-    frame.workspace.clear()
+    cache.workspace.clear()
     st.session_state["endpoint-turn"] += 1
     st.rerun()
 
@@ -229,13 +229,13 @@ def prices() -> None:
         column_config=money, width="stretch",
     )  # fmt: skip
     if st.button("Save prices"):
-        workspace.set_prices(chat.merged_prices(held, priced(edited), workspace.prices()))
+        workspace.set_prices(merged_prices(held, priced(edited), workspace.prices()))
         del st.session_state["prices-shown"]
         st.toast("Prices saved")
         st.rerun()
 
 
-def prices_shown() -> chat.Prices:
+def prices_shown() -> Prices:
     """The prices that the table shows: those that hold, and while something is typed those it was typed into."""
     shown_before = st.session_state.get("prices-shown")
     if shown_before is not None:
@@ -282,12 +282,12 @@ with columns[1]:
             st.markdown("**Model**")
             st.caption("None: questions and answers are extractive. Enter the address or the key of one below.")
 columns = st.columns(2)
-with columns[0], frame.errors_shown():
+with columns[0], widgets.errors_shown():
     endpoint()
-with columns[1], frame.errors_shown():
+with columns[1], widgets.errors_shown():
     prices()
 st.markdown("**Values**")
-frame.table(values(), "values", height="content", alt="Settings and where they come from")
+widgets.table(values(), "values", height="content", alt="Settings and where they come from")
 st.caption(
     "Other values are changed in the environment or in a file `.env`; then start the app again. Keys are never stored, "
     "and of a key no more than its end is shown."

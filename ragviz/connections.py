@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ragviz.backends import elastic
+from ragviz.backends import elastic_server
 from ragviz.errors import RagvizError, UsageError
-from ragviz.models.chat import Support
+from ragviz.models.requests import Support
 from ragviz.workspace import Workspace
 
 MODES = {
@@ -41,7 +41,7 @@ def index(workspace: Workspace) -> str:
     if settings.elasticsearch_url is None:
         return "local files, exact search: set ELASTICSEARCH_URL to use Elasticsearch"
     key = settings.elasticsearch_api_key
-    server = elastic.health(settings.elasticsearch_url, key.get_secret_value() if key else None)
+    server = elastic_server.health(settings.elasticsearch_url, key.get_secret_value() if key else None)
     states = {"green": "all copies are there", "yellow": "copies are missing", "red": "shards are missing"}
     return f"Elasticsearch {server['version']} answers; {states.get(server['status'], server['status'])}"
 

@@ -128,9 +128,9 @@ def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progr
 
 
 def _sample(workspace: Workspace, _arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    from ragviz.questions import generation
+    from ragviz.runs import sample_runs
 
-    return generation.load_sample(workspace, progress=progress)
+    return sample_runs.load_sample(workspace, progress=progress)
 
 
 def _subjects(job: Job) -> list[tuple[Kind, str]]:

@@ -1,10 +1,14 @@
-"""The frozen dataclasses that cross rooms. Offsets are characters of `Document.text`, end exclusive."""
+"""The frozen dataclasses that cross folders. Offsets are characters of `Document.text`, end exclusive.
+
+They stand in one file, longer than others, for a reader looks for them in one place and most of them refer to others.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
@@ -23,52 +27,6 @@ ContextKind = Literal["retrieved", "none", "oracle"]
 AnswerStatus = Literal["answered", "refused", "failed"]
 Verdict = Literal["supported", "together", "contradicted", "absent"]
 """How a text bears on a claim; "together": with the others of its row that say so, and not alone."""
-
-
-def storable(value: Any) -> Any:
-    r"""Give a text, or the JSON it stands in, without lone surrogates and NULs: no request or no database takes them.
-
-    >>> storable(["caf\ud800é\0", {"n": 1}])
-    ['caf?é�', {'n': 1}]
-    """
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
-    if isinstance(value, list):
-        return [storable(each) for each in value]
-    return {storable(key): storable(each) for key, each in value.items()} if isinstance(value, dict) else value
-
-
-NESTED = 100
-"""Lists and objects inside one another that are read from JSON of others; what walks them stays far from the limit."""
-
-
-def parsed(text: str) -> Any:
-    """Parse JSON that others wrote.
-
-    Raises:
-        ValueError: it is no JSON, or nested deeper than Python's parser goes.
-
-    """
-    try:
-        return json.loads(text)
-    except RecursionError:
-        raise ValueError(f"lists or objects are nested more than {NESTED} deep") from None
-
-
-def is_deep(value: Any) -> bool:
-    """Tell whether the lists and objects of parsed JSON are nested more than `NESTED` deep.
-
-    >>> is_deep([[{"a": [1]}]])
-    False
-    """
-    level = [value]
-    for _ in range(NESTED + 1):
-        nests = [each for each in level if isinstance(each, (list, dict))]
-        level = [child for each in nests for child in (each.values() if isinstance(each, dict) else each)]
-        if not nests:
-            return False
-    return True
-
 
 SEPARATORS = re.compile("[\x7f-\x9f\u2028\u2029]")
 """What may be taken for the end of a line and is not escaped in JSON, with the other controls."""
@@ -612,3 +570,8 @@ class Job:
     cancel: bool
     result: Mapping[str, Any]
     error: str
+
+
+def new_id() -> str:
+    """Return 16 random hex characters."""
+    return secrets.token_hex(8)

@@ -16,14 +16,16 @@ from ragviz.errors import RagvizError, UsageError
 from ragviz.records import Backend, IndexConfig, IndexInfo
 from ragviz.stopping import current
 from ragviz.store import disk
-from ragviz.store.store import Store, open_store, sqlite_url
+from ragviz.store.opening import open_store, sqlite_url
+from ragviz.store.store import Store
 from ragviz.text import addresses
 
 if TYPE_CHECKING:
-    from ragviz.backends.opening import Index
-    from ragviz.models.chat import ModelClient, Prices
-    from ragviz.models.embedding import Embedder
+    from ragviz.backends.protocol import Index
+    from ragviz.models.chat import ModelClient
+    from ragviz.models.prices import Prices
     from ragviz.models.spending import Spending
+    from ragviz.models.vectors import Embedder
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +91,10 @@ class Workspace:
 
         "openai:MODEL" asks the model endpoint: its calls are written into `spending`.
         """
-        from ragviz.models import embedding
+        from ragviz.models import embedding, tokenizer
 
         cache = self.store.cache("embedding")
-        if not name.startswith(embedding.REMOTE):
+        if not name.startswith(tokenizer.REMOTE):
             return embedding.open_embedder(name, cache=cache)
         model, endpoint = self.model, addresses.shown(self.settings.openai_base_url or "")
         remote = partial(model.embed, spending=spending)
@@ -144,7 +146,7 @@ class Workspace:
 
     def prices(self) -> dict[str, tuple[float, float]]:
         """Dollars per million prompt and completion tokens, by what a model's name begins with."""
-        from ragviz.models.chat import PRICES
+        from ragviz.models.prices import PRICES
 
         try:
             kept = json.loads(self._price_file.read_text(encoding="utf-8"))
@@ -193,20 +195,20 @@ class Workspace:
         secret = key.get_secret_value() if key else None
 
         def detail() -> str:
-            from ragviz.backends import elastic
+            from ragviz.backends import elastic_server
 
-            server = elastic.health(url, secret)
+            server = elastic_server.health(url, secret)
             return f"Elasticsearch {server['version']} at {server['address']}, {server['status']}"
 
         return _check("Index", detail, "Start the server, or correct ELASTICSEARCH_URL.")
 
     def _embedder_detail(self) -> str:
-        from ragviz.models import embedding
+        from ragviz.models import tokenizer
 
         name = self.settings.embedder
-        if name.startswith(embedding.REMOTE):
+        if name.startswith(tokenizer.REMOTE):
             return f"{name} at the model endpoint"
-        return f"{name}, reads {embedding.max_tokens_of(name) or 'any number of'} tokens"
+        return f"{name}, reads {tokenizer.max_tokens_of(name) or 'any number of'} tokens"
 
     def _model_check(self) -> Check:
         settings = self.settings

@@ -10,35 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz import sample
-from ragviz.answers import answering
-from ragviz.answers.answering import (
-    ANSWERERS,
-    IGNORANCE,
-    REFUSALS,
-    USEFUL,
-    VERSIONS,
-    Abstention,
-    AnswerReply,
-    Fitted,
-    Passage,
-    abstention,
-    answer_request,
-    cited,
-    estimate,
-    fitted,
-    pretended,
-    read_answer,
-    without_citations,
-)
+from ragviz.answers import answering, extraction
+from ragviz.answers.abstention import Abstention, abstention
+from ragviz.answers.answering import ANSWERERS, AnswerReply, answer_request, pretended, read_answer
+from ragviz.answers.citations import cited, without_citations
+from ragviz.answers.contexts import USEFUL, Fitted, Passage, estimate, fitted
+from ragviz.answers.wording import IGNORANCE, REFUSALS, VERSIONS
 from ragviz.documents import parsing
 from ragviz.errors import ModelError, UsageError
 from ragviz.index import chunking
-from ragviz.models import embedding
-from ragviz.models.chat import Completion, ModelClient
+from ragviz.models.chat import ModelClient
+from ragviz.models.requests import Completion
+from ragviz.models.tokenizer import open_tokenizer
 from ragviz.questions import interchange
 from ragviz.records import Answer, Chunk, IndexConfig, Question, Span
 from ragviz.retrieval import gold
 from ragviz.text import language
+from ragviz.text.words import tokens
 from tests.model_server import ModelServer, passages
 
 SPAN = Span("d" * 16, 0, 10)
@@ -59,7 +47,7 @@ def answer(question, chunks, answerer, *, client=None, budget=3000, **more):
 
 
 def extractive(question, chunks, budget):
-    return answering.extractive(question, fitted(chunks, budget))
+    return extraction.extractive(question, fitted(chunks, budget))
 
 
 def ask(text, *, name="q", evidence=((SPAN,),), reference="", tongue="en"):
@@ -262,7 +250,7 @@ def test_a_table_that_lost_its_lines_is_no_sentence():
 
 @pytest.fixture(scope="module")
 def cuts():
-    tokenizer = embedding.open_tokenizer("all-MiniLM-L6-v2")
+    tokenizer = open_tokenizer("all-MiniLM-L6-v2")
     documents = [parsing.parse(name, data, detect=language.detect) for name, data in sample.documents()]
     found = [c for d in documents for c in chunking.split(d, IndexConfig(chunk_size=200), tokenizer)]
     return documents, found
@@ -277,8 +265,8 @@ def questions(cuts):
 def best_chunks(found, question, k):
     """The chunks that share most with the question: word overlap weighed by rarity, written apart from the product."""
     tongue = "zh" if language.detect(question.text) == "zh" else "en"
-    wanted = set(language.tokens(question.text, tongue))
-    there = [set(language.tokens(c.text, tongue)) for c in found]
+    wanted = set(tokens(question.text, tongue))
+    there = [set(tokens(c.text, tongue)) for c in found]
     held = Counter(word for words in there for word in words)
     weigh = [sum(math.log(len(found) / held[word]) for word in wanted & words) for words in there]
     return [found[at] for at in sorted(range(len(found)), key=lambda at: -weigh[at])[:k]]
@@ -312,8 +300,8 @@ def test_on_the_sample_gold_chunks_alone_are_answered_from(cuts, questions):
     right = 0
     for question in single:
         context = [by_id[chunk_id] for group in gold.gold_chunks(question.evidence, of) for chunk_id in group]
-        words = set(language.tokens(extractive(question, context, 3000).text, question.language))
-        quotes = [set(language.tokens(s.text, question.language)) for s in question.evidence[0]]
+        words = set(tokens(extractive(question, context, 3000).text, question.language))
+        quotes = [set(tokens(s.text, question.language)) for s in question.evidence[0]]
         right += any(len(quote & words) >= 0.5 * len(quote) for quote in quotes)
     assert right >= 21
 

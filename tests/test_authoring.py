@@ -15,7 +15,7 @@ from ragviz.documents import corpora
 from ragviz.errors import InputError, UsageError
 from ragviz.questions import authoring
 from ragviz.records import Document, Span
-from ragviz.store import store as stores
+from ragviz.store import codecs
 from ragviz.workspace import Workspace
 
 PUMPS = (
@@ -117,14 +117,14 @@ def test_a_question_is_saved_only_over_the_version_that_was_shown(workspace):
     asked = store.create_question_set(store.corpus("notes").id, "q")
     first, second = (authoring.written(f"What moves {n}?", "a pump", ()) for n in (1, 2))
     store.put_questions(asked.id, [first, second])
-    shown = stores.version_of(first)
+    shown = codecs.version_of(first)
     theirs = replace(first, answer="two pumps")
     authoring.save(store, asked, theirs, shown)
     with pytest.raises(authoring.Conflict, match="changed by somebody else") as conflict:
         authoring.save(store, asked, replace(first, text="What is moved?"), shown)
     assert conflict.value.current == theirs
     assert kept(workspace) == [theirs, second], "nothing was saved, and the order stays"
-    authoring.save(store, asked, replace(first, text="What is moved?"), stores.version_of(theirs))
+    authoring.save(store, asked, replace(first, text="What is moved?"), codecs.version_of(theirs))
     store.delete_questions(asked.id, [first.id])
     with pytest.raises(authoring.Conflict, match="deleted"):
         authoring.save(store, asked, first, shown)

@@ -11,7 +11,7 @@ from ragviz.index import indexing
 from ragviz.models.breaker import Breaker
 from ragviz.questions import generation
 from ragviz.records import IndexConfig
-from ragviz.runs import running
+from ragviz.runs import judgements, running
 from ragviz.scheduler import work
 from tests import model_server
 from tests.model_server import ModelServer
@@ -124,11 +124,11 @@ def test_a_run_stops_goes_on_when_it_is_resumed_and_has_scores_once_the_judge_is
     again = running.run(workspace, "r", config())  # regardless
     assert again.status == "done"
     assert asked(server) > stopped
-    assert running.judgement_of(workspace, again).failed
+    assert judgements.judgement_of(workspace, again).failed
     monkeypatch.setattr(model_server, "complete", good)
     before = asked(server)
     running.rejudge(workspace, again)
-    assert running.judgement_of(workspace, workspace.store.run("r")).failed == []
+    assert judgements.judgement_of(workspace, workspace.store.run("r")).failed == []
     assert stopped <= 2 * (asked(server) - before)
 
 

@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, 
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from ragviz import sample
-from ragviz.store.store import open_store, sqlite_url
+from ragviz.store.opening import open_store, sqlite_url
 from ragviz.ui import frame
 from tests.model_server import ModelServer
 

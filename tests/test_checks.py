@@ -2,7 +2,15 @@
 
 import pytest
 
-from ragviz.judging import checks, context, quest_prompts
+from ragviz.judging import checks, comparison, context, quest_prompts, texts
+from ragviz.judging.claims import (
+    ClaimReply,
+    ClaimsReply,
+    ReferenceReply,
+    claims_request,
+    read_claims,
+    reference_request,
+)
 
 EN = (
     "When was the north pump replaced, and by whom?",
@@ -52,12 +60,12 @@ BAD_CLAIMS = [
 
 @pytest.mark.parametrize(("question", "text", "claims"), GOOD_CLAIMS)
 def test_what_an_honest_judge_says_is_taken(question, text, claims):
-    assert checks.claims_problem(claims, text, question, context.ClaimsReply) == ""
+    assert checks.claims_problem(claims, text, question, ClaimsReply) == ""
 
 
 @pytest.mark.parametrize(("question", "text", "claims", "why"), BAD_CLAIMS)
 def test_what_no_reading_gives_is_refused(question, text, claims, why):
-    assert why in checks.claims_problem(claims, text, question, context.ClaimsReply)
+    assert why in checks.claims_problem(claims, text, question, ClaimsReply)
 
 
 def test_one_odd_claim_among_good_ones_is_no_reason_to_refuse():
@@ -67,7 +75,7 @@ def test_one_odd_claim_among_good_ones_is_no_reason_to_refuse():
         "The old apparatus dripped.",
         "The pump had leaked for 7 weeks.",
     ]
-    assert checks.claims_problem(claims, text, question, context.ClaimsReply) == ""
+    assert checks.claims_problem(claims, text, question, ClaimsReply) == ""
 
 
 @pytest.mark.parametrize(
@@ -130,32 +138,32 @@ def test_nothing_answerable_is_an_answer_where_the_questions_are_not_the_texts_o
     ],
 )
 def test_a_refusal_must_be_one(text, evasive):
-    request = context.claims_request("When was it replaced?", text)
-    reply = context.ClaimsReply(claims=[], questions=[], noncommittal=True)
+    request = claims_request("When was it replaced?", text)
+    reply = ClaimsReply(claims=[], questions=[], noncommittal=True)
     assert ("commits itself" in request.check(reply)) == (not evasive)
 
 
 def test_models_are_told_what_fields_are_and_nothing_of_the_program():
-    for reply in (context.ReferenceReply, context.ClaimsReply, context.ContextReply, context.ComparisonReply,
+    for reply in (ReferenceReply, ClaimsReply, context.ContextReply, comparison.ComparisonReply,
                   quest_prompts.BankReply, quest_prompts.AnswersReply):  # fmt: skip
         said = " ".join(checks.schema_words(reply))
         assert not any(word in said for word in ("answered with", "asked for about", "reply", "step", "judge"))
 
 
 def test_lists_and_texts_of_replies_have_bounds_that_a_longer_reply_does_not_break():
-    schema = context.ClaimsReply.model_json_schema()
-    assert schema["properties"]["claims"]["maxItems"] == context.MOST_CLAIMS
+    schema = ClaimsReply.model_json_schema()
+    assert schema["properties"]["claims"]["maxItems"] == texts.MOST_CLAIMS
     assert schema["$defs"]["ClaimReply"]["properties"]["text"]["maxLength"] == 600
     assert quest_prompts.BankReply.model_json_schema()["properties"]["key_questions"]["maxItems"] == quest_prompts.MOST
-    many = [context.ClaimReply(text=f"Pump {n} leaks.", sentence=1) for n in range(40)]
-    assert len(context.read_claims(context.ReferenceReply(claims=many).claims, "Pumps leak.")) == context.MOST_CLAIMS
-    requests = [context.reference_request(*EN), context.claims_request(*EN), quest_prompts.bank_request(EN[1], "en")]
-    assert all(request.max_tokens > context.THOUGHT for request in requests)
+    many = [ClaimReply(text=f"Pump {n} leaks.", sentence=1) for n in range(40)]
+    assert len(read_claims(ReferenceReply(claims=many).claims, "Pumps leak.")) == texts.MOST_CLAIMS
+    requests = [reference_request(*EN), claims_request(*EN), quest_prompts.bank_request(EN[1], "en")]
+    assert all(request.max_tokens > texts.THOUGHT for request in requests)
 
 
 def test_a_claim_said_twice_counts_once():
-    said = [context.ClaimReply(text=text, sentence=1) for text in ("Pumps leak.", "pumps leak", "Valves do not.")]
-    assert [claim.text for claim in context.read_claims(said, "Pumps leak. Valves do not.")] == [
+    said = [ClaimReply(text=text, sentence=1) for text in ("Pumps leak.", "pumps leak", "Valves do not.")]
+    assert [claim.text for claim in read_claims(said, "Pumps leak. Valves do not.")] == [
         "Pumps leak.",
         "Valves do not.",
     ]

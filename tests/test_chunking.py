@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from ragviz.errors import UsageError
 from ragviz.index import chunking
-from ragviz.models.embedding import open_tokenizer
+from ragviz.models.tokenizer import open_tokenizer
 from ragviz.records import Chunk, Document, IndexConfig, Page
-from ragviz.text import language
+from ragviz.text import segmentation
 
 WORD_PIECES = open_tokenizer("all-MiniLM-L6-v2")
 
@@ -99,7 +99,7 @@ def document(text, *, media_type="text/markdown", lang="en", pages=()):
 
 def cut(text, chunker="tokens", size=200, overlap=0, tokenizer=WORD_PIECES, **more):
     config = IndexConfig(chunker=chunker, chunk_size=size, overlap=overlap)
-    return chunking.split(document(text, **more), config, tokenizer, language.sentences)
+    return chunking.split(document(text, **more), config, tokenizer, segmentation.sentences)
 
 
 def own_count(text, spans, start, end):

@@ -17,18 +17,19 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ragviz import cli
-from ragviz.backends import checksums, elastic
+from ragviz.backends import checksums, elastic_server
 from ragviz.backends.elastic import ElasticIndex
 from ragviz.backends.local import LocalIndex
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import SearchError
 from ragviz.index import damage, indexing
-from ragviz.questions import generation
+from ragviz.questions import sets
 from ragviz.records import IndexConfig, IndexInfo, RunConfig
+from ragviz.retrieval import search
 from ragviz.runs import running
 from ragviz.store.store import Store
-from ragviz.ui import frame
+from ragviz.ui import cache
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 from tests.test_pages import PAGES, visit, words
@@ -63,11 +64,11 @@ def workspace(
         corpus = workspace.store.create_corpus("pumps")
         corpora.add_file(workspace, corpus, "pumps.txt", TEXT.encode())
         build(workspace, backend)
-        generation.import_questions(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
+        sets.import_questions(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
         yield workspace
         indexing.delete_corpus(workspace, corpus)
         if backend == "elasticsearch":
-            elastic.Server(home["ELASTICSEARCH_URL"], None).client.options(ignore_status=404).indices.delete(
+            elastic_server.Server(home["ELASTICSEARCH_URL"], None).client.options(ignore_status=404).indices.delete(
                 index="letters"
             )
 
@@ -268,7 +269,7 @@ def test_damage_is_told_and_mended(
     said = f"Index 'my pumps' is damaged: .*{reason}.*`ragviz index build pumps --name 'my pumps'"
     for way in ("knn", "bm25", "hybrid"):
         with pytest.raises(SearchError, match=said):
-            indexing.search(workspace, info, "east pump", way, 3)
+            search.search(workspace, info, "east pump", way, 3)
     with pytest.raises(SearchError, match=said):
         running.run(workspace, "r", config)
     assert not workspace.store.runs()
@@ -277,14 +278,14 @@ def test_damage_is_told_and_mended(
     assert (built.chunks, built.embedded) == (8, 0)
     info = workspace.store.index("my pumps")
     assert damage.damage(workspace, info) == ""
-    assert "east" in indexing.search(workspace, info, "east", "bm25", 3)[0].chunk.text
+    assert "east" in search.search(workspace, info, "east", "bm25", 3)[0].chunk.text
     running.run(workspace, "r", config)
 
 
 def test_an_index_that_vanishes_during_a_run_ends_it(workspace: Workspace):
     info = workspace.store.index("my pumps")
     for way in ("knn", "bm25", "hybrid"):
-        ranked = indexing.retriever(workspace, info, way)
+        ranked = search.retriever(workspace, info, way)
         assert ranked(["east pump"], 3)[0].ids
         index_of(workspace).drop()
         with pytest.raises(SearchError, match="is damaged: it is gone from"):
@@ -368,13 +369,13 @@ def test_an_index_that_is_being_published_is_no_damage(workspace: Workspace, str
     Timer(0.5, written.set).start()
     assert damage.damage(workspace, before) == ""
     building.join()
-    assert [f.chunk.text for f in indexing.search(workspace, before, "east pipe", "bm25", 2)] == [
+    assert [f.chunk.text for f in search.search(workspace, before, "east pipe", "bm25", 2)] == [
         "The east pipe costs 42 euros a year.", "The east pump costs 42 euros a year."
     ]  # fmt: skip
     current = running.run(workspace, "r", RunConfig(before.id, workspace.store.question_set("q").id, "bm25", 3, 5))
     assert [r.gold for r in workspace.store.results(current.id)] != [()]
     with pytest.raises(SearchError, match="'my pumps' was built anew meanwhile, so what was found is left: start"):
-        indexing.retriever(workspace, before, "bm25")(["east"], 3)
+        search.retriever(workspace, before, "bm25")(["east"], 3)
 
 
 def test_a_build_that_was_killed_after_it_published_is_damage(
@@ -383,7 +384,7 @@ def test_a_build_that_was_killed_after_it_published_is_damage(
     monkeypatch.setattr(damage, "PUBLISHING_SECONDS", 0.2)
     info = workspace.store.index("my pumps")
     with pytest.raises(SearchError, match=r"is damaged: its chunks are those of another build.*ragviz index build"):
-        indexing.search(workspace, info, "east", "bm25", 3)
+        search.search(workspace, info, "east", "bm25", 3)
 
 
 @pytest.mark.parametrize("backend", ["local"], indirect=True)
@@ -444,7 +445,7 @@ def test_what_is_on_a_server_that_is_gone_can_be_deleted(
 
 def opened(page: str, **params: str) -> tuple[str, str]:
     """The text of a page, and of its error boxes."""
-    frame.workspace.clear()
+    cache.workspace.clear()
     app = visit(page, corpus="pumps", run="r", **params)
     if page == "index" and "query" in params:  # by an endpoint's embedder only when a person says so
         next(button for button in app.button if button.label == "Search").click()
@@ -470,7 +471,7 @@ def test_no_page_takes_a_damaged_index_for_an_answer(workspace: Workspace, backe
             assert "Nothing found" not in text
         else:
             assert not errors
-    frame.workspace.clear()
+    cache.workspace.clear()
 
 
 @pytest.mark.parametrize("backend", ["elasticsearch"], indirect=True)
@@ -496,15 +497,15 @@ def test_a_page_deletes_what_is_on_a_server_that_is_gone(workspace: Workspace, m
     assert not app.exception
     assert workspace.store.indexes() == []
     index.drop()
-    frame.workspace.clear()
+    cache.workspace.clear()
 
 
 def question_of_deletion() -> None:
     from ragviz.index import indexing
-    from ragviz.ui import frame
+    from ragviz.ui import cache, widgets
 
-    workspace = frame.workspace()
+    workspace = cache.workspace()
     for info in workspace.store.indexes():
         delete = indexing.delete_index
         ticked = lambda: delete(workspace, info, leave_remote=True)  # noqa: B023, E731
-        frame.confirm.__wrapped__("Sure?", "Delete", lambda: delete(workspace, info), frame.leaving([info]), ticked)  # noqa: B023
+        widgets.confirm.__wrapped__("Sure?", "Delete", lambda: delete(workspace, info), widgets.leaving([info]), ticked)  # noqa: B023

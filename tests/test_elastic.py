@@ -23,7 +23,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.backends import elastic, smile
+from ragviz.backends import elastic, elastic_requests, elastic_server, smile
 from ragviz.backends.elastic import ElasticIndex
 from ragviz.errors import SearchError, UsageError
 from ragviz.records import Chunk
@@ -58,23 +58,23 @@ def fill(index: ElasticIndex, count: int, dims: int = 8) -> None:
 
 @given(st.text())
 def test_an_alias_is_a_name_elasticsearch_takes(name: str):
-    alias = elastic.alias_of(name)
+    alias = elastic_requests.alias_of(name)
     assert re.fullmatch(r"ragviz-[a-z0-9-]+\.[0-9a-f]{12}", alias)
     assert len(alias) < 100
 
 
 @given(st.text(), st.text())
 def test_a_pattern_matches_the_concrete_indices_of_one_name_only(one: str, other: str):
-    concrete = f"{elastic.alias_of(other)}.0123456789ab"
-    assert fnmatch.fnmatch(concrete, f"{elastic.alias_of(one)}.*") == (one == other)
+    concrete = f"{elastic_requests.alias_of(other)}.0123456789ab"
+    assert fnmatch.fnmatch(concrete, f"{elastic_requests.alias_of(one)}.*") == (one == other)
 
 
 # options
 
 
 def test_options_have_defaults():
-    assert elastic.checked_options({})["type"] == "hnsw"
-    assert elastic.checked_options({"m": 32})["m"] == 32
+    assert elastic_requests.checked_options({})["type"] == "hnsw"
+    assert elastic_requests.checked_options({"m": 32})["m"] == 32
 
 
 @pytest.mark.parametrize(
@@ -104,11 +104,11 @@ def test_a_wrong_address_is_refused(url: str):
 
 
 def test_the_vector_field_of_each_type():
-    options = elastic.checked_options({"m": 8, "ef_construction": 50})
-    field = elastic.vector_field(384, "l2_norm", options)
+    options = elastic_requests.checked_options({"m": 8, "ef_construction": 50})
+    field = elastic_requests.vector_field(384, "l2_norm", options)
     assert field["index_options"] == {"type": "hnsw", "m": 8, "ef_construction": 50}
     assert (field["dims"], field["similarity"]) == (384, "l2_norm")
-    assert elastic.vector_field(4, "cosine", {**options, "type": "flat"})["index_options"] == {"type": "flat"}
+    assert elastic_requests.vector_field(4, "cosine", {**options, "type": "flat"})["index_options"] == {"type": "flat"}
 
 
 @pytest.mark.parametrize(
@@ -123,13 +123,13 @@ def test_the_vector_field_of_each_type():
     ],
 )
 def test_knn_asks_for_enough_and_not_too_much(depth: int, wanted: int | None, size: int, candidates: int):
-    body = elastic.knn_body(units(1)[0], depth, wanted)
+    body = elastic_requests.knn_body(units(1)[0], depth, wanted)
     assert (body["size"], body["knn"]["k"], body["knn"]["num_candidates"]) == (size, size, candidates)
 
 
 def test_vectors_are_searched_for_as_the_same_float32():
     rows = np.random.default_rng(0).standard_normal((50, 20)).astype(np.float32)
-    sent = [json.loads(elastic.line({"vector": row}))["vector"] for row in rows]
+    sent = [json.loads(elastic_requests.line({"vector": row}))["vector"] for row in rows]
     assert np.array_equal(np.array(sent, np.float32), rows)
 
 
@@ -158,7 +158,7 @@ def test_the_separator_of_documents_is_in_none_of_them(row: list[float], text: s
 @pytest.mark.elasticsearch
 def test_the_server_reads_in_bulk_what_was_sent(elasticsearch_url: str):
     """Its own reader of SMILE is the truth: it gives each document back as JSON."""
-    client = elastic.Server(elasticsearch_url, None).client
+    client = elastic_server.Server(elasticsearch_url, None).client
     name = f"smile-{secrets.token_hex(4)}"
     integers = [0, 1, 31, 32, 63, 64, 8191, 8192, 2**20 - 1, 2**20, 2**27 - 1, 2**27, 2**31 - 1]
     texts = ["", "a", "x" * 70, "é", "差旅" * 40, "\ufeff\u0000\x7f\xff", "😀", '"\\\n\t', "\ufffe\U0010ffff"]
@@ -184,22 +184,22 @@ def test_the_server_reads_in_bulk_what_was_sent(elasticsearch_url: str):
 @given(st.lists(st.integers(0, 3000), max_size=60), st.integers(1, 50_000))
 def test_batches_hold_every_chunk_once(lengths: list[int], dims: int):
     pieces = [chunk(str(number), "x" * length) for number, length in enumerate(lengths)]
-    parts = [pieces[part] for part in elastic.batches(pieces, dims)]
+    parts = [pieces[part] for part in elastic_requests.batches(pieces, dims)]
     assert [piece for part in parts for piece in part] == pieces
-    assert all(part and len(part) * 6 * dims <= max(elastic.BATCH_BYTES, 6 * dims) for part in parts)
+    assert all(part and len(part) * 6 * dims <= max(elastic_requests.BATCH_BYTES, 6 * dims) for part in parts)
 
 
 def test_batches_of_small_chunks_are_bounded_by_number():
-    parts = list(elastic.batches(chunks(1201), 8))
+    parts = list(elastic_requests.batches(chunks(1201), 8))
     assert [part.stop - part.start for part in parts] == [500, 500, 201]
 
 
 @pytest.mark.parametrize("cosine", [-1.0, -0.25, 0.0, 0.5, 1.0])
 def test_raw_scores_undo_what_elasticsearch_documents(cosine: float):
-    assert elastic.raw_score((1 + cosine) / 2, "cosine") == pytest.approx(cosine)
-    assert elastic.raw_score((1 + cosine) / 2, "dot_product") == pytest.approx(cosine)
+    assert elastic_requests.raw_score((1 + cosine) / 2, "cosine") == pytest.approx(cosine)
+    assert elastic_requests.raw_score((1 + cosine) / 2, "dot_product") == pytest.approx(cosine)
     distance = 1 + cosine
-    assert elastic.raw_score(1 / (1 + distance**2), "l2_norm") == pytest.approx(-distance)
+    assert elastic_requests.raw_score(1 / (1 + distance**2), "l2_norm") == pytest.approx(-distance)
 
 
 def described(aliases: list[str], age_hours: float = 0.0, **builder: Any) -> dict[str, Any]:
@@ -347,7 +347,7 @@ def test_nothing_secret_is_in_what_is_said(answering: Callable[..., Answers], no
 def test_health_of_nobody_is_told_soon():
     start = time.monotonic()
     with pytest.raises(SearchError, match=f"{NOBODY} cannot be reached.*make elasticsearch"):
-        elastic.health(NOBODY)
+        elastic_server.health(NOBODY)
     assert time.monotonic() - start < 5
 
 
@@ -357,14 +357,14 @@ def test_health_of_a_silent_server_is_told_soon():
         silent.listen()
         start = time.monotonic()
         with pytest.raises(SearchError, match="cannot be reached"):
-            elastic.health(f"http://127.0.0.1:{silent.getsockname()[1]}")
+            elastic_server.health(f"http://127.0.0.1:{silent.getsockname()[1]}")
         assert time.monotonic() - start < 10
 
 
 def test_another_kind_of_server_is_told(answering: Callable[..., Answers]):
     server = answering((200, {"version": {"number": "2.11"}}), product="OtherSearch")
     with pytest.raises(SearchError, match="is not Elasticsearch"):
-        elastic.health(server.url)
+        elastic_server.health(server.url)
 
 
 # the real server
@@ -379,7 +379,7 @@ def index(elasticsearch_url: str) -> Iterator[ElasticIndex]:
 
 @pytest.mark.elasticsearch
 def test_health_of_the_server(elasticsearch_url: str):
-    state = elastic.health(elasticsearch_url)
+    state = elastic_server.health(elasticsearch_url)
     assert tuple(map(int, state["version"].split(".")[:2])) >= (8, 15)
     assert state["status"] in ("green", "yellow")
     assert state["address"] == addresses.shown(elasticsearch_url)
@@ -414,7 +414,7 @@ def test_recall_of_each_type(elasticsearch_url: str, kind: str, least: float):
     ],
 )
 def test_the_server_takes_the_terms_as_they_are(index: ElasticIndex, text: str):
-    sent = elastic.searchable(text)
+    sent = elastic_requests.searchable(text)
     reply = index.server.client.indices.analyze(analyzer="standard", text=sent)
     assert [token["token"] for token in reply["tokens"]] == sent.split()
 
@@ -451,7 +451,7 @@ def test_the_deepest_search(index: ElasticIndex):
 
 @pytest.mark.elasticsearch
 def test_small_segments_become_one_after_the_index_is_published(index: ElasticIndex, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(elastic, "flush_megabytes", lambda dims: 1)
+    monkeypatch.setattr(elastic_requests, "flush_megabytes", lambda dims: 1)
     vectors = units(4000, 100)
     writer = index.rebuild(100)
     for begin in range(0, 4000, 200):

@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 
 from ragviz.errors import Cancelled, ModelError, UsageError
-from ragviz.models import embedding
+from ragviz.models import embedding, weights
+from ragviz.models.tokenizer import max_tokens_of, open_tokenizer, text_tokens_of
 
-NAME = embedding.PACKAGED
+NAME = weights.PACKAGED
 PROSE = [f"Sentence number {n} tells of {('cats', 'dogs', 'rain', 'sun')[n % 4]} in a few words." for n in range(36)]
 
 
@@ -55,7 +56,7 @@ class Endpoint:
 
 
 def packaged_folder():
-    return embedding.packaged()
+    return weights.packaged()
 
 
 # Names
@@ -65,15 +66,15 @@ def test_what_the_packaged_model_says_of_itself():
     opened = embedding.open_embedder(NAME)
     assert (opened.name, opened.dims, opened.max_tokens, opened.embedded) == (NAME, 384, 256, 0)
     assert opened.identity == embedding.open_embedder(f"sentence-transformers/{NAME}").identity
-    assert (embedding.max_tokens_of(NAME), embedding.text_tokens_of(NAME)) == (256, 254)
-    assert (embedding.max_tokens_of("openai:x"), embedding.text_tokens_of("openai:x")) == (None, None)
+    assert (max_tokens_of(NAME), text_tokens_of(NAME)) == (256, 254)
+    assert (max_tokens_of("openai:x"), text_tokens_of("openai:x")) == (None, None)
 
 
 def test_nothing_heavy_is_loaded_to_count_tokens_or_read_the_cache():
     code = f"""
 import sys
-from ragviz.models import embedding
-embedding.open_tokenizer({NAME!r}).offsets("one two")
+from ragviz.models import embedding, tokenizer, weights
+tokenizer.open_tokenizer({NAME!r}).offsets("one two")
 class Full(dict):
     def get_many(self, keys): return {{key: b"\\0" * 384 * 4 for key in keys}}
 vectors = embedding.open_embedder({NAME!r}, cache=Full()).embed(["a", "b"], "query")
@@ -146,7 +147,7 @@ def test_a_folder_is_known_by_what_is_in_it(folder, tmp_path):
 
 def test_the_length_a_model_reads(folder):
     def told():
-        return embedding.max_tokens_of(str(folder))
+        return max_tokens_of(str(folder))
 
     assert told() == 256
     write(folder / "sentence_bert_config.json", max_seq_length=64)
@@ -158,18 +159,18 @@ def test_the_length_a_model_reads(folder):
     write(folder / "config.json", max_position_embeddings=None)
     write(folder / "tokenizer_config.json", model_max_length=10**30)
     assert told() is None
-    assert embedding.text_tokens_of(str(folder)) is None
+    assert text_tokens_of(str(folder)) is None
 
 
 def test_prompts(folder):
     def told():
-        return dict(embedding._card(str(folder)).prompts)
+        return dict(weights.card(str(folder)).prompts)
 
     config = folder / "config_sentence_transformers.json"
     assert told() == {"query": "", "passage": ""}
     write(config, prompts={"query": "query: ", "passage": "passage: "})
     assert told() == {"query": "query: ", "passage": "passage: "}
-    assert embedding.text_tokens_of(str(folder)) == 256 - 2 - 2
+    assert text_tokens_of(str(folder)) == 256 - 2 - 2
     write(config, prompts={"query": "Search: ", "document": ""})
     assert told() == {"query": "Search: ", "passage": ""}
     write(config, prompts={"any": "Embed: "}, default_prompt_name="any")
@@ -178,7 +179,7 @@ def test_prompts(folder):
 
 def test_dims_are_told_only_where_the_files_tell_them(folder):
     def told():
-        return embedding._card(str(folder)).dims
+        return weights.card(str(folder)).dims
 
     assert told() == 384
     pooling = folder / "1_Pooling" / "config.json"
@@ -196,7 +197,7 @@ def test_dims_are_told_only_where_the_files_tell_them(folder):
 
 
 def test_tokens_by_hand():
-    tokenizer = embedding.open_tokenizer(NAME)
+    tokenizer = open_tokenizer(NAME)
     text = "Unhappiness, 数据 e\u0301 👍🏽!"
     assert [text[a:b] for a, b in tokenizer.offsets(text)] == [
         *("Un", "ha", "pp", "iness", ",", "数", "据", "e", "👍🏽", "!"),
@@ -206,23 +207,23 @@ def test_tokens_by_hand():
 
 
 def test_long_texts_are_not_cut_and_short_ones_not_filled():
-    tokenizer = embedding.open_tokenizer(NAME)
+    tokenizer = open_tokenizer(NAME)
     assert len(tokenizer.offsets("word " * 3000)) == 3000
     assert len(tokenizer.offsets("word")) == 1
 
 
 def test_half_a_surrogate_pair_is_no_obstacle():
-    assert embedding.open_tokenizer(NAME).offsets("a \ud800 b") == [(0, 1), (4, 5)]
+    assert open_tokenizer(NAME).offsets("a \ud800 b") == [(0, 1), (4, 5)]
 
 
 def test_the_tokenizer_of_an_endpoint_is_the_packaged_one():
-    assert embedding.open_tokenizer("openai:any").offsets("one two") == [(0, 3), (4, 7)]
+    assert open_tokenizer("openai:any").offsets("one two") == [(0, 3), (4, 7)]
 
 
 def test_a_model_without_a_fast_tokenizer(folder):
     (folder / "tokenizer.json").unlink()
     with pytest.raises(UsageError, match=r"no tokenizer\.json"):
-        embedding.open_tokenizer(str(folder))
+        open_tokenizer(str(folder))
 
 
 # Caching, order, progress: against an endpoint that can be counted
@@ -344,20 +345,20 @@ def test_no_connection_is_made(monkeypatch):
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    embedding._load.cache_clear()
+    weights._load.cache_clear()
     assert embedding.open_embedder(NAME).embed(["offline"], "query").shape == (1, 384)
 
 
 def test_batches_are_of_like_lengths_the_longest_first():
     texts = [f"q {n}" for n in range(20)] + ["w " * n for n in range(400, 420)] + ["数据" * 300]
-    batches = embedding._by_length(texts, 256, 8, 4096)
+    batches = weights._by_length(texts, 256, 8, 4096)
     assert sorted(place for batch in batches for place in batch) == list(range(41))
     assert [len(batch) for batch in batches] == [8, 8, 8, 8, 8, 1]
     assert batches[0][0] >= 20
     assert batches[-1][0] < 20
-    assert [len(batch) for batch in embedding._by_length(texts[20:], 256, 8, 600)] == [2] * 10 + [1]
-    assert [len(batch) for batch in embedding._by_length(texts[20:], 256, 8, 10)] == [1] * 21
-    assert embedding._by_length([], 256, 8, 4096) == []
+    assert [len(batch) for batch in weights._by_length(texts[20:], 256, 8, 600)] == [2] * 10 + [1]
+    assert [len(batch) for batch in weights._by_length(texts[20:], 256, 8, 10)] == [1] * 21
+    assert weights._by_length([], 256, 8, 4096) == []
 
 
 @pytest.mark.model
@@ -481,7 +482,7 @@ def in_process(code, tmp_path, port, **more):
     """Run code in a process of its own: the hub's address is read when its client is imported."""
     variables = os.environ | {"HF_HOME": str(tmp_path / "hf"), "HF_ENDPOINT": f"http://127.0.0.1:{port}"} | more
     variables |= {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
-    prelude = "from ragviz.models import embedding\nfrom ragviz.errors import *\n"
+    prelude = "from ragviz.models import embedding, tokenizer, weights\nfrom ragviz.errors import *\n"
     done = subprocess.run([sys.executable, "-c", prelude + code], capture_output=True, text=True, env=variables)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -492,7 +493,7 @@ def test_a_hub_model_is_fetched_once_and_then_used_offline(hub, tmp_path):
     port = hub.server_address[1]
     about = """
 e = embedding.open_embedder("acme/mini")
-print(e.identity, e.dims, e.max_tokens, embedding.open_tokenizer("acme/mini").offsets("one"))
+print(e.identity, e.dims, e.max_tokens, tokenizer.open_tokenizer("acme/mini").offsets("one"))
 """
     expected = f"acme/mini@{Hub.revision} 384 256 [(0, 3)]"
     assert in_process(about, tmp_path, port) == expected
@@ -501,7 +502,7 @@ print(e.identity, e.dims, e.max_tokens, embedding.open_tokenizer("acme/mini").of
     work = f"""{about}
 packaged = embedding.open_embedder("all-MiniLM-L6-v2")
 print(e.embed(["cats"], "query")[0] @ packaged.embed(["cats"], "query")[0])
-embedding._load.cache_clear()
+weights._load.cache_clear()
 print(e.embed(["dogs"], "query").shape)
 """
     lines = in_process(work, tmp_path, port).splitlines()

@@ -9,7 +9,7 @@ import pytest
 from ragviz.analysis import compare as comparing
 from ragviz.config import Settings
 from ragviz.errors import InputError, UsageError
-from ragviz.runs import foreign, running
+from ragviz.runs import exports, foreign, judgements, measurements
 from ragviz.workspace import Workspace
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "imports" / "ragchecker" / "checking_outputs.json"
@@ -44,7 +44,7 @@ def written(*results) -> bytes:
 def test_verdicts_become_the_matrix_and_the_scores(workspace):
     found = foreign.read_ragchecker(written(result()), "out.json")
     run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "r", found)
-    judgement = running.judgement_of(workspace, run)
+    judgement = judgements.judgement_of(workspace, run)
     values = {name: scores["7"].value for name, scores in judgement.scores.items()}
     assert values["faithfulness"] == 0.5
     assert values["context_recall"] == pytest.approx(2 / 3)
@@ -74,7 +74,7 @@ def test_a_second_import_leaves_the_passages_of_the_first(workspace):
 
 
 def texts_of(workspace, run) -> set[str]:
-    return {chunk.text for case in running.cases_of(workspace, run) for chunk in case.chunks.values()}
+    return {chunk.text for case in exports.cases_of(workspace, run) for chunk in case.chunks.values()}
 
 
 def test_what_an_import_cannot_know_is_not_shown(workspace):
@@ -82,14 +82,14 @@ def test_what_an_import_cannot_know_is_not_shown(workspace):
     run = foreign.import_run(
         workspace, workspace.store.create_corpus("c"), "r", foreign.read_ragchecker(written(result()), "out.json")
     )
-    summary = running.summary_of(workspace, run)
+    summary = measurements.summary_of(workspace, run)
     assert (summary.n, summary.unanswerable, summary.misses, summary.metrics) == (0, 0, 0, {})
-    assert "not known of an imported run" in running.unranked_words(run)
-    [case] = running.cases_of(workspace, run)
+    assert "not known of an imported run" in measurements.unranked_words(run)
+    [case] = exports.cases_of(workspace, run)
     assert (case.outcome, case.rank, case.ranking, case.gold) == ("not ranked", None, {}, frozenset())
-    everything = running.breakdown_of(workspace, run)[0]
+    everything = exports.breakdown_of(workspace, run)[0]
     assert {name for name, scored in everything.metrics.items() if scored.estimate.n} == set(
-        running.judgement_of(workspace, run).metrics
+        judgements.judgement_of(workspace, run).metrics
     )
 
 
@@ -100,8 +100,8 @@ def test_an_earlier_import_that_kept_gold_is_not_ranked_either(workspace):
     kept = workspace.store.results(run.id)
     stored = [replace(each, gold=(each.ranking.ids[1:],)) for each in kept]
     workspace.store.results = lambda _: stored
-    assert running.summary_of(workspace, run).n == 0
-    assert running.results_of(workspace, run) == kept
+    assert measurements.summary_of(workspace, run).n == 0
+    assert measurements.results_of(workspace, run) == kept
 
 
 def test_an_empty_response_is_a_missing_answer_and_no_refusal(workspace):
@@ -109,7 +109,7 @@ def test_an_empty_response_is_a_missing_answer_and_no_refusal(workspace):
     run = foreign.import_run(
         workspace, workspace.store.create_corpus("c"), "r", foreign.read_ragchecker(data, "o.json")
     )
-    judgement = running.judgement_of(workspace, run)
+    judgement = judgements.judgement_of(workspace, run)
     assert judgement.abstention.refused == 0
     answer = judgement.judged["7"].answer
     assert (answer.status, answer.reason) == ("failed", "the response is empty in the imported file")
@@ -125,7 +125,7 @@ def test_two_imports_of_the_same_questions_are_compared_by_their_answers(workspa
         foreign.import_run(workspace, corpus, name, foreign.read_ragchecker(written(row), "out.json"))
         for name, row in (("first", result()), ("second", better))
     ]
-    comparison = running.compare_runs(workspace, runs)
+    comparison = measurements.compare_runs(workspace, runs)
     assert [e.mean for e in comparison.answers["factual_precision"].estimates] == [0.5, 1.0]
     assert comparison.metrics == comparison.values == {}
     assert "not compared" in comparing.to_json(comparison)["sentence"]
@@ -155,7 +155,7 @@ def test_odd_rows_are_set_aside_and_the_rest_is_kept(workspace):
     assert "no verdict 'Failed to parse'" in found.problems[1]
     assert "same passage" in found.problems[2]
     run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "r", found)
-    assert len(running.judgement_of(workspace, run).judged) == 2
+    assert len(judgements.judgement_of(workspace, run).judged) == 2
     with pytest.raises(InputError, match="no output of RAGChecker"):
         foreign.read_ragchecker(b"[" * 100_000, "out.json")
 
@@ -185,7 +185,7 @@ def test_real_verdicts_give_the_figures_that_were_computed_from_them(workspace):
     run = foreign.import_run(
         workspace, workspace.store.create_corpus("c"), "real", foreign.read_ragchecker(data, SHARED.name)
     )
-    scores = running.judgement_of(workspace, run).scores
+    scores = judgements.judgement_of(workspace, run).scores
     theirs = {
         "factual_precision": "precision",
         "completeness": "recall",

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.records import Document, Question, Span
-from ragviz.retrieval.gold import gold_chunks, reanchored
+from ragviz.retrieval.gold import gold_chunks
+from ragviz.store.evidence import reanchored
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "spans"
 FOUR = [("a", 0, 100), ("b", 100, 200), ("c", 200, 300), ("d", 300, 400)]

@@ -11,7 +11,7 @@ from ragviz.judging import context
 from ragviz.metrics import grounding
 from ragviz.metrics.answers import ANSWER_METRICS, chosen, renamed, score, scores
 from ragviz.records import Answer, Bearing, Claim, Judged, Matrix, Question, Score, Span
-from ragviz.store.store import judged_from_json, judged_to_json
+from ragviz.store.codecs import judged_from_json, judged_to_json
 
 YES, NO, CONTRA = Bearing("supported", 0), Bearing("absent"), Bearing("contradicted", 1)
 QUESTION = Question("q", "When?", "It was replaced in 1998 by Harlow.", ((Span("d", 0, 5, "It wa"),),), "hand")

@@ -12,8 +12,8 @@ from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.records import DocumentInfo, IndexConfig, Question, RunConfig, Span
-from ragviz.runs import running
-from ragviz.store import store as store_module
+from ragviz.runs import provenance, running
+from ragviz.store import schema
 from ragviz.workspace import Workspace
 
 STRIDE = 100
@@ -152,7 +152,7 @@ def test_a_name_is_found_without_reading_the_others(workspace, steps):
     store.create_index(corpus.id, "i", IndexConfig())
     store.create_question_set(corpus.id, "s")
     store.create_run("r", corpus.id, RunConfig("i", "s"), "f", {})
-    tables = store_module._meta.tables
+    tables = schema._meta.tables
 
     def look() -> None:
         for kind in (store.index, store.index_named, store.question_set, store.run, store.run_named):
@@ -176,7 +176,7 @@ def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspac
     assert indexing.stale(workspace, replace(info, documents=ids[1:])) == ([infos[0]], [], [])
     asked = store.create_question_set(corpus.id, "s")
     plan = running._plan(workspace, RunConfig(info.id, asked.id))
-    running._provenance(workspace, plan, replace(info, documents=ids), asked, [])
+    provenance._provenance(workspace, plan, replace(info, documents=ids), asked, [])
     assert time.process_time() - began < 2
 
 

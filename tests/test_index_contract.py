@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pytest
 
-from ragviz.backends.opening import Index, Vectors, open_index
+from ragviz.backends.opening import open_index
+from ragviz.backends.protocol import Index
 from ragviz.errors import SearchError
+from ragviz.models.vectors import Vectors
 from ragviz.records import Chunk, Ranking
 from ragviz.retrieval.retrievers import hybrid
 

@@ -21,10 +21,10 @@ from ragviz.errors import UselessModel
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import Answer, Bank, BankItem, Bearing, Call, Claim, Judged, Matrix, Question, Run, RunConfig, Span
-from ragviz.runs import foreign, running
+from ragviz.runs import choices, foreign, judgements, measurements, running
 from ragviz.scheduler import forecast
 from ragviz.text.markup import plain
-from ragviz.ui import frame
+from ragviz.ui import cache
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
 from tests.test_foreign import result, written
@@ -218,7 +218,7 @@ def test_what_a_judge_said_is_raw_text_with_its_price(home: Path) -> None:
 
 def test_the_cause_stands_on_top_with_its_next_step(home: Path) -> None:
     run = open_workspace().store.run("told")
-    found = running.judgement_of(open_workspace(), run)
+    found = judgements.judgement_of(open_workspace(), run)
     for question_id in ("q7", "none"):
         shown = text_of(show("inspect", run="told", question=question_id))
         assert diagnose.CAUSES[found.causes[question_id]].title in shown
@@ -227,7 +227,7 @@ def test_the_cause_stands_on_top_with_its_next_step(home: Path) -> None:
 
 def test_the_walk_stays_within_the_filter(home: Path) -> None:
     run = open_workspace().store.run("told")
-    causes = running.judgement_of(open_workspace(), run).causes
+    causes = judgements.judgement_of(open_workspace(), run).causes
     cause = max(set(causes.values()), key=list(causes.values()).count)
     wanted = [i for i in causes if causes[i] == cause]
     app = show("inspect", run="told", cause=cause)
@@ -298,13 +298,13 @@ def test_judging_again_asks_for_a_budget_and_begins_with_the_last_one(server: Mo
 def test_tiles_of_answers_have_their_n(home: Path) -> None:
     app = show("results", run="told")
     tile = next(m for m in app.metric if m.label == "Faithfulness ↑")
-    found = running.judgement_of(open_workspace(), open_workspace().store.run("told")).metrics["faithfulness"]
+    found = judgements.judgement_of(open_workspace(), open_workspace().store.run("told")).metrics["faithfulness"]
     assert tile.value == f"{found.estimate.mean:.2f}"
     assert tile.delta.endswith(f"n = {found.estimate.n} of {found.total}")
 
 
 def test_a_cause_filters_the_questions_and_is_a_chip(home: Path) -> None:
-    causes = running.judgement_of(open_workspace(), open_workspace().store.run("told")).causes
+    causes = judgements.judgement_of(open_workspace(), open_workspace().store.run("told")).causes
     cause = causes["q5"]
     app = show("results", run="told", cause=cause)
     assert set(app.dataframe[-1].value["Id"]) == {i for i in causes if causes[i] == cause}
@@ -349,7 +349,7 @@ def test_an_extractive_run_is_a_click_away(home: Path) -> None:
     job = open_workspace().store.jobs()[0]
     config = RunConfig(**job.arguments["config"])
     assert (config.answerer, config.context, config.context_tokens) == ("extractive", "retrieved", 3000)
-    assert running.resolved(open_workspace(), config).judge == ""
+    assert choices.resolved(open_workspace(), config).judge == ""
     assert job.arguments["name"].endswith("-knn-extractive")
 
 
@@ -370,7 +370,7 @@ def server(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]
     with ModelServer() as running_server:
         monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
         monkeypatch.setenv("RAGVIZ_MODEL", "loopback")
-        frame.workspace.clear()
+        cache.workspace.clear()
         yield running_server
 
 
@@ -466,7 +466,7 @@ def test_another_address_never_gets_the_key_of_the_one_before(
         else:
             monkeypatch.delenv("OPENAI_API_KEY", raising=False)
             monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-        frame.workspace.clear()
+        cache.workspace.clear()
         app = show("settings")
         next(t for t in app.text_input if t.label == "Base URL").set_value("http://127.0.0.1:7/v1")
         next(b for b in app.button if b.label == "Use these").click()
@@ -497,11 +497,11 @@ def test_the_connection_is_tested_and_told_in_words(server: ModelServer) -> None
 
 
 def test_elasticsearch_is_told_in_a_sentence(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ragviz.backends import elastic
+    from ragviz.backends import elastic_server
 
     monkeypatch.setenv("ELASTICSEARCH_URL", "http://127.0.0.1:9")
-    monkeypatch.setattr(elastic, "health", lambda *_: {"address": "a", "version": "8.15", "status": "yellow"})
-    frame.workspace.clear()
+    monkeypatch.setattr(elastic_server, "health", lambda *_: {"address": "a", "version": "8.15", "status": "yellow"})
+    cache.workspace.clear()
     app = show("settings")
     app.button(key="test-index").click()
     checked(app.run())
@@ -541,7 +541,7 @@ def test_means_stand_per_kind_and_per_document_with_their_n(home: Path, name: st
     workspace = open_workspace()
     run = workspace.store.run("told")
     asked = {q.id: q for q in workspace.store.asked(run.id)}
-    measured = running.summary_of(workspace, run)
+    measured = measurements.summary_of(workspace, run)
     scores = workspace.store.scores(run.id)
     found = {i: s.value for i, s in scores.get(name, {}).items() if s.value is not None} or dict(
         zip(measured.question_ids, measured.scores["recall@3"], strict=True)

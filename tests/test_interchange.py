@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ragviz.errors import InputError, UsageError
 from ragviz.questions.interchange import read_questions, write_questions
 from ragviz.records import Chunk, Document, Question, Span
-from ragviz.store.store import question_from_json, question_to_json
+from ragviz.store.codecs import question_from_json, question_to_json
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 

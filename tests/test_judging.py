@@ -11,12 +11,13 @@ import pytest
 
 from ragviz.answers import answering
 from ragviz.errors import BudgetReached, Cancelled, ModelError
-from ragviz.judging import context
+from ragviz.judging import claims, comparison, context
+from ragviz.judging.banks import bank_bytes, imported_bank_key
 from ragviz.metrics.answers import ANSWER_METRICS, chosen
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Spending
 from ragviz.records import Bank, BankItem, Bearing, Chunk, Question, RunConfig, Span
-from ragviz.scheduler import forecast, work
+from ragviz.scheduler import asker, forecast, planning, steps, work
 from ragviz.scheduler.crew import Crew
 from tests import model_server
 from tests.model_server import FAULTS, USELESS, ModelServer, vector
@@ -58,7 +59,7 @@ FACTS = {
 }
 
 
-def make_items(count: int) -> list[work.Item]:
+def make_items(count: int) -> list[planning.Item]:
     """Questions about passages that hold their answers, one in four Chinese, one in ten unanswerable."""
     items = []
     for number in range(count):
@@ -70,7 +71,7 @@ def make_items(count: int) -> list[work.Item]:
         ]
         evidence = () if number % 10 == 9 else ((Span("d", 0, 10, text[:10]),),)
         asked = Question(f"q{number}", f"{question} ({number})", answer if evidence else "", evidence, "hand")
-        items.append(work.Item(replace(asked, language=tongue), tuple(chunks)))
+        items.append(planning.Item(replace(asked, language=tongue), tuple(chunks)))
     return items
 
 
@@ -87,7 +88,7 @@ class Kept:
             self.times[judged.question.id] += 1
 
 
-def plan_of(server, *, cache=None, banks=None, names=("all",), answerer="model", **more) -> work.Plan:
+def plan_of(server, *, cache=None, banks=None, names=("all",), answerer="model", **more) -> planning.Plan:
     client = ModelClient(
         server.url,
         None,
@@ -100,7 +101,9 @@ def plan_of(server, *, cache=None, banks=None, names=("all",), answerer="model",
         backoff=0.01,
     )
     config = RunConfig("i", "q", answerer=answerer, metrics=chosen(names, judge=True, answers=answerer != "none"))
-    return work.Plan(config, config.metrics, banks if banks is not None else Memory(), client, client, Bags(), **more)
+    return planning.Plan(
+        config, config.metrics, banks if banks is not None else Memory(), client, client, Bags(), **more
+    )
 
 
 def wrong(kept, items):
@@ -211,7 +214,7 @@ def test_a_faulty_run_has_the_scores_of_an_undisturbed_one(undisturbed, share, f
         assert len({question for question, *_ in failed}) <= {0.1: 0, 0.3: 2, 0.6: 20}[share]  # nine replies in vain
         server.fail = 0.0
         left = [item for item in items if kept.judged[item.question.id].failures]
-        work.work([replace(i, seed=100, failed=frozenset(work.NEEDS)) for i in left], plan, kept)
+        work.work([replace(i, seed=100, failed=frozenset(planning.NEEDS)) for i in left], plan, kept)
     assert compared(kept, truth, items) == ([], [])
 
 
@@ -244,16 +247,16 @@ def test_a_step_has_at_most_so_many_replies_and_no_two_in_the_same_words(fault, 
         started = time.monotonic()
         work.work([item], plan_of(server, **config), kept)
         assert time.monotonic() - started < 10
-        assert server.counts.calls == work.REPLIES
-        assert len({str(body["messages"]) for body in server.bodies}) == work.REPLIES
+        assert server.counts.calls == steps.REPLIES
+        assert len({str(body["messages"]) for body in server.bodies}) == steps.REPLIES
         assert kept.scores["q0"]["context_recall"].status == "judge_error"
         again = replace(item, seed=60, failed=frozenset(kept.judged["q0"].failures))
         work.work([again], plan_of(server, **config), kept)
-        assert len({str(body["messages"]) for body in server.bodies}) == 2 * work.REPLIES
+        assert len({str(body["messages"]) for body in server.bodies}) == 2 * steps.REPLIES
 
 
 def test_an_endpoint_that_is_down_is_waited_for(monkeypatch):
-    monkeypatch.setattr(work, "PAUSES", (0.05,))
+    monkeypatch.setattr(asker, "PAUSES", (0.05,))
     items, kept, told = make_items(6), Kept(), []
     with ModelServer() as server:
         server.script.extend(["503"] * 200)
@@ -265,7 +268,7 @@ def test_an_endpoint_that_is_down_is_waited_for(monkeypatch):
 
 
 def test_one_call_that_always_fails_is_one_question_that_failed(monkeypatch):
-    monkeypatch.setattr(work, "PAUSES", (0.05,))
+    monkeypatch.setattr(asker, "PAUSES", (0.05,))
     items, kept = make_items(12), Kept()
     with ModelServer() as server:
         plan = plan_of(server, attempts=1, patience=60)
@@ -288,11 +291,11 @@ def test_one_call_that_always_fails_is_one_question_that_failed(monkeypatch):
 def test_an_imported_bank_is_for_its_question_alone():
     first, second = make_items(2)
     other = replace(first.question, text="Another question?", answer="Another answer.")
-    keys = {work.imported_bank_key(asked) for asked in (first.question, second.question, other)}
+    keys = {imported_bank_key(asked) for asked in (first.question, second.question, other)}
     assert len(keys) == 3
-    items, banks, kept = [first, work.Item(other, first.chunks)], Memory(), Kept()
+    items, banks, kept = [first, planning.Item(other, first.chunks)], Memory(), Kept()
     bank = Bank((BankItem("k", "What did they import?", "this"),), "en", "import", "1")
-    banks.put_many({work.imported_bank_key(first.question): work.bank_bytes(bank)})
+    banks.put_many({imported_bank_key(first.question): bank_bytes(bank)})
     with ModelServer() as server:
         for item in items:
             work.work([item], plan_of(server, banks=banks), kept)
@@ -311,7 +314,7 @@ def test_a_dry_run_counts_what_follows_a_reply_that_lacks_something(monkeypatch)
 
 
 def test_an_endpoint_that_stays_down_ends_the_run_with_its_reason(monkeypatch):
-    monkeypatch.setattr(work, "PAUSES", (0.05,))
+    monkeypatch.setattr(asker, "PAUSES", (0.05,))
     with ModelServer(fail=1.0, faults=("503",)) as server:
         started = time.monotonic()
         with pytest.raises(ModelError, match="503"):
@@ -351,9 +354,9 @@ def test_a_judge_that_leaves_claims_out_is_asked_for_those_alone(monkeypatch):
 
 def test_a_judge_that_never_tells_all_is_a_judge_error(monkeypatch):
     items, kept = make_items(2), Kept()
-    real = context.read_comparison
+    real = comparison.read_comparison
     monkeypatch.setattr(
-        context,
+        comparison,
         "read_comparison",
         lambda reply, *rest: real(reply.model_copy(update={"answer_claims": []}), *rest),
     )
@@ -428,8 +431,8 @@ def test_chunks_cannot_close_the_data_nor_speak_to_the_judge():
 
 
 def test_prompts_are_in_the_language_of_what_is_judged():
-    english = context.claims_request("Wann?", "It was replaced in 1998.")
-    chinese = context.claims_request("When?", "北阀门于2021年更换。")
+    english = claims.claims_request("Wann?", "It was replaced in 1998.")
+    chinese = claims.claims_request("When?", "北阀门于2021年更换。")
     assert english.messages[0]["content"].startswith("You take a text apart")
     assert chinese.messages[0]["content"].startswith("你的任务是")
 
@@ -437,7 +440,7 @@ def test_prompts_are_in_the_language_of_what_is_judged():
 def test_without_a_judge_there_are_only_counterparts():
     items, kept = make_items(3), Kept()
     config = RunConfig("i", "q", answerer="extractive", metrics=chosen(("all",), judge=False))
-    work.work(items, work.Plan(config, config.metrics, Memory(), embedder=Bags()), kept)
+    work.work(items, planning.Plan(config, config.metrics, Memory(), embedder=Bags()), kept)
     assert set(kept.scores["q0"]) == set(config.metrics) == {n for n, m in ANSWER_METRICS.items() if not m.judged}
     assert kept.scores["q0"]["extractive_questeval_recall"].value == 1
     assert kept.judged["q0"].answer.answerer == "extractive"

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ragviz.records import Question, Span
-from ragviz.text import language
+from ragviz.text import keyphrases, language, segmentation, words
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no data in {DATA}")
@@ -173,14 +173,14 @@ def squad_tokens(text):
     ],
 )
 def test_english_tokens(text, expected):
-    assert language.tokens(text, "en") == expected
+    assert words.tokens(text, "en") == expected
     assert squad_tokens(text) == expected
 
 
 @settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("aAnt heTHE.,-'’\"\n\té—%1家 ") | st.characters(), max_size=60))
 def test_english_tokens_are_those_of_squad(text):
-    assert language.tokens(text, "en") == squad_tokens(text)
+    assert words.tokens(text, "en") == squad_tokens(text)
 
 
 @pytest.mark.parametrize(
@@ -195,28 +195,28 @@ def test_english_tokens_are_those_of_squad(text):
     ],
 )
 def test_chinese_tokens(text, expected):
-    assert language.tokens(text, "zh") == expected
+    assert words.tokens(text, "zh") == expected
 
 
 def test_chinese_f1_by_hand():
     # 清华大学 在 北京 and 北京 的 清华大学: two words of three are shared, F1 is 2/3.
-    reference, answer = (language.tokens(t, "zh") for t in ("清华大学在北京", "北京的清华大学。"))
+    reference, answer = (words.tokens(t, "zh") for t in ("清华大学在北京", "北京的清华大学。"))
     shared = sum((collections.Counter(reference) & collections.Counter(answer)).values())
     assert (len(reference), len(answer), shared) == (3, 3, 2)
 
 
 def test_other_languages():
-    assert language.tokens("«Der Hund», die Katze: a!", "de") == ["der", "hund", "die", "katze", "a"]
-    assert language.tokens("日本語です。", "ja") == list("日本語です")
-    assert language.tokens("ที่นี่", "th") == ["ที่", "นี่"]
-    assert language.tokens("Привет, мир!", "ru") == ["привет", "мир"]
+    assert words.tokens("«Der Hund», die Katze: a!", "de") == ["der", "hund", "die", "katze", "a"]
+    assert words.tokens("日本語です。", "ja") == list("日本語です")
+    assert words.tokens("ที่นี่", "th") == ["ที่", "นี่"]
+    assert words.tokens("Привет, мир!", "ru") == ["привет", "мир"]
 
 
 # Sentences
 
 
 def cut(text, lang="en"):
-    return [text[start:end] for start, end in language.sentences(text, lang)]
+    return [text[start:end] for start, end in segmentation.sentences(text, lang)]
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=40).map
 @settings(deadline=None, max_examples=200)
 @given(texts, st.sampled_from(["en", "zh", "de"]))
 def test_sentences_are_exact_ordered_and_leave_out_no_word(text, lang):
-    spans = language.sentences(text, lang)
+    spans = segmentation.sentences(text, lang)
     assert all(text[start:end] == text[start:end].strip() != "" for start, end in spans)
     assert all(left[1] <= right[0] for left, right in pairwise(spans))
     inside = {i for start, end in spans for i in range(start, end)}
@@ -366,7 +366,7 @@ def test_english_key_phrases():
         "Washington. Ms. Jane Doe of the 18F team approved the new policy on March 3, 2021; it covers about 40% of "
         "all trips."
     )
-    phrases = language.key_phrases(text, "en")
+    phrases = keyphrases.key_phrases(text, "en")
     found = {p.text: p.kind for p in phrases}
     assert found["Washington"] == "entity:GPE"
     assert found["Jane Doe"] == "entity:PERSON"
@@ -380,7 +380,7 @@ def test_english_key_phrases():
 @pytest.mark.model
 def test_entities_win_over_the_noun_phrases_around_them():
     text = "The report that the Chicago office wrote in 2019 was read by Barack Obama's staff."
-    phrases = language.key_phrases(text, "en")
+    phrases = keyphrases.key_phrases(text, "en")
     assert [(p.text, p.kind) for p in phrases] == [
         ("report", "noun"),
         ("Chicago", "entity:GPE"),  # not the Chicago office
@@ -392,14 +392,14 @@ def test_entities_win_over_the_noun_phrases_around_them():
 @pytest.mark.model
 def test_long_texts_are_read_in_pieces(monkeypatch):
     text = "\n\n".join(f"Anna Smith met Bert Jones in Paris in {year}." for year in range(1900, 1960))
-    whole = language.key_phrases(text, "en")
-    monkeypatch.setattr(language, "PIECE", 200)
-    pieces = language.key_phrases(text, "en")
+    whole = keyphrases.key_phrases(text, "en")
+    monkeypatch.setattr(keyphrases, "PIECE", 200)
+    pieces = keyphrases.key_phrases(text, "en")
     assert sum(p.text == "Paris" for p in whole) == 60
     assert [p for p in pieces if p.kind == "date"] == [p for p in whole if p.kind == "date"]
     check_phrases(text, pieces)
-    assert "".join(text[s:e] for s, e in language._pieces(text)) == text
-    assert max(e - s for s, e in language._pieces("x" * 1000)) == 200
+    assert "".join(text[s:e] for s, e in keyphrases._pieces(text)) == text
+    assert max(e - s for s, e in keyphrases._pieces("x" * 1000)) == 200
 
 
 def test_chinese_key_phrases():
@@ -407,7 +407,7 @@ def test_chinese_key_phrases():
         "北京大学创建于1898年7月3日，位于北京市海淀区，占地面积约274万平方米。"
         "数据库连接池的默认大小是10个，超时时间为30秒，成功率99.9%。约有三百人参加了第十二届运动会。"
     )
-    phrases = language.key_phrases(text, "zh")
+    phrases = keyphrases.key_phrases(text, "zh")
     found = {p.text: p.kind for p in phrases}
     assert found["北京大学"] == "entity:ORG"
     assert found["北京市海淀区"] == "entity:GPE"
@@ -426,23 +426,23 @@ def test_chinese_key_phrases():
 
 def test_english_names_in_chinese_are_one_phrase():
     text = "诺曼人（Jean de Bethencourt）使用Redis缓存。"
-    assert {"Jean de Bethencourt", "Redis"} <= {p.text for p in language.key_phrases(text, "zh")}
+    assert {"Jean de Bethencourt", "Redis"} <= {p.text for p in keyphrases.key_phrases(text, "zh")}
 
 
 def test_languages_without_a_model():
     text = "Die Deutsche Bahn fährt am 3. Oktober 2021 nach Bad Homburg."
-    found = [(p.text, p.kind) for p in language.key_phrases(text, "de")]
+    found = [(p.text, p.kind) for p in keyphrases.key_phrases(text, "de")]
     assert ("Bad Homburg", "noun") in found
     assert ("2021", "number") in found
-    assert language.key_phrases("", "de") == []
+    assert keyphrases.key_phrases("", "de") == []
 
 
 @settings(deadline=None, max_examples=60)
 @given(texts)
 @example("0\u2028")
 def test_chinese_phrases_are_exact(text):
-    check_phrases(text, language.key_phrases(text, "zh"))
-    check_phrases(text, language.key_phrases(text, "fr"))
+    check_phrases(text, keyphrases.key_phrases(text, "zh"))
+    check_phrases(text, keyphrases.key_phrases(text, "fr"))
 
 
 @pytest.mark.model
@@ -450,7 +450,7 @@ def test_chinese_phrases_are_exact(text):
 @given(texts)
 @example("0Dr. Li \x0c")
 def test_english_phrases_are_exact(text):
-    check_phrases(text, language.key_phrases(text, "en"))
+    check_phrases(text, keyphrases.key_phrases(text, "en"))
 
 
 def check_phrases(text, phrases):
@@ -460,9 +460,10 @@ def check_phrases(text, phrases):
 
 def test_nothing_heavy_is_loaded_for_what_needs_none():
     code = (
-        "import sys; from ragviz.text import language; t = 'Is it on? Yes.'; language.detect(t); language.tokens(t, "
+        "import sys; from ragviz.text import language, segmentation, words; t = 'Is it on? Yes.'; "
+        "language.detect(t); words.tokens(t, "
         "'en');"
-        "language.sentences(t, 'en'); print([m for m in ('spacy', 'jieba', 'torch') if m in sys.modules])"
+        "segmentation.sentences(t, 'en'); print([m for m in ('spacy', 'jieba', 'torch') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

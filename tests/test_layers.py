@@ -75,6 +75,20 @@ def test_every_folder_has_a_place():
     assert {folder_of(file) for file in FILES} == set(LEVEL)
 
 
+@pytest.mark.parametrize("folder", sorted(LEVEL))
+def test_arrows_go_one_way(folder):
+    arrows = {(file, other) for file in FILES if folder_of(file) == folder for other in files_of_ours(file)}
+    upward = [(a, b) for a, b in arrows if folder_of(b) != folder and LEVEL[folder_of(b)] >= LEVEL[folder]]
+    assert not upward
+
+
+def test_no_file_imports_itself_by_way_of_others():
+    arrows = {file: files_of_ours(file) for file in FILES}
+    while leaves := {file for file, others in arrows.items() if not others & arrows.keys() - {file}}:
+        arrows = {file: others for file, others in arrows.items() if file not in leaves}
+    assert not arrows
+
+
 def test_folders_are_loaded_without_their_files():
     """Else the command line would load all of a folder for one of its files; the commands stand in "
     "`cli/__init__.py`."""

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from ragviz.store.store import open_store
+from ragviz.store.opening import open_store
 from tests.model_server import ModelServer
 from tests.test_browser import (
     TITLES,

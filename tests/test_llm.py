@@ -14,9 +14,12 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from ragviz.errors import ModelError, UsageError
-from ragviz.judging import context
-from ragviz.models import chat
-from ragviz.models.chat import Completion, Gate, ModelClient, Pace, Request, cost
+from ragviz.judging import claims
+from ragviz.models import chat, prices
+from ragviz.models.chat import ModelClient
+from ragviz.models.pace import Gate, Pace
+from ragviz.models.prices import cost
+from ragviz.models.requests import Completion, Request
 from tests import model_server
 from tests.model_server import USELESS, ModelServer, vector
 
@@ -423,7 +426,7 @@ A, B, C = (1.0, 2.0), (3.0, 4.0), (5.0, 6.0)
     ],
 )
 def test_prices_of_two_people_are_merged(before, mine, now, after):
-    assert chat.merged_prices(before, mine, now) == after
+    assert prices.merged_prices(before, mine, now) == after
 
 
 @pytest.mark.parametrize(
@@ -432,7 +435,7 @@ def test_prices_of_two_people_are_merged(before, mine, now, after):
 )
 def test_a_price_that_two_people_changed_differently_is_refused_by_name(before, mine, now):
     with pytest.raises(UsageError, match="The price of m was changed by somebody else"):
-        chat.merged_prices(before, mine, now)
+        prices.merged_prices(before, mine, now)
 
 
 def test_price_of_the_longest_name_counts():
@@ -593,7 +596,7 @@ def test_a_bound_that_a_small_context_does_not_hold_is_left_out(server):
 
 
 def test_the_length_of_a_text_is_said_in_words_for_strict_schemas_do_not_take_it(server):
-    client_of(server).ask(context.reference_request("Who replaced the pump?", "Harlow replaced it in 1998."))
+    client_of(server).ask(claims.reference_request("Who replaced the pump?", "Harlow replaced it in 1998."))
     schema = json.dumps(server.bodies[0]["response_format"])
     assert "maxLength" not in schema
     assert "At most 600 characters." in schema

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = """
 import sys, threading, time
 from importlib.abc import MetaPathFinder
-from ragviz.models import embedding; from ragviz.scheduler import work
+from ragviz.models import embedding, weights; from ragviz.scheduler import work
 from tests.model_server import ModelServer
 from tests.test_judging import Kept, Memory, make_items, plan_of
 from dataclasses import replace
@@ -75,4 +75,4 @@ def test_an_import_that_is_slow_while_calls_are_in_flight_breaks_nothing():
 
 @pytest.mark.model
 def test_what_all_metrics_import_is_there_before_the_first_thread():
-    assert imported_late("embedding.open_embedder(embedding.PACKAGED)", "all") == "[]"
+    assert imported_late("embedding.open_embedder(weights.PACKAGED)", "all") == "[]"

@@ -17,11 +17,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ragviz.backends import exact
+from ragviz.backends import generations as generations_module
 from ragviz.backends import local as files
 from ragviz.backends.elastic import ElasticIndex
-from ragviz.backends.local import LocalIndex, lower_bounds, nearest, terms
-from ragviz.backends.opening import Vectors, open_index
+from ragviz.backends.exact import lower_bounds, nearest
+from ragviz.backends.local import LocalIndex
+from ragviz.backends.opening import open_index
+from ragviz.backends.terms import terms
 from ragviz.errors import SearchError, UsageError
+from ragviz.models.vectors import Vectors
 from ragviz.records import Chunk, Ranking
 
 DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "retrieval"
@@ -129,14 +134,14 @@ def test_lower_bounds_are_not_above_the_score_at_the_depth(seed, count, depth):
 
 def test_ties_across_the_depth_are_broken_by_id(index: LocalIndex, monkeypatch: pytest.MonkeyPatch):
     """Five thousand equal chunks, in the vectors and in the words, over several segments of Tantivy."""
-    append = files.Bm25File.append
+    append = generations_module.Bm25File.append
 
-    def append_a_segment(self: files.Bm25File, start: int, words: Sequence[str]) -> None:
+    def append_a_segment(self: generations_module.Bm25File, start: int, words: Sequence[str]) -> None:
         append(self, start, words)
         self.writer.commit()
 
-    monkeypatch.setattr(files, "BLOCK_ROWS", 1000)
-    monkeypatch.setattr(files.Bm25File, "append", append_a_segment)
+    monkeypatch.setattr(exact, "BLOCK_ROWS", 1000)
+    monkeypatch.setattr(generations_module.Bm25File, "append", append_a_segment)
     ids = [f"c{number:04d}" for number in np.random.default_rng(1).permutation(6000)]
     same = units(1)[0]
     vectors = np.vstack([np.tile(same, (5000, 1)), units(1000, seed=2)])
@@ -379,13 +384,13 @@ def test_another_process_sees_what_is_published(index: LocalIndex, tmp_path: Pat
 def test_a_generation_that_vanishes_while_it_is_opened_is_no_error(index: LocalIndex, monkeypatch: pytest.MonkeyPatch):
     fill(index, {"a": "alpha"})
     reader = LocalIndex("handbook", index.folder.parent)
-    opener, writes = files.open_generation, iter([lambda: fill(index, {"b": "beta"})])
+    opener, writes = generations_module.open_generation, iter([lambda: fill(index, {"b": "beta"})])
 
-    def open_late(folder: Path) -> files.Generation:
+    def open_late(folder: Path) -> generations_module.Generation:
         next(writes, lambda: None)()
         return opener(folder)
 
-    monkeypatch.setattr(files, "open_generation", open_late)
+    monkeypatch.setattr(generations_module, "open_generation", open_late)
     assert reader.bm25(["alpha beta"], 3)[0].ids == ("b",)
 
 

@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from ragviz.records import Question, Span
-from ragviz.store.store import Store, open_store
+from ragviz.store.opening import open_store
+from ragviz.store.store import Store
 from ragviz.ui.marking import Draft, pieces, put_in, targets_of
 from tests.test_browser import (  # noqa: F401  # fixtures are found by their names
     PATIENCE,

@@ -13,10 +13,10 @@ import sqlalchemy as sa
 
 from ragviz.analysis import evaluate
 from ragviz.config import Settings
-from ragviz.runs import running
-from ragviz.store import store as store_module
+from ragviz.runs import judgements, measurements
+from ragviz.store import schema
 from ragviz.store.migrations import MIGRATIONS, statements
-from ragviz.store.store import open_store, sqlite_url
+from ragviz.store.opening import open_store, sqlite_url
 from ragviz.workspace import Workspace
 
 DUMPS = sorted((Path(__file__).parent / "schemas").glob("*.sql"), key=lambda path: int(path.stem))
@@ -73,7 +73,7 @@ def form_of(engine: sa.Engine) -> dict[str, object]:
 
 
 def form_of_tables(kind: str, folder: Path) -> dict[str, object]:
-    """The form that the tables of `store.py` make, in a database of their own."""
+    """The form that the tables of `schema.py` make, in a database of their own."""
     if kind == "sqlite":
         engine = sa.create_engine(sqlite_url(folder / "tables.db"))
     else:
@@ -81,7 +81,7 @@ def form_of_tables(kind: str, folder: Path) -> dict[str, object]:
             connection.exec_driver_sql("DROP SCHEMA IF EXISTS beside CASCADE")
             connection.exec_driver_sql("CREATE SCHEMA beside")
         engine = sa.create_engine(POSTGRESQL, connect_args={"options": "-csearch_path=beside"})
-    store_module._meta.create_all(engine)
+    schema._meta.create_all(engine)
     return form_of(engine)
 
 
@@ -116,9 +116,9 @@ def test_a_database_of_every_earlier_schema_is_upgraded_with_its_data(dump, kind
     assert [q.text for q in questions][1] == "谁负责阀门？"
     assert questions[0].evidence[0][0].text == "The north pump was replaced in May 2023"
     run = store.run("first")
-    measured = evaluate.to_json(running.summary_of(workspace, run))["metrics"]
+    measured = evaluate.to_json(measurements.summary_of(workspace, run))["metrics"]
     assert (measured["recall@3"]["mean"], measured["recall@3"]["n"]) == (1.0, 2)
-    judgement = running.judgement_of(workspace, run)
+    judgement = judgements.judgement_of(workspace, run)
     if version >= 2:
         assert judgement.judged.keys() == {q.id for q in questions}
         assert [score.value for score in judgement.scores["faithfulness"].values()].count(1.0) == 1

@@ -19,17 +19,18 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from ragviz import jobs
-from ragviz.backends.opening import Vectors
 from ragviz.documents import corpora
 from ragviz.errors import NotFoundError
 from ragviz.index import indexing
-from ragviz.models import embedding
+from ragviz.judging.banks import imported_bank_key
+from ragviz.models import weights
+from ragviz.models.vectors import Vectors
 from ragviz.records import IndexConfig, Job, Question, RunConfig, Span
-from ragviz.runs import foreign, running
-from ragviz.scheduler import work
+from ragviz.runs import foreign, measurements, running
 from ragviz.store.store import Store
 from ragviz.text.markup import plain
 from ragviz.ui import frame
+from ragviz.ui.cache import workspace
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
 from tests.test_foreign import result, written
@@ -139,9 +140,9 @@ def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     configure(monkeypatch, folder)
     monkeypatch.setattr(jobs, "start", queued)
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", installed_components)
-    frame.workspace.clear()  # as a server that is started anew; no other cache is cleared for a test
+    workspace.clear()  # as a server that is started anew; no other cache is cleared for a test
     yield folder
-    frame.workspace.clear()
+    workspace.clear()
 
 
 def queued(workspace: Workspace, job: Job) -> Job:
@@ -370,7 +371,7 @@ def test_an_address_with_a_model_of_the_hub_fetches_nothing_until_it_is_pressed(
         if local_files_only:
             raise LocalEntryNotFoundError("not here")
         fetched.append(repository)
-        return str(embedding.packaged())
+        return str(weights.packaged())
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
     app = show("index", tab="New index", embedder="acme/mini")
@@ -386,10 +387,10 @@ def test_an_address_with_a_model_of_the_hub_fetches_nothing_until_it_is_pressed(
 def test_an_address_with_a_query_asks_no_one_until_search_is_pressed(home: Path, monkeypatch, embedder: str) -> None:
     opened: list[str] = []
     monkeypatch.setattr(Workspace, "embedder", lambda _, name, *__: (opened.append(name), Hashing())[1])
-    monkeypatch.setattr(embedding, "_kept", lambda _: embedding.packaged())
+    monkeypatch.setattr(weights, "fetched_snapshot", lambda _: weights.packaged())
     workspace = open_workspace()
     indexing.build_index(workspace, workspace.store.corpus("notes"), "asked", IndexConfig(embedder=embedder))
-    monkeypatch.setattr(embedding, "_kept", lambda _: None)  # another machine built it
+    monkeypatch.setattr(weights, "fetched_snapshot", lambda _: None)  # another machine built it
     opened.clear()
     app = show("index", index="asked", query="litres of pump 7")
     assert not opened
@@ -544,7 +545,7 @@ def test_a_taken_name_is_refused(home: Path) -> None:
 
 def test_results_have_the_numbers_of_the_command_line(home: Path) -> None:
     app = show("results", run="words")
-    summary = running.summary_of(open_workspace(), open_workspace().store.run("words"))
+    summary = measurements.summary_of(open_workspace(), open_workspace().store.run("words"))
     tiles = {m.label: m.value for m in app.metric}
     assert tiles["Recall@3 ↑"] == f"{summary.metrics['recall@3'].mean:.2f}"
     assert tiles["MRR ↑"] == f"{summary.metrics['mrr'].mean:.2f}"
@@ -637,7 +638,9 @@ def test_a_run_of_a_deleted_index_stays_readable(home: Path) -> None:
 def test_runs_are_compared_in_words_numbers_and_pictures(home: Path) -> None:
     app = show("compare", runs="words,vectors")
     shown = words(app)
-    comparison = running.compare_runs(open_workspace(), [open_workspace().store.run(n) for n in ("words", "vectors")])
+    comparison = measurements.compare_runs(
+        open_workspace(), [open_workspace().store.run(n) for n in ("words", "vectors")]
+    )
     table = next(d for d in app.dataframe if "Measure" in d.value and "Difference" in d.value).value
     row = table[table["Measure"] == "recall@3"].iloc[0]
     assert row["Difference"] == pytest.approx(comparison.metrics["recall@3"].deltas[0].difference.mean)
@@ -669,7 +672,7 @@ def test_unknown_runs_are_told_and_the_others_stay(home: Path) -> None:
 
 def test_settings_never_show_a_key(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-secret-9876")
-    frame.workspace.clear()
+    workspace.clear()
     app = show("settings")
     table = next(d.value for d in app.dataframe if "Variable" in d.value)
     row = table[table["Variable"] == "OPENAI_API_KEY"].iloc[0]
@@ -720,7 +723,7 @@ def test_a_defect_is_an_apology_and_not_a_traceback(home: Path, monkeypatch: pyt
 @pytest.mark.parametrize("page", ["home", "index", "settings", "results"])
 def test_pages_work_while_elasticsearch_is_down(home: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ELASTICSEARCH_URL", "http://127.0.0.1:9")
-    frame.workspace.clear()
+    workspace.clear()
     app = show(page)
     if page == "home":
         assert "**Index** does not work" in words(app)
@@ -746,7 +749,7 @@ def test_banks_are_imported_and_what_is_not_taken_is_told(home: Path) -> None:
     assert "'nobody'" in reasons
     assert "q3" in reasons
     question = open_workspace().store.questions(open_workspace().store.question_set("asked").id)[0]
-    key = work.imported_bank_key(question)
+    key = imported_bank_key(question)
     assert list(open_workspace().store.cache("bank").get_many([key])) == [key]
     app.button(key="close-banks").click()
     assert "bank kept" not in words(checked(app.run()))
@@ -791,7 +794,7 @@ def test_a_run_of_another_program_is_imported_and_what_is_not_taken_is_told(home
 @pytest.mark.parametrize("page", ["home", "documents", "settings"])
 def test_a_setting_that_cannot_be_used_is_one_sentence_on_every_page(bare, monkeypatch, page, variable, value, said):
     monkeypatch.setenv(variable, value)
-    frame.workspace.clear()
+    workspace.clear()
     app = visit(page)
     assert not app.exception
     [box] = app.error

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from ragviz.records import Estimate
-from ragviz.report import plots
-from ragviz.report.plots import Change, Curve, Ranks
+from ragviz.report import curve_plots, difference_plots, plots, rank_plots, style
+from ragviz.report.curve_plots import Curve
+from ragviz.report.difference_plots import Change
+from ragviz.report.rank_plots import Ranks
 
 ROOT = Path(__file__).parent.parent
 
@@ -24,13 +26,13 @@ def curve(name: str = "recall", last: int = 5, n: int = 80) -> Curve:
 
 def test_theme_has_the_same_colours_in_the_same_order() -> None:
     theme = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
-    assert tuple(theme["chartCategoricalColors"]) == plots.RUN_COLOURS
+    assert tuple(theme["chartCategoricalColors"]) == style.RUN_COLOURS
 
 
 def test_run_colours_can_be_told_from_both_backgrounds() -> None:
     theme = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
     for background in (theme["light"]["backgroundColor"], theme["dark"]["backgroundColor"]):
-        for colour in (plots.ACCENT, plots.BETTER, plots.WORSE, plots.CONTEXT):
+        for colour in (style.ACCENT, style.BETTER, style.WORSE, style.CONTEXT):
             assert contrast(colour, background) >= 3
 
 
@@ -48,14 +50,14 @@ def contrast(a: str, b: str) -> float:
 
 @pytest.mark.parametrize("depth", [1, 3, 20, 21, 50, 100, 999])
 def test_bins_hold_every_rank_once(depth: int) -> None:
-    bins = plots.rank_bins(depth)
+    bins = rank_plots.rank_bins(depth)
     assert [rank for low, high in bins for rank in range(low, high + 1)] == list(range(1, depth + 1))
     assert len(bins) <= 24
 
 
 def test_histogram_counts_every_question_and_sets_misses_apart() -> None:
     ranks = np.array([1, 1, 1, 2, 5, 30])
-    figure = plots.rank_histogram(Ranks("r", ranks, 4), depth=50, k=3)
+    figure = rank_plots.rank_histogram(Ranks("r", ranks, 4), depth=50, k=3)
     bar = figure.data[0]
     assert sum(bar.y) == 10
     by_ranks = dict(zip(map(tuple, bar.customdata), bar.y, strict=True))
@@ -75,37 +77,37 @@ def test_histogram_counts_every_question_and_sets_misses_apart() -> None:
 
 
 def test_bars_up_to_k_carry_the_accent() -> None:
-    bar = plots.rank_histogram(Ranks("r", np.array([1, 9]), 0), depth=10, k=3).data[0]
-    assert list(bar.marker.color[:10]) == [plots.ACCENT] * 3 + [plots.CONTEXT] * 7
+    bar = rank_plots.rank_histogram(Ranks("r", np.array([1, 9]), 0), depth=10, k=3).data[0]
+    assert list(bar.marker.color[:10]) == [style.ACCENT] * 3 + [style.CONTEXT] * 7
 
 
 def test_cut_stands_after_the_bar_of_k() -> None:
-    figure = plots.rank_histogram(Ranks("r", np.array([1, 9]), 0), depth=10, k=3)
+    figure = rank_plots.rank_histogram(Ranks("r", np.array([1, 9]), 0), depth=10, k=3)
     assert figure.layout.shapes[0].x0 == 2.5
 
 
 def test_a_selected_bar_fades_the_others() -> None:
-    bar = plots.rank_histogram(Ranks("r", np.array([1, 2]), 1), depth=3, selected=(0, 0)).data[0]
+    bar = rank_plots.rank_histogram(Ranks("r", np.array([1, 2]), 1), depth=3, selected=(0, 0)).data[0]
     assert list(bar.marker.opacity) == [0.3, 0.3, 0.3, 1.0]
 
 
 @pytest.mark.parametrize("misses", [0, 7])
 def test_histogram_of_nothing_found(misses: int) -> None:
-    figure = plots.rank_histogram(Ranks("r", np.array([], dtype=int), misses), depth=5, k=3)
+    figure = rank_plots.rank_histogram(Ranks("r", np.array([], dtype=int), misses), depth=5, k=3)
     assert sum(figure.data[0].y) == misses
 
 
 def test_axis_of_counts_is_whole() -> None:
     for n in (1, 3, 40, 700):
-        figure = plots.rank_histogram(Ranks("r", np.ones(n, dtype=int), 0), depth=5)
+        figure = rank_plots.rank_histogram(Ranks("r", np.ones(n, dtype=int), 0), depth=5)
         assert figure.layout.yaxis.dtick == int(figure.layout.yaxis.dtick)
         assert figure.layout.yaxis.range[1] > n
 
 
 def test_histograms_of_runs_keep_their_colours_and_a_legend() -> None:
     runs = [Ranks("knn", np.array([1, 2]), 1), Ranks("hybrid", np.array([1, 1, 2]), 0)]
-    figure = plots.rank_histograms(runs, depth=10)
-    assert [trace.marker.color[0] for trace in figure.data] == list(plots.RUN_COLOURS[:2])
+    figure = rank_plots.rank_histograms(runs, depth=10)
+    assert [trace.marker.color[0] for trace in figure.data] == list(style.RUN_COLOURS[:2])
     assert figure.layout.barmode == "group"
     assert figure.layout.showlegend
     assert figure.data[1].hovertext[0] == "hybrid: 2 of 3 questions found at rank 1"
@@ -116,7 +118,7 @@ def lines_of(figure: plots.go.Figure) -> list[plots.go.Scatter]:
 
 
 def test_curves_show_values_bands_and_the_mark_at_k() -> None:
-    figure = plots.curves([curve("precision"), curve("recall"), curve("f1")], k=3)
+    figure = curve_plots.curves([curve("precision"), curve("recall"), curve("f1")], k=3)
     assert [line.name for line in lines_of(figure)] == ["precision", "recall", "f1"]
     assert list(lines_of(figure)[0].x) == [1, 2, 3, 4, 5]
     bands = [trace for trace in figure.data if trace.fill == "toself"]
@@ -136,27 +138,27 @@ def test_curves_show_values_bands_and_the_mark_at_k() -> None:
 
 
 def test_lines_of_one_run_differ_in_dashes_and_lines_of_runs_in_colour() -> None:
-    one = lines_of(plots.curves([curve("a"), curve("b"), curve("c")]))
+    one = lines_of(curve_plots.curves([curve("a"), curve("b"), curve("c")]))
     assert len({line.line.dash for line in one}) == 3
     assert len({line.line.color for line in one}) == 1
-    several = lines_of(plots.curves([curve("a"), curve("b"), curve("c")], by_run=True))
-    assert [line.line.color for line in several] == list(plots.RUN_COLOURS[:3])
+    several = lines_of(curve_plots.curves([curve("a"), curve("b"), curve("c")], by_run=True))
+    assert [line.line.color for line in several] == list(style.RUN_COLOURS[:3])
 
 
 def test_many_lines_get_a_legend_instead_of_labels() -> None:
-    figure = plots.curves([curve(str(i)) for i in range(4)], by_run=True)
+    figure = curve_plots.curves([curve(str(i)) for i in range(4)], by_run=True)
     assert figure.layout.showlegend
     assert not figure.layout.annotations
 
 
 def test_labels_at_the_ends_do_not_overlap() -> None:
-    figure = plots.curves([curve("a"), curve("b"), curve("c")])
+    figure = curve_plots.curves([curve("a"), curve("b"), curve("c")])
     heights = sorted(a.y for a in figure.layout.annotations)
     assert min(np.diff(heights)) >= 0.07
 
 
 def test_k_past_the_curve_is_not_marked_on_it() -> None:
-    figure = plots.curves([curve(last=5)], k=9)
+    figure = curve_plots.curves([curve(last=5)], k=9)
     assert not [trace for trace in figure.data if trace.mode == "markers"]
 
 
@@ -184,7 +186,7 @@ def test_chunk_lengths_lose_no_chunk(lengths: list[int], limit: int | None) -> N
 
 def test_forest_draws_intervals_on_one_axis_and_the_baseline() -> None:
     rows = [("knn", Estimate(0.5, 0.4, 0.6, 80)), ("hybrid", Estimate(0.75, 0.7, 0.85, 80))]
-    figure = plots.forest(rows, x_title="Recall@3", baseline=0)
+    figure = difference_plots.forest(rows, x_title="Recall@3", baseline=0)
     assert [trace.x[0] for trace in figure.data] == [0.5, 0.75]
     assert figure.data[1].error_x.array[0] == pytest.approx(0.1)
     assert figure.data[1].error_x.arrayminus[0] == pytest.approx(0.05)
@@ -193,7 +195,7 @@ def test_forest_draws_intervals_on_one_axis_and_the_baseline() -> None:
 
 
 def test_forest_leaves_out_what_no_question_has() -> None:
-    figure = plots.forest([("a", Estimate(None, None, None, 0))], x_title="Recall@3", baseline=0)
+    figure = difference_plots.forest([("a", Estimate(None, None, None, 0))], x_title="Recall@3", baseline=0)
     assert not figure.data
 
 
@@ -205,7 +207,7 @@ def test_differences_tell_better_worse_and_undecided_by_shape_and_colour() -> No
         Change("misses", -3, -5, -1, 80, True, higher_is_better=False),
     ]
     assert [row.verdict for row in rows] == ["better", "worse", "undecided", "better"]
-    figure = plots.differences(rows, x_title="Difference")
+    figure = difference_plots.differences(rows, x_title="Difference")
     symbols = [trace.marker.symbol for trace in figure.data]
     assert symbols == ["triangle-up", "triangle-down", "circle-open", "triangle-up"]
     assert len({trace.marker.color for trace in figure.data}) == 3
@@ -214,7 +216,7 @@ def test_differences_tell_better_worse_and_undecided_by_shape_and_colour() -> No
 
 def test_rank_scatter_counts_the_questions_of_a_place() -> None:
     ranks = np.array([[1, 1], [3, 1], [3, 1], [2, 0], [0, 0]])
-    figure = plots.rank_scatter(ranks, ("knn", "hybrid"), depth=50)
+    figure = difference_plots.rank_scatter(ranks, ("knn", "hybrid"), depth=50)
     better, worse, level = figure.data
     assert list(better.hovertext) == ["2 questions: rank 3 under knn, rank 1 under hybrid"]
     assert list(worse.hovertext) == ["1 question: rank 2 under knn, missed under hybrid"]
@@ -225,13 +227,13 @@ def test_rank_scatter_counts_the_questions_of_a_place() -> None:
 
 def test_names_of_runs_cannot_break_a_figure_or_become_markup() -> None:
     name = '<a href="x">' + "y" * 60
-    figure = plots.forest([(name, Estimate(0.5, 0.4, 0.6, 3))], x_title="Recall@3")
+    figure = difference_plots.forest([(name, Estimate(0.5, 0.4, 0.6, 3))], x_title="Recall@3")
     assert "<a" not in figure.layout.yaxis.ticktext[0]
     assert figure.layout.yaxis.ticktext[0].endswith("…")
     drawn = [
-        plots.curves([curve(name)], by_run=True),
-        plots.rank_histograms([Ranks(name, np.array([1]), 0)], depth=3),
-        plots.rank_scatter(np.array([[1, 2]]), (name, name), depth=3),
+        curve_plots.curves([curve(name)], by_run=True),
+        rank_plots.rank_histograms([Ranks(name, np.array([1]), 0)], depth=3),
+        difference_plots.rank_scatter(np.array([[1, 2]]), (name, name), depth=3),
         figure,
     ]
     for each in drawn:
@@ -240,10 +242,10 @@ def test_names_of_runs_cannot_break_a_figure_or_become_markup() -> None:
 
 
 def test_figures_are_clear_and_take_the_pages_text_colour() -> None:
-    figure = plots.curves([curve()])
+    figure = curve_plots.curves([curve()])
     assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)"
     assert figure.layout.font.color is None
-    assert plots.CONFIG["modeBarButtons"] == [["toImage"]]
+    assert style.CONFIG["modeBarButtons"] == [["toImage"]]
 
 
 # Answers

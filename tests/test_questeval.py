@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from ragviz.errors import InputError
 from ragviz.judging import quest_prompts
+from ragviz.judging.banks import read_banks
+from ragviz.judging.extractive_questeval import extractive_answers, extractive_bank
 from ragviz.judging.quest_prompts import (
     ANSWERS_PROMPTS,
     MOST,
@@ -22,13 +24,9 @@ from ragviz.judging.quest_prompts import (
     answers_request,
     bank_questions,
     bank_request,
-    crud,
-    extractive_answers,
-    extractive_bank,
-    measure,
     read_answers,
-    read_banks,
 )
+from ragviz.metrics.questeval import crud, measure
 from ragviz.models.chat import ModelClient
 from ragviz.records import Bank, BankItem
 from tests.model_server import ModelServer, passages

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.backends.opening import Index, open_index
+from ragviz.backends.opening import open_index
+from ragviz.backends.protocol import Index
 from ragviz.errors import UsageError
 from ragviz.records import Chunk, Ranking
 from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, bm25, fuse, hybrid, knn

@@ -19,10 +19,11 @@ from ragviz.errors import BudgetReached, Cancelled, ModelError, SearchError, Usa
 from ragviz.index import indexing
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.models.chat import EMBED_BATCH
-from ragviz.questions import generation
+from ragviz.questions import sets
 from ragviz.records import IndexConfig, RunConfig, Score
-from ragviz.runs import running
-from ragviz.scheduler import work
+from ragviz.retrieval import search
+from ragviz.runs import judgements, measurements, running
+from ragviz.scheduler import steps, work
 from ragviz.workspace import Workspace
 from tests import model_server
 from tests.model_server import ModelServer
@@ -72,7 +73,7 @@ def workspace(environment, monkeypatch) -> Workspace:
         workspace, corpus, "i", IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
     )
     data = "\n".join(json.dumps(row) for row in ROWS).encode()
-    assert not generation.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
+    assert not sets.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
     return workspace
 
 
@@ -89,7 +90,7 @@ def test_a_run_answers_judges_and_tells_where_it_lost(workspace, server):
     asked = sum("messages" in body for body in server.bodies) - probed
     assert asked <= told.total <= asked + 2  # a refusal has no claims; that cannot be foreseen
     assert (run.status, run.config.model, run.config.judge) == ("done", "loopback", "loopback")
-    judgement = running.judgement_of(workspace, run)
+    judgement = judgements.judgement_of(workspace, run)
     assert set(judgement.metrics) == set(ANSWER_METRICS)
     assert all(scored.total == len(ROWS) for scored in judgement.metrics.values())
     assert judgement.metrics["completeness"].statuses == {"ok": len(PLACES), "no_answer": 1}
@@ -117,18 +118,18 @@ def test_the_record_tells_host_form_and_embedder_and_the_fingerprint_what_change
             elsewhere = Workspace(workspace.settings.model_copy(update={name: changed}))
             again = running.run(elsewhere, name, config())
             assert again.fingerprint != run.fingerprint
-    notes = running.compare_runs(workspace, [run, workspace.store.run("embedder")]).notes
+    notes = measurements.compare_runs(workspace, [run, workspace.store.run("embedder")]).notes
     assert any("differ in metric embedder" in note for note in notes)
     assert not any("endpoint" in note for note in notes)
 
 
 def test_a_later_run_tells_the_calls_of_the_banks_it_found(workspace, server):
-    first = running.judgement_of(workspace, running.run(workspace, "r", config()))
-    again = running.judgement_of(workspace, running.run(workspace, "again", config()))
+    first = judgements.judgement_of(workspace, running.run(workspace, "r", config()))
+    again = judgements.judgement_of(workspace, running.run(workspace, "again", config()))
     assert again.usage.calls == first.usage.calls == sum("messages" in body for body in server.bodies)
     assert again.usage.completion_tokens == first.usage.completion_tokens
     assert again.paid[0] == 0
-    assert "this run paid 0 calls" in running.cost_words(again)
+    assert "this run paid 0 calls" in judgements.cost_words(again)
 
 
 def test_calls_are_told_without_a_price_and_those_of_failed_steps_too(workspace, server, monkeypatch):
@@ -136,19 +137,19 @@ def test_calls_are_told_without_a_price_and_those_of_failed_steps_too(workspace,
     with pytest.raises(UselessModel):
         running.run(workspace, "r", config())
     run = running.run(workspace, "r", config())  # regardless
-    judgement = running.judgement_of(workspace, run)
+    judgement = judgements.judgement_of(workspace, run)
     assert judgement.usage.calls == 0
     assert judgement.paid[0] >= sum("messages" in body for body in server.bodies) > 0  # embedding is paid too
-    assert f"this run paid {judgement.paid[0]:,} calls" in running.cost_words(judgement)
+    assert f"this run paid {judgement.paid[0]:,} calls" in judgements.cost_words(judgement)
 
 
 def test_what_is_shown_of_replies_hides_the_key_and_what_is_kept_does_not(workspace):
     run = running.run(workspace, "r", config())
     key = "pump was replaced"  # stands in every answer, as if the server echoed it
     shown = Workspace(workspace.settings.model_copy(update={"openai_api_key": SecretStr(key)}))
-    assert key in repr(running.judgement_of(workspace, run).judged)
-    assert key not in "".join(map(repr, (j.answer for j in running.judgement_of(shown, run).judged.values())))
-    assert all(key not in call.raw for j in running.judgement_of(shown, run).judged.values() for call in j.calls)
+    assert key in repr(judgements.judgement_of(workspace, run).judged)
+    assert key not in "".join(map(repr, (j.answer for j in judgements.judgement_of(shown, run).judged.values())))
+    assert all(key not in call.raw for j in judgements.judgement_of(shown, run).judged.values() for call in j.calls)
     assert key in repr(shown.store.judged(run.id))
 
 
@@ -157,15 +158,15 @@ def test_a_run_that_cannot_begin_leaves_none_behind(workspace, server, monkeypat
         raise SearchError("The index is down.")
 
     with monkeypatch.context() as broken:
-        broken.setattr(indexing, "retriever", lambda *_, **__: down)
+        broken.setattr(search, "retriever", lambda *_, **__: down)
         with pytest.raises(SearchError):
             running.run(workspace, "r", config())
     assert workspace.store.run_named("r") is None
 
     with monkeypatch.context() as broken:  # one that has begun is kept, to go on with
         broken.setattr(running, "BATCH", 4)
-        searches = iter([indexing.retriever(workspace, workspace.store.index("i"), "bm25"), down])
-        broken.setattr(indexing, "retriever", lambda *_, **__: lambda *words: next(searches)(*words))
+        searches = iter([search.retriever(workspace, workspace.store.index("i"), "bm25"), down])
+        broken.setattr(search, "retriever", lambda *_, **__: lambda *words: next(searches)(*words))
         with pytest.raises(SearchError):
             running.run(workspace, "r", config())
     assert len(workspace.store.answered(workspace.store.run("r").id)) == 4
@@ -219,12 +220,12 @@ def test_a_budget_holds_over_all_attempts(workspace, server):
     assert 0 < dollars[0] <= dollars[1] <= dollars[2] <= whole / 3, "a cheaper call may still fit another time"
     assert 0 < asked[0] <= asked[1] <= asked[2]
     running.run(workspace, "r", config(), budget=2 * whole)
-    judgement = running.judgement_of(workspace, workspace.store.run("r"))
+    judgement = judgements.judgement_of(workspace, workspace.store.run("r"))
     assert judgement.paid[1] < 2 * whole
     assert judgement.usage.cost == pytest.approx(judgement.paid[1])  # the makers of banks are not asked about twice
-    again = running.judgement_of(workspace, running.run(workspace, "again", config(), budget=0.0))
+    again = judgements.judgement_of(workspace, running.run(workspace, "again", config(), budget=0.0))
     assert again.paid[1] == 0 < again.usage.cost
-    assert "this run paid $0.00" in running.cost_words(again)
+    assert "this run paid $0.00" in judgements.cost_words(again)
     workspace.store.delete_run(run.id)
     assert workspace.store.paid(run.id) == (0, 0.0)
 
@@ -234,7 +235,7 @@ def test_without_a_model_the_counterparts_are_measured(workspace, server):
     before = server.counts.calls
     run = running.run(bare, "r", config(answerer="extractive", metrics=()))
     assert run.config.metrics == tuple(name for name, metric in ANSWER_METRICS.items() if not metric.judged)
-    judgement = running.judgement_of(bare, run)
+    judgement = judgements.judgement_of(bare, run)
     assert judgement.metrics["extractive_questeval_recall"].estimate.n == len(PLACES)
     assert not [body for body in server.bodies[before:] if "messages" in body]
 
@@ -250,45 +251,45 @@ def test_a_run_of_an_earlier_version_opens_and_is_judged_again(workspace):
     kept[0] = (replace(kept[0][0], failures={"comparison": "HTTP 500"}), kept[0][1])
     store.put_judged(old.id, kept)
     store.finish_run(old.id, "done")
-    scores = running.judgement_of(workspace, old).scores
+    scores = judgements.judgement_of(workspace, old).scores
     assert list(scores) == ["factual_precision", "token_f1"]
     assert {score.value for score in scores["factual_precision"].values()} == {0.25}
     again = running.rejudge(workspace, store.run("old"))
     assert again == [kept[0][0].question.id]
-    after, before = (running.judgement_of(workspace, r).scores["factual_precision"] for r in (old, run))
+    after, before = (judgements.judgement_of(workspace, r).scores["factual_precision"] for r in (old, run))
     assert after[again[0]] == before[again[0]]
 
 
 def test_closed_book_and_oracle_contexts(workspace):
     closed = running.run(workspace, "closed", config(context="none"))
     oracle = running.run(workspace, "oracle", config(context="oracle"))
-    known = running.judgement_of(workspace, closed)
+    known = judgements.judgement_of(workspace, closed)
     assert all(judged.answer.context == () for judged in known.judged.values())
     assert {judged.answer.status for judged in known.judged.values()} == {"refused"}  # the loopback knows nothing
-    for question_id, judged in running.judgement_of(workspace, oracle).judged.items():
+    for question_id, judged in judgements.judgement_of(workspace, oracle).judged.items():
         gold = {r.question_id: r.gold for r in workspace.store.results(oracle.id)}[question_id]
         assert judged.answer.context == tuple(group[0] for group in gold)
 
 
 def test_only_what_failed_is_judged_again(workspace, server, monkeypatch):
-    real = work.STEPS["comparison"]
+    real = steps.STEPS["comparison"]
 
     def broken(state, plan, ask):
         if state.item.question.id == "q-east":
             raise errors.ModelError("the judge left out 2 of the claims")
         real(state, plan, ask)
 
-    monkeypatch.setitem(work.STEPS, "comparison", broken)
+    monkeypatch.setitem(steps.STEPS, "comparison", broken)
     run = running.run(workspace, "r", config())
-    judgement = running.judgement_of(workspace, run)
+    judgement = judgements.judgement_of(workspace, run)
     assert judgement.failed == ["q-east"]
     assert judgement.metrics["completeness"].statuses["judge_error"] == 1
     assert judgement.rulings["q-east"].right is None
-    monkeypatch.setitem(work.STEPS, "comparison", real)
+    monkeypatch.setitem(steps.STEPS, "comparison", real)
     before = server.counts.calls
     assert running.rejudge(workspace, run) == ["q-east"]
     assert server.counts.calls - before <= 1  # the rest is paid for
-    after = running.judgement_of(workspace, run)
+    after = judgements.judgement_of(workspace, run)
     assert after.failed == []
     assert after.metrics["completeness"].statuses["ok"] == len(PLACES)
     assert running.rejudge(workspace, run) == []
@@ -354,13 +355,13 @@ def test_a_run_that_was_stopped_tells_only_what_it_has(workspace, server):
         running.run(workspace, "r", config(), progress=stop)
     server.latency = 0.0
     run = workspace.store.run("r")
-    judgement = running.judgement_of(workspace, run)
+    judgement = judgements.judgement_of(workspace, run)
     assert set(judgement.causes) == set(judgement.judged)
     assert 1 <= len(judgement.judged) < len(ROWS)
     with pytest.raises(UsageError, match="stopped on the way"):
         running.rejudge(workspace, run)
     running.run(workspace, "r", config())
-    assert len(running.judgement_of(workspace, workspace.store.run("r")).causes) == len(ROWS)
+    assert len(judgements.judgement_of(workspace, workspace.store.run("r")).causes) == len(ROWS)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from ragviz import sample
 from ragviz.documents import parsing
 from ragviz.index import chunking
-from ragviz.models import embedding
+from ragviz.models.tokenizer import open_tokenizer
 from ragviz.questions import interchange
 from ragviz.records import Chunk, Document, IndexConfig, Question
 from ragviz.retrieval import gold
@@ -121,7 +121,7 @@ def test_multi_evidence_comes_from_more_than_one_place(questions: list[Question]
 def test_default_chunks_are_many_and_the_groups_of_a_question_lie_apart(
     documents: dict[str, Document], questions: list[Question]
 ) -> None:
-    tokenizer = embedding.open_tokenizer("all-MiniLM-L6-v2")
+    tokenizer = open_tokenizer("all-MiniLM-L6-v2")
     chunks: dict[str, list[Chunk]] = {
         d.id: chunking.split(d, IndexConfig(chunk_size=200), tokenizer) for d in documents.values()
     }

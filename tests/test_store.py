@@ -25,9 +25,11 @@ from ragviz.records import (
     Score,
     Span,
 )
-from ragviz.store import database
-from ragviz.store import store as store_module
-from ragviz.store.store import Store, open_store, question_from_json, question_to_json, sqlite_url
+from ragviz.store import codecs, database, schema
+from ragviz.store import store as stores
+from ragviz.store.codecs import question_from_json, question_to_json
+from ragviz.store.opening import open_store, sqlite_url
+from ragviz.store.store import Store
 
 
 def make_document(name: str = "a.txt", text: str = "héllo 你好 😀") -> Document:
@@ -49,7 +51,7 @@ def store(request, tmp_path) -> Store:
     if request.param == "sqlite":
         return open_store(sqlite_url(tmp_path / "store" / "ragviz.db"))
     engine = sa.create_engine(request.param)
-    store_module._meta.drop_all(engine)
+    schema._meta.drop_all(engine)
     return open_store(request.param)
 
 
@@ -94,7 +96,7 @@ def test_a_name_that_is_not_there_is_told_with_some_that_are(store):
 
 
 def test_what_was_stored_with_an_unknown_field_is_read_without_it_and_says_so(store, caplog):
-    store_module._tell_unknown.cache_clear()
+    codecs._tell_unknown.cache_clear()
     corpus = store.create_corpus("one")
     store.create_index(corpus.id, "索引", IndexConfig(chunk_size=120))
     store.create_run("r", corpus.id, RunConfig("i", "s", k=5), "f", {})
@@ -103,7 +105,7 @@ def test_what_was_stored_with_an_unknown_field_is_read_without_it_and_says_so(st
     with store._write() as connection:
         for table, column in (("indexes", "config"), ("runs", "config"), ("questions", "body")):
             stored = connection.exec_driver_sql(f"SELECT {column} FROM {table}").scalar()
-            table = store_module._meta.tables[table]
+            table = schema._meta.tables[table]
             connection.execute(table.update().values({column: stored.replace("{", '{"late_chunking": true, ', 1)}))
     assert store.index("索引").config == store.indexes()[0].config == IndexConfig(chunk_size=120)
     assert store.run("r").config == store.runs()[0].config == RunConfig("i", "s", k=5)
@@ -264,7 +266,7 @@ def test_writers_wait_for_one_another(store):
 
 
 def test_every_method_that_writes_is_done_again_where_that_was_undone():
-    for owner in (Store, store_module.StoreCache):
+    for owner in (Store, stores.StoreCache):
         for name, method in vars(owner).items():
             source = inspect.getsource(method) if inspect.isfunction(method) else ""
             if "._write() as" in source or "._change(" in source:
@@ -273,7 +275,7 @@ def test_every_method_that_writes_is_done_again_where_that_was_undone():
 
 def test_a_newer_schema_is_refused(store):
     with store._write() as connection:
-        connection.execute(store_module._version.insert().values(version=99))
+        connection.execute(schema.version.insert().values(version=99))
     with pytest.raises(ServiceError, match="schema 99"):
         store.migrate()
 

@@ -11,21 +11,15 @@ from hypothesis import strategies as st
 from ragviz.errors import ModelError, UsageError
 from ragviz.models.chat import ModelClient
 from ragviz.questions import phrasing
-from ragviz.questions.phrasing import Asked
-from ragviz.questions.synthesize import (
-    FAILED,
-    USABLE,
-    generate,
-    locate,
-    normal,
-    question_id,
-    question_request,
-    reject,
-    related,
-    sample,
-)
+from ragviz.questions.asked import Asked
+from ragviz.questions.by_model import FAILED, locate, question_request
+from ragviz.questions.chosen_chunks import related, sample
+from ragviz.questions.drafts import question_id
+from ragviz.questions.rejection import normal, reject
+from ragviz.questions.synthesize import USABLE, generate
 from ragviz.records import Chunk, Question
-from ragviz.text import language, prose
+from ragviz.text import prose
+from ragviz.text.words import parse
 from tests.model_server import ModelServer, passages
 
 
@@ -210,7 +204,7 @@ def test_prose(source, text):
 
 
 def best(sentence, spoken):
-    [words] = language.parse([sentence], spoken)
+    [words] = parse([sentence], spoken)
     found = phrasing.questions(sentence, words, spoken)
     return (found[0].question, found[0].answer) if found else None
 
@@ -253,7 +247,7 @@ def test_english_sentences_are_turned_round(sentence, question, answer):
 
 
 def every(sentence, spoken="en"):
-    [words] = language.parse([sentence], spoken)
+    [words] = parse([sentence], spoken)
     return [(asked.question, asked.answer) for asked in phrasing.questions(sentence, words, spoken)]
 
 

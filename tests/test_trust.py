@@ -15,10 +15,10 @@ from ragviz.errors import UsageError, UselessModel
 from ragviz.index import indexing
 from ragviz.judging import controls
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.questions import generation
+from ragviz.questions import sets
 from ragviz.records import IndexConfig, Question, Run, RunConfig, Span
-from ragviz.runs import running
-from ragviz.scheduler import work
+from ragviz.runs import exports, judgements, measurements, running
+from ragviz.scheduler import steps
 from ragviz.workspace import Workspace
 from tests import odd_judges
 from tests.model_server import ModelServer
@@ -66,7 +66,7 @@ def workspace(request, server, tmp_path, monkeypatch) -> Workspace:
         workspace, corpus, "i", IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
     )
     data = "\n".join(json.dumps(row) for row in rows).encode()
-    assert not generation.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
+    assert not sets.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
     return workspace
 
 
@@ -81,14 +81,14 @@ def run_regardless(workspace: Workspace) -> Run:
     return running.run(workspace, "r", config())
 
 
-def scored(judgement: running.Judgement) -> dict[str, int]:
+def scored(judgement: judgements.Judgement) -> dict[str, int]:
     """Scores of each judged metric."""
     return {name: each.statuses.get("ok", 0) for name, each in judgement.metrics.items() if name in JUDGED}
 
 
 def test_a_well_behaved_judge_is_not_refused(workspace, server):
     run = running.run(workspace, "r", config())
-    judgement = running.judgement_of(workspace, run)
+    judgement = judgements.judgement_of(workspace, run)
     assert judgement.failed == []
     assert judgement.controls.accuracy == 1
     assert judgement.controls.reliable
@@ -112,27 +112,27 @@ def test_a_judge_whose_replies_cannot_be_right_is_refused_and_nothing_of_it_is_k
 ):
     odd_judges.install(monkeypatch, kind)
     run = run_regardless(workspace)
-    judgement = running.judgement_of(workspace, run)
+    judgement = judgements.judgement_of(workspace, run)
     assert len(judgement.failed) >= 8  # all but a refusal, of which nothing is judged
     assert max(scored(judgement).values()) == 0
     reasons = {reason for judged in judgement.judged.values() for reason in judged.failures.values()}
     assert any(words in reason for reason in reasons), reasons
     assert any("a reply without a question" in reason or "questions" in reason for reason in reasons)
     assert not judgement.controls.reliable
-    assert not running.check(workspace, run).passed
+    assert not judgements.check(workspace, run).passed
 
     odd_judges.install(monkeypatch, "good")
     asked = running.rejudge(workspace, run)
     assert set(asked) >= set(judgement.failed)
-    after = running.judgement_of(workspace, workspace.store.run("r"))
+    after = judgements.judgement_of(workspace, workspace.store.run("r"))
     assert after.failed == []
     assert after.controls.reliable
     assert after.metrics["completeness"].statuses["ok"] == 8
     assert after.metrics["completeness"].estimate.mean == 1
     assert after.metrics["questeval_recall"].estimate.n == 8
-    good = running.judgement_of(workspace, running.run(workspace, "fresh", config(seed=1)))
+    good = judgements.judgement_of(workspace, running.run(workspace, "fresh", config(seed=1)))
     assert scored(after) == scored(good)
-    assert running.check(workspace, workspace.store.run("r")).passed
+    assert judgements.check(workspace, workspace.store.run("r")).passed
 
 
 def test_a_judge_that_agrees_with_everything_is_marked_and_its_scores_are_not_served_again(
@@ -140,23 +140,23 @@ def test_a_judge_that_agrees_with_everything_is_marked_and_its_scores_are_not_se
 ):
     odd_judges.install(monkeypatch, "agreeable")
     run = running.run(workspace, "r", config())
-    judgement = running.judgement_of(workspace, run)
+    judgement = judgements.judgement_of(workspace, run)
     assert judgement.failed == []  # nothing betrays it but the control items
     assert not judgement.controls.reliable
-    told = running.check(workspace, run)
+    told = judgements.check(workspace, run)
     assert not told.passed
     assert "This judge cannot be relied on" in told.sentence
     assert "another question's answer: equivalent instead of not equivalent" in told.sentence
     calls = server.counts.calls
     assert running.rejudge(workspace, run) == []  # still the same judge: only its control items are asked anew
     assert server.counts.calls - calls <= 4
-    assert not running.judgement_of(workspace, workspace.store.run("r")).controls.reliable
+    assert not judgements.judgement_of(workspace, workspace.store.run("r")).controls.reliable
 
     odd_judges.install(monkeypatch, "good")
     assert len(running.rejudge(workspace, workspace.store.run("r"))) == 9
-    after = running.judgement_of(workspace, workspace.store.run("r"))
+    after = judgements.judgement_of(workspace, workspace.store.run("r"))
     assert after.controls.reliable
-    good = running.judgement_of(workspace, running.run(workspace, "fresh", config(seed=1)))
+    good = judgements.judgement_of(workspace, running.run(workspace, "fresh", config(seed=1)))
     for name in JUDGED:
         assert after.metrics[name].estimate.mean == good.metrics[name].estimate.mean, name
     calls = server.counts.calls
@@ -167,22 +167,22 @@ def test_a_judge_that_agrees_with_everything_is_marked_and_its_scores_are_not_se
 
 
 def test_a_bad_judge_at_the_address_of_a_good_one_is_controlled_too(workspace, server, monkeypatch):
-    good = running.judgement_of(workspace, running.run(workspace, "good", config()))
+    good = judgements.judgement_of(workspace, running.run(workspace, "good", config()))
     assert good.controls.reliable
     calls = server.counts.calls
     assert running.foresee(workspace, config(k=1)).calls["controls"] == 8  # four are kept, and asked anew
     odd_judges.install(monkeypatch, "agreeable")
     swapped = running.run(workspace, "swapped", config(k=1))  # other contexts: the judge is asked about those
     assert server.counts.calls > calls + 4
-    assert not running.judgement_of(workspace, swapped).controls.reliable
-    assert not running.check(workspace, swapped).passed
-    notes = running.compare_runs(workspace, [workspace.store.run("good"), swapped]).notes
+    assert not judgements.judgement_of(workspace, swapped).controls.reliable
+    assert not judgements.check(workspace, swapped).passed
+    notes = measurements.compare_runs(workspace, [workspace.store.run("good"), swapped]).notes
     assert [note[:37] for note in notes if "relied" in note] == ["swapped: This judge cannot be relied on"[:37]]
     odd_judges.install(monkeypatch, "good")
     assert len(running.rejudge(workspace, workspace.store.run("swapped"))) == 9
-    after = running.judgement_of(workspace, workspace.store.run("swapped"))
+    after = judgements.judgement_of(workspace, workspace.store.run("swapped"))
     assert after.controls.reliable
-    fresh = running.judgement_of(workspace, running.run(workspace, "fresh", config(k=1, seed=1)))
+    fresh = judgements.judgement_of(workspace, running.run(workspace, "fresh", config(k=1, seed=1)))
     for name in JUDGED:
         assert after.metrics[name].estimate.mean == fresh.metrics[name].estimate.mean, name
 
@@ -262,28 +262,28 @@ def test_the_command_line_checks_a_run_and_names_its_judge(ragviz, workspace, mo
 
 def test_coverage_counts_scores_per_metric(workspace, monkeypatch):
     odd_judges.install(monkeypatch, "empty")
-    judgement = running.judgement_of(workspace, run_regardless(workspace))
-    words = running.coverage_words(judgement, 9)
+    judgement = judgements.judgement_of(workspace, run_regardless(workspace))
+    words = judgements.coverage_words(judgement, 9)
     assert words.startswith("0 of 9 scored")
     odd_judges.install(monkeypatch, "good")
     running.rejudge(workspace, workspace.store.run("r"))
-    words = running.coverage_words(running.judgement_of(workspace, workspace.store.run("r")), 9)
+    words = judgements.coverage_words(judgements.judgement_of(workspace, workspace.store.run("r")), 9)
     assert words == "0 to 8 of 9 scored, fewest by Factual recall"  # no claim of these answers is right as a whole
 
 
 def test_scores_that_the_words_contradict_are_looked_at_first(ragviz, workspace, monkeypatch):
     """A judge that agrees with everything, of answers that are about something else."""
     odd_judges.install(monkeypatch, "agreeable")
-    real = work.STEPS["answer"]
+    real = steps.STEPS["answer"]
 
     def astray(state, plan, ask):
         real(state, plan, ask)
         other = "Dogs stay outside on Sundays." if state.reference.isascii() else "周日狗不许入内。"
         state.answer = replace(state.answer, text=other, status="answered")
 
-    monkeypatch.setitem(work.STEPS, "answer", astray)
+    monkeypatch.setitem(steps.STEPS, "answer", astray)
     run = running.run(workspace, "r", config())
-    found = running.judgement_of(workspace, run).doubts
+    found = judgements.judgement_of(workspace, run).doubts
     assert {doubt.question_id for doubt in found} >= {
         i for i, s in workspace.store.scores(run.id)["completeness"].items() if s.value == 1
     }
@@ -295,12 +295,12 @@ def test_scores_that_the_words_contradict_are_looked_at_first(ragviz, workspace,
 
 
 def test_right_answers_raise_no_doubt(workspace):
-    assert running.judgement_of(workspace, running.run(workspace, "r", config())).doubts == []
+    assert judgements.judgement_of(workspace, running.run(workspace, "r", config())).doubts == []
 
 
 def test_the_judges_accuracy_stands_beside_judged_means_in_the_export(workspace):
     run = running.run(workspace, "r", config())
-    rows = list(csv.DictReader(io.StringIO(running.export_run(workspace, run)["metrics.csv"].decode("utf-8-sig"))))
+    rows = list(csv.DictReader(io.StringIO(exports.export_run(workspace, run)["metrics.csv"].decode("utf-8-sig"))))
     told = {row["metric"]: (row["judge"], row["judge_accuracy"], row["judge_reliable"]) for row in rows}
     assert [float(told["completeness"][1]), told["completeness"][0]] == [1.0, "loopback"]
     assert told["completeness"][2].lower() in ("true", "1")

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragviz.answers.answering import without_citations
+from ragviz.answers.citations import without_citations
 from ragviz.errors import UsageError
 from ragviz.records import Answer, ContextKind, Question, Retrieved, Span
-from ragviz.text import language
+from ragviz.text import language, words
 
 LONG = 2.0
 """Evidence of more than so many times its longest gold chunk is a passage or a whole document, of which each chunk
@@ -157,9 +157,9 @@ def _by_words(question: Question, answer: Answer, scores: Mapping[str, float]) -
     if reached:
         return Ruling(True, reached[0])
     tongue = language.of_answers(question)
-    reference = language.tokens(question.answer, tongue)
+    reference = words.tokens(question.answer, tongue)
     if 0 < len(reference) <= SHORT:
-        said = language.tokens(without_citations(answer.text), tongue)
+        said = words.tokens(without_citations(answer.text), tongue)
         return Ruling(set(reference) <= set(said), "reference_in_answer")
     return Ruling(False, known[0]) if known else Ruling(None)
 

@@ -1,13 +1,4 @@
-"""Chunks and their vectors in plain files: exact search with NumPy, BM25 with Tantivy; no server.
-
-An index is a folder of *generations*, each complete in itself, and a pointer that names the one that is searched:
-
-    handbook-1f0c…/live             the name of the live generation, replaced in one step by `publish`
-    handbook-1f0c…/gen-…/           meta.json, checksums.json, ids.npy, rows/ (vectors and terms), bm25/ (Tantivy)
-
-The rows of a generation stand in the order of their chunk ids, whatever order they came in. So row order breaks ties,
-and an update leaves exactly the files that a rebuild from the same chunks would.
-"""
+"""Chunks and their vectors in plain files: exact search with NumPy, BM25 with Tantivy; no server."""
 
 from __future__ import annotations
 
@@ -19,351 +10,32 @@ import secrets
 import shutil
 import socket
 import time
-import unicodedata
-import weakref
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ragviz.backends import checksums
-from ragviz.backends.opening import ANOTHER_BUILD, SIMILARITIES, Vectors
+from ragviz.backends import checksums, exact, generations, terms
+from ragviz.backends.exact import Indices
+from ragviz.backends.generations import FORMAT, GENERATION, Bm25File, Generation, Rows, RowsFile
+from ragviz.backends.protocol import ANOTHER_BUILD, SIMILARITIES
 from ragviz.errors import DamagedIndex, SearchError, UsageError
+from ragviz.models.vectors import Vectors
 from ragviz.records import Chunk, Ranking, digest
 
-if TYPE_CHECKING:
-    import tantivy
-
-FORMAT = 1
-"""Version of the files and of `terms`; another one asks for a rebuild."""
-SCORE_BYTES = 100 * 2**20
-"""Size of the block of scores that one matrix product makes: memory against speed."""
-MOST_QUERIES = 256
-"""Queries in one matrix product; more gain nothing."""
-BLOCK_ROWS = 4096
-"""Rows that are gathered or copied together."""
-BM25_HEAP = 64 * 2**20
-"""Bytes Tantivy may fill before it writes a segment."""
 FOREIGN_HOURS = 24
 """After so long, an unpublished generation of another machine is taken for left over."""
-GENERATION = re.compile(r"gen-[0-9a-f]{16}")
-"""Names of generations; nothing else below an index is ever searched or deleted as one."""
+
 DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError)
 """What opening a damaged generation raises."""
-
-Indices = NDArray[np.int64]
-
-
-# ------------------------------------------------------------------------------------------------- numbers and words
-
-
-HAN = r"\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-RUNS = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+")
-HAN_RUN = re.compile(f"[{HAN}]")
-NO_TERM = {code: " " for code in range(128) if not chr(code).isalnum()}
-
-
-def terms(text: str) -> list[str]:
-    """Words of `text` for BM25, in lower case and without stemming; empty when it has no letter or digit.
-
-    Chinese (and Hiragana), written without spaces, gives its single characters and its pairs of neighbours: that
-    ranked better than jieba's words on XQuAD, and needs no dictionary.
-
-    >>> terms("It's the 308-分, 三次!")
-    ['it', 's', 'the', '308', '分', '三', '次', '三次']
-    """
-    if text.isascii():
-        return text.lower().translate(NO_TERM).split()
-    runs: list[str] = RUNS.findall(unicodedata.normalize("NFKC", text).lower())
-    return [term for run in runs for term in (han_terms(run) if HAN_RUN.match(run) else (run,))]
-
-
-def han_terms(run: str) -> list[str]:
-    """Characters of `run`, and its pairs of neighbours."""
-    return [*run, *map("".join, pairwise(run))]
-
-
-def nearest(
-    vectors: Vectors, lengths: NDArray[np.float32] | None, queries: Vectors, depth: int, similarity: str
-) -> Iterator[tuple[Indices, NDArray[np.float32]]]:
-    """For each query the rows of `vectors` (n, dims) nearest to it, and their scores, best first, ties by row.
-
-    `lengths` (n,) are the rows' Euclidean lengths, None when all are 1. Exact: a fast product in float32 picks the
-    rows that can be among the first `depth`, with room for its rounding; float64 scores, rounded to float32, rank
-    them. So a score depends neither on the other queries nor on where the row stands, and equal rows tie.
-    """
-    reach = 1.0 if lengths is None or not len(lengths) else float(lengths.max())
-    batch = max(1, min(MOST_QUERIES, len(queries), SCORE_BYTES // (4 * max(1, len(vectors)))))
-    block = np.empty((batch, len(vectors)), np.float32)
-    for start in range(0, len(queries), batch):
-        some = queries[start : start + batch]
-        scores = np.matmul(some, vectors.T, out=block[: len(some)])
-        if similarity == "l2_norm" and lengths is not None:
-            scores -= lengths**2 / 2  # q·v - |v|²/2 falls as the distance grows
-        floors = lower_bounds(scores, depth)
-        for query, row_scores, floor in zip(some, scores, floors, strict=True):
-            margin = (len(query) + 8) * 2.0**-23 * max(float(np.linalg.norm(query)), reach) ** 2
-            rows = np.flatnonzero(row_scores >= np.float32(floor - margin))
-            exact = exact_scores(vectors, rows, query, similarity)
-            first = np.argsort(-exact, kind="stable")[:depth]
-            yield rows[first], exact[first]
-
-
-def lower_bounds(scores: NDArray[np.float32], depth: int) -> NDArray[np.float32]:
-    """For each row of `scores` (m, n) a number that its `depth`-th largest score is not below; shape (m,).
-
-    The columns are dealt into groups: `depth` groups have a score at least as high as the `depth`-th highest of the
-    groups' maxima. It is found among fewer numbers, and the maxima cost less than a partition of all scores.
-    """
-    count = scores.shape[1]
-    if depth >= count:
-        return np.full(len(scores), -np.inf, np.float32)
-    width = max(1, min(64, count // (8 * depth)))
-    groups = count // width
-    peaks = scores[:, : groups * width].reshape(-1, width, groups).max(axis=1)
-    bounds: NDArray[np.float32] = np.partition(peaks, groups - depth, axis=1)[:, groups - depth]
-    return bounds
-
-
-def exact_scores(vectors: Vectors, rows: Indices, query: NDArray[np.float32], similarity: str) -> NDArray[np.float32]:
-    """Similarity of some rows with the query, computed in float64 and rounded: the cosine, dot product or -distance."""
-    target = query.astype(np.float64)
-    scores = np.empty(len(rows), np.float32)
-    for start in range(0, len(rows), BLOCK_ROWS):
-        some = vectors[rows[start : start + BLOCK_ROWS]].astype(np.float64)
-        if similarity == "l2_norm":
-            values = -np.sqrt(((some - target) ** 2).sum(axis=1))
-        else:
-            values = np.einsum("ij,j->i", some, target)
-        if similarity == "cosine":
-            values /= np.sqrt(np.einsum("ij,ij->i", some, some) * (target @ target))
-        scores[start : start + BLOCK_ROWS] = values
-    return scores
-
-
-# ------------------------------------------------------------------------------------------ files of a generation
-
-
-@dataclass(frozen=True, slots=True, weakref_slot=True)
-class Rows:
-    """Vectors (n, dims) and terms on disk: row i's terms are the bytes `ends[i]` to `ends[i + 1]` of a file."""
-
-    vectors: Vectors
-    text: int
-    """Descriptor of the file of terms: read in pieces, where a mapped one would fill the memory with all of it."""
-    ends: Indices
-
-    def terms(self, row: int) -> str:
-        """Terms of a row, a space between them."""
-        start, end = int(self.ends[row]), int(self.ends[row + 1])
-        return os.pread(self.text, end - start, start).decode("utf-8")
-
-
-class RowsFile:
-    """Rows being written, one after the other."""
-
-    def __init__(self, folder: Path) -> None:
-        """Open the files in `folder`, which is made."""
-        folder.mkdir(parents=True)
-        self.folder = folder
-        self.vectors = (folder / "vectors.f32").open("wb")
-        self.text = (folder / "terms.txt").open("wb")
-        self.ends = array("q", [0])
-
-    def append(self, words: Iterable[str], vectors: Vectors) -> None:
-        """Add rows; `words` are the terms of each, a space between them."""
-        for line in words:
-            self.ends.append(self.ends[-1] + self.text.write(line.encode("utf-8")))
-        self.vectors.write(np.ascontiguousarray(vectors, "<f4").tobytes())
-
-    def close(self) -> None:
-        """Write all to the disk; may be called again."""
-        if self.vectors.closed:
-            return
-        for file in (self.vectors, self.text):
-            file.flush()
-            os.fsync(file.fileno())
-            file.close()
-        save_array(self.folder / "ends.npy", np.array(self.ends, np.int64))
-
-
-def open_rows(folder: Path, dims: int) -> Rows:
-    """Map vectors that were written, and open their terms.
-
-    Raises:
-        OSError, ValueError: files are missing, cut or of another shape.
-
-    """
-    ends = np.load(folder / "ends.npy")
-    vectors = mapped(folder / "vectors.f32", np.dtype("<f4"), (len(ends) - 1, dims))
-    _check_size(folder / "terms.txt", int(ends[-1]))
-    text = os.open(folder / "terms.txt", os.O_RDONLY)
-    rows = Rows(vectors, text, ends)
-    weakref.finalize(rows, os.close, text)
-    return rows
-
-
-def _check_size(path: Path, expected: int) -> int:
-    """The bytes of a file; ValueError when they are not so many as there are to be."""
-    size = path.stat().st_size
-    if size != expected:
-        raise ValueError(f"{path.name} has {size:,} bytes instead of {expected:,}")
-    return size
-
-
-def mapped(path: Path, kind: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Map a whole file as an array; ValueError when it has not exactly the size of the array."""
-    size = _check_size(path, int(np.prod(shape)) * kind.itemsize)
-    return np.asarray(np.memmap(path, kind, "r", shape=shape)) if size else np.empty(shape, kind)
-
-
-def save_array(path: Path, values: NDArray[Any]) -> None:
-    """Write an array to the disk."""
-    with path.open("wb") as file:
-        np.save(file, values)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def save_text(path: Path, text: str) -> None:
-    """Write a small file to the disk, replacing the one that is there in one step."""
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-
-
-def sync_folder(folder: Path) -> None:
-    """Write a folder's entries to the disk, where the system can (Windows does so itself)."""
-    with contextlib.suppress(PermissionError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-class Bm25File:
-    """A Tantivy index being written: the terms of each row, and its number."""
-
-    def __init__(self, folder: Path) -> None:
-        """Open an empty index in `folder`, which is made."""
-        import tantivy
-
-        folder.mkdir()
-        schema = tantivy.SchemaBuilder()
-        schema.add_text_field("terms", tokenizer_name="words", index_option="freq")
-        schema.add_unsigned_field("row", fast=True)
-        index = tantivy.Index(schema.build(), str(folder))
-        analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
-        index.register_tokenizer("words", analyzer)
-        self.writer = index.writer(BM25_HEAP, num_threads=1)
-
-    def append(self, start: int, words: Iterable[str]) -> None:
-        """Add rows, numbered from `start`."""
-        import tantivy
-
-        for row, line in enumerate(words, start):
-            document = tantivy.Document()
-            document.add_unsigned("row", row)
-            document.add_text("terms", line)
-            self.writer.add_document(document)
-
-    def close(self) -> None:
-        """Write all to the disk."""
-        self.writer.commit()
-        self.writer.wait_merging_threads()
-
-
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """A published set of rows, open for searching; its files stay readable while it is open, also once deleted."""
-
-    name: str
-    dims: int
-    similarity: str
-    content: str
-    ids: NDArray[np.bytes_]
-    rows: Rows
-    lengths: NDArray[np.float32] | None
-    searcher: tantivy.Searcher
-    schema: tantivy.Schema
-
-    def ranking(self, rows: Iterable[int], scores: Iterable[float]) -> Ranking:
-        """Rows and their scores as a ranking of chunk ids."""
-        return Ranking(tuple(decoded(self.ids[list(rows)])), tuple(scores))
-
-    def matching(self, words: Sequence[str], depth: int) -> list[tuple[float, int]]:
-        """BM25 score and row of the best rows that have one of `words`, best first, ties by row."""
-        import tantivy
-
-        clauses = [tantivy.Query.term_query(self.schema, "terms", word, "freq") for word in words]
-        query = tantivy.Query.boolean_query([(tantivy.Occur.Should, clause) for clause in clauses])
-        limit = depth + 1
-        hits = self.searcher.search(query, limit, count=False).hits
-        while len(hits) == limit and hits[-1][0] == hits[depth - 1][0]:  # a tie across the edge: see all of it
-            limit *= 2
-            hits = self.searcher.search(query, limit, count=False).hits
-        rows: list[Any] = self.searcher.fast_field_values("row", [address for _, address in hits])
-        found = [(float(score), int(row)) for (score, _), row in zip(hits, rows, strict=True)]
-        return sorted(found, key=lambda hit: (-hit[0], hit[1]))[:depth]
-
-
-def open_generation(folder: Path) -> Generation:
-    """Open a generation for searching: its files must be those that were written, and agree on the number of rows.
-
-    Raises:
-        DAMAGE: files are missing, damaged, or of another version of ragviz.
-
-    """
-    import tantivy
-
-    for path in folder.rglob("*"):
-        if not (path.is_file() or path.is_dir()):  # to open a FIFO would wait for ever
-            raise ValueError(f"{path.name} is neither a file nor a folder")
-    meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
-    if meta["format"] != FORMAT:
-        raise ValueError(f"its format is {meta['format']}, this version of ragviz reads {FORMAT}")
-    if "content" in meta:  # earlier versions wrote no checksums
-        checksums.compare(folder)
-    rows = open_rows(folder / "rows", meta["dims"])
-    ids = np.asarray(np.load(folder / "ids.npy", mmap_mode="r"))
-    index = tantivy.Index.open(str(folder / "bm25"))
-    index.config_reader("manual")
-    index.reload()
-    searcher = index.searcher()
-    if not len(ids) == len(rows.vectors) == searcher.num_docs:
-        counts = f"{len(ids):,} ids, {len(rows.vectors):,} vectors and {searcher.num_docs:,} texts"
-        raise ValueError(f"it has {counts}")
-    similarity = meta["similarity"]
-    lengths = None if similarity == "cosine" else np.sqrt(np.einsum("ij,ij->i", rows.vectors, rows.vectors))
-    content = str(meta.get("content", ""))
-    return Generation(folder.name, meta["dims"], similarity, content, ids, rows, lengths, searcher, index.schema)
-
-
-def encoded(ids: Iterable[str]) -> NDArray[np.bytes_]:
-    """Chunk ids as bytes of one width; they sort as the ids do."""
-    values = [chunk_id.encode("utf-8", "surrogatepass") for chunk_id in ids]
-    return np.array(values, dtype=f"S{max(map(len, values), default=1)}")
-
-
-def decoded(ids: NDArray[np.bytes_]) -> list[str]:
-    """Chunk ids that were encoded."""
-    return [chunk_id.decode("utf-8", "surrogatepass") for chunk_id in ids.tolist()]
 
 
 # ------------------------------------------------------------------------------------------------- the index
 
 
 class LocalIndex:
-    """An index in files under a folder; see `ragviz.backends.opening.Index`.
+    """An index in files under a folder; see `ragviz.backends.protocol.Index`.
 
     Every search reads the pointer, so readers in other processes see new content as soon as it is published.
     """
@@ -444,8 +116,8 @@ class LocalIndex:
         generation = self.live()
         if generation is None:
             return [Ranking((), ()) for _ in vectors]
-        queries = checked(vectors, generation.dims, generation.similarity, f"Index {self.name!r}")
-        found = nearest(generation.rows.vectors, generation.lengths, queries, depth, generation.similarity)
+        queries = exact.checked(vectors, generation.dims, generation.similarity, f"Index {self.name!r}")
+        found = exact.nearest(generation.rows.vectors, generation.lengths, queries, depth, generation.similarity)
         return [generation.ranking(rows.tolist(), scores.tolist()) for rows, scores in found]
 
     def bm25(self, queries: Sequence[str], depth: int) -> list[Ranking]:
@@ -454,7 +126,7 @@ class LocalIndex:
         generation = self.live()
         if generation is None:
             return [Ranking((), ()) for _ in queries]
-        found = (generation.matching(terms(query), depth) for query in queries)
+        found = (generation.matching(terms.terms(query), depth) for query in queries)
         return [generation.ranking([row for _, row in hits], [score for score, _ in hits]) for hits in found]
 
     def drop(self) -> None:
@@ -487,7 +159,7 @@ class LocalIndex:
             if generation is not None and generation.name == name:
                 return generation
             try:
-                self._open = self._fitting(open_generation(self.folder / name))
+                self._open = self._fitting(generations.open_generation(self.folder / name))
             except DAMAGE as error:
                 if self.live_name() == name:  # otherwise it was replaced while being opened: open the new one
                     raise DamagedIndex(self.name, str(error)) from error
@@ -516,37 +188,11 @@ def check_depth(depth: int) -> None:
         raise UsageError(f"Depth is {depth}; use at least 1.")
 
 
-def checked(vectors: Vectors, dims: int, similarity: str, what: str) -> Vectors:
-    """Vectors as float32 rows that `similarity` can compare; for cosine they are brought to unit length.
-
-    Raises:
-        SearchError: other dimensions, numbers that are not finite, or a length of 0 under cosine.
-
-    """
-    rows = np.ascontiguousarray(vectors, dtype=np.float32)
-    if rows.ndim != 2 or rows.shape[1] != dims:
-        given = f"{rows.shape[1]}-d" if rows.ndim == 2 else f"of shape {rows.shape}"
-        raise SearchError(
-            f"{what} holds {dims}-d vectors, these are {given}; rebuild it, or pick the model it was built with."
-        )
-    if not np.isfinite(rows).all():
-        row = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
-        raise SearchError(f"{what} takes finite numbers only, vector {row} has others; check the embedder.")
-    if similarity != "cosine":
-        return rows
-    lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
-    if not lengths.all():
-        row = int(np.flatnonzero(lengths == 0)[0])
-        raise SearchError(f"{what} compares by cosine, and vector {row} has length 0; check the embedder.")
-    unit: Vectors = (rows / lengths).astype(np.float32)
-    return unit
-
-
 # ------------------------------------------------------------------------------------------------- the writer
 
 
 class LocalWriter:
-    """Fills a generation out of sight; see `ragviz.backends.opening.Writer`.
+    """Fills a generation out of sight; see `ragviz.backends.protocol.Writer`.
 
     What is added goes to the disk as it comes; `publish` puts it in order with what is kept of `base`.
     """
@@ -563,7 +209,7 @@ class LocalWriter:
         with os_errors(index.name):
             sweep(index)
             self.folder.mkdir(parents=True)
-            save_text(self.folder / "owner.json", json.dumps(this_process()))
+            generations.save_text(self.folder / "owner.json", json.dumps(this_process()))
             self.arrived = RowsFile(self.folder / "arrived")
 
     def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
@@ -576,10 +222,10 @@ class LocalWriter:
         self._check_open()
         if len(vectors) != len(chunks):
             raise SearchError(f"{len(chunks)} chunks came with {len(vectors)} vectors; give one for each.")
-        rows = checked(vectors, self.dims, self.index.similarity, f"Index {self.index.name!r}")
+        rows = exact.checked(vectors, self.dims, self.index.similarity, f"Index {self.index.name!r}")
         start = len(self.arrived.ends) - 1
         with os_errors(self.index.name):
-            self.arrived.append((" ".join(terms(chunk.text)) for chunk in chunks), rows)
+            self.arrived.append((" ".join(terms.terms(chunk.text)) for chunk in chunks), rows)
         self.added.update((chunk.id, row) for row, chunk in enumerate(chunks, start))
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
@@ -632,30 +278,30 @@ class LocalWriter:
         """Rows of the published content that stay as they are."""
         if self.base is None:
             return np.empty(0, np.int64)
-        gone = encoded(self.removed | self.added.keys())
+        gone = generations.encoded(self.removed | self.added.keys())
         return np.flatnonzero(~np.isin(self.base.ids, gone))
 
     def _write(self, kept: Indices, content: str) -> None:
         """Write the generation's files: kept and added rows, in the order of their ids."""
         self.arrived.close()
-        arrived = open_rows(self.folder / "arrived", self.dims)
+        arrived = generations.open_rows(self.folder / "arrived", self.dims)
         places = [(arrived, row) for row in self.added.values()]
-        ids = encoded(self.added)
+        ids = generations.encoded(self.added)
         if self.base is not None:
             places += [(self.base.rows, row) for row in kept.tolist()]
             ids = np.concatenate([ids, self.base.ids[kept]])
         order = np.argsort(ids, kind="stable")
         self._copy([places[place] for place in order.tolist()])
-        save_array(self.folder / "ids.npy", ids[order])
+        generations.save_array(self.folder / "ids.npy", ids[order])
         meta = {"format": FORMAT, "dims": self.dims, "similarity": self.index.similarity, "content": content}
-        save_text(self.folder / "meta.json", json.dumps(meta))
+        generations.save_text(self.folder / "meta.json", json.dumps(meta))
         checksums.write(self.folder, ("meta.json", "ids.npy", "rows", "bm25"))
 
     def _copy(self, places: Sequence[tuple[Rows, int]]) -> None:
         """Write vectors and terms from their places, and the BM25 index of the terms."""
         rows, bm25 = RowsFile(self.folder / "rows"), Bm25File(self.folder / "bm25")
-        for start in range(0, len(places), BLOCK_ROWS):
-            block = places[start : start + BLOCK_ROWS]
+        for start in range(0, len(places), exact.BLOCK_ROWS):
+            block = places[start : start + exact.BLOCK_ROWS]
             words = [source.terms(row) for source, row in block]
             rows.append(words, np.stack([source.vectors[row] for source, row in block]))
             bm25.append(start, words)
@@ -664,18 +310,18 @@ class LocalWriter:
 
     def _count(self) -> int:
         """How many chunks are on the disk: ids, vectors and texts, which must agree."""
-        return len(open_generation(self.folder).ids)
+        return len(generations.open_generation(self.folder).ids)
 
     def _switch(self) -> None:
         """Point the index at this generation, and delete the one before."""
         shutil.rmtree(self.folder / "arrived", ignore_errors=True)
-        sync_folder(self.folder)
+        generations.sync_folder(self.folder)
         before = self.index.live_name()
         if self.base is not None and self.base.name != before:
             changed = f"Index {self.index.name!r} was changed by another writer since this update began"
             raise SearchError(f"{changed}; nothing was published. Update it again.")
-        save_text(self.index.folder / "live", self.folder.name)
-        sync_folder(self.index.folder)
+        generations.save_text(self.index.folder / "live", self.folder.name)
+        generations.sync_folder(self.index.folder)
         self.open = False
         (self.folder / "owner.json").unlink()
         if before is not None:

@@ -1,120 +1,14 @@
-"""Where chunks and their vectors are searched: one protocol, two backends.
-
-An index is known by its name. It is filled through a *writer*, out of sight of every search, and switched to in one
-step by `publish`: searches see the old content or the new, never a half of either.
-"""
+"""An index opened in the backend that it is kept in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ragviz.backends.protocol import SIMILARITIES, Index
 from ragviz.errors import UsageError
-from ragviz.records import Chunk, Ranking
-
-Vectors = NDArray[np.float32]
-"""Shape (n, dims), float32, rows of unit length."""
-
-SIMILARITIES = ("cosine", "dot_product", "l2_norm")
-"""How near two vectors are: the cosine, the dot product, or the negative Euclidean distance; higher is nearer."""
-
-
-ANOTHER_BUILD = "its chunks are those of another build"
-"""Reason of a DamagedIndex whose content is whole, but has another digest than the one asked for."""
-
-
-class Writer(Protocol):
-    """Takes chunks until it is published or given up."""
-
-    def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
-        """Add `chunks` with their vectors, row by row; an id that is already there is replaced."""
-        ...
-
-    def delete(self, chunk_ids: Sequence[str]) -> None:
-        """Take chunks out (only a writer that updates a published index has any); unknown ids are passed over."""
-        ...
-
-    def publish(self, expected: int, content: str = "") -> None:
-        """Count, and let searches see the content.
-
-        `content` is a digest of it that is kept beside it, for `Index.check`.
-
-        Raises:
-            SearchError: the content is not `expected` chunks; nothing is switched.
-
-        """
-        ...
-
-    def abandon(self) -> None:
-        """Drop what was not published; may be called at any time, also after `publish` (does nothing then)."""
-        ...
-
-
-class Index(Protocol):
-    """A searchable set of chunks.
-
-    Rankings: best first, ties by chunk id, fewer than `depth` when there are fewer, empty when nothing was published.
-    Every method raises SearchError when the backend cannot be reached, read or written, and the searches UsageError
-    for a depth below 1.
-    """
-
-    name: str
-
-    def exists(self) -> bool:
-        """True once something was published under the name."""
-        ...
-
-    def count(self) -> int:
-        """How many chunks a search sees; 0 when nothing was published."""
-        ...
-
-    def size(self) -> int:
-        """Bytes on disk of what is published."""
-        ...
-
-    def check(self, expected: int, content: str = "") -> None:
-        """Do nothing when `expected` chunks are published, unbroken, with the digest `content` ("": not compared).
-
-        Raises:
-            DamagedIndex: nothing is published, its parts do not belong together, or it is another content.
-
-        """
-        ...
-
-    def rebuild(self, dims: int) -> Writer:
-        """Open a writer that starts from nothing and replaces the content when published."""
-        ...
-
-    def update(self) -> Writer:
-        """Open a writer that starts from the published content.
-
-        Raises:
-            SearchError: nothing was published; rebuild instead.
-
-        """
-        ...
-
-    def knn(self, vectors: Vectors, depth: int) -> list[Ranking]:
-        """Nearest chunks of each row; scores are the similarity's own (cosine: -1 … 1).
-
-        Raises:
-            SearchError: the vectors have other dimensions than the index, or are not finite.
-
-        """
-        ...
-
-    def bm25(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Best chunks for each query by BM25; only chunks that share a term with the query."""
-        ...
-
-    def drop(self) -> None:
-        """Delete the index with all it wrote; does nothing when there is none."""
-        ...
 
 
 def open_index(

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.rooms import damage, embedding, indexing, preview
+from ragviz.cli.rooms import damage, indexing, preview, search, tokenizer
 from ragviz.errors import SearchError, UsageError
 from ragviz.index.chunking import CHUNKERS
 from ragviz.records import IndexConfig, IndexInfo
@@ -95,7 +95,7 @@ def index_preview(
     most, ids = preview.share_of(chosen), list({d.id: None for d in (*chosen, shown)})
     cuts = preview.cuts(workspace, found.id, ids, most, config)
     lengths = [chunk.tokens for d in chosen for chunk in cuts[d.id]]
-    reads = embedding.text_tokens_of(config.embedder)
+    reads = tokenizer.text_tokens_of(config.embedder)
     body = {
         "corpus": found.name,
         "extent": preview.extent(documents, chosen, [cuts[d.id] for d in chosen]),
@@ -173,7 +173,7 @@ def index_search(
     """Rank the chunks of an index for a query."""
     workspace = console.open_workspace()
     info = workspace.store.index(index_name)
-    hits = indexing.search(workspace, info, query, cast(Any, console.one_of("retriever", retriever, RETRIEVERS)), k)
+    hits = search.search(workspace, info, query, cast(Any, console.one_of("retriever", retriever, RETRIEVERS)), k)
     rows = [
         {"rank": f.hit.rank, "score": f.hit.score, "chunk_id": f.hit.chunk_id, "document": f.document_name}
         | ({"start": f.chunk.start, "end": f.chunk.end, "page": f.chunk.page, "text": f.chunk.text} if f.chunk else {})

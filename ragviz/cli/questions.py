@@ -12,8 +12,7 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.rooms import authoring, evaluate, generation, interchange, spending
-from ragviz.cli.rooms import store as stores
+from ragviz.cli.rooms import authoring, codecs, evaluate, generation, interchange, sets, spending
 from ragviz.cli.run import show_forecast
 from ragviz.errors import UsageError
 from ragviz.records import Corpus, Evidence, GeneratorName, Question, QuestionSet, QuestionStatus, Span
@@ -74,7 +73,7 @@ def questions_import(
     """Import questions with evidence from CSV or JSONL; rows that cannot be read, and columns not kept, are told."""
     workspace = console.open_workspace()
     wanted = workspace.store.corpus(corpus)
-    imported = generation.import_questions(workspace, wanted, console.read(file), file.name, set_name)
+    imported = sets.import_questions(workspace, wanted, console.read(file), file.name, set_name)
     result = {"questions": set_name, "imported": len(imported.questions), "problems": imported.problems}
     result |= {"notes": imported.notes}
     console.show(
@@ -94,7 +93,7 @@ def questions_import(
 def questions_export(set_name: str, file: Path, as_json: Json = False) -> None:
     """Write a question set to FILE: .csv or .jsonl."""
     workspace = console.open_workspace()
-    data = generation.export_questions(workspace, workspace.store.question_set(set_name), file.suffix.lstrip("."))
+    data = sets.export_questions(workspace, workspace.store.question_set(set_name), file.suffix.lstrip("."))
     console.write(file, data)
     console.show(
         {"file": str(file), "bytes": len(data)}, as_json, lambda: console.out.print(console.said(f"Wrote {file}."))
@@ -106,7 +105,7 @@ def questions_banks(set_name: str, file: Path, as_json: Json = False) -> None:
     """Import RAGQuestEval banks, {question id: {key_info, question, answers}}, for the questions of a set."""
     workspace = console.open_workspace()
     asked = workspace.store.question_set(set_name)
-    done = generation.import_banks(workspace, asked, console.read(file))
+    done = sets.import_banks(workspace, asked, console.read(file))
     for problem in done.problems:
         console.err.print(console.said(problem), highlight=False)
     body = {"questions": asked.name, "banks": len(done.banks), "problems": list(done.problems)}
@@ -155,7 +154,7 @@ def questions_show(
         and (words in q.text.casefold() or words in q.answer.casefold())
     ]
     drawn = [(q.id, q.status, q.kind, q.text, q.answer, q.reason) for q in questions]
-    rows = [asdict(q) | {"kind": q.kind, "version": stores.version_of(q)} for q in questions]
+    rows = [asdict(q) | {"kind": q.kind, "version": codecs.version_of(q)} for q in questions]
     console.show(rows, as_json, lambda: console.table(("id", "status", "kind", "question", "answer", "reason"), drawn))
 
 
@@ -187,7 +186,7 @@ def _review(store: Store, asked: QuestionSet, question: Question, status: Questi
     """
     try:
         after = replace(question, status=status, reason=reason)
-        authoring.save(store, asked, after, stores.version_of(question))
+        authoring.save(store, asked, after, codecs.version_of(question))
     except authoring.Conflict as conflict:
         if conflict.current is None:
             raise UsageError(f"Question '{question.id}' of '{asked.name}' was deleted meanwhile.") from None
@@ -220,7 +219,7 @@ def questions_add(
     corpus = workspace.store.corpus(corpus_name or there[set_name])
     where = _evidence(workspace, corpus.id, quotes, documents, evidence)
     question = authoring.written(text, answer, where or ())
-    asked = generation.question_set(workspace, corpus, set_name)
+    asked = sets.question_set(workspace, corpus, set_name)
     authoring.add(workspace.store, asked, question)
     _show_saved(question, as_json)
 
@@ -244,7 +243,7 @@ def questions_edit(
     question = authoring.question_of(workspace.store, asked, question_id)
     where = () if unanswerable else _evidence(workspace, asked.corpus_id, quotes, documents, evidence)
     after = authoring.changed(question, text=text, answer=answer, evidence=where)
-    authoring.save(workspace.store, asked, after, version or stores.version_of(question))
+    authoring.save(workspace.store, asked, after, version or codecs.version_of(question))
     _show_saved(after, as_json)
 
 
@@ -276,7 +275,7 @@ def questions_mend(
         else _one(workspace, asked, quotes, documents)
     )
     after = authoring.changed(question, evidence=authoring.mended(question.evidence, wanted.group, wanted.member, span))
-    authoring.save(workspace.store, asked, after, stores.version_of(question))
+    authoring.save(workspace.store, asked, after, codecs.version_of(question))
     _show_saved(after, as_json)
 
 
@@ -361,7 +360,7 @@ def _stale_row(row: dict[str, Any]) -> tuple[object, ...]:
 
 
 def _show_saved(question: Question, as_json: bool) -> None:
-    body = asdict(question) | {"kind": question.kind, "version": stores.version_of(question)}
+    body = asdict(question) | {"kind": question.kind, "version": codecs.version_of(question)}
     console.show(body, as_json, lambda: console.out.print(console.said(f"Saved question {question.id}.")))
 
 

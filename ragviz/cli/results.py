@@ -12,7 +12,7 @@ import typer
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.rooms import compare as comparing
-from ragviz.cli.rooms import controls, diagnose, evaluate, indexing, quest_prompts, running
+from ragviz.cli.rooms import controls, diagnose, evaluate, exports, judgements, measurements, questeval, search
 from ragviz.errors import InputError, UsageError
 from ragviz.records import Bank, Judged, Matrix, Question, Run, Score
 
@@ -43,14 +43,14 @@ def results(
     run = workspace.store.run(run_name)
     if by:
         console.one_of("way to group", by, ("kind", "document"))
-    summary, judgement = running.summary_of(workspace, run, k), running.judgement_of(workspace, run, k)
+    summary, judgement = measurements.summary_of(workspace, run, k), judgements.judgement_of(workspace, run, k)
     if run.status != "done":
         console.err.print(
             console.said(f"Run '{run.name}' is not finished: this is what it has so far."), highlight=False
         )
     body: dict[str, Any] = {"run": run.name, "fingerprint": run.fingerprint, "status": run.status, "k": summary.k}
     body |= evaluate.to_json(summary)
-    unranked = running.unranked_words(run)
+    unranked = measurements.unranked_words(run)
     body |= {"not_ranked": unranked} if unranked else {}
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
     steps = diagnose.waterfall(list(judgement.causes.values()), run.config.context)
@@ -60,9 +60,11 @@ def results(
     if judgement.judged:
         body |= {"usage": asdict(judgement.usage)}
         body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
-        body |= running.judge_to_json(run) | {"coverage": running.coverage_words(judgement, len(judgement.causes))}
+        body |= judgements.judge_to_json(run) | {
+            "coverage": judgements.coverage_words(judgement, len(judgement.causes))
+        }
         body["look_at_these"] = judgement.doubts
-    slices = running.breakdown_of(workspace, run, k) if as_json or by else []
+    slices = exports.breakdown_of(workspace, run, k) if as_json or by else []
     body |= evaluate.breakdown_to_json(slices)
 
     def draw() -> None:
@@ -81,7 +83,7 @@ def results(
         if judgement.judged:
             _draw_judgement(run, judgement, steps)
         elif judgement.paid[0]:
-            console.out.print(running.cost_words(judgement))
+            console.out.print(judgements.cost_words(judgement))
 
     console.show(body, as_json, draw)
 
@@ -102,7 +104,7 @@ def _draw_slices(slices: Sequence[evaluate.Slice], by: str, metrics: Sequence[st
 def check(run_name: Annotated[str, typer.Argument(metavar="RUN")], as_json: Json = False) -> None:
     """Tell whether a run's numbers can be taken as they stand: exit 1 when a step failed or its judge is unreliable."""
     workspace = console.open_workspace()
-    told = running.check(workspace, workspace.store.run(run_name))
+    told = judgements.check(workspace, workspace.store.run(run_name))
     body = {"run": told.run, "passed": told.passed, "sentence": told.sentence, "problems": list(told.problems)}
     body |= {"controls": controls.to_json(told.controls) if told.controls else None}
     console.show(body, as_json, lambda: console.out.print(console.said(told.sentence), highlight=False))
@@ -110,8 +112,8 @@ def check(run_name: Annotated[str, typer.Argument(metavar="RUN")], as_json: Json
         raise typer.Exit(1)
 
 
-def _draw_judgement(run: Run, judgement: running.Judgement, steps: Sequence[diagnose.Step]) -> None:
-    for line in (running.judge_words(run), judgement.controls.sentence if judgement.controls else ""):
+def _draw_judgement(run: Run, judgement: judgements.Judgement, steps: Sequence[diagnose.Step]) -> None:
+    for line in (judgements.judge_words(run), judgement.controls.sentence if judgement.controls else ""):
         if line:
             console.out.print(console.said(line), highlight=False)
     if judgement.doubts:
@@ -128,7 +130,7 @@ def _draw_judgement(run: Run, judgement: running.Judgement, steps: Sequence[diag
     console.out.print(
         f"refused: {refused.refused}, rightly {refused.both} of {refused.unanswerable} unanswerable questions"
     )
-    console.out.print(running.cost_words(judgement))
+    console.out.print(judgements.cost_words(judgement))
 
 
 def _without(scored: evaluate.Scored) -> str:
@@ -146,13 +148,13 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
     question = next((q for q in workspace.store.asked(run.id) if q.id == question_id), None)
     if question is None:
         raise UsageError(f"Run '{run.name}' has no question '{question_id}': see `ragviz questions show`.")
-    judgement = running.judgement_of(workspace, run)
+    judgement = judgements.judgement_of(workspace, run)
     if question.id not in judgement.causes:
         raise UsageError(f"Run '{run.name}' was stopped before this question: give its command again.")
     judged = judgement.judged.get(question.id)
     scores = [by_question[question.id] for by_question in judgement.scores.values() if question.id in by_question]
     retrieved = next(r for r in workspace.store.results(run.id) if r.question_id == question.id)
-    hits = indexing.found(workspace, run.corpus_id, retrieved.ranking.hits()[: run.config.k])
+    hits = search.found(workspace, run.corpus_id, retrieved.ranking.hits()[: run.config.k])
     gold = {chunk_id for group in retrieved.gold for chunk_id in group}
     body = {
         "run": run.name,
@@ -179,14 +181,14 @@ def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> dict[
     """RAGQuestEval by both readings of its denominators, and as the public code counts it (`crud`)."""
     if bank is None or answers is None:
         return None
-    precision, recall = quest_prompts.crud([item.answer for item in bank.items], answers)
-    return asdict(quest_prompts.measure(bank, answers)) | {"crud": {"precision": precision, "recall": recall}}
+    precision, recall = questeval.crud([item.answer for item in bank.items], answers)
+    return asdict(questeval.measure(bank, answers)) | {"crud": {"precision": precision, "recall": recall}}
 
 
 def _draw_inspected(
     question: Question,
     judged: Judged | None,
-    hits: Sequence[indexing.Found],
+    hits: Sequence[search.Found],
     gold: Collection[str],
     scores: Sequence[Score],
     cause: diagnose.Cause,
@@ -205,7 +207,7 @@ def _draw_inspected(
     console.table(("metric", "value", "status", "reason", "version"), drawn)
 
 
-def _first_line(found: indexing.Found) -> str:
+def _first_line(found: search.Found) -> str:
     return " ".join(found.chunk.text.split())[:100] if found.chunk else "(its document was deleted)"
 
 
@@ -232,7 +234,7 @@ def compare(
     Rankings over the questions with evidence that all of them have, answers over those that all have a score for.
     """
     workspace = console.open_workspace()
-    comparison = running.compare_runs(workspace, [workspace.store.run(name) for name in run_names], k)
+    comparison = measurements.compare_runs(workspace, [workspace.store.run(name) for name in run_names], k)
 
     def draw() -> None:
         console.out.print(console.said(comparing.sentence(comparison)))
@@ -267,7 +269,7 @@ def export(run_name: Annotated[str, typer.Argument(metavar="RUN")], folder: Path
     metrics.csv the means per kind and per document.
     """
     workspace = console.open_workspace()
-    files = running.export_run(workspace, workspace.store.run(run_name))
+    files = exports.export_run(workspace, workspace.store.run(run_name))
     try:
         with console.for_others():
             folder.mkdir(parents=True, exist_ok=True)

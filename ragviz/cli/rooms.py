@@ -11,23 +11,29 @@ if TYPE_CHECKING:
     from ragviz.analysis import compare as compare
     from ragviz.analysis import diagnose as diagnose
     from ragviz.analysis import evaluate as evaluate
-    from ragviz.answers import answering as answering
+    from ragviz.answers import contexts as contexts
     from ragviz.documents import corpora as corpora
     from ragviz.index import damage as damage
     from ragviz.index import indexing as indexing
     from ragviz.index import preview as preview
     from ragviz.judging import controls as controls
-    from ragviz.judging import quest_prompts as quest_prompts
-    from ragviz.models import embedding as embedding
+    from ragviz.metrics import questeval as questeval
     from ragviz.models import spending as spending
+    from ragviz.models import tokenizer as tokenizer
     from ragviz.questions import authoring as authoring
     from ragviz.questions import generation as generation
     from ragviz.questions import interchange as interchange
+    from ragviz.questions import sets as sets
+    from ragviz.retrieval import search as search
     from ragviz.runs import cases as cases
+    from ragviz.runs import choices as choices
+    from ragviz.runs import exports as exports
     from ragviz.runs import foreign as foreign
+    from ragviz.runs import judgements as judgements
+    from ragviz.runs import measurements as measurements
     from ragviz.runs import running as running
     from ragviz.scheduler import forecast as forecast
-    from ragviz.store import store as store
+    from ragviz.store import codecs as codecs
 
 
 class _Later:
@@ -41,25 +47,31 @@ class _Later:
 
 
 if not TYPE_CHECKING:
-    answering = _Later("answers.answering")
     authoring = _Later("questions.authoring")
     cases = _Later("runs.cases")
+    choices = _Later("runs.choices")
+    codecs = _Later("store.codecs")
     compare = _Later("analysis.compare")
     connections = _Later("connections")
+    contexts = _Later("answers.contexts")
     controls = _Later("judging.controls")
     corpora = _Later("documents.corpora")
     damage = _Later("index.damage")
     diagnose = _Later("analysis.diagnose")
-    embedding = _Later("models.embedding")
     evaluate = _Later("analysis.evaluate")
+    exports = _Later("runs.exports")
     forecast = _Later("scheduler.forecast")
     foreign = _Later("runs.foreign")
     generation = _Later("questions.generation")
     indexing = _Later("index.indexing")
     interchange = _Later("questions.interchange")
     jobs = _Later("jobs")
+    judgements = _Later("runs.judgements")
+    measurements = _Later("runs.measurements")
     preview = _Later("index.preview")
-    quest_prompts = _Later("judging.quest_prompts")
+    questeval = _Later("metrics.questeval")
     running = _Later("runs.running")
+    search = _Later("retrieval.search")
+    sets = _Later("questions.sets")
     spending = _Later("models.spending")
-    store = _Later("store.store")
+    tokenizer = _Later("models.tokenizer")

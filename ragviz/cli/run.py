@@ -9,7 +9,7 @@ import typer
 
 from ragviz.cli import console, results
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.rooms import forecast, running, spending
+from ragviz.cli.rooms import choices, forecast, running, spending
 from ragviz.errors import UsageError
 from ragviz.records import AnswererName, ContextKind, Job, RunConfig
 from ragviz.retrieval.retrievers import RETRIEVERS
@@ -52,8 +52,8 @@ def run_questions(
         judge=judge,
         context=cast(Any, console.one_of("context", context, get_args(ContextKind))),
     )
-    running.check_run(config)
-    config = running.resolved(workspace, config)
+    choices.check_run(config)
+    config = choices.resolved(workspace, config)
     if dry_run:
         show_forecast(running.foresee(workspace, config), as_json)
         return

@@ -9,7 +9,7 @@ import typer
 
 from ragviz.cli import console, results
 from ragviz.cli.console import Json
-from ragviz.cli.rooms import answering, cases, diagnose, evaluate, foreign, jobs, running
+from ragviz.cli.rooms import cases, contexts, diagnose, evaluate, exports, foreign, jobs, measurements
 from ragviz.records import Run, RunFormat
 
 runs_app = console.group("Runs that were made.")
@@ -37,7 +37,7 @@ def _answers_of(run: Run) -> str:
     """Who answers in a run, and from what."""
     if run.config.answerer == "none":
         return "none"
-    return f"{run.config.model or run.config.answerer}, from {answering.CONTEXTS[run.config.context]}"
+    return f"{run.config.model or run.config.answerer}, from {contexts.CONTEXTS[run.config.context]}"
 
 
 @runs_app.command("questions")
@@ -64,9 +64,9 @@ def runs_questions(
     ):
         if value:
             console.one_of(what, value, known)
-    found = running.cases_of(workspace, run, k)
+    found = exports.cases_of(workspace, run, k)
     kept = cases.chosen(found, outcome=outcome, cause=cause, kind=kind, document=document, find=find)
-    names = running.document_names(workspace, run)
+    names = measurements.document_names(workspace, run)
     drawn = []
     for case in kept:
         place = (case.question.id, case.rank or "", case.outcome, case.cause, ", ".join(case.documents))

@@ -18,8 +18,7 @@ from typing import Literal
 
 from ragviz.documents import parsing
 from ragviz.errors import InputError, PasswordNeeded, UnreadableFile
-from ragviz.records import Corpus, Document, DocumentInfo, Progress, silent
-from ragviz.store.store import new_id
+from ragviz.records import Corpus, Document, DocumentInfo, Progress, new_id, silent
 from ragviz.text import language
 from ragviz.workspace import Workspace
 

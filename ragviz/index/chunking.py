@@ -25,7 +25,7 @@ from ragviz.records import Chunk, Chunker, Document, IndexConfig
 Range = tuple[int, int]
 
 Sentences = Callable[[str, str], Iterable[Range]]
-"""(text, language) -> offsets of the sentences, in order: `language.each_sentence`."""
+"""(text, language) -> offsets of the sentences, in order: `segmentation.each_sentence`."""
 
 WINDOW = 2**16
 """Characters that are tokenized together: a tokenizer holds a hundred bytes and more for each."""
@@ -111,7 +111,7 @@ def overlaps(chunks: Sequence[Chunk]) -> list[Range]:
 
 
 def longer_than(chunks: Sequence[Chunk], limit: int) -> list[Chunk]:
-    """Chunks of more than `limit` tokens; with `embedding.text_tokens_of` these are not read to their end."""
+    """Chunks of more than `limit` tokens; with `tokenizer.text_tokens_of` these are not read to their end."""
     return [chunk for chunk in chunks if chunk.tokens > limit]
 
 

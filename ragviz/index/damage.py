@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from ragviz.errors import DamagedIndex, SearchError
 from ragviz.records import IndexConfig, IndexInfo, digest
-from ragviz.store.store import Cuts
+from ragviz.store.codecs import Cuts
 from ragviz.workspace import Workspace
 
 _contents: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""An index from a corpus: cut, embed, store, publish; bring it up to date; search it. Bounded memory, resumable."""
+"""An index from a corpus: cut, embed, store, publish; bring it up to date. Bounded memory, resumable."""
 
 from __future__ import annotations
 
@@ -11,28 +11,16 @@ from itertools import chain, islice
 
 import numpy as np
 
-from ragviz.backends.opening import Index, Writer
+from ragviz.backends.protocol import Index, Writer
 from ragviz.errors import Deleted, SearchError, UsageError
 from ragviz.index import chunking
-from ragviz.index.damage import content_of, examined, require_sound, sound
-from ragviz.models.embedding import Embedder, open_tokenizer, text_tokens_of
+from ragviz.index.damage import content_of, examined
 from ragviz.models.spending import Spending, dollars
-from ragviz.records import (
-    Chunk,
-    Corpus,
-    Document,
-    DocumentInfo,
-    Hit,
-    IndexConfig,
-    IndexInfo,
-    Progress,
-    Ranking,
-    RetrieverName,
-    silent,
-)
-from ragviz.retrieval.retrievers import RETRIEVERS, Retriever
-from ragviz.store.store import Cuts, new_id
-from ragviz.text import addresses, language
+from ragviz.models.tokenizer import open_tokenizer, text_tokens_of
+from ragviz.models.vectors import Embedder
+from ragviz.records import Chunk, Corpus, Document, DocumentInfo, IndexConfig, IndexInfo, Progress, new_id, silent
+from ragviz.store.codecs import Cuts
+from ragviz.text import addresses, segmentation
 from ragviz.workspace import Workspace
 
 WINDOW = 1024
@@ -68,7 +56,7 @@ def cost_words(calls: int, paid: float) -> str:
 def splitter(config: IndexConfig) -> Callable[[Document], list[Chunk]]:
     """Give what cuts documents as `config` says, in the embedder's tokens; loads no model."""
     tokenizer = open_tokenizer(config.embedder)
-    return partial(chunking.split, config=config, tokenizer=tokenizer, sentences=language.each_sentence)
+    return partial(chunking.split, config=config, tokenizer=tokenizer, sentences=segmentation.each_sentence)
 
 
 def stale(workspace: Workspace, info: IndexInfo) -> tuple[list[DocumentInfo], list[DocumentInfo], list[str]]:
@@ -226,7 +214,7 @@ def _cut(workspace: Workspace, info: IndexInfo, documents: Sequence[str], progre
     texts = workspace.store.document_texts(info.corpus_id, documents)
     for number, document in enumerate(texts):
         progress(number, len(documents), "documents", f"Cutting {document.name}")
-        rows = chunking.cuts(document, info.config, tokenizer, language.each_sentence)
+        rows = chunking.cuts(document, info.config, tokenizer, segmentation.each_sentence)
         cuts[document.id] = np.fromiter(chain.from_iterable(rows), np.int32).reshape(-1, 3)
     return cuts
 
@@ -310,84 +298,17 @@ def remote(workspace: Workspace, info: IndexInfo) -> str:
     """What of an index is on a server, and where: "the indices ragviz-….* on Elasticsearch at …"; "" for none."""
     if info.config.backend != "elasticsearch":
         return ""
-    from ragviz.backends import elastic
+    from ragviz.backends import elastic_requests
 
     url = workspace.settings.elasticsearch_url
     where = f" at {addresses.shown(url)}" if url else ", whose address is not set,"
-    return f"the indices {elastic.alias_of(workspace.index_name(info))}.* on Elasticsearch{where}"
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A hit with its chunk and where that stands. `chunk` is None when its document is gone."""
-
-    hit: Hit
-    document_name: str
-    chunk: Chunk | None
+    return f"the indices {elastic_requests.alias_of(workspace.index_name(info))}.* on Elasticsearch{where}"
 
 
 def check_ready(info: IndexInfo) -> None:
     """Raise UsageError when an index cannot be searched yet."""
     if not info.build:
         raise UsageError(f"Index '{info.name}' is not built ({info.status}): build it first.")
-
-
-def ready(workspace: Workspace, info: IndexInfo) -> IndexInfo:
-    """The newest row of an index that can be searched; UsageError when it is not built, SearchError when damaged."""
-    check_ready(info)
-    return sound(workspace, info)
-
-
-def retriever(
-    workspace: Workspace,
-    info: IndexInfo,
-    name: RetrieverName,
-    constant: int = 60,
-    *,
-    spending: Spending | None = None,
-) -> Retriever:
-    """Return the retriever called `name` over an index; what its embedder pays is written into `spending`.
-
-    The retriever raises SearchError when the index is damaged, gone, or built anew since `info` was read.
-
-    Raises:
-        UsageError: the index is not built.
-
-    """
-    check_ready(info)
-    embedder = None if name == "bm25" else workspace.embedder(info.config.embedder, spending)
-    search_all = RETRIEVERS[name](workspace.index(info), embedder, constant)
-
-    def ranked(questions: Sequence[str], depth: int) -> list[Ranking]:
-        try:
-            rankings = search_all(questions, depth)
-        except SearchError:
-            require_sound(workspace, info)  # it may be the index, and then this tells how to mend it
-            raise
-        require_sound(workspace, info)  # else what was not found would be taken for what is not there
-        return rankings
-
-    return ranked
-
-
-def search(workspace: Workspace, info: IndexInfo, query: str, name: RetrieverName, depth: int) -> list[Found]:
-    """Rank the chunks of an index for one query; raises as `ready`, and as its retriever."""
-    ranking = retriever(workspace, ready(workspace, info), name)([query], depth)[0]
-    return found(workspace, info.corpus_id, ranking.hits())
-
-
-def found(workspace: Workspace, corpus_id: str, hits: Sequence[Hit]) -> list[Found]:
-    """Hits with their text: a chunk's id tells its document, start and end."""
-    parts = [hit.chunk_id.rsplit("-", 2) for hit in hits]
-    texts = workspace.store.document_texts(corpus_id, list(dict.fromkeys(p[0] for p in parts)))
-    documents = {d.id: d for d in texts}
-    result = []
-    for hit, (document_id, start, end) in zip(hits, parts, strict=True):
-        document = documents.get(document_id)
-        cut = np.array([[int(start), int(end), 0]], dtype=np.int32)
-        chunk = chunks_of(document, cut)[0] if document is not None else None
-        result.append(Found(hit, document.name if document is not None else "(deleted)", chunk))
-    return result
 
 
 def goes_with_corpus(workspace: Workspace, corpus: Corpus) -> str:

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from pydantic import BaseModel
 
-from ragviz.text import language
+from ragviz.text import language, segmentation
 
 MOST_ODD = 0.5
 """Share of the statements of a reply that may fail a test."""
@@ -106,7 +106,7 @@ def plain(text: str) -> bool:
 
 
 def _sentences(text: str) -> list[str]:
-    return [text[start:end] for start, end in language.sentences(text, language.detect(text))]
+    return [text[start:end] for start, end in segmentation.sentences(text, language.detect(text))]
 
 
 def _states(sentence: str) -> bool:

@@ -17,9 +17,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ragviz.errors import ModelError
-from ragviz.judging import checks, context, quest_prompts
-from ragviz.metrics import grounding
-from ragviz.models.chat import Completion, Request, Usage
+from ragviz.judging import checks, comparison, context, quest_prompts
+from ragviz.judging.texts import numbered as numbered_
+from ragviz.judging.texts import sentences_of, spoken
+from ragviz.models.requests import Completion, Request, Usage
 from ragviz.records import Question, digest
 
 SHARE = 0.05
@@ -170,7 +171,7 @@ def _mixed(questions: Sequence[Question]) -> list[Question]:
 
 
 def _tongue(question: Question) -> str:
-    return context.spoken(question.answer, question.text)
+    return spoken(question.answer, question.text)
 
 
 def judged(control: Control, reply: Completion[Any] | ModelError) -> list[Told]:
@@ -208,15 +209,15 @@ def _bare(text: str) -> str:
 
 def _comparison(kind: str, question: Question, answer: str, *, same: bool) -> Control:
     texts = (answer, question.answer)
-    claims = tuple(dict(enumerate(context.numbered(text).values())) for text in texts)
+    claims = tuple(dict(enumerate(numbered_(text).values())) for text in texts)
     counts = (len(claims[0]), len(claims[1]))
 
-    def read(reply: context.ComparisonReply | None, trouble: str) -> list[Told]:
+    def read(reply: comparison.ComparisonReply | None, trouble: str) -> list[Told]:
         what = "the reference as its own answer" if same else "another question's answer"
         wanted = ("equivalent", "its claims supported") if same else ("not equivalent", "its claims not supported")
         if reply is None:
             return [Told(kind, question.id, what, words, trouble, right=False) for words in wanted]
-        compared = context.read_comparison(reply, texts, counts, context.Compared())
+        compared = comparison.read_comparison(reply, texts, counts, comparison.Compared())
         held = [bearing.verdict == "supported" for bearing in compared.reference.values()]
         most = 2 * sum(held) > counts[1]
         share = f"{sum(held)} of {counts[1]} supported"
@@ -225,13 +226,13 @@ def _comparison(kind: str, question: Question, answer: str, *, same: bool) -> Co
             Told(kind, question.id, what, wanted[1], share, most == same),
         ]
 
-    return Control(kind, question, context.comparison_request(question.text, texts, *claims), read)
+    return Control(kind, question, comparison.comparison_request(question.text, texts, *claims), read)
 
 
 def _passage(question: Question, questions: Sequence[Question]) -> Control | None:
     """A claim that follows and one that does not; None when the passage has no sentence for it."""
     passage = _evidence(question)
-    sentences = [s for s in context.numbered(passage).values() if len(checks.units(s)) >= checks.FEW]
+    sentences = [s for s in numbered_(passage).values() if len(checks.units(s)) >= checks.FEW]
     numbered = next((s for s in sentences if _NUMBER.search(s)), None)
     claim = numbered or next(iter(sentences), None)
     if claim is None:
@@ -248,7 +249,7 @@ def _passage(question: Question, questions: Sequence[Question]) -> Control | Non
         rows = context.read_context(reply, 2, [passage], context.ContextRead()).claims
         told = []
         for asked, wanted, place in pairs:
-            held = grounding.follows(rows[place]) if place in rows else None
+            held = context.follows(rows[place]) if place in rows else None
             words = "no verdict" if held is None else "supported" if held else "not supported"
             told.append(Told("passage", question.id, asked, wanted, words, words == wanted))
         return told
@@ -261,7 +262,7 @@ def _evidence(question: Question) -> str:
     """The beginning of the question's evidence, whole sentences of it; its reference where that is not known."""
     span = next((span for group in question.evidence for span in group if span.text.strip()), None)
     text = span.text if span else question.answer
-    ends = [end for _, end in context.sentences_of(text)]
+    ends = [end for _, end in sentences_of(text)]
     last = max([end for end in ends if end <= PASSAGE], default=ends[0] if ends else len(text))
     return text[:last].strip()
 
@@ -279,9 +280,7 @@ def _from_elsewhere(question: Question, passage: str, questions: Sequence[Questi
     """The sentence of another question's evidence that shares least with the passage."""
     held = checks.units(passage)
     others = [q for q in questions if q.evidence and q.id != question.id and _tongue(q) == _tongue(question)]
-    said = [
-        s for q in others[:50] for s in context.numbered(_evidence(q)).values() if len(checks.units(s)) >= checks.FEW
-    ]
+    said = [s for q in others[:50] for s in numbered_(_evidence(q)).values() if len(checks.units(s)) >= checks.FEW]
     apart = [s for s in said if 3 * len(checks.units(s) & held) <= len(checks.units(s))]
     return min(apart, key=lambda s: (len(checks.units(s) & held) / len(checks.units(s)), s), default=None)
 
@@ -309,7 +308,7 @@ def _unanswerable(question: Question, questions: Sequence[Question]) -> Control:
 def _unrelated(passage: str, tongue: str, questions: Sequence[Question]) -> str:
     """A question of the run that shares at most a fifth of its words with the passage, else one made up."""
     held = checks.units(passage)
-    candidates = [(q, checks.units(q.text)) for q in questions if context.spoken(q.text) == tongue]
+    candidates = [(q, checks.units(q.text)) for q in questions if spoken(q.text) == tongue]
     apart = [(len(held & units) / len(units), q.id, q.text) for q, units in candidates if len(units) >= checks.FEW]
     share, _, text = min(apart, default=(1.0, "", ""))
     return text if share <= 0.2 else _ELSEWHERE[tongue]

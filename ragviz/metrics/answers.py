@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ragviz.errors import UsageError
-from ragviz.judging import quest_prompts
-from ragviz.judging.context import VERSIONS
-from ragviz.metrics import grounding, text
+from ragviz.judging.versions import PROMPTS
+from ragviz.metrics import grounding, questeval, text
 from ragviz.records import Bank, Judged, Score, ScoreStatus
 from ragviz.text import language
 
@@ -20,9 +19,6 @@ ALIASES = {"conciseness": "factual_precision"}
 """Other names of a metric: they can be asked for, and are measured and shown once."""
 
 T = TypeVar("T")
-
-PROMPTS = VERSIONS | quest_prompts.VERSIONS
-"""Versions of the prompts by step, the bank's too."""
 
 
 class NoScore(Exception):
@@ -205,19 +201,19 @@ def _equivalence(judged: Judged) -> float:
     return EQUIVALENCE[_known(judged.equivalence, "answer and reference were not compared")]
 
 
-def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> quest_prompts.QuestEval:
+def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> questeval.QuestEval:
     bank = _known(bank, "there are no questions about the reference")
-    measured = quest_prompts.measure(bank, _known(answers, "the questions about the reference were not asked"))
+    measured = questeval.measure(bank, _known(answers, "the questions about the reference were not asked"))
     if not measured.answerable:
         raise NoScore("not_applicable", "no question about the reference can be answered from it")
     return measured
 
 
-def _quest_recall(measured: quest_prompts.QuestEval) -> float:
+def _quest_recall(measured: questeval.QuestEval) -> float:
     return _known(measured.recall, "no question about the reference can be answered from it")
 
 
-def _quest_precision(measured: quest_prompts.QuestEval) -> float:
+def _quest_precision(measured: questeval.QuestEval) -> float:
     return _known(measured.precision, "the answer answers no question about the reference")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragviz.judging import context
 from ragviz.records import Bearing
 
 
@@ -19,13 +20,7 @@ def supported_by_any(rows: Sequence[Sequence[Bearing]]) -> float | None:
     >>> supported_by_any([[no, yes], [part, part], [no, no], [no, part]]), supported_by_any([])
     (0.5, None)
     """
-    return share([follows(row) for row in rows])
-
-
-def follows(row: Sequence[Bearing]) -> bool:
-    """Whether a claim follows from the texts of its row: from one alone, or from two or more together."""
-    verdicts = [bearing.verdict for bearing in row]
-    return "supported" in verdicts or verdicts.count("together") > 1
+    return share([context.follows(row) for row in rows])
 
 
 def supported(row: Sequence[Bearing]) -> float | None:

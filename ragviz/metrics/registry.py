@@ -1,4 +1,4 @@
-"""Metrics: pure functions from rankings and texts to numbers. `METRICS` is what page, command line and library read."""
+"""Metrics of rankings: pure functions to numbers. `METRICS` is what page, command line and library read."""
 
 from __future__ import annotations
 

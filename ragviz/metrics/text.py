@@ -1,6 +1,6 @@
 """Metrics of two texts by their words alone: token F1, exact match, ROUGE-L.
 
-Words are `language.tokens`; but ROUGE-L's English ones are those of the rouge-score package.
+Words are `words.tokens`; but ROUGE-L's English ones are those of the rouge-score package.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from ragviz.text import language as languages
+from ragviz.text import words
 
 
 def token_f1(prediction: str, reference: str, language: str) -> float:
@@ -20,7 +20,7 @@ def token_f1(prediction: str, reference: str, language: str) -> float:
     >>> round(token_f1("in the year 1931", "1931", "en"), 2), token_f1("", "The", "en")
     (0.5, 1.0)
     """
-    return overlap_f1(languages.tokens(prediction, language), languages.tokens(reference, language))
+    return overlap_f1(words.tokens(prediction, language), words.tokens(reference, language))
 
 
 def overlap_f1(predicted: Sequence[str], wanted: Sequence[str]) -> float:
@@ -36,7 +36,7 @@ def exact_match(prediction: str, reference: str, language: str) -> float:
     >>> exact_match("The Tower.", "tower", "en"), exact_match("东京塔。", "东京", "zh")
     (1.0, 0.0)
     """
-    return float(languages.tokens(prediction, language) == languages.tokens(reference, language))
+    return float(words.tokens(prediction, language) == words.tokens(reference, language))
 
 
 def rouge_l(prediction: str, reference: str, language: str) -> float:
@@ -56,7 +56,7 @@ def rouge_l(prediction: str, reference: str, language: str) -> float:
 
 
 def _rouge_words(text: str, language: str) -> list[str]:
-    return re.findall("[a-z0-9]+", text.lower()) if language == "en" else languages.tokens(text, language)
+    return re.findall("[a-z0-9]+", text.lower()) if language == "en" else words.tokens(text, language)
 
 
 def longest_common(one: Sequence[str], other: Sequence[str]) -> int:

@@ -1,6 +1,6 @@
 """Stops the work of a model whose replies are worth nothing, before it costs much, and asks the person.
 
-A model that fails now and then is asked again (`judging`), and what failed is told. One that never gives what is asked
+A model that fails now and then is asked again (`work`), and what failed is told. One that never gives what is asked
 for would cost nine replies for each step of each question.
 """
 

@@ -1,254 +1,81 @@
-"""The one place that opens sockets to models: any OpenAI-compatible endpoint, every answer paid for once.
+"""The one client of models: any OpenAI-compatible endpoint, every answer paid for once.
 
-A client keeps answers by content in the cache it is handed, retries what can be retried, bounds the calls in flight
-and shrinks that bound when the server says 429. The key is in no error, repr or log. A reply is kept as it came, even
-when it echoes the key: whoever shows one takes the key out (`keys.without_keys`).
+Longer than other files: the methods of the client share its connection, its pace and what it counts.
 """
 
 from __future__ import annotations
 
 import json
 import random
-import re
 import threading
 import time
-import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import astuple, dataclass, field, replace
-from email.utils import parsedate_to_datetime
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from dataclasses import astuple, replace
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import SecretStr, ValidationError
 
-from ragviz.errors import BudgetReached, Cancelled, ModelError, UsageError
-from ragviz.models import repair
+from ragviz.errors import BudgetReached, Cancelled, ModelError
+from ragviz.models import prices, replies, requests, schemas
+from ragviz.models.pace import Gate, Pace
+from ragviz.models.prices import Prices
+from ragviz.models.replies import (
+    LONGEST_RETRY_AFTER,
+    MOST_TOKENS,
+    MOST_WORDS,
+    NEXT_STEP,
+    ROOM_REFUSED,
+    UNSUPPORTED,
+    Cut,
+    Malformed,
+)
+from ragviz.models.requests import (
+    MODES,
+    PROBE,
+    Completion,
+    Greeting,
+    Message,
+    Mode,
+    Reply,
+    Request,
+    Result,
+    Support,
+    Usage,
+)
 from ragviz.models.spending import Spending
-from ragviz.records import Cache, digest, storable
-from ragviz.stopping import LOOK, Stopping, apart, awaited, current, follow
+from ragviz.records import Cache, digest
+from ragviz.stopping import Stopping, apart, awaited, current, follow
 from ragviz.text.addresses import secrets_of
 from ragviz.text.keys import without_keys
+from ragviz.text.untrusted import storable
 
 if TYPE_CHECKING:
     import openai
 
-Reply = TypeVar("Reply", bound=BaseModel)
-Result = TypeVar("Result")
-Message = Mapping[str, str]
-"""`{"role": "system" | "user" | "assistant", "content": text}`"""
-Prices = Mapping[str, tuple[float, float]]
-"""Model name → dollars per million prompt tokens, and per million completion tokens."""
-Mode = Literal["json_schema", "json_object", "text"]
-MODES: tuple[Mode, ...] = ("json_schema", "json_object", "text")
-"""How a typed reply is asked for, best first: by schema, as any JSON object, or in words only."""
-
-PRICES: Prices = {"gpt-4o": (2.5, 10.0), "gpt-4o-mini": (0.15, 0.6)}
-"""What two common models cost when this was written: to be looked up and changed on the settings page."""
 
 OPENAI = "https://api.openai.com/v1"
-RETRIED = frozenset({408, 409, 429})
-"""Statuses below 500 that are worth another try."""
+
 USELESS = 3
 """Replies to one call that cannot be used, until it is given up: each is paid."""
-MOST_TOKENS = 200_000
-"""Tokens of a reply without a bound: a server that tells more is not believed."""
-MOST_BYTES, MOST_EMBEDDED_BYTES = 4 * 2**20, 64 * 2**20
-"""Bytes of a response, and of one with embeddings: what is longer is not read on. A useful reply has a tenth."""
+
 MOST_ROOM = 8
 """How many times its bound a reply may take, of a model whose replies were cut off."""
-FADES = 0.99
-"""Weight of a call in what is known of the pace, beside that of the next one: a few hundred calls count."""
-MOST_WORDS = 20_000
-"""Characters of a server's words that are looked through for the key."""
+
 LONGEST_PAUSE = 8.0
 """Seconds: the cap of the exponential back-off."""
 TOLD_AFTER = 2
 """Failures of one call, one after the other, that are nothing to talk about."""
-LONGEST_RETRY_AFTER = 120.0
-"""Seconds: a server that asks for more is given up for now."""
+
 UNBOUND = 4096
 """Tokens of a reply without a bound, as far as a budget is concerned."""
 EMBED_BATCH = 64
 """Texts per embeddings call: small enough for every server that was met."""
-
-UNSUPPORTED = ("unsupported_parameter", "unsupported_value")
-"""Codes of an HTTP 400 that is about one parameter, named in `param`, whatever its value."""
-_ROOM_REFUSED = re.compile(
-    r"max_(?:completion_)?tokens|(?:output|completion) tokens|context (?:length|window|size)", re.I
-)
-"""How servers word an HTTP 400 about a bound that is greater than the room left after the prompt."""
-REDIRECT = "The server redirects, which is not followed with a prompt or a key: set OPENAI_BASE_URL to its new address."
-NEXT_STEP = {
-    **dict.fromkeys((301, 302, 303, 307, 308), REDIRECT),
-    401: "The key was refused: set OPENAI_API_KEY to a valid one.",
-    403: "The key may not use this: check its rights, or set RAGVIZ_MODEL to a model it may use.",
-    404: "Check that RAGVIZ_MODEL names a model of that server and that OPENAI_BASE_URL ends as it should (often /v1).",
-    429: "Too many requests or no quota left: lower RAGVIZ_MODEL_CONCURRENCY, or try again later.",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Request(Generic[Reply]):
-    """What is asked; two equal requests to one client get one answer. `reply` is the type the answer must fit.
-
-    `check` tells what is wrong with a reply that has the right form, "" when nothing is: such a reply is asked again
-    with that said, and never kept. Replies of one `edition` are not served to another: a model whose replies turned out
-    to be worthless is asked the same words anew.
-
-    `max_tokens` bounds the reply, and every request carries one: twice the tokens of the longest reply that would be
-    accepted, its JSON included, so that what is useful is not cut and what runs on is stopped. A reply that was cut is
-    asked again with more room; a whole one is the same under any bound, which is no part of its content key.
-
-    Each call of it is written into `spending`, where there is one, before it is sent.
-
-    `number` replies to it could not be used before: that is said, so that no model gets the same words twice. A reply
-    is kept under the words of the request itself.
-    """
-
-    messages: Sequence[Message]
-    reply: type[Reply] | None = None
-    temperature: float = 0.0
-    max_tokens: int | None = None
-    seed: int | None = None
-    check: Callable[[Reply], str] | None = field(default=None, compare=False, repr=False)
-    edition: int = 0
-    number: int = field(default=0, compare=False, repr=False)
-    spending: Spending | None = field(default=None, compare=False, repr=False)
-
-    def once_more(self, number: int, why: str) -> Request[Reply]:
-        """Ask for another reply than the one that came: in other words, for greedy decoding minds no seed."""
-        return replace(self, messages=_noted(self.messages, f"Attempt {number + 1}. {why}"), seed=number)
-
-
-@dataclass(frozen=True, slots=True)
-class Completion(Generic[Reply]):
-    """An answer. `parsed` is None when no reply type was asked for.
-
-    Tokens (0 when the server does not tell) and `seconds` (in flight, without waits) include attempts thrown away;
-    of a `cached` answer they are what was paid then. `cost` is in dollars, None when the model has no price. `useless`
-    replies came before it.
-    """
-
-    text: str
-    parsed: Reply | None
-    prompt_tokens: int
-    completion_tokens: int
-    seconds: float
-    cached: bool
-    model: str
-    cost: float | None
-    useless: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What was paid; `cost` sums the calls whose model has a price."""
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    seconds: float = 0.0
-    cost: float = 0.0
-
-    def __add__(self, other: Usage) -> Usage:
-        """Both together."""
-        return Usage(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How long calls to a model last: seconds = a + b · tokens of the reply, fitted to its latest calls.
-
-    Sums over the calls, each weighing `FADES` of the one after it: `n` calls, `x` tokens, `y` seconds.
-    """
-
-    n: float = 0.0
-    x: float = 0.0
-    y: float = 0.0
-    xx: float = 0.0
-    xy: float = 0.0
-
-    def after(self, tokens: int, seconds: float) -> Pace:
-        """With one more call."""
-        more = (1.0, tokens, seconds, tokens * tokens, tokens * seconds)
-        return Pace(*(FADES * old + new for old, new in zip(astuple(self), more, strict=True)))
-
-    def seconds(self, calls: float, tokens: float) -> float:
-        """How long so many calls last one after the other, their replies being of so many `tokens` in all.
-
-        Neither part of a call takes less than no time; where all replies were alike, only the mean is known.
-
-        >>> Pace().after(10, 1.0).after(110, 3.0).seconds(2, 120)
-        4.0
-        """
-        spread = self.n * self.xx - self.x * self.x
-        slope = (self.n * self.xy - self.x * self.y) / spread if spread > 1e-9 * self.xx * self.n else 0.0
-        slope = min(max(0.0, slope), self.y / self.x if self.x else 0.0)
-        return round(max(0.0, calls * (self.y - slope * self.x) / self.n + slope * tokens), 9)
-
-
-@dataclass(frozen=True, slots=True)
-class Support:
-    """What an endpoint can do: `mode` of typed replies, seconds of a tiny call, parameters its model refuses."""
-
-    model: str
-    host: str
-    mode: Mode
-    seconds: float
-    refused: tuple[str, ...]
-
-
-class Gate:
-    """Bounds calls in flight: the bound halves when the server is too busy, and grows back with every success."""
-
-    def __init__(self, most: int) -> None:
-        """Let at most `most` in."""
-        self.most, self.limit, self.in_flight = most, float(most), 0
-        self._opens = self._shrunk = 0.0
-        self._changed = threading.Condition()
-
-    @contextmanager
-    def slot(self) -> Iterator[float]:
-        """Wait for a place and hold it; gives the time it was got, for `busy`."""
-        with self._changed:
-            while self.in_flight >= int(self.limit) or self._opens > time.monotonic():
-                pause = self._opens - time.monotonic()
-                self._changed.wait(min(LOOK, pause) if pause > 0 else LOOK)
-                current().pause(0)
-            self.in_flight += 1
-        try:
-            yield time.monotonic()
-        finally:
-            with self._changed:
-                self.in_flight -= 1
-                self._changed.notify(2)  # two: the bound may have grown by one
-
-    def busy(self, sent: float, retry_after: float) -> None:
-        """Let nobody in for `retry_after` seconds; halve the bound, once for all calls that were out together."""
-        with self._changed:
-            now = time.monotonic()
-            self._opens = max(self._opens, now + retry_after)
-            if sent >= self._shrunk:
-                self.limit, self._shrunk = max(1.0, self.limit / 2), now
-
-    def succeeded(self) -> None:
-        """Widen the bound by about one place per round of successes."""
-        with self._changed:
-            self.limit = min(float(self.most), self.limit + 1 / self.limit)
-
-
-class _Malformed(Exception):
-    """An answer that came but cannot be used; the message says how."""
-
-
-class _Cut(_Malformed):
-    """An answer that its bound cut off."""
 
 
 class ModelClient:
@@ -300,11 +127,11 @@ class ModelClient:
     @property
     def priced(self) -> bool:
         """Whether it is known what the model costs."""
-        return cost(self._prices, self.model, 0, 0) is not None
+        return prices.cost(self._prices, self.model, 0, 0) is not None
 
     def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """Dollars for that many tokens, None when the model has no price."""
-        return cost(self._prices, self.model, prompt_tokens, completion_tokens)
+        return prices.cost(self._prices, self.model, prompt_tokens, completion_tokens)
 
     def complete(
         self,
@@ -432,20 +259,20 @@ class ModelClient:
         import openai
 
         asked = [{"role": "user", "content": "Greet the reader in one word."}]
-        request = Request(asked, _Greeting, max_tokens=1024, spending=spending)
+        request = Request(asked, Greeting, max_tokens=1024, spending=spending)
         for mode in MODES:
             started = time.monotonic()
             try:
                 response, _ = self._post(request.messages, request, mode)
-                text = _text(response, whole=False)
+                text = replies.text(response, whole=False)
                 if mode != "text":
-                    _Greeting.model_validate_json(text)
+                    Greeting.model_validate_json(text)
                 break
-            except (ValidationError, _Malformed) as error:  # it took the response_format and did not keep to it
+            except (ValidationError, Malformed) as error:  # it took the response_format and did not keep to it
                 if mode == "text":
                     raise self._error(self.model, error) from None
             except openai.APIError as error:
-                if mode == "text" or not _format_refused(error):
+                if mode == "text" or not replies.format_refused(error):
                     raise self._error(self.model, error) from None
         self._mode = mode
         seconds = time.monotonic() - started
@@ -461,7 +288,7 @@ class ModelClient:
         kept = self._kept_pace()
         if not kept.n and probe:
             self.open()  # importing is no part of a call
-            with suppress(ModelError, openai.APIError, _Malformed):
+            with suppress(ModelError, openai.APIError, Malformed):
                 self.test()
                 self._post(PROBE.messages, PROBE, "text")
             kept = self._kept_pace()
@@ -493,7 +320,7 @@ class ModelClient:
             request.temperature,
             None if request.reply else request.max_tokens,
             request.seed,
-            _schema(request.reply) if request.reply else None,  # type: ignore[arg-type]  # a class is hashable
+            schemas.of(request.reply) if request.reply else None,  # type: ignore[arg-type]  # a class is hashable
         ]
         edition = [str(request.edition)] if request.edition else []
         return digest("completion", self.base_url, self.model, json.dumps(asked, sort_keys=True), *edition, length=32)
@@ -505,8 +332,8 @@ class ModelClient:
     def _kept(self, kept: bytes, request: Request[Reply]) -> Completion[Reply] | None:
         text, *spent = json.loads(kept)
         try:
-            return self._completion(text, _read(text, request), Usage(1, *spent), cached=True)
-        except _Malformed:
+            return self._completion(text, replies.read(text, request), Usage(1, *spent), cached=True)
+        except Malformed:
             return None  # the reply type or its check has become stricter
 
     def _pay(self, key: str, request: Request[Reply]) -> Completion[Reply]:
@@ -515,14 +342,14 @@ class ModelClient:
         def attempt(complaint: str) -> tuple[str, Reply | None]:
             nonlocal spent, useless, room
             messages = self._in_other_words(request, request.number + useless, complaint)
-            response, paid = self._send(messages, _roomier(request, room))
+            response, paid = self._send(messages, requests.roomier(request, room))
             spent += paid
             try:
-                text = _text(response, whole=request.reply is not None)
-                return text, _read(text, request)
-            except _Malformed as error:
+                text = replies.text(response, whole=request.reply is not None)
+                return text, replies.read(text, request)
+            except Malformed as error:
                 useless += 1
-                room = min(MOST_ROOM, 2 * room) if isinstance(error, _Cut) else room
+                room = min(MOST_ROOM, 2 * room) if isinstance(error, Cut) else room
                 raise
 
         text, parsed = self._persist(self.model, attempt)
@@ -537,12 +364,12 @@ class ModelClient:
         if not number:
             return request.messages
         why = f"The last reply cannot be used. That was {complaint}." if complaint else "Replies could not be used."
-        form = _instruction(request.reply) if request.reply and self._mode == "json_schema" else ""
-        return _noted(request.messages, f"Attempt {number + 1}. {why} {form}".rstrip())
+        form = schemas.instruction(request.reply) if request.reply and self._mode == "json_schema" else ""
+        return requests.noted(request.messages, f"Attempt {number + 1}. {why} {form}".rstrip())
 
     def _completion(self, text: str, parsed: Reply | None, spent: Usage, *, cached: bool) -> Completion[Reply]:
         counts = (spent.prompt_tokens, spent.completion_tokens)
-        price = cost(self._prices, self.model, *counts)
+        price = prices.cost(self._prices, self.model, *counts)
         return Completion(text, parsed, *counts, spent.seconds, cached, self.model, price)
 
     def _persist(self, model: str, attempt: Callable[[str], Result]) -> Result:
@@ -562,17 +389,17 @@ class ModelClient:
                 self._gate.succeeded()
                 self.trouble = ""
                 return result
-            except _Malformed as error:
+            except Malformed as error:
                 trouble, complaint = error, str(error)
                 useless += 1
                 if useless == USELESS:
                     break
             except openai.APIError as error:
                 trouble = error
-                after = _retry_after(error)
+                after = replies.retry_after(error)
                 if number >= TOLD_AFTER:
                     self.trouble = f"Trying again: {self._error(model, error)}"
-                if not _worth_retrying(error) or after > LONGEST_RETRY_AFTER:
+                if not replies.worth_retrying(error) or after > LONGEST_RETRY_AFTER:
                     break
                 if after or getattr(error, "status_code", 0) == 429:
                     self._gate.busy(sent, after)
@@ -589,7 +416,7 @@ class ModelClient:
             try:
                 answer = self._post(messages, request, mode)
             except openai.APIError as error:
-                if mode == "text" or not _format_refused(error):
+                if mode == "text" or not replies.format_refused(error):
                     raise
             else:
                 if request.reply:
@@ -615,7 +442,7 @@ class ModelClient:
                 paid = self._account(self.model, response, started, asked, request.max_tokens)
                 cost_is(paid.cost)
         except openai.BadRequestError as error:
-            if request.max_tokens and _ROOM_REFUSED.search(str(error.message)) and error.code not in UNSUPPORTED:
+            if request.max_tokens and ROOM_REFUSED.search(str(error.message)) and error.code not in UNSUPPORTED:
                 # The prompt and the bound together are more than the model reads: without one it takes what is left.
                 return self._post(messages, replace(request, max_tokens=None), mode)
             refusable = {"temperature", "seed", "max_tokens"} - self._refused
@@ -624,7 +451,7 @@ class ModelClient:
             self._refused.add(str(error.param))
             return self._post(messages, request, mode)
         except (ValueError, RecursionError):
-            raise _Malformed("a response that is not JSON") from None
+            raise Malformed("a response that is not JSON") from None
         self._learn(paid)
         return response, paid
 
@@ -642,7 +469,7 @@ class ModelClient:
         try:
             return apart(call, self._timeout)
         except openai.APIConnectionError as error:
-            if isinstance(error.__cause__, _Malformed):
+            if isinstance(error.__cause__, Malformed):
                 raise error.__cause__ from None
             if not isinstance(error.__cause__, TimeoutError):
                 raise
@@ -662,9 +489,9 @@ class ModelClient:
         said = [{name: storable(text) for name, text in message.items()} for message in messages]
         body: dict[str, Any] = {"model": self.model, "messages": said}
         if request.reply and mode != "json_schema":
-            said[-1]["content"] += "\n\n" + _instruction(request.reply)
+            said[-1]["content"] += "\n\n" + schemas.instruction(request.reply)
         if request.reply and mode == "json_schema":
-            schema = {"name": request.reply.__name__.strip("_"), "strict": True, "schema": _schema(request.reply)}  # type: ignore[arg-type]  # a class is hashable
+            schema = {"name": request.reply.__name__.strip("_"), "strict": True, "schema": schemas.of(request.reply)}  # type: ignore[arg-type]  # a class is hashable
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif request.reply and mode == "json_object":
             body["response_format"] = {"type": "json_object"}
@@ -681,17 +508,17 @@ class ModelClient:
                 rows = sorted(response.data, key=lambda row: row.index)
                 vectors = np.array([row.embedding for row in rows], dtype=np.float32)
             except (ValueError, TypeError, AttributeError):
-                raise _Malformed("a response without embeddings") from None
+                raise Malformed("a response without embeddings") from None
             lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
             if vectors.ndim != 2 or len(vectors) != len(said) or not np.all(np.isfinite(lengths) & (lengths > 0)):
-                raise _Malformed(f"vectors of shape {vectors.shape} for {len(said)} texts, or not finite")
+                raise Malformed(f"vectors of shape {vectors.shape} for {len(said)} texts, or not finite")
             return np.asarray(vectors / lengths, dtype=np.float32)
 
         return self._persist(model, attempt)
 
     def _embeddings(self, model: str, texts: Sequence[str], spending: Spending | None) -> Any:
         """One HTTP call for embeddings: the response."""
-        with _spent(spending, cost(self._prices, model, _most_tokens(texts), 0) or 0.0) as cost_is:
+        with _spent(spending, prices.cost(self._prices, model, _most_tokens(texts), 0) or 0.0) as cost_is:
             started = time.monotonic()
             response = self._called(
                 lambda: self._openai().embeddings.create(model=model, input=list(texts), encoding_format="float")
@@ -709,7 +536,7 @@ class ModelClient:
                     import httpx  # noqa: F401
                 # A server without a key gets a stand-in, never the key that happens to be in the environment.
                 key = self._key.get_secret_value() if self._key else "none"
-                http = _bounded_client(self._timeout)
+                http = replies.bounded_client(self._timeout)
                 self._client = openai.OpenAI(base_url=self.base_url, api_key=key, http_client=http, max_retries=0)
             return self._client
 
@@ -725,10 +552,10 @@ class ModelClient:
         Numbers beyond any reason are not believed: what went to and fro is counted instead.
         """
         used = getattr(response, "usage", None)
-        prompt = _count(used, "prompt_tokens", 1000 + 4 * asked, asked // 4)
+        prompt = replies.count(used, "prompt_tokens", 1000 + 4 * asked, asked // 4)
         most = 1000 + 2 * room if room else MOST_TOKENS
-        counts = (prompt, _count(used, "completion_tokens", most, len(_said(response).encode()) // 4))
-        price = cost(self._prices, model, *counts) or 0.0
+        counts = (prompt, replies.count(used, "completion_tokens", most, len(replies.said(response).encode()) // 4))
+        price = prices.cost(self._prices, model, *counts) or 0.0
         paid = Usage(1, *counts, time.monotonic() - started, price)
         with self._lock:
             self.usage += paid
@@ -742,7 +569,7 @@ class ModelClient:
 
     def _told(self, model: str, trouble: Exception) -> ModelError:
         where = f"Model '{model}' at {self.host}"
-        if isinstance(trouble, _Malformed):
+        if isinstance(trouble, Malformed):
             step = "Try again, or choose a model that follows instructions better."
             return ModelError(f"{where} gave {trouble}. {step}")
         status = getattr(trouble, "status_code", None)
@@ -755,7 +582,7 @@ class ModelClient:
             return ModelError(f"{where} {what}. {step}", outage=True, passing=True)
         said = "" if status in (401, 403) else f" ({self._scrubbed(str(getattr(trouble, 'message', '')))[:300]})"
         step = NEXT_STEP.get(status, "Try again later." if status >= 500 else "Shorten or change what is asked.")
-        passing = status in (408, 502, 503, 504) or (status == 429 and _worth_retrying(trouble))
+        passing = status in (408, 502, 503, 504) or (status == 429 and replies.worth_retrying(trouble))
         outage = passing or status in NEXT_STEP
         return ModelError(f"{where} answered HTTP {status}{said}. {step}", outage=outage, passing=passing)
 
@@ -774,29 +601,6 @@ def _or_error(
         return error
 
 
-class _Greeting(BaseModel):
-    greeting: str
-
-
-PROBE: Request[_Greeting] = Request(
-    [{"role": "user", "content": "Write the numbers from one to sixty in words."}], max_tokens=128
-)
-"""Asked to learn how long a longer reply takes."""
-
-
-def cost(prices: Prices, model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """Dollars for that many tokens; None when neither `model` nor a name it begins with has a price.
-
-    >>> cost({"gpt": (1.0, 2.0), "gpt-mini": (0.5, 1.0)}, "gpt-mini-2024", 2_000_000, 1_000_000)
-    2.0
-    """
-    names = [name for name in prices if model.startswith(name)]
-    if not names:
-        return None
-    asked, answered = prices[max(names, key=len)]
-    return (prompt_tokens * asked + completion_tokens * answered) / 1e6
-
-
 @contextmanager
 def _spent(spending: Spending | None, most: float) -> Iterator[Callable[[float | None], None]]:
     """Hold `most` dollars while a call is out, as `Spending.call`; one that the server refused costs nothing."""
@@ -806,7 +610,7 @@ def _spent(spending: Spending | None, most: float) -> Iterator[Callable[[float |
         try:
             yield cost_is
         except openai.APIError as error:
-            if _unpaid(error):
+            if replies.unpaid(error):
                 cost_is(None)
             raise
 
@@ -815,231 +619,3 @@ def _most_tokens(texts: Sequence[str]) -> int:
     """More tokens than texts that are sent will have."""
     # Of no text that was met do the tokens outnumber half of its bytes; a server adds a few words of its own.
     return sum(len(text.encode()) for text in texts) // 2 + 16 * len(texts)
-
-
-def merged_prices(before: Prices, mine: Prices, now: Prices) -> Prices:
-    """The prices `now` with what was changed from `before` to `mine`: added, another price, or taken out.
-
-    >>> merged_prices({"a": (1.0, 1.0)}, {"b": (2.0, 2.0)}, {"a": (1.0, 1.0), "c": (3.0, 3.0)})
-    {'c': (3.0, 3.0), 'b': (2.0, 2.0)}
-
-    Raises:
-        UsageError: somebody else changed one of the same to another price since `before`.
-
-    """
-    changed = {name for name in {*before, *mine} if before.get(name) != mine.get(name)}
-    if both := sorted(name for name in changed if now.get(name) not in (before.get(name), mine.get(name))):
-        raise UsageError(
-            f"The price of {', '.join(both)} was changed by somebody else since it was shown: nothing was saved. "
-            "Load the page again to see it, and enter yours then."
-        )
-    kept = {name: pair for name, pair in now.items() if name not in changed}
-    return kept | {name: pair for name, pair in mine.items() if name in changed}
-
-
-@lru_cache(maxsize=64)
-def _schema(reply: type[BaseModel]) -> dict[str, Any]:
-    """JSON schema of a reply type, as strict structured output wants it: nothing optional, nothing additional."""
-    schema: dict[str, Any] = _strict(reply.model_json_schema())
-    return schema
-
-
-def _strict(schema: Any) -> Any:
-    if isinstance(schema, list):
-        return [_strict(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    left_out = ("title", "default", "properties", "maxLength")
-    kept = {name: _strict(value) for name, value in schema.items() if name not in left_out}
-    if "maxLength" in schema:  # strict structured output knows bounds of lists and numbers, but not of texts
-        kept["description"] = f"{schema.get('description', '')} At most {schema['maxLength']} characters.".lstrip()
-    if "properties" in schema:
-        kept["properties"] = {name: _strict(value) for name, value in schema["properties"].items()}
-        kept |= {"required": list(schema["properties"]), "additionalProperties": False}
-    return kept
-
-
-def _noted(messages: Sequence[Message], note: str) -> list[Message]:
-    """The messages with a note at the end of the last: many a model takes no two messages of a user in a row."""
-    *before, last = messages
-    return [*before, {**last, "content": f"{last['content']}\n\n{note}"}]
-
-
-def _roomier(request: Request[Reply], room: int) -> Request[Reply]:
-    return replace(request, max_tokens=room * request.max_tokens) if request.max_tokens else request
-
-
-def _instruction(reply: type[BaseModel]) -> str:
-    schema = json.dumps(_schema(reply), ensure_ascii=False)
-    return f"Reply with nothing but a JSON object that fits this JSON schema:\n{schema}"
-
-
-def _text(response: Any, *, whole: bool) -> str:
-    """The text of a response's first choice; with `whole`, not one that was cut off.
-
-    Raises:
-        _Malformed: there is no such text.
-
-    """
-    try:
-        choice = response.choices[0]
-        text, finish = choice.message.content, choice.finish_reason
-        calls = getattr(choice.message, "tool_calls", None)
-    except (AttributeError, LookupError, TypeError):
-        raise _Malformed("a response without choices") from None
-    if whole and finish == "length":
-        raise _Cut("an answer cut off at its token limit")
-    if calls and not text:
-        raise _Malformed("a call of a tool instead of an answer")
-    if not isinstance(text, str) or not text.strip():
-        raise _Malformed("an empty reply")
-    return str(storable(text))
-
-
-def _said(response: Any) -> str:
-    """The text of a response as far as there is one."""
-    try:
-        text = response.choices[0].message.content
-    except (AttributeError, LookupError, TypeError):
-        return ""
-    return str(storable(text)) if isinstance(text, str) else ""
-
-
-def _count(used: Any, name: str, most: int, likely: int) -> int:
-    """A number of tokens that a server told; 0 for what is none, and what is `likely` for more than `most`."""
-    told = getattr(used, name, 0)
-    if not isinstance(told, int) or told <= 0:
-        return 0
-    return told if told <= most else min(likely, most)
-
-
-def _bounded_client(timeout: float) -> Any:
-    """An HTTP client that follows no redirect, asks for nothing compressed, and reads no more than is of use."""
-    import openai
-
-    class Bounded(openai.DefaultHttpxClient):
-        """Reads a whole response within a number of bytes and of seconds."""
-
-        def send(self, request: Any, **more: Any) -> Any:
-            ends = time.monotonic() + timeout
-            most = MOST_EMBEDDED_BYTES if request.url.path.endswith("/embeddings") else MOST_BYTES
-            request.headers["Accept-Encoding"] = "identity"
-            response = super().send(request, **{**more, "stream": True})
-            try:
-                body = _received(response, most, ends)
-            finally:
-                response.close()
-            headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _FRAMING]
-            made = type(response)
-            return made(response.status_code, headers=headers, content=body, request=response.request)
-
-    # No redirect is followed: the prompt and the key go to the configured address only.
-    return Bounded(timeout=timeout, follow_redirects=False)
-
-
-_FRAMING = ("content-encoding", "content-length", "transfer-encoding")
-
-
-def _received(response: Any, most: int, ends: float) -> bytes:
-    """The body of a response, as it comes.
-
-    Raises:
-        _Malformed: it is longer than `most` bytes, or compressed so that it cannot be read.
-        TimeoutError: it goes on after `ends`.
-
-    """
-    encoding = response.headers.get("content-encoding", "identity").strip().lower()
-    if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-        raise _Malformed("a response that is compressed, which was not asked for")
-    packed = zlib.decompressobj(47) if encoding.endswith(("gzip", "deflate")) else None  # 47: with either head
-    body = bytearray()
-    for part in response.iter_raw():
-        try:
-            body += packed.decompress(part, most + 1 - len(body)) if packed else part
-        except zlib.error:
-            raise _Malformed("a response whose compression is broken") from None
-        if len(body) > most:
-            raise _Malformed(f"a response of more than {most:,} bytes")
-        if time.monotonic() > ends:
-            raise TimeoutError
-    return bytes(body)
-
-
-def _read(text: str, request: Request[Reply]) -> Reply | None:
-    """Read `text` as what was asked for, and check that."""
-    parsed = _parse(text, request.reply)
-    complaint = request.check(parsed) if request.check and parsed is not None else ""
-    if complaint:
-        raise _Malformed(complaint)
-    return parsed
-
-
-def _parse(text: str, reply: type[Reply] | None) -> Reply | None:
-    """Read `text` as a `reply`, repairing what is nearly JSON; a reasoning model's thoughts are passed over."""
-    if reply is None:
-        return None
-    body = re.sub(r"\A\s*<think>.*?</think>", "", text, flags=re.DOTALL)
-    for whole in (body, body[body.find("{") : body.rfind("}") + 1]):  # what stands around an object is of no account
-        try:
-            parsed = reply.model_validate_json(whole)
-        except ValidationError:
-            continue
-        _refuse_contradictions(whole)
-        return parsed
-    if any(body.count(opening) > body.count(closing) for opening, closing in ("{}", "[]")):
-        raise _Malformed("a reply that ends in the middle of its JSON")  # repaired, it would be another reply
-    try:
-        return reply.model_validate(storable(repair.mended(body)))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the whole"
-        raise _Malformed(f"a reply that is not the JSON asked for ({place}: {first['msg']})") from None
-    except ValueError as error:
-        raise _Malformed(f"a reply that is not JSON ({error})") from None
-
-
-def _refuse_contradictions(text: str) -> None:
-    """Refuse a reply that gives one field two values: which of them is meant is not known."""
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made: dict[str, Any] = {}
-        for name, value in pairs:
-            if made.setdefault(name, value) != value:
-                raise _Malformed(f"a reply that gives '{name[:40]}' two values")
-        return made
-
-    try:
-        json.loads(text, object_pairs_hook=unique)
-    except (ValueError, RecursionError):
-        raise _Malformed("a reply with numbers or a depth beyond reason") from None
-
-
-def _worth_retrying(error: Any) -> bool:
-    status = getattr(error, "status_code", None)
-    if getattr(error, "code", None) == "insufficient_quota":
-        return False
-    return status is None or status in RETRIED or status >= 500
-
-
-def _format_refused(error: openai.APIError) -> bool:
-    """True when the endpoint may have refused the response_format: servers word it in too many ways to read it."""
-    return getattr(error, "status_code", None) in (400, 422, 501)
-
-
-def _unpaid(error: openai.APIError) -> bool:
-    """Whether an error tells that the server did not do the work: it says so, or it could not even be reached."""
-    return hasattr(error, "status_code") or type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
-
-
-def _retry_after(error: openai.APIError) -> float:
-    """Seconds the server asks to wait, 0 when it does not say."""
-    response = getattr(error, "response", None)
-    value = response.headers.get("retry-after", "") if response is not None else ""
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
-        return 0.0

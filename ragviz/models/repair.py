@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ragviz import stopping
-from ragviz.records import is_deep
+from ragviz.text.untrusted import is_deep
 
 SECONDS = 3.0
 """Time to mend one text: twenty times that of 25 kB that a model wrote in good faith."""

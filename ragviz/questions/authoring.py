@@ -16,9 +16,10 @@ from typing import Literal
 
 from ragviz.errors import InputError, UsageError
 from ragviz.questions import interchange
-from ragviz.records import Document, DocumentInfo, Evidence, Question, QuestionSet, Span
-from ragviz.store.store import Store, new_id
-from ragviz.text import language
+from ragviz.records import Document, DocumentInfo, Evidence, Question, QuestionSet, Span, new_id
+from ragviz.store.store import Store
+from ragviz.text import language, segmentation
+from ragviz.text.words import tokens
 
 NEAR = 0.5
 """Token F1 with the old text from which a place is worth proposing: half of both texts' words are the same."""
@@ -164,7 +165,7 @@ def _near(document: Document, text: str) -> Iterator[Proposal]:
     """The best place of each stretch of the document that is near enough."""
     tongue = language.detect(text)
     tongue = document.language if tongue == "und" else tongue
-    wanted = Counter(language.tokens(text, tongue))
+    wanted = Counter(tokens(text, tongue))
     runs = [(alike, start, end) for alike, start, end in _runs(document.text, wanted, tongue) if alike >= NEAR]
     best: tuple[float, int, int] | None = None
     for run in runs:
@@ -181,8 +182,8 @@ def _runs(text: str, wanted: Counter[str], tongue: str) -> Iterator[tuple[float,
     """Token F1, start and end of every run of sentences that has about as many words as are wanted, in order."""
     run: deque[tuple[int, int, Counter[str]]] = deque()
     held, size, goal = Counter[str](), 0, wanted.total()
-    for start, end in language.sentences(text, tongue):
-        words = Counter(language.tokens(text[start:end], tongue))
+    for start, end in segmentation.sentences(text, tongue):
+        words = Counter(tokens(text[start:end], tongue))
         run.append((start, end, words))
         held.update(words)
         size += words.total()

@@ -1,8 +1,4 @@
-"""Question sets and the sample: each resumable, each telling its progress.
-
-Whatever a person does on a page or the command line goes through here, `corpora`, `indexing` and `running`;
-nothing here prints.
-"""
+"""Questions generated from an index into a question set: resumable, telling its progress."""
 
 from __future__ import annotations
 
@@ -10,33 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
 
-from ragviz import sample
-from ragviz.answers import answering
-from ragviz.documents import corpora
+from ragviz.answers import contexts
 from ragviz.errors import UsageError
 from ragviz.index import indexing
 from ragviz.index.damage import require_sound
-from ragviz.judging import quest_prompts
 from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Spending
-from ragviz.questions import interchange, synthesize
-from ragviz.records import (
-    Chunk,
-    Corpus,
-    IndexConfig,
-    IndexInfo,
-    Progress,
-    Question,
-    QuestionSet,
-    RetrieverName,
-    RunConfig,
-    silent,
-)
-from ragviz.runs import running
-from ragviz.scheduler import forecast, work
+from ragviz.questions import by_model, chosen_chunks, drafts, sets, synthesize
+from ragviz.records import Chunk, IndexInfo, Progress, Question, QuestionSet, RunConfig, silent
+from ragviz.scheduler import asker, forecast, planning
 from ragviz.text.keys import without_keys
 from ragviz.workspace import Workspace
 
@@ -44,15 +24,6 @@ NEIGHBOURS = 20
 """How far to look for chunks that are related to one."""
 REPLY, QUOTE = 60, 45
 """Tokens that a question with its answer is taken to have in an estimate, and each quote."""
-
-SAMPLE_QUESTIONS = "sample-questions"
-SAMPLE_INDEXES = {
-    "sample-tokens-200": IndexConfig(),
-    "sample-recursive-120": IndexConfig(chunker="recursive", chunk_size=120),
-}
-SAMPLE_RUNS: dict[str, tuple[str, RetrieverName]] = dict(
-    zip(sample.RUNS, (("sample-tokens-200", "knn"), ("sample-recursive-120", "hybrid")), strict=True)
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +71,7 @@ def generate_questions(
     """
     info, client = _checked(workspace, index, limit, generator, passages, budget)
     store, maker = workspace.store, client.model if client else generator
-    asked = question_set(workspace, store.corpus(info.corpus_id), name)
+    asked = sets.question_set(workspace, store.corpus(info.corpus_id), name)
     there = {q.id: q for q in store.questions(asked.id)}
     made: list[Question] = []
     standing = _standing(there.values(), maker, passages, seed)
@@ -109,7 +80,7 @@ def generate_questions(
     paying = None
     if client is not None:
         client.open()
-        paying = work.Asker(_paying(workspace, asked, client, spending))
+        paying = asker.Asker(_paying(workspace, asked, client, spending))
     fresh = synthesize.generate(
         groups,
         generator,
@@ -175,10 +146,10 @@ def foresee_questions(
     needed = -(-wanted * len(tried) // kept) if kept else wanted
     groups = _groups(workspace, info, passages, seed, synthesize.USABLE[generator])
     waiting = synthesize.waiting_groups(groups, client.model, seed, _done(there))
-    requests = [synthesize.question_request(group, seed) for group in islice(waiting, needed)]
+    requests = [by_model.question_request(group, seed) for group in islice(waiting, needed)]
     cached = client.cached(requests)
     new = [request for request, is_paid in zip(requests, cached, strict=True) if not is_paid]
-    prompt = sum(answering.estimate(message["content"]) for request in new for message in request.messages)
+    prompt = sum(contexts.estimate(message["content"]) for request in new for message in request.messages)
     reply = len(new) * (REPLY + QUOTE * passages)
     return forecast.Forecast(
         questions=wanted,
@@ -207,15 +178,15 @@ def _checked(
     return info, client
 
 
-def _paying(workspace: Workspace, asked: QuestionSet, client: ModelClient, spending: Spending) -> work.Plan:
+def _paying(workspace: Workspace, asked: QuestionSet, client: ModelClient, spending: Spending) -> planning.Plan:
     """What is to be paid for the questions of a set, as a run pays; a server that is down is not waited for."""
     banks = workspace.store.cache("bank")
-    return work.Plan(RunConfig("", asked.id), (), banks, client, spending=spending, patience=0)
+    return planning.Plan(RunConfig("", asked.id), (), banks, client, spending=spending, patience=0)
 
 
 def _done(questions: Iterable[Question]) -> set[str]:
     """Ids of the questions that need not be made again."""
-    return {question.id for question in questions if not question.reason.startswith(synthesize.FAILED)}
+    return {question.id for question in questions if not question.reason.startswith(by_model.FAILED)}
 
 
 def _standing(questions: Iterable[Question], maker: str, passages: int, seed: int) -> int:
@@ -228,7 +199,7 @@ def _same_making(question: Question, maker: str, passages: int, seed: int) -> bo
     return (
         question.status != "rejected"
         and len(question.source_chunks) == passages
-        and question.id == synthesize.question_id(question.source_chunks, maker, seed)
+        and question.id == drafts.question_id(question.source_chunks, maker, seed)
     )
 
 
@@ -236,7 +207,7 @@ def _sampled(workspace: Workspace, info: IndexInfo, seed: int) -> list[Chunk]:
     """All chunks of an index in the order in which they are to be asked about."""
     cuts = workspace.store.cuts(info.build, info.documents)
     documents = workspace.store.document_texts(info.corpus_id, list(cuts))
-    return synthesize.sample({d.id: indexing.chunks_of(d, cuts[d.id]) for d in documents}, info.chunks, seed)
+    return chosen_chunks.sample({d.id: indexing.chunks_of(d, cuts[d.id]) for d in documents}, info.chunks, seed)
 
 
 def _groups(
@@ -246,7 +217,7 @@ def _groups(
     seed: int,
     usable: Callable[[Chunk], bool],
     spending: Spending | None = None,
-) -> Iterator[synthesize.Group]:
+) -> Iterator[chosen_chunks.Group]:
     """Groups of `passages` related chunks: each sampled one with its nearest; one that has too few is left out.
 
     What is embedded anew is written into `spending`.
@@ -260,90 +231,7 @@ def _groups(
     by_id = {chunk.id: chunk for chunk in chunks}
     for chunk in chunks:
         [ranking] = index.knn(embedder.embed([chunk.text], "passage"), NEIGHBOURS)
-        group = synthesize.related(chunk, [by_id[i] for i in ranking.ids if i in by_id], passages, usable)
+        group = chosen_chunks.related(chunk, [by_id[i] for i in ranking.ids if i in by_id], passages, usable)
         if len(group) == passages:
             yield group
     require_sound(workspace, info)  # else what was not found would be taken for what is not there
-
-
-def import_questions(
-    workspace: Workspace, corpus: Corpus, data: bytes, file_name: str, name: str
-) -> interchange.Imported:
-    """Read questions from CSV or JSONL into the set `name`; rows that cannot be read are told, the others are kept.
-
-    Raises:
-        InputError: the file as a whole cannot be read; no set is made then, nor when no row can be read.
-
-    """
-    infos = [d for d in workspace.store.documents(corpus.id) if d.status == "ok"]
-    texts = workspace.store.document_texts(corpus.id, [d.id for d in infos])
-    imported = interchange.read_questions(data, file_name, {d.name: d for d in texts})
-    if imported.questions:
-        asked = question_set(workspace, corpus, name)
-        workspace.store.put_questions(asked.id, imported.questions)
-        workspace.store.settle_all()  # a document may have been replaced since it was read
-    return imported
-
-
-def import_banks(workspace: Workspace, asked: QuestionSet, data: bytes) -> quest_prompts.ImportedBanks:
-    """Keep RAGQuestEval banks for the questions of a set: a judge asks those instead of making its own.
-
-    What cannot be read, and banks whose id is no question's, are told as problems.
-
-    Raises:
-        InputError: the data as a whole cannot be read.
-
-    """
-    found = quest_prompts.read_banks(data)
-    there = {question.id: question for question in workspace.store.questions(asked.id)}
-    kept = {question_id: bank for question_id, bank in found.banks.items() if question_id in there}
-    items = {work.imported_bank_key(there[i]): work.bank_bytes(bank) for i, bank in kept.items()}
-    workspace.store.cache("bank").put_many(items)
-    workspace.store.touch(asked.id)  # what a run of these questions would ask is another now
-    strangers = tuple(f"No question of '{asked.name}' has the id '{i}'." for i in found.banks if i not in kept)
-    return quest_prompts.ImportedBanks(kept, found.problems + strangers)
-
-
-def export_questions(workspace: Workspace, asked: QuestionSet, file_format: str) -> bytes:
-    """Write a question set as "csv" or "jsonl", so that importing it gives the same questions."""
-    names = {d.id: d.name for d in workspace.store.documents(asked.corpus_id, replaced=True)}
-    return interchange.write_questions(workspace.store.questions(asked.id), names, file_format)
-
-
-def question_set(workspace: Workspace, corpus: Corpus, name: str) -> QuestionSet:
-    """Return the set called `name` of a corpus, made when there is none."""
-    questions = workspace.store.question_set_named(name)
-    if questions is not None and questions.corpus_id != corpus.id:
-        raise UsageError(f"Question set '{questions.name}' belongs to another corpus: choose another name.")
-    try:
-        return questions or workspace.store.create_question_set(corpus.id, name)
-    except UsageError:  # another process has made it meanwhile
-        if (questions := workspace.store.question_set_named(name)) is None or questions.corpus_id != corpus.id:
-            raise
-        return questions
-
-
-# The sample
-
-
-def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[str, Any]:
-    """Load the sample corpus and its questions, build two indexes and make two runs; what is there is kept.
-
-    Returns the names: {"corpus", "questions", "indexes", "runs"}.
-    """
-    store = workspace.store
-    corpus = store.corpus_called(sample.NAME)
-    documents = sample.documents()
-    for number, (name, data) in enumerate(documents):
-        progress(number, len(documents), "files", f"Reading {name}")
-        corpora.add_file(workspace, corpus, name, data)
-    if SAMPLE_QUESTIONS not in {asked.name for asked in store.question_sets(corpus.id)}:
-        import_questions(workspace, corpus, sample.questions(), "questions.jsonl", SAMPLE_QUESTIONS)
-    for name, config in SAMPLE_INDEXES.items():
-        indexing.build_index(workspace, corpus, name, config, progress=progress)
-    done = {current.name for current in store.runs(corpus.id) if current.status == "done"}
-    for name, (index, retriever) in SAMPLE_RUNS.items():
-        if name not in done:
-            running.run(workspace, name, RunConfig(index, SAMPLE_QUESTIONS, retriever), progress=progress)
-    names = {"indexes": list(SAMPLE_INDEXES), "runs": list(SAMPLE_RUNS)}
-    return {"corpus": corpus.name, "questions": SAMPLE_QUESTIONS, **names}

@@ -31,20 +31,9 @@ from typing import Any, get_args
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from ragviz.errors import InputError, UsageError
-from ragviz.records import (
-    LONGEST_ID,
-    NESTED,
-    Document,
-    Evidence,
-    Question,
-    QuestionStatus,
-    Span,
-    digest,
-    is_deep,
-    parsed,
-    storable,
-)
+from ragviz.records import LONGEST_ID, Document, Evidence, Question, QuestionStatus, Span, digest
 from ragviz.text import language
+from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
 COLUMNS = (
     *("question", "answer", "status", "document", "evidence"),

@@ -12,8 +12,8 @@ from ragviz.errors import UsageError
 from ragviz.records import Ranking, RetrieverName
 
 if TYPE_CHECKING:
-    from ragviz.backends.opening import Index
-    from ragviz.models.embedding import Embedder
+    from ragviz.backends.protocol import Index
+    from ragviz.models.vectors import Embedder
 
 Retriever = Callable[[Sequence[str], int], list[Ranking]]
 """(questions, depth) → one ranking for each question, at most `depth` long."""

@@ -14,7 +14,6 @@ from ragviz.index import chunking
 from ragviz.metrics import answers as answer_metrics
 from ragviz.records import (
     LONGEST_ID,
-    NESTED,
     Answer,
     AnswerStatus,
     Bearing,
@@ -33,12 +32,10 @@ from ragviz.records import (
     Span,
     Verdict,
     digest,
-    is_deep,
-    parsed,
-    storable,
 )
-from ragviz.scheduler import work
+from ragviz.scheduler import planning, similarities
 from ragviz.text import language
+from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 from ragviz.workspace import Workspace
 
 # Reading
@@ -255,12 +252,12 @@ def _rows(workspace: Workspace, corpus: Corpus, name: str, found: ForeignRun, an
 
 
 def _keep(workspace: Workspace, run: Run, asked: QuestionSet, answers: Sequence[ForeignAnswer]) -> None:
-    store, plan = workspace.store, work.Plan(run.config, FOREIGN, workspace.store.cache("bank"))
+    store, plan = workspace.store, planning.Plan(run.config, FOREIGN, workspace.store.cache("bank"))
     for place, each in enumerate(answers):
         question, retrieved, judged = _foreign(workspace, run, each)
         store.put_questions(asked.id, [question])
         store.put_results(run.id, [(place, question, retrieved)])
-        [known] = work.with_similarities([judged], [], plan)
+        [known] = similarities.with_similarities([judged], [], plan)
         store.put_judged(run.id, [(known, answer_metrics.scores(known, FOREIGN))])
 
 

@@ -14,13 +14,15 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ragviz.answers import answering
+from ragviz.answers import answering, contexts
 from ragviz.errors import ModelError
-from ragviz.judging import context, quest_prompts
-from ragviz.models.chat import Completion, ModelClient, Request
+from ragviz.judging import claims, comparison, context, quest_prompts
+from ragviz.judging.texts import MOST_CLAIMS, numbered
+from ragviz.models.chat import ModelClient
+from ragviz.models.requests import Completion, Request
 from ragviz.models.spending import dollars
 from ragviz.records import Cache, Question
-from ragviz.scheduler import work
+from ragviz.scheduler import planning, steps
 
 NEW = -1
 """An edition (see `Request`) that no reply is kept under."""
@@ -69,7 +71,7 @@ def duration(unpaid: Mapping[ModelClient, tuple[int, int]], concurrency: int, *,
 
 
 def foresee(
-    items: Sequence[work.Item], plan: work.Plan, controls: Sequence[Request[Any]] = (), *, probe: bool = False
+    items: Sequence[planning.Item], plan: planning.Plan, controls: Sequence[Request[Any]] = (), *, probe: bool = False
 ) -> Forecast:
     """Count what `work.work` would ask about `items`, and the `controls`; asks nothing that is not cached.
 
@@ -81,13 +83,13 @@ def foresee(
         dry.step, dry.item = "controls", items[0]
         dry(plan.judge, request)
     for item in items:
-        state = work.State(item, 0)
-        for step in work.NEEDS:
+        state = steps.State(item, 0)
+        for step in planning.NEEDS:
             if step in plan.steps:
                 dry.step, dry.item = step, item
                 with suppress(ModelError):  # a cached reply that lacks something: what would be asked is counted
-                    work.STEPS[step](state, plan, dry)
-    if controls and dry.cached_by["controls"] == len(controls) and dry.unpaid:  # asked anew, see `running`
+                    steps.STEPS[step](state, plan, dry)
+    if controls and dry.cached_by["controls"] == len(controls) and dry.unpaid:  # asked anew, see `control_items`
         dry.step, dry.item = "controls", items[0]
         for request in controls:
             assert plan.judge is not None
@@ -117,7 +119,7 @@ class _Dry:
     """Asks the cache, and makes up what is not there; nothing is asked twice, as in a real run."""
 
     def __init__(self) -> None:
-        self.step, self.item = "", work.Item(Question("", "", "", (), ""), ())
+        self.step, self.item = "", planning.Item(Question("", "", "", (), ""), ())
         self.calls, self.cached, self.prompt_tokens, self.completion_tokens = Counter[str](), 0, 0, 0
         self.cost: float | None = 0.0
         self.cached_by = Counter[str]()
@@ -136,8 +138,8 @@ class _Dry:
         assert request.reply is not None
         reply = PRETENDED[request.reply](self.item, request)
         text = reply.model_dump_json()
-        asked = sum(answering.estimate(message["content"]) for message in request.messages)
-        counts = (asked, answering.estimate(text))
+        asked = sum(contexts.estimate(message["content"]) for message in request.messages)
+        counts = (asked, contexts.estimate(text))
         self.prompt_tokens += counts[0]
         self.completion_tokens += counts[1]
         calls, tokens = self.unpaid.get(client, (0, 0))
@@ -148,22 +150,22 @@ class _Dry:
         return self._made_up[key]
 
 
-def _reference(item: work.Item, _: Request[Any]) -> BaseModel:
-    return context.ReferenceReply(claims=_sentences(item))
+def _reference(item: planning.Item, _: Request[Any]) -> BaseModel:
+    return claims.ReferenceReply(claims=_sentences(item))
 
 
-def _claims(item: work.Item, _: Request[Any]) -> BaseModel:
+def _claims(item: planning.Item, _: Request[Any]) -> BaseModel:
     """A claim for every sentence of the reference: an answer is taken to be as long."""
-    questions = [item.question.text] * context.ASKED_BACK
-    return context.ClaimsReply(claims=_sentences(item), questions=questions, noncommittal=False)
+    questions = [item.question.text] * claims.ASKED_BACK
+    return claims.ClaimsReply(claims=_sentences(item), questions=questions, noncommittal=False)
 
 
-def _sentences(item: work.Item) -> list[context.ClaimReply]:
-    texts = context.numbered(item.question.answer)
-    return [context.ClaimReply(text=text, sentence=int(number)) for number, text in texts.items()]
+def _sentences(item: planning.Item) -> list[claims.ClaimReply]:
+    texts = numbered(item.question.answer)
+    return [claims.ClaimReply(text=text, sentence=int(number)) for number, text in texts.items()]
 
 
-def _context(item: work.Item, _: Request[Any]) -> BaseModel:
+def _context(item: planning.Item, _: Request[Any]) -> BaseModel:
     source = [context.Source(passage=1, sentence=1)]
     rows = [
         context.ClaimSources(claim=n, supported_by=source, supported_together=[], contradicted_by=[])
@@ -173,9 +175,9 @@ def _context(item: work.Item, _: Request[Any]) -> BaseModel:
     return context.ContextReply(claims=rows, passages=passages)
 
 
-def _comparison(item: work.Item, _: Request[Any]) -> BaseModel:
-    rows = [context.ClaimVerdict(claim=n, verdict="supported", sentence=1) for n in range(1, _many(item))]
-    return context.ComparisonReply(
+def _comparison(item: planning.Item, _: Request[Any]) -> BaseModel:
+    rows = [comparison.ClaimVerdict(claim=n, verdict="supported", sentence=1) for n in range(1, _many(item))]
+    return comparison.ComparisonReply(
         answer_claims=rows,
         reference_claims=rows,
         reason=item.question.answer[:120],
@@ -185,14 +187,12 @@ def _comparison(item: work.Item, _: Request[Any]) -> BaseModel:
     )
 
 
-def _many(item: work.Item) -> int:
+def _many(item: planning.Item) -> int:
     """More numbers than there can be claims: those of claims that are not there are passed over."""
-    return (
-        2 * context.MOST_CLAIMS + 1 if not item.question.answer else 2 * len(context.numbered(item.question.answer)) + 1
-    )
+    return 2 * MOST_CLAIMS + 1 if not item.question.answer else 2 * len(numbered(item.question.answer)) + 1
 
 
-def _bank(item: work.Item, _: Request[Any]) -> BaseModel:
+def _bank(item: planning.Item, _: Request[Any]) -> BaseModel:
     """A question for every six words or so of the reference."""
     words = item.question.answer.split() or [item.question.answer]
     keys = [" ".join(words[start : start + 2]) for start in range(0, len(words), 6)][: quest_prompts.MOST]
@@ -200,7 +200,7 @@ def _bank(item: work.Item, _: Request[Any]) -> BaseModel:
     return quest_prompts.BankReply(key_questions=questions)
 
 
-def _answers(item: work.Item, _: Request[Any]) -> BaseModel:
+def _answers(item: planning.Item, _: Request[Any]) -> BaseModel:
     said = [
         quest_prompts.ReadAnswer(number=n, answerable=True, answer="some words")
         for n in range(1, quest_prompts.MOST + 1)
@@ -208,12 +208,12 @@ def _answers(item: work.Item, _: Request[Any]) -> BaseModel:
     return quest_prompts.AnswersReply(answers=said)
 
 
-PRETENDED: dict[type[BaseModel], Callable[[work.Item, Request[Any]], BaseModel]] = {
+PRETENDED: dict[type[BaseModel], Callable[[planning.Item, Request[Any]], BaseModel]] = {
     answering.AnswerReply: lambda item, _: answering.pretended(item.question, item.chunks),
-    context.ReferenceReply: _reference,
-    context.ClaimsReply: _claims,
+    claims.ReferenceReply: _reference,
+    claims.ClaimsReply: _claims,
     context.ContextReply: _context,
-    context.ComparisonReply: _comparison,
+    comparison.ComparisonReply: _comparison,
     quest_prompts.BankReply: _bank,
     quest_prompts.AnswersReply: _answers,
 }

@@ -1,7 +1,7 @@
 """How the database came to its form: numbered SQL, for SQLite and PostgreSQL alike.
 
 To change a table: run `tests/schemas/dump.py`, which keeps a filled database of the schema before; change the table in
-`store.py`; append the SQL that changes it for those who have one. A migration that was released is never edited.
+`schema.py`; append the SQL that changes it for those who have one. A migration that was released is never edited.
 """
 
 from __future__ import annotations

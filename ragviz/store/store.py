@@ -1,278 +1,64 @@
-"""What ragviz remembers: SQLAlchemy Core tables, on SQLite or PostgreSQL. The only SQL.
+"""What ragviz remembers, on SQLite or PostgreSQL: the queries, each one method of `Store`.
 
 Names of corpora, indexes, question sets and runs are unique. Times are seconds since 1970. Nothing secret is kept here.
+Longer than other files: the methods share a connection, its transactions and the counts of changes.
 """
 
 from __future__ import annotations
 
 import json
-import logging
-import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, fields
-from functools import cache, lru_cache, partial
+from dataclasses import asdict
+from functools import lru_cache, partial
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, TypeVar, cast
+from typing import Any, Literal, NoReturn, cast
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine, Row
 
+from ragviz import records
 from ragviz.errors import Deleted, NotFoundError, ServiceError, UsageError
 from ragviz.records import (
-    LONGEST_ID,
     Corpus,
     Document,
     DocumentInfo,
-    Evidence,
     IndexConfig,
     IndexInfo,
     IndexStatus,
     Job,
     Judged,
-    Page,
     Question,
     QuestionSet,
-    Ranking,
     Retrieved,
     Run,
     RunConfig,
     Score,
-    Span,
     digest,
-    storable,
 )
-from ragviz.retrieval import gold
-from ragviz.store import database
+from ragviz.store import changes, codecs, database, evidence, schema
+from ragviz.store.changes import BATCH, Overtaken
+from ragviz.store.codecs import Cuts
 from ragviz.store.database import reading, repeated, writing
 from ragviz.store.migrations import MIGRATIONS, statements
-from ragviz.text import addresses
 from ragviz.text.keys import without_keys
-
-if TYPE_CHECKING:  # imported where they are used: listings, which need neither, are there at once
-    import numpy as np
-    from numpy.typing import NDArray
-    from pydantic import TypeAdapter
-
-Cuts: TypeAlias = "NDArray[np.int32]"
-"""The chunks of one document: shape (n, 3), columns start, end, tokens, in document order."""
+from ragviz.text.untrusted import storable
 
 Kind = Literal["corpus", "index", "questions", "run"]
 
 _NO_FILES = ("replaced", "passage")
 """Of a document that is no file of its corpus any more, or never was one."""
 
-_meta = sa.MetaData()
-_id = sa.String(LONGEST_ID)
-
-_version = sa.Table("schema_version", _meta, sa.Column("version", sa.Integer, primary_key=True))
-_corpora = sa.Table(
-    "corpora",
-    _meta,
-    sa.Column("id", _id, primary_key=True),
-    sa.Column("name", sa.Text, unique=True, nullable=False),
-    sa.Column("created", sa.Float, nullable=False),
-)
-_documents = sa.Table(
-    "documents",
-    _meta,
-    sa.Column("corpus_id", _id, primary_key=True),
-    sa.Column("id", _id, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("status", sa.String(16), nullable=False),
-    sa.Column("characters", sa.Integer, nullable=False),
-    sa.Column("language", sa.String(16), nullable=False),
-    sa.Column("media_type", sa.Text, nullable=False),
-    sa.Column("content_hash", sa.String(64), nullable=False),
-    sa.Column("size", sa.BigInteger, nullable=False),
-    sa.Column("pages", sa.Text, nullable=False),
-    sa.Column("page_count", sa.Integer, nullable=False),
-    sa.Column("warnings", sa.Text, nullable=False),
-    sa.Column("error", sa.Text, nullable=False),
-    sa.Column("added", sa.Float, nullable=False),
-    sa.Column("text", sa.Text, nullable=False),
-    sa.Index("ix_documents_corpus_id_name", "corpus_id", "name"),
-)
-_moves = sa.Table(  # documents that are gone while evidence may still be in them; "" for what may be gone unnoticed
-    "moves",
-    _meta,
-    sa.Column("corpus_id", _id, primary_key=True),
-    sa.Column("document_id", _id, primary_key=True),
-)
-_indexes = sa.Table(
-    "indexes",
-    _meta,
-    sa.Column("id", _id, primary_key=True),
-    sa.Column("corpus_id", _id, nullable=False, index=True),
-    sa.Column("name", sa.Text, unique=True, nullable=False),
-    sa.Column("config", sa.Text, nullable=False),
-    sa.Column("status", sa.String(16), nullable=False),
-    sa.Column("build", _id, nullable=False),
-    sa.Column("documents", sa.Text, nullable=False),
-    sa.Column("chunks", sa.Integer, nullable=False),
-    sa.Column("tokens", sa.BigInteger, nullable=False),
-    sa.Column("dims", sa.Integer, nullable=False),
-    sa.Column("embedder_identity", sa.Text, nullable=False),
-    sa.Column("created", sa.Float, nullable=False),
-    sa.Column("built", sa.Float),
-)
-_cuts = sa.Table(
-    "cuts",
-    _meta,
-    sa.Column("build", _id, primary_key=True),
-    sa.Column("document_id", _id, primary_key=True),
-    sa.Column("spans", sa.LargeBinary, nullable=False),
-)
-_question_sets = sa.Table(
-    "question_sets",
-    _meta,
-    sa.Column("id", _id, primary_key=True),
-    sa.Column("corpus_id", _id, nullable=False, index=True),
-    sa.Column("name", sa.Text, unique=True, nullable=False),
-    sa.Column("created", sa.Float, nullable=False),
-)
-_questions = sa.Table(
-    "questions",
-    _meta,
-    sa.Column("set_id", _id, primary_key=True),
-    sa.Column("id", _id, primary_key=True),
-    sa.Column("position", sa.Integer, nullable=False),
-    sa.Column("status", sa.String(16), nullable=False),
-    sa.Column("body", sa.Text, nullable=False),
-    sa.Index("ix_questions_set_id_position", "set_id", "position"),
-)
-_runs = sa.Table(
-    "runs",
-    _meta,
-    sa.Column("id", _id, primary_key=True),
-    sa.Column("corpus_id", _id, nullable=False, index=True),
-    sa.Column("name", sa.Text, unique=True, nullable=False),
-    sa.Column("config", sa.Text, nullable=False),
-    sa.Column("fingerprint", sa.String(64), nullable=False),
-    sa.Column("provenance", sa.Text, nullable=False),
-    sa.Column("status", sa.String(16), nullable=False),
-    sa.Column("created", sa.Float, nullable=False),
-    sa.Column("finished", sa.Float),
-)
-_results = sa.Table(
-    "results",
-    _meta,
-    sa.Column("run_id", _id, primary_key=True),
-    sa.Column("question_id", _id, primary_key=True),
-    sa.Column("position", sa.Integer, nullable=False),
-    sa.Column("question", sa.Text, nullable=False),
-    sa.Column("ranking", sa.Text, nullable=False),
-    sa.Column("gold", sa.Text, nullable=False),
-)
-_judgements = sa.Table(
-    "judgements",
-    _meta,
-    sa.Column("run_id", _id, primary_key=True),
-    sa.Column("question_id", _id, primary_key=True),
-    sa.Column("failed", sa.Boolean, nullable=False),
-    sa.Column("body", sa.Text, nullable=False),
-)
-_scores = sa.Table(
-    "scores",
-    _meta,
-    sa.Column("run_id", _id, primary_key=True),
-    sa.Column("question_id", _id, primary_key=True),
-    sa.Column("metric", sa.String(64), primary_key=True),
-    sa.Column("value", sa.Float),
-    sa.Column("status", sa.String(16), nullable=False),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("version", sa.String(64), nullable=False),
-)
-_payments = sa.Table(
-    "payments",
-    _meta,
-    sa.Column("run_id", _id, primary_key=True),
-    sa.Column("calls", sa.Integer, nullable=False),
-    sa.Column("dollars", sa.Float, nullable=False),
-)
-_jobs = sa.Table(
-    "jobs",
-    _meta,
-    sa.Column("id", _id, primary_key=True),
-    sa.Column("kind", sa.String(32), nullable=False),
-    sa.Column("title", sa.Text, nullable=False),
-    sa.Column("corpus_id", _id, nullable=False),
-    sa.Column("arguments", sa.Text, nullable=False),
-    sa.Column("status", sa.String(16), nullable=False),
-    sa.Column("done", sa.Integer, nullable=False),
-    sa.Column("total", sa.Integer),
-    sa.Column("unit", sa.Text, nullable=False),
-    sa.Column("message", sa.Text, nullable=False),
-    sa.Column("created", sa.Float, nullable=False),
-    sa.Column("started", sa.Float),
-    sa.Column("heartbeat", sa.Float),
-    sa.Column("finished", sa.Float),
-    sa.Column("host", sa.Text, nullable=False),
-    sa.Column("pid", sa.Integer),
-    sa.Column("pid_started", sa.Float),
-    sa.Column("cancel", sa.Boolean, nullable=False),
-    sa.Column("result", sa.Text, nullable=False),
-    sa.Column("error", sa.Text, nullable=False),
-    sa.Index("ix_jobs_created", "created"),
-)
-_revisions = sa.Table(
-    "revisions",
-    _meta,
-    sa.Column("owner_id", _id, primary_key=True),
-    sa.Column("number", sa.Integer, nullable=False),
-)
-_receipts = sa.Table(  # by which `database.writing` knows whether PostgreSQL kept a transaction
-    "receipts",
-    _meta,
-    sa.Column("writer", _id, primary_key=True),
-    sa.Column("number", sa.Integer, nullable=False),
-    sa.Column("written", sa.Float, nullable=False),
-)
-_cache = sa.Table(
-    "cache",
-    _meta,
-    sa.Column("kind", sa.String(32), primary_key=True),
-    sa.Column("key", sa.String(64), primary_key=True),
-    sa.Column("value", sa.LargeBinary, nullable=False),
-)
-
-_TABLES: dict[Kind, sa.Table] = {"corpus": _corpora, "index": _indexes, "questions": _question_sets, "run": _runs}
+_TABLES: dict[Kind, sa.Table] = {
+    "corpus": schema.corpora,
+    "index": schema.indexes,
+    "questions": schema.question_sets,
+    "run": schema.runs,
+}
 _MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock of whoever makes the tables
 SETTLES = 5
 """How often moving evidence is begun, when somebody edits at the same time."""
-_BATCH = 500  # keys in one IN (…): well below SQLite's limit of variables
-T = TypeVar("T")
-_log = logging.getLogger("ragviz")
-
-
-def open_store(url: str) -> Store:
-    """Open the store at a SQLAlchemy `url` and bring its schema up to date.
-
-    Raises:
-        UsageError: `url` is no address of a database.
-        ServiceError: the database cannot be reached or used, or a newer ragviz wrote it. The password is never shown.
-
-    """
-    store = Store(database.open_engine(url))
-    database.waited(store.migrate, database.AT_FIRST)
-    try:
-        store.settle_all()
-    except ServiceError as error:  # whoever only reads need not be able to write
-        _log.warning("Evidence that a killed process left behind is not moved yet. %s", error)
-    return store
-
-
-def sqlite_url(path: Path) -> str:
-    """Return the URL of a SQLite file; its folder is made when it is not there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return str(sa.URL.create("sqlite", database=str(path)))
-
-
-def new_id() -> str:
-    """Return 16 random hex characters."""
-    return secrets.token_hex(8)
 
 
 def plain_name(name: str) -> str:
@@ -283,16 +69,6 @@ def plain_name(name: str) -> str:
 def label(kind: Kind) -> str:
     """What a person calls things of this kind."""
     return "question set" if kind == "questions" else kind
-
-
-def corpus_hash(documents: Iterable[DocumentInfo]) -> str:
-    """Digest of which readable documents there are, in any order."""
-    return digest(*sorted(d.id for d in documents if d.status == "ok"))
-
-
-def questions_hash(questions: Iterable[Question]) -> str:
-    """Digest of what a run is asked: texts, answers and evidence of the questions, in order."""
-    return digest(*(json.dumps([q.id, q.text, q.answer, _evidence_rows(q.evidence)]) for q in questions))
 
 
 class Store:
@@ -316,11 +92,11 @@ class Store:
             if connection.dialect.name == "postgresql":  # SQLite has one writer at a time
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATING)))
             version = _schema_of(connection)
-            _version.create(connection, checkfirst=True)
+            schema.version.create(connection, checkfirst=True)
             for number, migration in enumerate(MIGRATIONS[version:], start=version + 1):
                 for statement in statements(migration, connection.dialect.name):
                     connection.exec_driver_sql(statement)
-                connection.execute(_version.insert().values(version=number))
+                connection.execute(schema.version.insert().values(version=number))
 
     @property
     def address(self) -> str:
@@ -349,7 +125,7 @@ class Store:
 
         """
         with self._write() as connection:
-            _changed(connection, owner_id)
+            changes.changed(connection, owner_id)
             _require(connection, owner_id, kinds)
             yield connection
 
@@ -383,10 +159,10 @@ class Store:
         What is kept of them is keyed by this: a number that was seen never comes back. 0 for one that was not changed
         since the store counts, and for one that is not there.
         """
-        query = sa.select(_revisions)
+        query = sa.select(schema.revisions)
         found: dict[str, int] = {}
-        for batch in _batches(list(dict.fromkeys(owner_ids))):
-            found.update(tuple(row) for row in self._rows(query.where(_revisions.c.owner_id.in_(batch))))
+        for batch in changes.batches(list(dict.fromkeys(owner_ids))):
+            found.update(tuple(row) for row in self._rows(query.where(schema.revisions.c.owner_id.in_(batch))))
         return tuple(found.get(owner_id, 0) for owner_id in owner_ids)
 
     @repeated
@@ -404,7 +180,7 @@ class Store:
             UsageError: the name is blank or taken.
 
         """
-        corpus = Corpus(new_id(), self._free_name("corpus", name), time.time())
+        corpus = Corpus(records.new_id(), self._free_name("corpus", name), time.time())
         self._name("corpus", asdict(corpus))
         return corpus
 
@@ -419,7 +195,9 @@ class Store:
 
     def corpora(self) -> list[Corpus]:
         """All corpora by name."""
-        return [Corpus(**row._asdict()) for row in self._rows(sa.select(_corpora).order_by(_corpora.c.name))]
+        return [
+            Corpus(**row._asdict()) for row in self._rows(sa.select(schema.corpora).order_by(schema.corpora.c.name))
+        ]
 
     def corpus(self, name: str) -> Corpus:
         """Return the corpus with this name or id, or raise NotFoundError."""
@@ -432,9 +210,14 @@ class Store:
 
     def holdings(self, corpus_id: str) -> dict[str, int]:
         """Count what hangs on a corpus: {"documents", "indexes", "question sets", "runs"}, unreadable files too."""
-        tables = {"documents": _documents, "indexes": _indexes, "question sets": _question_sets, "runs": _runs}
+        tables = {
+            "documents": schema.documents,
+            "indexes": schema.indexes,
+            "question sets": schema.question_sets,
+            "runs": schema.runs,
+        }
         counts = {kind: sa.select(sa.func.count()).where(t.c.corpus_id == corpus_id) for kind, t in tables.items()}
-        counts["documents"] = counts["documents"].where(_documents.c.status.not_in(_NO_FILES))
+        counts["documents"] = counts["documents"].where(schema.documents.c.status.not_in(_NO_FILES))
         row = self._rows(sa.select(*(count.scalar_subquery().label(kind) for kind, count in counts.items())))[0]
         return dict(row._mapping)
 
@@ -445,33 +228,38 @@ class Store:
         Returns the ids of the jobs.
         """
         with self._write() as connection:
-            _changed(connection, corpus_id)
-            connection.execute(_corpora.delete().where(_corpora.c.id == corpus_id))  # first: nothing is put into it now
-            for rows, delete in ((_runs, _delete_run), (_question_sets, _delete_question_set)):
+            changes.changed(connection, corpus_id)
+            connection.execute(
+                schema.corpora.delete().where(schema.corpora.c.id == corpus_id)
+            )  # first: nothing is put into it now
+            for rows, delete in (
+                (schema.runs, changes.delete_run),
+                (schema.question_sets, changes.delete_question_set),
+            ):
                 for row in connection.execute(sa.select(rows.c.id).where(rows.c.corpus_id == corpus_id)).all():
                     delete(connection, row.id)
-            for table in (_documents, _moves):
+            for table in (schema.documents, schema.moves):
                 connection.execute(table.delete().where(table.c.corpus_id == corpus_id))
-            mine = _jobs.c.corpus_id == corpus_id
-            job_ids = [*connection.execute(sa.select(_jobs.c.id).where(mine)).scalars()]
-            connection.execute(_jobs.delete().where(mine))
-            _forgotten(connection, corpus_id)
+            mine = schema.jobs.c.corpus_id == corpus_id
+            job_ids = [*connection.execute(sa.select(schema.jobs.c.id).where(mine)).scalars()]
+            connection.execute(schema.jobs.delete().where(mine))
+            changes.forgotten(connection, corpus_id)
         return job_ids
 
     # Documents
 
     def add_document(self, corpus_id: str, document: Document) -> None:
         """Put a document in; one of the same name is replaced, its evidence and its text stay there until `settle`."""
-        self._put_document(_document_row(corpus_id, document, "ok"))
+        self._put_document(codecs.document_row(corpus_id, document, "ok"))
 
     @repeated
     def add_passage(self, corpus_id: str, document: Document) -> None:
         """Keep a passage of an imported run, whose ranking names it; documents of the same name stay as they are."""
-        row = _document_row(corpus_id, document, "passage")
-        here = sa.and_(_documents.c.corpus_id == corpus_id, _documents.c.id == document.id)
+        row = codecs.document_row(corpus_id, document, "passage")
+        here = sa.and_(schema.documents.c.corpus_id == corpus_id, schema.documents.c.id == document.id)
         with self._change(corpus_id, "corpus") as connection:
-            if connection.execute(sa.select(_documents.c.id).where(here)).first() is None:
-                connection.execute(_documents.insert().values(**row))
+            if connection.execute(sa.select(schema.documents.c.id).where(here)).first() is None:
+                connection.execute(schema.documents.insert().values(**row))
 
     def add_unreadable(self, corpus_id: str, name: str, content_hash: str, size: int, error: str) -> None:
         """Remember a file that could not be read, and why, unless a readable one has its name already."""
@@ -488,27 +276,27 @@ class Store:
 
         A file that could not be read takes no readable one's place.
         """
-        here = _documents.c.corpus_id == row["corpus_id"]
-        same_name = sa.and_(here, _documents.c.name == row["name"])
-        readable = sa.select(_documents.c.id).where(same_name, _documents.c.status == "ok")
+        here = schema.documents.c.corpus_id == row["corpus_id"]
+        same_name = sa.and_(here, schema.documents.c.name == row["name"])
+        readable = sa.select(schema.documents.c.id).where(same_name, schema.documents.c.status == "ok")
         with self._change(row["corpus_id"], "corpus") as connection:
             if row["status"] == "error" and connection.execute(readable).first() is not None:
                 return
-            connection.execute(_documents.delete().where(same_name, _documents.c.status == "error"))
-            connection.execute(_documents.delete().where(here, _documents.c.id == row["id"]))
-            _leave(connection, row["corpus_id"], connection.execute(readable).scalars().all())
-            connection.execute(_documents.update().where(same_name).values(status="replaced"))
-            connection.execute(_documents.insert().values(**row))
+            connection.execute(schema.documents.delete().where(same_name, schema.documents.c.status == "error"))
+            connection.execute(schema.documents.delete().where(here, schema.documents.c.id == row["id"]))
+            changes.leave(connection, row["corpus_id"], connection.execute(readable).scalars().all())
+            connection.execute(schema.documents.update().where(same_name).values(status="replaced"))
+            connection.execute(schema.documents.insert().values(**row))
 
     def documents(self, corpus_id: str, *, replaced: bool = False) -> list[DocumentInfo]:
         """All files of a corpus by name, the unreadable among them.
 
         Those that were replaced since, and the passages of imported runs, are there only when `replaced` is asked for.
         """
-        query = _info_query(corpus_id).order_by(_documents.c.name)
+        query = codecs.info_query(corpus_id).order_by(schema.documents.c.name)
         if not replaced:
-            query = query.where(_documents.c.status.not_in(_NO_FILES))
-        return [_document_info(row) for row in self._rows(query)]
+            query = query.where(schema.documents.c.status.not_in(_NO_FILES))
+        return [codecs.document_info(row) for row in self._rows(query)]
 
     def document(self, corpus_id: str, document_id: str) -> Document:
         """Return a document with its text, or raise NotFoundError."""
@@ -517,24 +305,26 @@ class Store:
     def document_texts(self, corpus_id: str, ids: Sequence[str]) -> Iterator[Document]:
         """Yield the documents with these ids one at a time, in the order asked; those that are gone are left out."""
         for document_id in ids:
-            query = sa.select(_documents).where(_documents.c.corpus_id == corpus_id, _documents.c.id == document_id)
+            query = sa.select(schema.documents).where(
+                schema.documents.c.corpus_id == corpus_id, schema.documents.c.id == document_id
+            )
             for row in self._rows(query):
-                yield _document(row)
+                yield codecs.document(row)
 
     def document_named(self, corpus_id: str, name: str) -> DocumentInfo | None:
         """Return the readable document with this name, if there is one."""
-        named = _documents.c.name == name if _is_text(name) else sa.false()
-        query = _info_query(corpus_id).where(named, _documents.c.status == "ok")
-        return next((_document_info(row) for row in self._rows(query)), None)
+        named = schema.documents.c.name == name if _is_text(name) else sa.false()
+        query = codecs.info_query(corpus_id).where(named, schema.documents.c.status == "ok")
+        return next((codecs.document_info(row) for row in self._rows(query)), None)
 
     @repeated
     def delete_documents(self, corpus_id: str, ids: Sequence[str]) -> None:
         """Delete files from a corpus, their text included; evidence in them turns stale with `settle`."""
         with self._change(corpus_id, "corpus") as connection:
-            for batch in _batches(ids):
-                here = _documents.c.corpus_id == corpus_id
-                _leave(connection, corpus_id, batch)
-                connection.execute(_documents.delete().where(here, _documents.c.id.in_(batch)))
+            for batch in changes.batches(ids):
+                here = schema.documents.c.corpus_id == corpus_id
+                changes.leave(connection, corpus_id, batch)
+                connection.execute(schema.documents.delete().where(here, schema.documents.c.id.in_(batch)))
 
     # Evidence follows its documents
 
@@ -546,35 +336,38 @@ class Store:
         is opened next. The questions are read once, however many documents went, and none when none did.
         """
         for _ in range(SETTLES):
-            with suppress(_Overtaken):
+            with suppress(Overtaken):
                 self._settle(corpus_id)
                 return
-        _log.warning(
+        codecs.log.warning(
             "Evidence of corpus %s changes too fast to be moved: it is, when the store is opened next.", corpus_id
         )
 
     def settle_all(self) -> None:
         """Settle every corpus in which something was left to be done."""
-        for row in self._rows(sa.select(_moves.c.corpus_id).distinct()):
+        for row in self._rows(sa.select(schema.moves.c.corpus_id).distinct()):
             self.settle(row.corpus_id)
 
     @repeated
     def _settle(self, corpus_id: str) -> None:
         """Settle once, or raise `_Overtaken`, with nothing changed, when what it rests on was changed meanwhile."""
         [before] = self.revisions(corpus_id)
-        marks = [row.document_id for row in self._rows(sa.select(_moves.c.document_id).where(_leaves(corpus_id)))]
-        columns = (_documents.c.id, _documents.c.name, _documents.c.status)
-        rows = self._rows(sa.select(*columns).where(_documents.c.corpus_id == corpus_id))
+        marks = [
+            row.document_id
+            for row in self._rows(sa.select(schema.moves.c.document_id).where(changes.leaves(corpus_id)))
+        ]
+        columns = (schema.documents.c.id, schema.documents.c.name, schema.documents.c.status)
+        rows = self._rows(sa.select(*columns).where(schema.documents.c.corpus_id == corpus_id))
         needed = {d for index in self.indexes(corpus_id) for d in index.documents}
         unneeded = [row.id for row in rows if row.status == "replaced" and row.id not in needed]
         if not marks and not unneeded:
             return
         moves = list(self._moves_of(corpus_id, rows, everything="" in marks))
-        number = sa.select(_revisions.c.number).where(_revisions.c.owner_id == corpus_id)
+        number = sa.select(schema.revisions.c.number).where(schema.revisions.c.owner_id == corpus_id)
         with suppress(Deleted), self._change(corpus_id, "corpus") as connection:
             if connection.execute(number).scalar_one() != before + 1:
-                raise _Overtaken
-            _settle(connection, corpus_id, marks, unneeded, moves)
+                raise Overtaken
+            changes.settle(connection, corpus_id, marks, unneeded, moves)
 
     def _moves_of(self, corpus_id: str, rows: Sequence[Row[Any]], *, everything: bool) -> Iterator[dict[str, str]]:
         """Values of `_MOVE` for every question of a corpus with evidence in a document that is gone.
@@ -587,92 +380,102 @@ class Store:
         heirs = {row.id: names.get(row.name) for row in rows if row.status == "replaced"}
         document_of = lru_cache(maxsize=8)(partial(self.document, corpus_id))
         for row in self._bodies(corpus_id):
-            question, successors = question_from_json(row.body), dict[str, str | None]()
+            question, successors = codecs.question_from_json(row.body), dict[str, str | None]()
             for span in (span for group in question.evidence for span in group):
                 if span.document_id in heirs or span.document_id not in status:
                     successors[span.document_id] = heirs.get(span.document_id)
                 elif everything and span.stale and status[span.document_id] == "ok":
                     successors[span.document_id] = span.document_id
-            after = gold.reanchored(question, successors, document_of)
+            after = evidence.reanchored(question, successors, document_of)
             if after != question:
-                yield {"set": row.set_id, "question": row.id, "old": row.body, "new": question_to_json(after)}
+                yield {"set": row.set_id, "question": row.id, "old": row.body, "new": codecs.question_to_json(after)}
 
     def _bodies(self, corpus_id: str) -> Iterator[Row[Any]]:
         """Every question of a corpus as it is kept, read a part at a time."""
-        sets = sa.select(_question_sets.c.id).where(_question_sets.c.corpus_id == corpus_id)
-        query = sa.select(_questions.c.set_id, _questions.c.id, _questions.c.body).where(_questions.c.set_id.in_(sets))
-        query = query.order_by(_questions.c.set_id, _questions.c.id)  # the order in which two processes lock them
+        sets = sa.select(schema.question_sets.c.id).where(schema.question_sets.c.corpus_id == corpus_id)
+        query = sa.select(schema.questions.c.set_id, schema.questions.c.id, schema.questions.c.body).where(
+            schema.questions.c.set_id.in_(sets)
+        )
+        query = query.order_by(
+            schema.questions.c.set_id, schema.questions.c.id
+        )  # the order in which two processes lock them
         with reading(self._engine) as connection:
-            rows = connection.execution_options(yield_per=_BATCH).execute(query)
+            rows = connection.execution_options(yield_per=BATCH).execute(query)
             yield from cast(Iterator[Row[Any]], rows)
 
     # Indexes
 
     def create_index(self, corpus_id: str, name: str, config: IndexConfig) -> IndexInfo:
         """Make the row of an index that is still to be built; UsageError when the name is blank or taken."""
-        values: dict[str, Any] = {"id": new_id(), "corpus_id": corpus_id, "name": self._free_name("index", name)}
+        values: dict[str, Any] = {
+            "id": records.new_id(),
+            "corpus_id": corpus_id,
+            "name": self._free_name("index", name),
+        }
         start = {"status": "building", "build": "", "documents": "[]", "chunks": 0, "tokens": 0, "dims": 0}
-        row = values | start | {"config": _json(config), "embedder_identity": "", "created": time.time()}
+        row = values | start | {"config": codecs.as_json(config), "embedder_identity": "", "created": time.time()}
         self._name("index", row)
         return self.index(values["id"])
 
     def indexes(self, corpus_id: str | None = None) -> list[IndexInfo]:
         """All indexes (of a corpus) by name."""
-        query = sa.select(_indexes).order_by(_indexes.c.name)
+        query = sa.select(schema.indexes).order_by(schema.indexes.c.name)
         if corpus_id is not None:
-            query = query.where(_indexes.c.corpus_id == corpus_id)
-        return [_index_info(row) for row in self._rows(query)]
+            query = query.where(schema.indexes.c.corpus_id == corpus_id)
+        return [codecs.index_info(row) for row in self._rows(query)]
 
     def index(self, name: str) -> IndexInfo:
         """Return the index with this name or id, or raise NotFoundError."""
-        return _index_info(self._named("index", name) or self._unknown("index", name))
+        return codecs.index_info(self._named("index", name) or self._unknown("index", name))
 
     def index_named(self, name: str) -> IndexInfo | None:
         """Return the index with this name or id, if there is one."""
         row = self._named("index", name)
-        return _index_info(row) if row else None
+        return codecs.index_info(row) if row else None
 
     @repeated
     def update_index(self, info: IndexInfo, cuts: Mapping[str, Cuts] | None = None) -> None:
         """Write back an index's row, with the `cuts` of the documents when it is a new build; those of others go."""
-        values = asdict(info) | {"config": _json(info.config), "documents": json.dumps(info.documents)}
+        values = asdict(info) | {"config": codecs.as_json(info.config), "documents": json.dumps(info.documents)}
         with self._change(info.id, "index") as connection:
-            old = connection.execute(sa.select(_indexes.c.build).where(_indexes.c.id == info.id)).scalar()
-            connection.execute(_indexes.update().where(_indexes.c.id == info.id).values(**values))
+            old = connection.execute(sa.select(schema.indexes.c.build).where(schema.indexes.c.id == info.id)).scalar()
+            connection.execute(schema.indexes.update().where(schema.indexes.c.id == info.id).values(**values))
             spans = [
                 {"build": info.build, "document_id": document_id, "spans": rows.astype("<i4").tobytes()}
                 for document_id, rows in (cuts or {}).items()
             ]
-            for batch in _batches(spans):
-                connection.execute(_cuts.insert(), batch)
+            for batch in changes.batches(spans):
+                connection.execute(schema.cuts.insert(), batch)
             if old and old != info.build:
-                connection.execute(_cuts.delete().where(_cuts.c.build == old))
+                connection.execute(schema.cuts.delete().where(schema.cuts.c.build == old))
 
     @repeated
     def set_index_status(self, index_id: str, status: IndexStatus) -> None:
         """Say what is being done with an index, and leave the rest of its row."""
         with self._change(index_id, "index") as connection:
-            connection.execute(_indexes.update().where(_indexes.c.id == index_id).values(status=status))
+            connection.execute(schema.indexes.update().where(schema.indexes.c.id == index_id).values(status=status))
 
     @repeated
     def delete_index(self, index_id: str) -> None:
         """Delete an index's row and cuts; its runs stay, their rankings with them."""
         with self._write() as connection:
-            _changed(connection, index_id)
-            build = connection.execute(sa.select(_indexes.c.build).where(_indexes.c.id == index_id)).scalar()
-            connection.execute(_cuts.delete().where(_cuts.c.build == (build or "")))
-            connection.execute(_payments.delete().where(_payments.c.run_id == index_id))
-            connection.execute(_indexes.delete().where(_indexes.c.id == index_id))
-            _forgotten(connection, index_id)
+            changes.changed(connection, index_id)
+            build = connection.execute(
+                sa.select(schema.indexes.c.build).where(schema.indexes.c.id == index_id)
+            ).scalar()
+            connection.execute(schema.cuts.delete().where(schema.cuts.c.build == (build or "")))
+            connection.execute(schema.payments.delete().where(schema.payments.c.run_id == index_id))
+            connection.execute(schema.indexes.delete().where(schema.indexes.c.id == index_id))
+            changes.forgotten(connection, index_id)
 
     def cuts(self, build: str, documents: Sequence[str]) -> dict[str, Cuts]:
         """Cuts of the documents that have any in this build."""
         import numpy as np
 
         found: dict[str, Cuts] = {}
-        for batch in _batches(list(dict.fromkeys(documents))):
-            query = sa.select(_cuts.c.document_id, _cuts.c.spans)
-            for row in self._rows(query.where(_cuts.c.build == build, _cuts.c.document_id.in_(batch))):
+        for batch in changes.batches(list(dict.fromkeys(documents))):
+            query = sa.select(schema.cuts.c.document_id, schema.cuts.c.spans)
+            for row in self._rows(query.where(schema.cuts.c.build == build, schema.cuts.c.document_id.in_(batch))):
                 found[row.document_id] = np.frombuffer(row.spans, dtype="<i4").reshape(-1, 3)
         return found
 
@@ -680,24 +483,24 @@ class Store:
 
     def create_question_set(self, corpus_id: str, name: str) -> QuestionSet:
         """Make an empty question set; UsageError when the name is blank or taken."""
-        row = {"id": new_id(), "corpus_id": corpus_id, "name": self._free_name("questions", name)}
+        row = {"id": records.new_id(), "corpus_id": corpus_id, "name": self._free_name("questions", name)}
         self._name("questions", row | {"created": time.time()})
         return self.question_set(row["id"])
 
     def question_sets(self, corpus_id: str | None = None) -> list[QuestionSet]:
         """All question sets (of a corpus) by name, with their counts by status."""
-        query = sa.select(_question_sets).order_by(_question_sets.c.name)
+        query = sa.select(schema.question_sets).order_by(schema.question_sets.c.name)
         if corpus_id is not None:
-            query = query.where(_question_sets.c.corpus_id == corpus_id)
+            query = query.where(schema.question_sets.c.corpus_id == corpus_id)
         return self._question_sets(self._rows(query))
 
     def _question_sets(self, rows: Sequence[Row[Any]]) -> list[QuestionSet]:
         """Question sets with the counts of their questions."""
         by_set: dict[str, dict[str, int]] = {}
-        counts = sa.select(_questions.c.set_id, _questions.c.status, sa.func.count().label("number"))
-        counts = counts.group_by(_questions.c.set_id, _questions.c.status)
-        for batch in _batches([row.id for row in rows]):
-            for row in self._rows(counts.where(_questions.c.set_id.in_(batch))):
+        counts = sa.select(schema.questions.c.set_id, schema.questions.c.status, sa.func.count().label("number"))
+        counts = counts.group_by(schema.questions.c.set_id, schema.questions.c.status)
+        for batch in changes.batches([row.id for row in rows]):
+            for row in self._rows(counts.where(schema.questions.c.set_id.in_(batch))):
                 by_set.setdefault(row.set_id, {})[row.status] = row.number
         return [QuestionSet(**row._asdict(), counts=by_set.get(row.id, {})) for row in rows]
 
@@ -714,7 +517,7 @@ class Store:
     def delete_question_set(self, set_id: str) -> None:
         """Delete a question set; its runs stay, the questions as they were asked with them."""
         with self._write() as connection:
-            _delete_question_set(connection, set_id)
+            changes.delete_question_set(connection, set_id)
 
     @repeated
     def put_questions(self, set_id: str, questions: Sequence[Question]) -> None:
@@ -723,21 +526,23 @@ class Store:
         Evidence in a document that was replaced since it was read is to be moved, by `settle_all`.
         """
         with self._change(set_id, "questions") as connection:
-            _leave_gone(connection, set_id, questions)
-            mine, places = _questions.c.set_id == set_id, dict[str, int]()
-            for batch in _batches([q.id for q in questions]):
-                known = sa.select(_questions.c.id, _questions.c.position).where(mine, _questions.c.id.in_(batch))
+            changes.leave_gone(connection, set_id, questions)
+            mine, places = schema.questions.c.set_id == set_id, dict[str, int]()
+            for batch in changes.batches([q.id for q in questions]):
+                known = sa.select(schema.questions.c.id, schema.questions.c.position).where(
+                    mine, schema.questions.c.id.in_(batch)
+                )
                 places.update((row.id, row.position) for row in connection.execute(known))
-                connection.execute(_questions.delete().where(mine, _questions.c.id.in_(batch)))
-            last = connection.execute(sa.select(sa.func.max(_questions.c.position)).where(mine)).scalar()
+                connection.execute(schema.questions.delete().where(mine, schema.questions.c.id.in_(batch)))
+            last = connection.execute(sa.select(sa.func.max(schema.questions.c.position)).where(mine)).scalar()
             fresh = max([-1 if last is None else last, *places.values()]) + 1
             rows = []
             for question in {q.id: q for q in questions}.values():
                 position = places.get(question.id, fresh)
                 fresh += position == fresh
-                rows.append({"set_id": set_id, "position": position, **_question_row(question)})
-            for rows_batch in _batches(rows):
-                connection.execute(_questions.insert(), rows_batch)
+                rows.append({"set_id": set_id, "position": position, **codecs.question_row(question)})
+            for rows_batch in changes.batches(rows):
+                connection.execute(schema.questions.insert(), rows_batch)
 
     @repeated
     def put_question(self, set_id: str, question: Question, version: str) -> tuple[bool, Question | None]:
@@ -746,31 +551,39 @@ class Store:
         What stands there is None when there is no such question (any more). Evidence in a document that was replaced
         since it was read is to be moved, by `settle_all`.
         """
-        mine = sa.and_(_questions.c.set_id == set_id, _questions.c.id == question.id)
+        mine = sa.and_(schema.questions.c.set_id == set_id, schema.questions.c.id == question.id)
         with self._write() as connection:
-            body = connection.execute(sa.select(_questions.c.body).where(mine)).scalar()
-            current = question_from_json(body) if body is not None else None
-            if current is None or version_of(current) != version:
+            body = connection.execute(sa.select(schema.questions.c.body).where(mine)).scalar()
+            current = codecs.question_from_json(body) if body is not None else None
+            if current is None or codecs.version_of(current) != version:
                 return False, current
             # Another process may have written since: only what was read is replaced.
-            same = sa.and_(mine, _questions.c.body == body)
-            done = connection.execute(_questions.update().where(same).values(_question_row(question)))
+            same = sa.and_(mine, schema.questions.c.body == body)
+            done = connection.execute(schema.questions.update().where(same).values(codecs.question_row(question)))
             if done.rowcount:
-                _changed(connection, set_id)
-                _leave_gone(connection, set_id, [question])
+                changes.changed(connection, set_id)
+                changes.leave_gone(connection, set_id, [question])
         return done.rowcount == 1, question if done.rowcount else current
 
     @repeated
     def delete_questions(self, set_id: str, ids: Sequence[str]) -> None:
         """Delete single questions of a set."""
         with self._change(set_id, "questions") as connection:
-            for batch in _batches(ids):
-                connection.execute(_questions.delete().where(_questions.c.set_id == set_id, _questions.c.id.in_(batch)))
+            for batch in changes.batches(ids):
+                connection.execute(
+                    schema.questions.delete().where(
+                        schema.questions.c.set_id == set_id, schema.questions.c.id.in_(batch)
+                    )
+                )
 
     def questions(self, set_id: str) -> list[Question]:
         """All questions of a set, in order, whatever their status."""
-        query = sa.select(_questions.c.body).where(_questions.c.set_id == set_id).order_by(_questions.c.position)
-        return [question_from_json(row.body) for row in self._rows(query)]
+        query = (
+            sa.select(schema.questions.c.body)
+            .where(schema.questions.c.set_id == set_id)
+            .order_by(schema.questions.c.position)
+        )
+        return [codecs.question_from_json(row.body) for row in self._rows(query)]
 
     # Runs
 
@@ -779,9 +592,9 @@ class Store:
     ) -> Run:
         """Make the row of a run that is about to start; UsageError when the name is blank or taken."""
         name = self._free_name("run", name)
-        run = Run(new_id(), corpus_id, name, config, fingerprint, provenance, "running", time.time(), None)
+        run = Run(records.new_id(), corpus_id, name, config, fingerprint, provenance, "running", time.time(), None)
         body = json.dumps(provenance, sort_keys=True, ensure_ascii=False)
-        self._name("run", asdict(run) | {"config": _json(config), "provenance": body})
+        self._name("run", asdict(run) | {"config": codecs.as_json(config), "provenance": body})
         return run
 
     @repeated
@@ -789,37 +602,41 @@ class Store:
         """Say how a run ended ("running" takes it up again)."""
         finished = None if status == "running" else time.time()
         with self._change(run_id, "run") as connection:
-            connection.execute(_runs.update().where(_runs.c.id == run_id).values(status=status, finished=finished))
+            connection.execute(
+                schema.runs.update().where(schema.runs.c.id == run_id).values(status=status, finished=finished)
+            )
 
     @repeated
     def note_run(self, run_id: str, **known: Any) -> None:
         """Add what became known of a run while it was made to its provenance; its fingerprint stays."""
         with self._change(run_id, "run") as connection:
-            before = connection.execute(sa.select(_runs.c.provenance).where(_runs.c.id == run_id)).scalar_one()
+            before = connection.execute(
+                sa.select(schema.runs.c.provenance).where(schema.runs.c.id == run_id)
+            ).scalar_one()
             body = json.dumps({**json.loads(before), **known}, sort_keys=True, ensure_ascii=False)
-            connection.execute(_runs.update().where(_runs.c.id == run_id).values(provenance=body))
+            connection.execute(schema.runs.update().where(schema.runs.c.id == run_id).values(provenance=body))
 
     def runs(self, corpus_id: str | None = None) -> list[Run]:
         """All runs (of a corpus), the newest first."""
-        query = sa.select(_runs).order_by(_runs.c.created.desc())
+        query = sa.select(schema.runs).order_by(schema.runs.c.created.desc())
         if corpus_id is not None:
-            query = query.where(_runs.c.corpus_id == corpus_id)
-        return [_run(row) for row in self._rows(query)]
+            query = query.where(schema.runs.c.corpus_id == corpus_id)
+        return [codecs.run(row) for row in self._rows(query)]
 
     def run(self, name: str) -> Run:
         """Return the run with this name or id, or raise NotFoundError."""
-        return _run(self._named("run", name) or self._unknown("run", name))
+        return codecs.run(self._named("run", name) or self._unknown("run", name))
 
     def run_named(self, name: str) -> Run | None:
         """Return the run with this name or id, if there is one."""
         row = self._named("run", name)
-        return _run(row) if row else None
+        return codecs.run(row) if row else None
 
     @repeated
     def delete_run(self, run_id: str) -> None:
         """Delete a run with its results, and the passages of an imported one."""
         with self._write() as connection:
-            _delete_run(connection, run_id)
+            changes.delete_run(connection, run_id)
 
     @repeated
     def put_results(self, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
@@ -832,37 +649,44 @@ class Store:
                 "run_id": run_id,
                 "question_id": question.id,
                 "position": position,
-                "question": question_to_json(question),
+                "question": codecs.question_to_json(question),
                 "ranking": json.dumps([found.ranking.ids, found.ranking.scores]),
                 "gold": json.dumps({"groups": found.gold, "grades": found.grades} if found.grades else found.gold),
             }
             for position, question, found in results
         ]
         with self._change(run_id, "run") as connection:
-            for batch in _batches(rows):
-                connection.execute(_inserted(connection, _results).on_conflict_do_nothing(), batch)
+            for batch in changes.batches(rows):
+                connection.execute(_inserted(connection, schema.results).on_conflict_do_nothing(), batch)
 
     def answered(self, run_id: str) -> set[str]:
         """Ids of the questions a run is through with."""
-        return {row.question_id for row in self._rows(sa.select(_results.c.question_id).where(_is_run(run_id)))}
+        return {
+            row.question_id for row in self._rows(sa.select(schema.results.c.question_id).where(changes.is_run(run_id)))
+        }
 
     def results(self, run_id: str) -> list[Retrieved]:
         """What a run found, in the order of its questions."""
-        columns = (_results.c.question_id, _results.c.ranking, _results.c.gold)
-        rows = self._rows(sa.select(*columns).where(_is_run(run_id)).order_by(_results.c.position))
-        return [_retrieved(row) for row in rows]
+        columns = (schema.results.c.question_id, schema.results.c.ranking, schema.results.c.gold)
+        rows = self._rows(sa.select(*columns).where(changes.is_run(run_id)).order_by(schema.results.c.position))
+        return [codecs.retrieved(row) for row in rows]
 
     def asked(self, run_id: str) -> list[Question]:
         """Questions of a run as they were asked, in order."""
-        query = sa.select(_results.c.question).where(_is_run(run_id)).order_by(_results.c.position)
-        return [question_from_json(row.question) for row in self._rows(query)]
+        query = sa.select(schema.results.c.question).where(changes.is_run(run_id)).order_by(schema.results.c.position)
+        return [codecs.question_from_json(row.question) for row in self._rows(query)]
 
     @repeated
     def put_judged(self, run_id: str, judged: Sequence[tuple[Judged, Sequence[Score]]]) -> None:
         """Keep what is known of answered questions, and their scores; what was kept of them before goes."""
         ids = [known.question.id for known, _ in judged]
         bodies = [
-            {"run_id": run_id, "question_id": j.question.id, "failed": bool(j.failures), "body": judged_to_json(j)}
+            {
+                "run_id": run_id,
+                "question_id": j.question.id,
+                "failed": bool(j.failures),
+                "body": codecs.judged_to_json(j),
+            }
             for j, _ in judged
         ]
         rows = [
@@ -871,11 +695,11 @@ class Store:
             for score in scores
         ]
         with self._change(run_id, "run") as connection:
-            for table, fresh in ((_judgements, bodies), (_scores, rows)):
-                for batch in _batches(ids):
+            for table, fresh in ((schema.judgements, bodies), (schema.scores, rows)):
+                for batch in changes.batches(ids):
                     mine = sa.and_(table.c.run_id == run_id, table.c.question_id.in_(batch))
                     connection.execute(table.delete().where(mine))
-                for rows_batch in _batches(fresh):
+                for rows_batch in changes.batches(fresh):
                     connection.execute(table.insert(), rows_batch)
 
     def judged(
@@ -885,25 +709,32 @@ class Store:
 
         What is to be shown is read without `keys`; what is kept is as the models said it.
         """
-        columns = (_judgements.c.question_id, _judgements.c.body, _results.c.question)
-        same = sa.and_(_results.c.run_id == _judgements.c.run_id, _results.c.question_id == _judgements.c.question_id)
-        query = sa.select(*columns).join(_results, same).where(_judgements.c.run_id == run_id)
+        columns = (schema.judgements.c.question_id, schema.judgements.c.body, schema.results.c.question)
+        same = sa.and_(
+            schema.results.c.run_id == schema.judgements.c.run_id,
+            schema.results.c.question_id == schema.judgements.c.question_id,
+        )
+        query = sa.select(*columns).join(schema.results, same).where(schema.judgements.c.run_id == run_id)
         if question_ids is not None:
-            query = query.where(_judgements.c.question_id.in_(list(question_ids)))
+            query = query.where(schema.judgements.c.question_id.in_(list(question_ids)))
         return {
-            row.question_id: judged_from_json(without_keys(row.body, keys), question_from_json(row.question))
-            for row in self._rows(query.order_by(_results.c.position))
+            row.question_id: codecs.judged_from_json(
+                without_keys(row.body, keys), codecs.question_from_json(row.question)
+            )
+            for row in self._rows(query.order_by(schema.results.c.position))
         }
 
     def judged_ids(self, run_id: str) -> dict[str, bool]:
         """Which questions of a run were answered and judged, and whether a step of it failed."""
-        query = sa.select(_judgements.c.question_id, _judgements.c.failed).where(_judgements.c.run_id == run_id)
+        query = sa.select(schema.judgements.c.question_id, schema.judgements.c.failed).where(
+            schema.judgements.c.run_id == run_id
+        )
         return {row.question_id: row.failed for row in self._rows(query)}
 
     def scores(self, run_id: str) -> dict[str, dict[str, Score]]:
         """Scores of the answers of a run: metric → question id → score."""
         found: dict[str, dict[str, Score]] = {}
-        for row in self._rows(sa.select(_scores).where(_scores.c.run_id == run_id)):
+        for row in self._rows(sa.select(schema.scores).where(schema.scores.c.run_id == run_id)):
             score = Score(row.metric, row.value, row.status, row.reason, row.version)
             found.setdefault(row.metric, {})[row.question_id] = score
         return found
@@ -914,18 +745,18 @@ class Store:
 
         Returns the dollars in all that come of it; when those are above `most`, nothing is added.
         """
-        mine = _payments.c.run_id == run_id
+        mine = schema.payments.c.run_id == run_id
         with self._change(run_id, "run", "questions", "index") as connection:
-            total = dollars + (connection.execute(sa.select(_payments.c.dollars).where(mine)).scalar() or 0.0)
+            total = dollars + (connection.execute(sa.select(schema.payments.c.dollars).where(mine)).scalar() or 0.0)
             if most is None or total <= most:
-                first = _inserted(connection, _payments).values(run_id=run_id, calls=calls, dollars=dollars)
-                more = {"calls": _payments.c.calls + calls, "dollars": total}
-                connection.execute(first.on_conflict_do_update(index_elements=[_payments.c.run_id], set_=more))
+                first = _inserted(connection, schema.payments).values(run_id=run_id, calls=calls, dollars=dollars)
+                more = {"calls": schema.payments.c.calls + calls, "dollars": total}
+                connection.execute(first.on_conflict_do_update(index_elements=[schema.payments.c.run_id], set_=more))
         return float(total)
 
     def paid(self, run_id: str) -> tuple[int, float]:
         """Model calls that a run, question set or index has paid, and their dollars (0 for a model without a price)."""
-        row = next(iter(self._rows(sa.select(_payments).where(_payments.c.run_id == run_id))), None)
+        row = next(iter(self._rows(sa.select(schema.payments).where(schema.payments.c.run_id == run_id))), None)
         return (row.calls, row.dollars) if row else (0, 0.0)
 
     # Jobs
@@ -934,7 +765,7 @@ class Store:
     def create_job(self, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Job:
         """Put a job down as queued."""
         row = {
-            "id": new_id(),
+            "id": records.new_id(),
             "kind": kind,
             "title": title,
             "corpus_id": corpus_id,
@@ -944,7 +775,7 @@ class Store:
         }
         empty = {"done": 0, "unit": "", "message": "", "host": "", "cancel": False, "result": "{}", "error": ""}
         with self._write() as connection:
-            connection.execute(_jobs.insert().values(**storable(row | empty)))
+            connection.execute(schema.jobs.insert().values(**storable(row | empty)))
         return self.job(str(row["id"]))
 
     @repeated
@@ -953,45 +784,48 @@ class Store:
         if "result" in values:
             values["result"] = json.dumps(values["result"], ensure_ascii=False)
         with self._write() as connection:
-            connection.execute(_jobs.update().where(_jobs.c.id == job_id).values(**storable(values)))
+            connection.execute(schema.jobs.update().where(schema.jobs.c.id == job_id).values(**storable(values)))
 
     @repeated
     def queue_job(self, job_id: str) -> bool:
         """Have a job wait for a process; False when one is at it, when it is done, and when it is gone."""
         fresh = {"status": "queued", "cancel": False, "error": "", "finished": None, "created": time.time()}
         with self._write() as connection:
-            free = sa.and_(_jobs.c.id == job_id, _jobs.c.status.not_in(("running", "done")))
-            done = connection.execute(_jobs.update().where(free).values(**fresh))
+            free = sa.and_(schema.jobs.c.id == job_id, schema.jobs.c.status.not_in(("running", "done")))
+            done = connection.execute(schema.jobs.update().where(free).values(**fresh))
         return done.rowcount == 1
 
     @repeated
     def claim_job(self, job_id: str, **values: Any) -> bool:
         """Set a job running for one process, with that process' `values`; False when another one has it or did it."""
         with self._write() as connection:
-            free = sa.and_(_jobs.c.id == job_id, _jobs.c.status.not_in(("running", "done")))
-            done = connection.execute(_jobs.update().where(free).values(status="running", cancel=False, **values))
+            free = sa.and_(schema.jobs.c.id == job_id, schema.jobs.c.status.not_in(("running", "done")))
+            done = connection.execute(schema.jobs.update().where(free).values(status="running", cancel=False, **values))
         return done.rowcount == 1
 
     def jobs(self, limit: int = 100) -> list[Job]:
         """The newest jobs first."""
-        return [_job(row) for row in self._rows(sa.select(_jobs).order_by(_jobs.c.created.desc()).limit(limit))]
+        return [
+            codecs.job(row)
+            for row in self._rows(sa.select(schema.jobs).order_by(schema.jobs.c.created.desc()).limit(limit))
+        ]
 
     def job(self, job_id: str) -> Job:
         """Return a job by id, or raise NotFoundError."""
-        rows = self._rows(sa.select(_jobs).where(_jobs.c.id == job_id if _is_text(job_id) else sa.false()))
+        rows = self._rows(sa.select(schema.jobs).where(schema.jobs.c.id == job_id if _is_text(job_id) else sa.false()))
         if not rows:
             raise NotFoundError(f"There is no job '{job_id}'. `ragviz jobs` lists them.")
-        return _job(rows[0])
+        return codecs.job(rows[0])
 
     def cancelled(self, job_id: str) -> bool:
         """Whether a job was asked to stop; reads nothing else of it, and a job may hold the names of all its files."""
-        return any(row.cancel for row in self._rows(sa.select(_jobs.c.cancel).where(_jobs.c.id == job_id)))
+        return any(row.cancel for row in self._rows(sa.select(schema.jobs.c.cancel).where(schema.jobs.c.id == job_id)))
 
     @repeated
     def delete_job(self, job_id: str) -> None:
         """Forget a job; what it made stays."""
         with self._write() as connection:
-            connection.execute(_jobs.delete().where(_jobs.c.id == job_id))
+            connection.execute(schema.jobs.delete().where(schema.jobs.c.id == job_id))
 
     def ids_of(self, named: Sequence[tuple[Kind, str]]) -> list[str | None]:
         """Id of each thing that has this name or, failing that, id; None where there is none. One query for all."""
@@ -1034,8 +868,10 @@ class StoreCache:
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the values that are there; absent keys are left out."""
         found: dict[str, bytes] = {}
-        for batch in _batches(keys):
-            query = sa.select(_cache.c.key, _cache.c.value).where(_cache.c.kind == self._kind, _cache.c.key.in_(batch))
+        for batch in changes.batches(keys):
+            query = sa.select(schema.cache.c.key, schema.cache.c.value).where(
+                schema.cache.c.kind == self._kind, schema.cache.c.key.in_(batch)
+            )
             found.update((row.key, row.value) for row in self._store._rows(query))
         return found
 
@@ -1044,73 +880,14 @@ class StoreCache:
         """Keep `items`; a key that is there already is overwritten."""
         rows = [{"kind": self._kind, "key": key, "value": value} for key, value in sorted(items.items())]
         with self._store._write() as connection:
-            fresh = _inserted(connection, _cache)  # in the order of their keys: two writers do not wait in a circle
+            fresh = _inserted(
+                connection, schema.cache
+            )  # in the order of their keys: two writers do not wait in a circle
             fresh = fresh.on_conflict_do_update(
-                index_elements=[_cache.c.kind, _cache.c.key], set_={"value": fresh.excluded.value}
+                index_elements=[schema.cache.c.kind, schema.cache.c.key], set_={"value": fresh.excluded.value}
             )
-            for batch in _batches(rows):
+            for batch in changes.batches(rows):
                 connection.execute(fresh, batch)
-
-
-def question_to_json(question: Question) -> str:
-    """One line of JSON; `question_from_json` reads it back."""
-    return json.dumps(asdict(question) | {"evidence": _evidence_rows(question.evidence)}, ensure_ascii=False)
-
-
-def version_of(question: Question) -> str:
-    """What a question's version is called: equal where nothing of it differs."""
-    return digest(question_to_json(question))
-
-
-def question_from_json(body: str) -> Question:
-    """Read what `question_to_json` wrote."""
-    values = json.loads(body)
-    values["evidence"] = tuple(tuple(Span(*span) for span in group) for group in values["evidence"])
-    return known(Question, values | {"source_chunks": tuple(values["source_chunks"])}, "Question")
-
-
-def known(record: type[T], values: Mapping[str, Any], what: str) -> T:
-    """Make a `record` of what was stored, without the fields that this version does not know: those are logged."""
-    names = {field.name for field in fields(cast(Any, record))}
-    if unknown := sorted(values.keys() - names):
-        _tell_unknown(what, tuple(unknown))
-    return record(**{name: value for name, value in values.items() if name in names})
-
-
-@cache  # once is enough
-def _tell_unknown(what: str, unknown: tuple[str, ...]) -> None:
-    _log.warning("%s was stored with %s, which this ragviz does not know: read without.", what, ", ".join(unknown))
-
-
-@cache
-def _judged_type() -> TypeAdapter[Judged]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Judged)
-
-
-def judged_to_json(judged: Judged) -> str:
-    """All of `judged` but its question; `judged_from_json` reads it back."""
-    return _judged_type().dump_json(judged, exclude={"question"}).decode()
-
-
-def judged_from_json(body: str, question: Question) -> Judged:
-    """Read what `judged_to_json` wrote about `question`."""
-    return _judged_type().validate_python(json.loads(body) | {"question": question})
-
-
-def _evidence_rows(evidence: Evidence) -> list[list[list[Any]]]:
-    return [[_span_row(span) for span in group] for group in evidence]
-
-
-def _span_row(span: Span) -> list[Any]:
-    """What is kept of a span; a grade of 1 is left out, so that ungraded questions are digested as they always were."""
-    row = [span.document_id, span.start, span.end, span.text, span.stale]
-    return row if span.grade == 1 else [*row, span.grade]
-
-
-def _question_row(question: Question) -> dict[str, str]:
-    return {"id": question.id, "status": question.status, "body": question_to_json(question)}
 
 
 def _schema_of(connection: Connection) -> int:
@@ -1120,9 +897,9 @@ def _schema_of(connection: Connection) -> int:
         ServiceError: a newer version of ragviz wrote it.
 
     """
-    if not sa.inspect(connection).has_table(_version.name):
+    if not sa.inspect(connection).has_table(schema.version.name):
         return 0
-    version = int(connection.execute(sa.select(sa.func.max(_version.c.version))).scalar() or 0)
+    version = int(connection.execute(sa.select(sa.func.max(schema.version.c.version))).scalar() or 0)
     if version > len(MIGRATIONS):
         raise ServiceError(f"The database has schema {version}, this ragviz knows {len(MIGRATIONS)}: upgrade ragviz.")
     return version
@@ -1164,194 +941,6 @@ def _require(connection: Connection, owner_id: str, kinds: Sequence[Kind]) -> No
 def _taken(kind: Kind, name: str) -> UsageError:
     taken = f"There is already a {label(kind)} called '{name}'"
     return UsageError(f"{taken}: choose another name, or delete it first.")
-
-
-def _delete_question_set(connection: Connection, set_id: str) -> None:
-    _changed(connection, set_id)  # whoever writes to it ends first
-    connection.execute(_questions.delete().where(_questions.c.set_id == set_id))
-    connection.execute(_payments.delete().where(_payments.c.run_id == set_id))
-    connection.execute(_question_sets.delete().where(_question_sets.c.id == set_id))
-    _forgotten(connection, set_id)
-
-
-def _delete_run(connection: Connection, run_id: str) -> None:
-    _changed(connection, run_id)  # whoever writes to it ends first
-    imported = sa.select(_runs.c.corpus_id, _results.c.ranking).join(_results, _results.c.run_id == _runs.c.id)
-    imported = imported.where(_runs.c.id == run_id, _runs.c.config.contains('"retriever": "imported"'))
-    passages = {
-        (row.corpus_id, chunk_id.rsplit("-", 2)[0])
-        for row in connection.execute(imported)
-        for chunk_id in json.loads(row.ranking)[0]
-    }
-    for corpus_id in {corpus_id for corpus_id, _ in passages}:
-        for batch in _batches([document_id for _, document_id in passages]):
-            mine = sa.and_(_documents.c.corpus_id == corpus_id, _documents.c.id.in_(batch))
-            connection.execute(_documents.delete().where(mine, _documents.c.status == "passage"))
-    for table in (_results, _judgements, _scores, _payments):
-        connection.execute(table.delete().where(table.c.run_id == run_id))
-    connection.execute(_runs.delete().where(_runs.c.id == run_id))
-    _forgotten(connection, run_id)
-
-
-def _changed(connection: Connection, owner_id: str) -> None:
-    """Count one change of what a corpus, index, question set or run holds, in the transaction that makes it.
-
-    Until that ends, nobody else can count a change of the same.
-    """
-    count = "INSERT INTO revisions (owner_id, number) VALUES (:id, 1) "
-    count += "ON CONFLICT (owner_id) DO UPDATE SET number = revisions.number + 1"
-    connection.execute(sa.text(count), {"id": owner_id})
-
-
-class _Overtaken(Exception):
-    """Somebody else changed meanwhile what a change rests on."""
-
-
-_MOVE = sa.text("UPDATE questions SET body = :new WHERE set_id = :set AND id = :question AND body = :old")
-
-
-def _leave(connection: Connection, corpus_id: str, document_ids: Sequence[str]) -> None:
-    """Write down that evidence is to be moved out of documents, in the transaction that replaces or deletes them."""
-    if document_ids:
-        mark = "INSERT INTO moves (corpus_id, document_id) VALUES (:corpus, :document) ON CONFLICT DO NOTHING"
-        connection.execute(sa.text(mark), [{"corpus": corpus_id, "document": d} for d in document_ids])
-
-
-def _leave_gone(connection: Connection, set_id: str, questions: Sequence[Question]) -> None:
-    """Write down that evidence is to be moved out of documents that are gone already when the questions are written.
-
-    The others are held until the transaction ends: whoever replaces one of them then finds these questions.
-    """
-    spans = (span for question in questions for group in question.evidence for span in group)
-    ids, there = sorted({span.document_id for span in spans if not span.stale}), set[str]()
-    if not ids:
-        return
-    owner = sa.select(_question_sets.c.corpus_id).where(_question_sets.c.id == set_id)
-    corpus_id = connection.execute(owner).scalar_one()
-    usable = sa.and_(_documents.c.corpus_id == corpus_id, _documents.c.status.in_(("ok", "passage")))
-    for batch in _batches(ids):
-        held = sa.select(_documents.c.id).where(usable, _documents.c.id.in_(batch)).with_for_update(read=True)
-        there.update(connection.execute(held).scalars())
-    if gone := [document_id for document_id in ids if document_id not in there]:
-        _changed(connection, corpus_id)  # whoever moves evidence meanwhile has not seen these questions: begins anew
-        _leave(connection, corpus_id, gone)
-
-
-def _settle(
-    connection: Connection,
-    corpus_id: str,
-    marks: Sequence[str],
-    unneeded: Sequence[str],
-    moves: Sequence[Mapping[str, str]],
-) -> None:
-    """Move evidence, strike out that it was to be moved, and drop the documents that nothing needs any more."""
-    for batch in _batches(moves):
-        if connection.execute(_MOVE, list(batch)).rowcount != len(batch):
-            raise _Overtaken  # a question was edited since it was read
-    for ids in _batches(marks):
-        connection.execute(_moves.delete().where(_leaves(corpus_id), _moves.c.document_id.in_(ids)))
-    for ids in _batches(unneeded):
-        here = sa.and_(_documents.c.corpus_id == corpus_id, _documents.c.status == "replaced")
-        connection.execute(_documents.delete().where(here, _documents.c.id.in_(ids)))
-    for set_id in {values["set"] for values in moves}:
-        _changed(connection, set_id)
-
-
-def _forgotten(connection: Connection, owner_id: str) -> None:
-    """Drop the count of what is gone: its id is given to nothing else."""
-    connection.execute(_revisions.delete().where(_revisions.c.owner_id == owner_id))
-
-
-def _leaves(corpus_id: str) -> sa.ColumnElement[bool]:
-    return _moves.c.corpus_id == corpus_id
-
-
-def _is_run(run_id: str) -> sa.ColumnElement[bool]:
-    return _results.c.run_id == run_id
-
-
-def _json(config: IndexConfig | RunConfig) -> str:
-    return json.dumps(asdict(config), ensure_ascii=False)
-
-
-def _document_row(corpus_id: str, document: Document, status: str) -> dict[str, Any]:
-    return {
-        "corpus_id": corpus_id,
-        "id": document.id,
-        "name": document.name,
-        "status": status,
-        "characters": len(document.text),
-        "language": document.language,
-        "media_type": document.media_type,
-        "content_hash": document.content_hash,
-        "size": document.size,
-        "pages": json.dumps([[p.number, p.start, p.end] for p in document.pages]),
-        "page_count": len(document.pages),
-        "warnings": json.dumps(document.warnings, ensure_ascii=False),
-        "error": "",
-        "added": time.time(),
-        "text": document.text,
-    }
-
-
-def _info_query(corpus_id: str) -> sa.Select[Any]:
-    columns = [c for c in _documents.c if c.name not in ("text", "pages")]
-    return sa.select(*columns).where(_documents.c.corpus_id == corpus_id)
-
-
-def _document(row: Row[Any]) -> Document:
-    return Document(
-        id=row.id,
-        name=row.name,
-        text=row.text,
-        pages=tuple(Page(*page) for page in json.loads(row.pages)),
-        language=row.language,
-        media_type=row.media_type,
-        content_hash=row.content_hash,
-        size=row.size,
-        warnings=tuple(json.loads(row.warnings)),
-    )
-
-
-def _document_info(row: Row[Any]) -> DocumentInfo:
-    values = row._asdict()
-    pages = values.pop("page_count")
-    return DocumentInfo(**values | {"pages": pages, "warnings": tuple(json.loads(row.warnings))})
-
-
-def _index_info(row: Row[Any]) -> IndexInfo:
-    config = known(IndexConfig, json.loads(row.config), f"Index '{row.name}'")
-    return IndexInfo(**row._asdict() | {"config": config, "documents": tuple(json.loads(row.documents))})
-
-
-def _run(row: Row[Any]) -> Run:
-    config = known(RunConfig, json.loads(row.config), f"Run '{row.name}'")
-    return Run(**row._asdict() | {"config": config, "provenance": _provenance(row.provenance)})
-
-
-def _provenance(body: str) -> dict[str, Any]:
-    """Where a run's numbers come from; earlier versions kept a password that an endpoint's address may hold."""
-    kept: dict[str, Any] = json.loads(body)
-    for name in {"embedder", "metric embedder"} & kept.get("identity", {}).keys():
-        kept["identity"][name] = addresses.within(kept["identity"][name])
-    if "metric_embedders" in kept:
-        kept["metric_embedders"] = [*map(addresses.within, kept["metric_embedders"])]
-    return kept
-
-
-def _retrieved(row: Row[Any]) -> Retrieved:
-    ids, scores = json.loads(row.ranking)
-    kept = json.loads(row.gold)  # groups alone where no chunk has a grade
-    groups, grades = (kept["groups"], kept["grades"]) if isinstance(kept, dict) else (kept, {})
-    return Retrieved(row.question_id, Ranking(tuple(ids), tuple(scores)), tuple(map(tuple, groups)), grades)
-
-
-def _job(row: Row[Any]) -> Job:
-    return Job(**row._asdict() | {"arguments": json.loads(row.arguments), "result": json.loads(row.result)})
-
-
-def _batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    return (items[start : start + _BATCH] for start in range(0, len(items), _BATCH))
 
 
 def _missing(document_id: str) -> Document:

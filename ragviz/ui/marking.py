@@ -13,12 +13,13 @@ from itertools import pairwise
 import streamlit as st
 
 from ragviz.errors import RagvizError
-from ragviz.questions import authoring, generation
+from ragviz.questions import authoring, sets
 from ragviz.records import Corpus, Document, DocumentInfo, Evidence, Question, QuestionSet, Span
-from ragviz.store.store import Store, version_of
+from ragviz.store.codecs import version_of
+from ragviz.store.store import Store
 from ragviz.text import markup
 from ragviz.text.markup import plain, shortened
-from ragviz.ui import frame
+from ragviz.ui import address, cache, widgets
 
 PART = 12_000
 """Characters of a document that are shown at once."""
@@ -247,7 +248,7 @@ def view(corpus: Corpus, asked: QuestionSet | None, set_name: str, question: Que
     name = f"draft-{asked.id}-{question.id}" if asked and question else f"draft-{corpus.id}-new"
     draft = draft_of(name, question)
     draft.corpus, draft.asked = corpus, asked
-    infos = [info for info in frame.workspace().store.documents(corpus.id) if info.status == "ok"]
+    infos = [info for info in cache.workspace().store.documents(corpus.id) if info.status == "ok"]
     draft.names = {info.id: info.name for info in infos}
     told, draft.into = draft.into, set_name
     left, right = st.columns([2, 3], gap="medium")
@@ -266,7 +267,7 @@ def view(corpus: Corpus, asked: QuestionSet | None, set_name: str, question: Que
                 _save(draft, told, name)
             if st.button("Give up" if question is None else "Leave it", key=f"{name}/leave"):
                 give_up(name)
-                frame.put(edit=None)
+                address.put(edit=None)
                 st.rerun()
 
 
@@ -296,7 +297,7 @@ def _piece(corpus: Corpus, draft: Draft, names: dict[str, str], name: str, place
             st.rerun()
     st.html(markup.highlighted(span.text, [] if span.stale else [(0, len(span.text))], fold=200))
     if span.stale and span.document_id in names:
-        [document] = frame.workspace().store.document_texts(corpus.id, [span.document_id])
+        [document] = cache.workspace().store.document_texts(corpus.id, [span.document_id])
         _offer(draft, authoring.proposals(document, span.text), f"for {g}.{m}", f"{name}/offer-{g}-{m}")
 
 
@@ -314,8 +315,8 @@ def _offer(draft: Draft, found: Sequence[authoring.Proposal], target: str, key: 
 def _documents(corpus: Corpus, draft: Draft, infos: Sequence[DocumentInfo], name: str) -> None:
     """The document that is looked at: evidence is marked in it with the mouse, or found by a quote."""
     if not infos:
-        with frame.nothing("The corpus has no readable document to mark evidence in."):
-            frame.link("documents", "Add documents")
+        with widgets.nothing("The corpus has no readable document to mark evidence in."):
+            address.link("documents", "Add documents")
         return
     names, ids = [info.name for info in infos], [info.id for info in infos]
     _open_focus(draft, ids, names, name)
@@ -328,7 +329,7 @@ def _documents(corpus: Corpus, draft: Draft, infos: Sequence[DocumentInfo], name
         "What is marked is", list(targets), key=f"{name}/target", format_func=targets.__getitem__,
         help="Every passage is needed to answer the question; of a passage and its alternatives any one suffices.",
     )  # fmt: skip
-    document = frame.workspace().store.document(corpus.id, ids[names.index(chosen)])
+    document = cache.workspace().store.document(corpus.id, ids[names.index(chosen)])
     _quote(draft, document, target, name)
     _text_of(draft, document, target, name)
 
@@ -390,7 +391,7 @@ def _text_of(draft: Draft, document: Document, target: str, name: str) -> None:
 def _save(draft: Draft, told: str, name: str) -> None:
     """Write what was typed; a new question goes into no other set than the one `told` when *Save* was pressed."""
     assert draft.corpus is not None
-    store = frame.workspace().store
+    store = cache.workspace().store
     if draft.question is None and told != draft.into:
         st.warning(plain(f"It was to go into the set “{told}”, and would go into “{draft.into}” now. Nothing was "
                          "saved: save it again if that is right, or choose another set."))  # fmt: skip
@@ -398,7 +399,7 @@ def _save(draft: Draft, told: str, name: str) -> None:
     try:
         if draft.question is None or draft.asked is None:
             saved = authoring.written(draft.text, draft.answer, draft.evidence)
-            asked = draft.asked or generation.question_set(frame.workspace(), draft.corpus, draft.into)
+            asked = draft.asked or sets.question_set(cache.workspace(), draft.corpus, draft.into)
             authoring.add(store, asked, saved)
         else:
             asked, before = draft.asked, draft.stands or draft.question
@@ -411,7 +412,7 @@ def _save(draft: Draft, told: str, name: str) -> None:
         return
     else:
         give_up(name)
-        frame.put(edit=None, set=asked.name, question=saved.id, tab="Review")
+        address.put(edit=None, set=asked.name, question=saved.id, tab="Review")
         st.toast("Saved")
     st.rerun()
 

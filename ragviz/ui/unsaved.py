@@ -14,9 +14,10 @@ import streamlit as st
 
 from ragviz.questions import authoring, interchange
 from ragviz.records import Question, QuestionSet, digest
-from ragviz.store.store import Store, version_of
+from ragviz.store.codecs import version_of
+from ragviz.store.store import Store
 from ragviz.text.markup import plain
-from ragviz.ui import frame, marking
+from ragviz.ui import marking, widgets, wording
 
 _TABLES = "edited-tables"  # session state: `Table` by the id of its set
 _REFUSED = "refused-edits"  # session state: the same, of what was not saved
@@ -148,7 +149,7 @@ def show_refused(asked: QuestionSet) -> None:
     refused = _refused().get(asked.id)
     if refused is None:
         return
-    count = frame.counted(len(refused.questions), "question")
+    count = wording.counted(len(refused.questions), "question")
     sentence = f"{count} changed by somebody else meanwhile: not saved. You wrote:"
     if _put_away(sentence, refused.questions, refused.names, f"refused-{asked.id}"):
         del _refused()[asked.id]
@@ -193,7 +194,7 @@ def _put_away(sentence: str, typed: Sequence[Question], names: Mapping[str, str]
             | {"Id": [question.id for question in typed]}
         )
         wide = {title: st.column_config.TextColumn(width="large") for title in ("Question", "Answer")}
-        frame.table(rows, f"left-{key}", columns=wide, height="content", alt="What was typed")
+        widgets.table(rows, f"left-{key}", columns=wide, height="content", alt="What was typed")
         with st.container(horizontal=True):
             data = interchange.write_questions(typed, names, "csv")
             st.download_button(

@@ -25,11 +25,11 @@ from ragviz.errors import RagvizError
 from ragviz.index import indexing
 from ragviz.questions import interchange
 from ragviz.records import IndexConfig, Question, RunConfig, Span
-from ragviz.runs import running
-from ragviz.store.store import open_store
+from ragviz.runs import exports, running
+from ragviz.store.opening import open_store
 from ragviz.text import addresses
 from ragviz.text.markup import plain
-from ragviz.ui import frame
+from ragviz.ui import cache, job_panel, widgets
 from ragviz.workspace import Workspace, open_workspace
 from tests.attack import seeds
 from tests.model_server import ModelServer
@@ -113,7 +113,7 @@ def test_a_run_through_an_address_with_a_password_keeps_it_nowhere(monkeypatch, 
         monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path))
         monkeypatch.setenv("OPENAI_BASE_URL", address)
         monkeypatch.setenv("RAGVIZ_EMBEDDER", "openai:bags")
-        frame.workspace.clear()
+        cache.workspace.clear()
         workspace = open_workspace()
         corpus = workspace.store.create_corpus("c")
         corpora.add_file(workspace, corpus, "a.txt", b"The east pump costs 42 euros.")
@@ -125,7 +125,7 @@ def test_a_run_through_an_address_with_a_password_keeps_it_nowhere(monkeypatch, 
         asked = Question("q", "What costs 42?", "the pump", ((Span(document, 0, len(text), text),),), "hand")
         workspace.store.put_questions(workspace.store.create_question_set(corpus.id, "q").id, [asked])
         run = running.run(workspace, "r", RunConfig("i", "q", "knn", 3, 5, answerer="extractive", metrics=("all",)))
-        told = running.export_run(workspace, run)
+        told = exports.export_run(workspace, run)
         assert not [name for name, data in told.items() if SECRET.encode() in data]
         kept = [path for path in tmp_path.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
         assert kept == []
@@ -142,7 +142,7 @@ def test_a_run_through_an_address_with_a_password_keeps_it_nowhere(monkeypatch, 
         assert SECRET not in capsys.readouterr().out
         for page in ("settings", "home", "index", "results"):
             assert SECRET not in everything(visit(page)), page
-        frame.workspace.clear()
+        cache.workspace.clear()
 
 
 def plain_client(url: str):
@@ -213,10 +213,10 @@ def test_other_cells_are_written_as_they_are(cell: str) -> None:
 
 def test_the_csv_of_a_table_is_written_as_the_exports_are(home: Path, monkeypatch) -> None:  # noqa: F811
     written: list[bytes] = []
-    monkeypatch.setattr(frame.st, "download_button", lambda _, data, *args, **more: written.append(data))
+    monkeypatch.setattr(job_panel.st, "download_button", lambda _, data, *args, **more: written.append(data))
     rows = pd.DataFrame({"=A": ["＝1", " @x", None], "n": [1.5, None, 2.0]})
     rows["whole"] = pd.array([1, None, 3], dtype="Int64")
-    frame.csv_button(rows, "a.csv", "key")
+    widgets.csv_button(rows, "a.csv", "key")
     assert written[0].decode("utf-8-sig").splitlines() == ["'=A,n,whole", "'＝1,1.5,1", "' @x,,", ",2.0,3"]
 
 

@@ -19,7 +19,7 @@ from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import Deleted, UsageError
 from ragviz.index import indexing
-from ragviz.questions import generation
+from ragviz.questions import sets
 from ragviz.records import IndexConfig, Job, RunConfig
 from ragviz.scheduler import work
 from ragviz.workspace import Workspace
@@ -60,7 +60,7 @@ def workspace(request, tmp_path: Path, server, monkeypatch) -> Workspace:
     corpora.add_file(workspace, corpus, "a.txt", TEXT.encode())
     indexing.build_index(workspace, corpus, "i", CONFIG)
     data = "\n".join(json.dumps(row) for row in ROWS).encode()
-    assert not generation.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
+    assert not sets.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
     return workspace
 
 

@@ -19,6 +19,7 @@ from ragviz.documents import corpora
 from ragviz.errors import SearchError
 from ragviz.index import damage, indexing
 from ragviz.records import IndexConfig, Question, RunConfig
+from ragviz.retrieval import search
 from ragviz.runs import running
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_pages import Hashing, bare, built, button, checked, home, show, typed, words  # noqa: F401  # fixtures
@@ -393,7 +394,7 @@ def test_a_second_machine_says_that_the_files_are_elsewhere(tmp_path: Path, monk
         with pytest.raises(
             SearchError, match=r"cannot be searched here: .*Build it here too.*or build one on Elastics"
         ):
-            indexing.search(two, info, "pump", way, 3)
+            search.search(two, info, "pump", way, 3)
     two.store.put_questions(two.store.create_question_set(corpus.id, "q").id, [Question("q", "?", "", (), "hand")])
     monkeypatch.setattr("sys.argv", ["ragviz", "index", "list", "--json"])
     with pytest.raises(SystemExit):
@@ -404,7 +405,7 @@ def test_a_second_machine_says_that_the_files_are_elsewhere(tmp_path: Path, monk
     for workspace in (one, two):  # the same documents, cut alike: the first machine's files are still right
         info = workspace.store.index("i")
         assert damage.damage(workspace, info) == ""
-        assert indexing.search(workspace, info, "20 litres", "bm25", 1)[0].chunk.text.count("20")
+        assert search.search(workspace, info, "20 litres", "bm25", 1)[0].chunk.text.count("20")
     shutil.rmtree(tmp_path / "one" / "indexes")
     assert "not on this machine" in damage.damage(machine("one"), info)
     with pytest.raises(SearchError, match="cannot be searched here"):

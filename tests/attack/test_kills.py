@@ -32,10 +32,10 @@ from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import RagvizError
 from ragviz.index import indexing
-from ragviz.questions import authoring, generation
+from ragviz.questions import authoring, generation, sets
 from ragviz.records import IndexConfig, Matrix, Question, RunConfig, Span
 from ragviz.runs import foreign, running
-from ragviz.store import store
+from ragviz.store import codecs
 from ragviz.workspace import Workspace
 from tests.attack import WHOLE, seeds
 from tests.model_server import ModelServer
@@ -183,14 +183,14 @@ def delete_index(workspace: Workspace, _: Path) -> None:
 def import_questions(workspace: Workspace, _: Path) -> None:
     rows = [{"id": f"n{n}", "question": f"Which {n}?", "answer": "The pump.", "document": "a.txt"} for n in range(3)]
     data = "\n".join(json.dumps(row | {"quote": "The north pump"}) for row in rows).encode()
-    generation.import_questions(workspace, workspace.store.corpus("c"), data, "q.jsonl", "imported")
+    sets.import_questions(workspace, workspace.store.corpus("c"), data, "q.jsonl", "imported")
 
 
 def edit_question(workspace: Workspace, _: Path) -> None:
     asked = workspace.store.question_set("q")
     question = authoring.question_of(workspace.store, asked, "q1")
     changed = authoring.changed(question, text="What hums?")
-    authoring.save(workspace.store, asked, changed, store.version_of(question))
+    authoring.save(workspace.store, asked, changed, codecs.version_of(question))
 
 
 def import_run(workspace: Workspace, _: Path) -> None:

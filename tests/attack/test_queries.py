@@ -11,7 +11,7 @@ from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.records import IndexConfig, Question, RunConfig
 from ragviz.runs import running
-from ragviz.ui import frame
+from ragviz.ui import wording
 from ragviz.workspace import open_workspace
 from tests.attack import seeds
 from tests.test_pages import MARKED, PAGES, address, built, home, visit  # noqa: F401  # fixtures
@@ -155,7 +155,7 @@ def test_a_parameter_that_cannot_be_used_is_told_and_taken_out(
     app = visit(page, **{"corpus": "notes"} | others | {name: text})
     assert not app.exception
     assert not [box.value for box in app.error if "defect" in box.value]
-    told = [box.value for box in app.warning if f"“{frame.quoted(text)}”" in box.value]
+    told = [box.value for box in app.warning if f"“{wording.quoted(text)}”" in box.value]
     assert told
     assert address(app).get(name) != text or "cannot be" not in told[0]
     assert not [button for button in app.button if button.key == f"chip-{name}"]

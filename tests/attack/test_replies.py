@@ -20,16 +20,16 @@ from urllib.parse import unquote
 import pytest
 from pydantic import SecretStr
 
-from ragviz.answers import answering
+from ragviz.answers import answering, contexts
 from ragviz.errors import ModelError
-from ragviz.judging import context, quest_prompts
+from ragviz.judging import claims, comparison, context, quest_prompts
 from ragviz.metrics.answers import chosen
-from ragviz.models import chat, repair
+from ragviz.models import repair, schemas
 from ragviz.models.chat import ModelClient
-from ragviz.questions import synthesize
+from ragviz.questions import by_model
 from ragviz.records import Chunk, Question, RunConfig, json_line
-from ragviz.scheduler import work
-from ragviz.store.store import judged_to_json
+from ragviz.scheduler import planning, steps, work
+from ragviz.store.codecs import judged_to_json
 from ragviz.text.keys import without_keys
 from tests import model_server
 from tests.attack import seeds
@@ -144,7 +144,7 @@ SAID: dict[str, Callable[[Draw, str], str]] = {
     "YAML": lambda *_: "claims:\n  - claim: 1\n    supported_by: [1]\npassages: []\n",
     "a tool call in words": lambda *_: '<tool_call>{"name": "judge", "arguments": {"claims": 1}}</tool_call>',
     "thinks on": lambda draw, _: "<think>" + "hm, " * draw.randint(1, 5_000),
-    "the schema": lambda *_: json.dumps(chat._schema(context.ContextReply)),
+    "the schema": lambda *_: json.dumps(schemas.of(context.ContextReply)),
     "a megabyte": lambda draw, _: draw.choice(["word ", '"a": ', "{} "]) * 200_000,
     "six megabytes": lambda draw, _: draw.choice(["x", '\\"', "\n"]) * 6 * 2**20,
     "JSON in JSON": lambda _, good: json.dumps(json.dumps(good)),
@@ -390,7 +390,7 @@ def judged_by(server: OddServer, cache: Memory) -> tuple[Kept, str]:
     config = RunConfig("i", "q", metrics=chosen(("context_recall",), judge=True, answers=False))
     kept = Kept()
     try:
-        work.work(make_items(1), work.Plan(config, config.metrics, Memory(), judge=client, patience=0.0), kept)
+        work.work(make_items(1), planning.Plan(config, config.metrics, Memory(), judge=client, patience=0.0), kept)
     except ModelError as error:
         return kept, str(error)
     return kept, ""
@@ -413,7 +413,7 @@ def test_an_odd_reply_ends_in_words_without_a_key_and_without_a_score(kind, seed
     cache, started = Memory(), time.monotonic()
     with OddServer(kind, seed) as server:
         kept, error = judged_by(server, cache)
-        assert server.calls <= 2 * work.REPLIES * 2
+        assert server.calls <= 2 * steps.REPLIES * 2
     assert time.monotonic() - started < 40
     scores = [scores["context_recall"] for scores in kept.scores.values()]
     failures = [reason for judged in kept.judged.values() for reason in judged.failures.values()]
@@ -441,15 +441,15 @@ def test_no_text_makes_a_line_of_a_prompt(separator, tongue):
     chunk = Chunk("d-0-9", "d", 0, 9, text, 9)
     question = Question("q", text, text, (), "hand")
     requests = [
-        context.reference_request(text, text),
-        context.claims_request(text, text),
+        claims.reference_request(text, text),
+        claims.claims_request(text, text),
         context.context_request(text, text, {0: text}, [text]),
-        context.comparison_request(text, (text, text), {0: text}, {0: text}),
+        comparison.comparison_request(text, (text, text), {0: text}, {0: text}),
         quest_prompts.bank_request(text, tongue),
         quest_prompts.answers_request(text, {0: text}, tongue),
-        synthesize.question_request([chunk, chunk]),
-        answering.answer_request(question, answering.fitted([chunk], 100)),
-        answering.answer_request(question, answering.fitted([chunk], 100), kind="none"),
+        by_model.question_request([chunk, chunk]),
+        answering.answer_request(question, contexts.fitted([chunk], 100)),
+        answering.answer_request(question, contexts.fitted([chunk], 100), kind="none"),
     ]
     for request in requests:
         system, user = (message["content"] for message in request.messages)

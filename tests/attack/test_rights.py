@@ -38,13 +38,13 @@ LOOK = """
 import json, sys
 from streamlit.navigation.page import StreamlitPage
 from streamlit.testing.v1 import AppTest
-from ragviz import errors; from ragviz.ui import frame
+from ragviz import errors; from ragviz.ui import frame, widgets
 from ragviz.workspace import open_workspace
 
 drawn = StreamlitPage.run
 
 def framed(page):  # AppTest runs pages without frame.py
-    with frame.errors_shown():
+    with widgets.errors_shown():
         drawn(page)
 
 StreamlitPage.run = framed

@@ -9,11 +9,11 @@ import pytest
 
 from ragviz import jobs, stopping
 from ragviz.errors import Cancelled
-from ragviz.judging import context
-from ragviz.models import embedding
+from ragviz.judging import claims
+from ragviz.models import weights
 from ragviz.runs import running
 from ragviz.scheduler import work
-from ragviz.text import language
+from ragviz.text import words
 from ragviz.workspace import Workspace
 from tests import model_server
 from tests.attack import seeds
@@ -119,10 +119,10 @@ def test_a_run_that_is_stopped_while_it_loads_libraries_ends_within_two_seconds(
         time.sleep(LONG)
 
     if loads == "words":
-        monkeypatch.setattr(language, "load", load)
+        monkeypatch.setattr(words, "load", load)
     else:
-        workspace.settings.embedder = embedding.PACKAGED
-        monkeypatch.setattr(embedding, "_load", load)
+        workspace.settings.embedder = weights.PACKAGED
+        monkeypatch.setattr(weights, "_load", load)
     choices = asdict(config(metrics=("embedding_similarity",)))
     assert seconds_to_stop(workspace, came, "run", {"name": "r", "config": choices, "budget": None}) < 2.0
 
@@ -147,7 +147,7 @@ def test_what_is_in_flight_comes_home_when_it_is_quick(workspace, server, monkey
 def test_a_person_who_stops_one_run_stops_no_other(workspace, server):  # noqa: F811
     with ModelServer(latency=0.2) as slow:
         client = Workspace(workspace.settings.model_copy(update={"openai_base_url": slow.url})).client("m")
-        request = context.claims_request("When?", "It was replaced in 1998.")
+        request = claims.claims_request("When?", "It was replaced in 1998.")
         halt, replies = stopping.Stopping(), []
 
         def first() -> None:

@@ -27,8 +27,9 @@ from ragviz.config import Settings
 from ragviz.errors import RagvizError, ServiceError, StorageError
 from ragviz.records import Document, Page
 from ragviz.store import database, disk
-from ragviz.store.store import Store, open_store, sqlite_url
-from ragviz.ui import frame
+from ragviz.store.opening import open_store, sqlite_url
+from ragviz.store.store import Store
+from ragviz.ui import cache
 from ragviz.workspace import Workspace
 from tests.attack import seeds
 from tests.attack.test_writers import url as url
@@ -213,7 +214,7 @@ IMPORT = """
 import sys
 import sqlalchemy as sa
 from ragviz.records import Question
-from ragviz.store.store import open_store
+from ragviz.store.opening import open_store
 
 url, set_id, rows = sys.argv[1:]
 store = open_store(url)
@@ -477,7 +478,7 @@ def test_a_page_tells_it_too(home, monkeypatch):
 
     (home / "ragviz.db").write_bytes(b"not a database" * 1000)
     monkeypatch.setenv("RAGVIZ_HOME", str(home))
-    frame.workspace.clear()  # that of another test
+    cache.workspace.clear()  # that of another test
     page = AppTest.from_file(str(ROOT / "frame.py"), default_timeout=60).run()
     assert not page.exception
     assert "is damaged" in page.error[0].value

@@ -27,7 +27,9 @@ from ragviz.records import (
     Score,
     Span,
 )
-from ragviz.store.store import Store, open_store, sqlite_url, version_of
+from ragviz.store.codecs import version_of
+from ragviz.store.opening import open_store, sqlite_url
+from ragviz.store.store import Store
 from tests.attack import seeds
 
 WRITERS, ROUNDS = 8, 20

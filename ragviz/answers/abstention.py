@@ -1,0 +1,34 @@
+"""How often a system refuses what it should answer, and answers what it should refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ragviz.records import Answer, Question
+
+
+@dataclass(frozen=True, slots=True)
+class Abstention:
+    """How well refusals fit the questions that the documents do not answer; `both` were refused rightly.
+
+    `precision` is `both` ÷ `refused`, `recall` is `both` ÷ `unanswerable`; None when there is nothing to divide by.
+    """
+
+    precision: float | None
+    recall: float | None
+    refused: int
+    unanswerable: int
+    both: int
+
+
+def abstention(questions: Iterable[Question], answers: Iterable[Answer]) -> Abstention:
+    """Measure refusals over the questions that have an answer; failed answers are left out, as if never asked."""
+    status = {answer.question_id: answer.status for answer in answers if answer.status != "failed"}
+    asked = [question for question in questions if question.id in status]
+    refused = {question.id for question in asked if status[question.id] == "refused"}
+    unanswerable = {question.id for question in asked if question.kind == "unanswerable"}
+    both = len(refused & unanswerable)
+    precision = both / len(refused) if refused else None
+    recall = both / len(unanswerable) if unanswerable else None
+    return Abstention(precision, recall, len(refused), len(unanswerable), both)

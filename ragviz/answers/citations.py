@@ -1,0 +1,45 @@
+"""Numbered citations of an answer: read, checked against the passages, taken out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from ragviz.answers.contexts import Passage
+
+_NUMBERS = r"\d{1,3}(?:\s*(?:[,，、;；]|[-–—~～])\s*\d{1,3})*"
+_CITED = re.compile(rf"[\[［【]\s*({_NUMBERS})\s*[\]］】]")
+_CITED_AND_BLANKS = re.compile(rf"[ \t]*(?:{_CITED.pattern})")
+
+
+def cited(text: str) -> tuple[int, ...]:
+    """Numbers that `text` cites, in the order of their first mention: [2], [1, 3], [1-3], 【2】, ［２］.
+
+    A number of four digits or more is none: "[2019]" is a year.
+
+    >>> cited("Dogs stay outside [2], cats too [1–3]. 狗也不行【４】。")
+    (2, 1, 3, 4)
+    """
+    return tuple(dict.fromkeys(number for found in _CITED.finditer(text) for number in _numbers(found[1])))
+
+
+def _numbers(listed: str) -> Iterable[int]:
+    for part in re.split(r"[,，、;；]", listed):
+        ends = [int(number) for number in re.findall(r"\d+", part)]
+        yield from range(ends[0], ends[-1] + 1) if len(ends) == 2 and ends[0] < ends[1] else ends
+
+
+def without_citations(text: str) -> str:
+    """`text` without the marks of its citations and the blanks before them.
+
+    >>> without_citations("Dogs stay outside [2].")
+    'Dogs stay outside.'
+    """
+    return _CITED_AND_BLANKS.sub("", text)
+
+
+def checked(numbers: Iterable[int], passages: Sequence[Passage]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Those that are ranks of passages, and those that are not."""
+    there = {passage.rank for passage in passages}
+    numbers = tuple(numbers)
+    return tuple(n for n in numbers if n in there), tuple(n for n in numbers if n not in there)

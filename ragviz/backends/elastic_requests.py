@@ -1,0 +1,292 @@
+"""Bodies of requests to Elasticsearch, and what its replies mean: pure functions."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ragviz.backends import smile
+from ragviz.backends.terms import HAN_RUN, terms
+from ragviz.errors import UsageError
+from ragviz.models.vectors import Vectors
+from ragviz.records import Chunk, Ranking, digest
+from ragviz.text.untrusted import storable
+
+Body = dict[str, Any]
+
+TYPES = ("hnsw", "int8_hnsw", "flat")
+OPTIONS: Mapping[str, Any] = {
+    "type": "hnsw",
+    "m": 16,
+    "ef_construction": 100,
+    "num_candidates": None,
+    "shards": 1,
+}
+"""Options and their defaults; `num_candidates` None is four times the depth, at least 200.
+
+On 100,000 × 384 vectors in one graph, searched to depth 50, 200 found 0.994 of the exact first ten and 0.976 of all
+fifty; 100 found 0.962 and 0.905 in nine tenths of the time.
+"""
+DEEPEST = 10_000
+"""Elasticsearch's own limit of one search's hits and of `num_candidates`."""
+SPARE = 20
+"""Hits asked for beyond the depth, so that equal scores at its edge are told apart by chunk id."""
+
+BATCH_CHUNKS = 500
+BATCH_BYTES = 4 * 2**20
+
+
+def alias_of(name: str) -> str:
+    """The alias of an index, whatever letters its name has; other names, other aliases.
+
+    The readable part has no dot, so that `alias + ".*"` matches this index's concrete indices and no other's.
+
+    >>> alias_of("My handbook!")
+    'ragviz-my-handbook.23f8e621d5b9'
+    """
+    readable = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "index"
+    return f"ragviz-{readable}.{digest(name, length=12)}"
+
+
+def writer_alias(concrete: str) -> str:
+    """The alias through which a concrete index is filled; it has none once it is published.
+
+    Writing only through an alias keeps the server from making an index by itself when this one was deleted.
+    """
+    return f"{concrete}.writer"
+
+
+def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """All options, the defaults filled in.
+
+    Raises:
+        UsageError: an unknown option, or a value Elasticsearch would refuse.
+
+    """
+    unknown = sorted(set(options) - set(OPTIONS))
+    if unknown:
+        raise UsageError(f"Elasticsearch has no option {', '.join(unknown)}; its options are {', '.join(OPTIONS)}.")
+    merged = {**OPTIONS, **options}
+    if merged["type"] not in TYPES:
+        raise UsageError(f"Option type is {merged['type']!r}; use one of {', '.join(TYPES)}.")
+    for option, low, high in (("m", 2, 512), ("ef_construction", 2, 3200), ("shards", 1, 1024)):
+        check_range(option, merged[option], low, high)
+    if merged["num_candidates"] is not None:
+        check_range("num_candidates", merged["num_candidates"], 1, DEEPEST)
+    return merged
+
+
+def check_range(option: str, value: object, low: int, high: int) -> None:
+    """Refuse what is not a whole number from `low` to `high`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise UsageError(f"Option {option} is {value!r}; use a whole number from {low} to {high}.")
+
+
+def check_depth(depth: int) -> None:
+    """Refuse a depth that no single search can have."""
+    if not 1 <= depth <= DEEPEST:
+        raise UsageError(f"Depth is {depth}; Elasticsearch ranks 1 to {DEEPEST} chunks a question.")
+
+
+def vector_field(dims: int, similarity: str, options: Mapping[str, Any]) -> Body:
+    """Mapping of the field that holds the vectors."""
+    graph = {} if options["type"] == "flat" else {"m": options["m"], "ef_construction": options["ef_construction"]}
+    kind = {"type": options["type"], **graph}
+    return {"type": "dense_vector", "dims": dims, "index": True, "similarity": similarity, "index_options": kind}
+
+
+def index_body(concrete: str, meta: Body, vector: Body, shards: int) -> Body:
+    """Settings and mappings of a concrete index while it is filled: no refresh, no replicas, lazy durability.
+
+    `terms` is what BM25 searches, `text` is for people. There is no stored source: to filter it, the server would parse
+    every vector a second time. `meta` says which process fills it.
+    """
+    stored = {"type": "integer", "index": False}
+    return {
+        "aliases": {writer_alias(concrete): {}},
+        "settings": {
+            "number_of_shards": shards,
+            "number_of_replicas": 0,
+            "refresh_interval": "-1",
+            "translog": {"durability": "async", "flush_threshold_size": f"{flush_megabytes(vector['dims'])}mb"},
+            "merge.policy": {"segments_per_tier": UNMERGED, "max_merge_at_once": UNMERGED},
+        },
+        "mappings": {
+            "dynamic": "strict",
+            "_source": {"enabled": False},
+            "_meta": meta,
+            "properties": {
+                "chunk_id": {"type": "keyword"},
+                "document_id": {"type": "keyword"},
+                "start": stored,
+                "end": stored,
+                "page": stored,
+                "text": {"type": "text", "index": False, "store": True},
+                "terms": {"type": "text", "index_options": "freqs"},
+                "vector": vector,
+            },
+        },
+    }
+
+
+def flush_megabytes(dims: int) -> int:
+    """How much an index takes in before it writes segments, one of each thread: about 5,000 chunks.
+
+    A graph is cheaper to build the smaller it is, and merging builds it again: filled so, 100,000 chunks took 156
+    seconds of CPU instead of 265. Searching many graphs costs more than one, so they are merged behind the person's
+    back once they are published (`ElasticWriter.publish`).
+    """
+    return 1 + 5000 * (smile.FLOAT_BYTES * dims + 2000) // 2**20
+
+
+def clone_body(concrete: str) -> Body:
+    """Settings and alias of a clone, as of an index that is filled."""
+    settings = {
+        "index.blocks.write": None,
+        "index.auto_expand_replicas": "false",
+        "index.number_of_replicas": 0,
+        "index.translog.durability": "async",
+        "index.merge.policy.expunge_deletes_allowed": 0,  # by default the server keeps up to a tenth deleted
+    }
+    return {"settings": settings, "aliases": {writer_alias(concrete): {}}}
+
+
+UNMERGED = 100
+"""So many segments of about one size may an index have while it is filled."""
+PUBLISHED = {
+    "index": {
+        "auto_expand_replicas": "0-1",
+        "translog": {"durability": "request", "flush_threshold_size": None},
+        "merge.policy": {"segments_per_tier": None, "max_merge_at_once": None, "expunge_deletes_allowed": None},
+        "blocks.write": True,
+    }
+}
+"""Settings of an index that is searched: a replica where there is a second node, and nobody writes to it."""
+
+
+ONLY_SORT: Body = {
+    "sort": [{"_score": "desc"}, {"chunk_id": "asc"}],
+    "_source": False,
+    "stored_fields": "_none_",
+    "track_total_hits": False,
+}
+"""Of a hit only its sort values, score and chunk id: to read the stored id would cost as much as the search."""
+
+
+def knn_body(vector: Vectors, depth: int, candidates: int | None) -> Body:
+    """Search for the chunks nearest to one vector."""
+    size = min(depth + SPARE, DEEPEST)
+    wanted = max(200, 4 * depth) if candidates is None else candidates
+    knn = {"field": "vector", "query_vector": vector, "k": size, "num_candidates": min(max(wanted, size), DEEPEST)}
+    return {"knn": knn, "size": size, **ONLY_SORT}
+
+
+def bm25_body(query: str, depth: int) -> Body:
+    """Search for the chunks that share terms with the query, by BM25."""
+    return {"query": {"match": {"terms": searchable(query)}}, "size": depth, **ONLY_SORT}
+
+
+def chunk_source(chunk: Chunk, vector: Vectors) -> Body:
+    """What is stored of one chunk."""
+    place = {"chunk_id": chunk.id, "document_id": chunk.document_id, "start": chunk.start, "end": chunk.end}
+    return {
+        **place,
+        "page": chunk.page,
+        "text": storable(chunk.text),
+        "terms": searchable(chunk.text),
+        "vector": vector,
+    }
+
+
+def searchable(text: str) -> str:
+    """The terms of `text`, the same as the local index's, so that the `standard` analyzer takes each as it is.
+
+    That analyzer cuts Chinese into single characters; pairs of them are therefore spelled in letters and digits.
+
+    >>> searchable("It's 三次!")
+    'it s 三 次 u4e09u6b21'
+    """
+    return " ".join(spelled(term) if len(term) == 2 and HAN_RUN.match(term) else term for term in terms(text))
+
+
+def spelled(term: str) -> str:
+    """The code points of `term`."""
+    return "".join(f"u{ord(character):x}" for character in term)
+
+
+def line(body: Body) -> bytes:
+    """One line of JSON; a NumPy row becomes a list of the shortest numbers that are the same float32."""
+    import orjson
+
+    return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
+
+
+def add_operations(chunks: Sequence[Chunk], vectors: Vectors) -> list[bytes]:
+    """Operations of a bulk request that add chunks, or replace those of the same id."""
+    pairs = zip(chunks, vectors, strict=True)
+    return [smile.documents({"index": {"_id": chunk.id}}, chunk_source(chunk, row)) for chunk, row in pairs]
+
+
+def delete_operations(chunk_ids: Iterable[str]) -> list[bytes]:
+    """Operations of a bulk request that take chunks out."""
+    return [smile.documents({"delete": {"_id": chunk_id}}) for chunk_id in chunk_ids]
+
+
+def search_operation(body: Body) -> bytes:
+    """One search of a multi-search request; half an answer, of some shards only, is an error instead."""
+    return line({"allow_partial_search_results": False}) + line(body)
+
+
+def switch_actions(alias: str, concrete: str, holders: Iterable[str]) -> list[Body]:
+    """Actions that move the alias to a concrete index and end its building, all in one step.
+
+    `holders` have the alias now: a pattern passes over closed indices, and over those of others. One that is itself
+    called like the alias, which the server makes when somebody writes to a name that is gone, is deleted.
+    """
+    others = [
+        {"remove_index": {"index": alias}}
+        if holder == alias
+        else {"remove": {"index": holder, "alias": alias, "must_exist": False}}
+        for holder in holders
+    ]
+    return [
+        {"remove": {"index": f"{alias}.*", "alias": alias, "must_exist": False}},
+        *others,
+        {"remove": {"index": concrete, "alias": writer_alias(concrete), "must_exist": False}},
+        {"add": {"index": concrete, "alias": alias}},
+    ]
+
+
+def batches(chunks: Sequence[Chunk], dims: int) -> Iterator[slice]:
+    """Slices of `chunks` for one bulk request each: at most 500 chunks, and about 4 MB."""
+    begin, size = 0, 0
+    for position, chunk in enumerate(chunks):
+        weight = smile.FLOAT_BYTES * dims + 3 * len(chunk.text) + 200
+        if position > begin and (position - begin >= BATCH_CHUNKS or size + weight > BATCH_BYTES):
+            yield slice(begin, position)
+            begin, size = position, 0
+        size += weight
+    if begin < len(chunks):
+        yield slice(begin, len(chunks))
+
+
+def raw_score(score: float, similarity: str) -> float:
+    """The similarity itself, out of the positive score that Elasticsearch makes of it.
+
+    Cosine and dot product: -1 … 1 for rows of unit length; l2_norm: the negative distance.
+
+    >>> raw_score(0.75, "cosine"), raw_score(0.5, "l2_norm")
+    (0.5, -1.0)
+    """
+    if similarity == "l2_norm":
+        return -math.sqrt(max(0.0, 1.0 / score - 1.0))
+    return 2.0 * score - 1.0
+
+
+def ranking(reply: Body, depth: int, similarity: str | None) -> Ranking:
+    """The ranking in the reply to one search; `similarity` None keeps the scores as they are."""
+    pairs = [hit["sort"] for hit in reply.get("hits", {}).get("hits", ())][:depth]
+    scores = tuple(score if similarity is None else raw_score(score, similarity) for score, _ in pairs)
+    return Ranking(tuple(chunk_id for _, chunk_id in pairs), scores)

@@ -1,0 +1,188 @@
+"""An Elasticsearch server: requests sent, sent again, and their errors told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from ragviz.backends import smile
+from ragviz.backends.elastic_requests import Body
+from ragviz.errors import SearchError, UsageError
+from ragviz.text.addresses import is_ambiguous, shown
+
+if TYPE_CHECKING:
+    from elasticsearch import Elasticsearch
+
+
+T = TypeVar("T")
+
+
+class Send(Protocol):
+    """Sends operations in one request; the result of each, in order."""
+
+    def __call__(self, client: Elasticsearch, operations: Sequence[bytes]) -> list[Body]: ...  # noqa: D102
+
+
+BULK_THREADS = 2
+
+RETRY_STATUS = frozenset({429, 502, 503, 504})
+
+RETRY_SECONDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
+"""Pauses before further attempts: long enough for a node's restart."""
+SHORT_SECONDS = RETRY_SECONDS[:3]
+"""The same where a person waits: the first thing that any search asks."""
+TIMEOUT_SECONDS = 60.0
+
+
+class Server:
+    """An Elasticsearch server: its client, and its address without user, password or key."""
+
+    def __init__(self, url: str, api_key: str | None, timeout: float = TIMEOUT_SECONDS) -> None:
+        """Make the client; nothing is sent yet.
+
+        Raises:
+            UsageError: `url` is not an address.
+
+        """
+        from elastic_transport import Serializer
+        from elasticsearch import Elasticsearch, OrjsonSerializer
+
+        class Ready(Serializer):
+            """Sends bytes as they are."""
+
+            def dumps(self, data: bytes) -> bytes:
+                return data
+
+        self.address = shown(url)
+        try:
+            if not url.startswith(("http://", "https://")) or is_ambiguous(url):
+                raise ValueError(self.address)
+            self.client: Elasticsearch = Elasticsearch(
+                url,
+                api_key=api_key,
+                request_timeout=timeout,
+                max_retries=0,  # ask() retries, with pauses
+                connections_per_node=BULK_THREADS + 2,
+                serializers={"application/json": OrjsonSerializer(), smile.MIMETYPE: Ready()},
+            )
+        except ValueError:
+            raise UsageError(
+                f"ELASTICSEARCH_URL is {self.address!r}; write it like http://localhost:9200, with scheme and port, "
+                "and / \\ ? # @ in a password as %2F %5C %3F %23 %40."
+            ) from None
+
+    def ask(self, call: Callable[[Elasticsearch], T], *, retries: Sequence[float] = RETRY_SECONDS) -> T:
+        """Make a call, again after a pause when it may help: a busy server, a broken connection.
+
+        Raises:
+            SearchError: the server is not reachable, busy for too long, or refuses.
+
+        """
+        from elasticsearch import ApiError, TransportError
+
+        for pause in (*retries, None):
+            try:
+                return call(self.client)
+            except (ApiError, TransportError) as error:
+                if pause is None or not may_pass(error):
+                    raise SearchError(self.explain(error), kind_of(error)) from None
+                time.sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
+
+    def ask_each(
+        self,
+        items: Sequence[bytes],
+        send: Send,
+        passing: Collection[int],
+    ) -> list[Body]:
+        """Send items in one request, and again those whose status is `passing`; their results, in order.
+
+        Raises:
+            SearchError: an item is refused, or the server stays too busy for it.
+
+        """
+        results: list[Body] = [{}] * len(items)
+        waiting = list(range(len(items)))
+        for pause in (*RETRY_SECONDS, None):
+            replies = self.ask(partial(send, operations=[items[position] for position in waiting]))
+            for position, reply in zip(waiting, replies, strict=True):
+                results[position] = reply
+            failed = [results[position] for position in waiting if "error" in results[position]]
+            if not failed:
+                return results
+            refused = [reply for reply in failed if reply["status"] not in passing]
+            if refused or pause is None:
+                worst = (refused or failed)[0]
+                raise SearchError(self.refusal(worst["status"], worst))
+            waiting = [position for position in waiting if "error" in results[position]]
+            time.sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
+
+    def explain(self, error: Exception) -> str:
+        """What happened, in a sentence: address, reason, next step."""
+        from elasticsearch import ApiError, UnsupportedProductError
+
+        if isinstance(error, UnsupportedProductError):
+            return f"The server at {self.address} is not Elasticsearch; set ELASTICSEARCH_URL to one, 8.15 or newer."
+        if not isinstance(error, ApiError):
+            return (
+                f"Elasticsearch at {self.address} cannot be reached ({type(error).__name__}). Start it "
+                "(`make elasticsearch`, or `docker compose up`), or correct ELASTICSEARCH_URL."
+            )
+        return self.refusal(error.status_code, error.body)
+
+    def refusal(self, status: int, body: object) -> str:
+        """The same for a reply with an error in it."""
+        if status == 403 and "cluster_block_exception" in str(body):
+            advice = "take the block away in its settings (index.blocks.…), then try again"
+            return f"Elasticsearch at {self.address} refuses the request ({status}: {reason_of(body)}); {advice}."
+        if status in (401, 403):
+            advice = "check ELASTICSEARCH_API_KEY"
+            return f"Elasticsearch at {self.address} refuses access ({status}: {reason_of(body)}); {advice}."
+        if status in RETRY_STATUS:
+            return f"Elasticsearch at {self.address} is too busy ({status}: {reason_of(body)}); try again later."
+        return f"Elasticsearch at {self.address} refuses the request ({status}): {reason_of(body)}."
+
+
+def may_pass(error: Exception) -> bool:
+    """True for errors that another attempt may not meet."""
+    import elasticsearch
+
+    if isinstance(error, elasticsearch.ApiError):
+        return error.status_code in RETRY_STATUS
+    return isinstance(error, elasticsearch.ConnectionError | elasticsearch.ConnectionTimeout)
+
+
+def kind_of(error: Exception) -> str:
+    """The server's name of what it refused; "" when it is busy, cannot be reached, or gives none."""
+    status, body = getattr(error, "status_code", 0), getattr(error, "body", None)
+    refused = body.get("error") if isinstance(body, Mapping) and status not in RETRY_STATUS else None
+    return str(refused.get("type", "")) if isinstance(refused, Mapping) else ""
+
+
+def reason_of(body: object) -> str:
+    """The innermost reason of an error's body, at most 300 characters."""
+    error = body.get("error", body) if isinstance(body, Mapping) else body
+    while isinstance(error, Mapping):
+        inner = error.get("caused_by") or next(iter(error.get("root_cause", ())), None)
+        if not inner or inner == error:
+            break
+        error = inner
+    text = error.get("reason") or error.get("type") if isinstance(error, Mapping) else error
+    return str(text or "no reason given")[:300]
+
+
+def health(url: str, api_key: str | None = None) -> dict[str, str]:
+    """Version and status ("green", "yellow", "red") of the server at `url`, asked once, within 3 seconds.
+
+    Raises:
+        UsageError: `url` is not an address.
+        SearchError: it cannot be used, with the reason.
+
+    """
+    server = Server(url, api_key, timeout=3)
+    info = server.ask(lambda client: client.info(), retries=())
+    status = server.ask(lambda client: client.cluster.health(), retries=())
+    return {"address": server.address, "version": info["version"]["number"], "status": status["status"]}

@@ -1,0 +1,104 @@
+"""The nearest vectors, exactly: blocks of rows multiplied, the best kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragviz.errors import SearchError
+from ragviz.models.vectors import Vectors
+
+SCORE_BYTES = 100 * 2**20
+"""Size of the block of scores that one matrix product makes: memory against speed."""
+MOST_QUERIES = 256
+"""Queries in one matrix product; more gain nothing."""
+BLOCK_ROWS = 4096
+"""Rows that are gathered or copied together."""
+
+Indices = NDArray[np.int64]
+
+
+def nearest(
+    vectors: Vectors, lengths: NDArray[np.float32] | None, queries: Vectors, depth: int, similarity: str
+) -> Iterator[tuple[Indices, NDArray[np.float32]]]:
+    """For each query the rows of `vectors` (n, dims) nearest to it, and their scores, best first, ties by row.
+
+    `lengths` (n,) are the rows' Euclidean lengths, None when all are 1. Exact: a fast product in float32 picks the
+    rows that can be among the first `depth`, with room for its rounding; float64 scores, rounded to float32, rank
+    them. So a score depends neither on the other queries nor on where the row stands, and equal rows tie.
+    """
+    reach = 1.0 if lengths is None or not len(lengths) else float(lengths.max())
+    batch = max(1, min(MOST_QUERIES, len(queries), SCORE_BYTES // (4 * max(1, len(vectors)))))
+    block = np.empty((batch, len(vectors)), np.float32)
+    for start in range(0, len(queries), batch):
+        some = queries[start : start + batch]
+        scores = np.matmul(some, vectors.T, out=block[: len(some)])
+        if similarity == "l2_norm" and lengths is not None:
+            scores -= lengths**2 / 2  # q·v - |v|²/2 falls as the distance grows
+        floors = lower_bounds(scores, depth)
+        for query, row_scores, floor in zip(some, scores, floors, strict=True):
+            margin = (len(query) + 8) * 2.0**-23 * max(float(np.linalg.norm(query)), reach) ** 2
+            rows = np.flatnonzero(row_scores >= np.float32(floor - margin))
+            exact = exact_scores(vectors, rows, query, similarity)
+            first = np.argsort(-exact, kind="stable")[:depth]
+            yield rows[first], exact[first]
+
+
+def lower_bounds(scores: NDArray[np.float32], depth: int) -> NDArray[np.float32]:
+    """For each row of `scores` (m, n) a number that its `depth`-th largest score is not below; shape (m,).
+
+    The columns are dealt into groups: `depth` groups have a score at least as high as the `depth`-th highest of the
+    groups' maxima. It is found among fewer numbers, and the maxima cost less than a partition of all scores.
+    """
+    count = scores.shape[1]
+    if depth >= count:
+        return np.full(len(scores), -np.inf, np.float32)
+    width = max(1, min(64, count // (8 * depth)))
+    groups = count // width
+    peaks = scores[:, : groups * width].reshape(-1, width, groups).max(axis=1)
+    bounds: NDArray[np.float32] = np.partition(peaks, groups - depth, axis=1)[:, groups - depth]
+    return bounds
+
+
+def exact_scores(vectors: Vectors, rows: Indices, query: NDArray[np.float32], similarity: str) -> NDArray[np.float32]:
+    """Similarity of some rows with the query, computed in float64 and rounded: the cosine, dot product or -distance."""
+    target = query.astype(np.float64)
+    scores = np.empty(len(rows), np.float32)
+    for start in range(0, len(rows), BLOCK_ROWS):
+        some = vectors[rows[start : start + BLOCK_ROWS]].astype(np.float64)
+        if similarity == "l2_norm":
+            values = -np.sqrt(((some - target) ** 2).sum(axis=1))
+        else:
+            values = np.einsum("ij,j->i", some, target)
+        if similarity == "cosine":
+            values /= np.sqrt(np.einsum("ij,ij->i", some, some) * (target @ target))
+        scores[start : start + BLOCK_ROWS] = values
+    return scores
+
+
+def checked(vectors: Vectors, dims: int, similarity: str, what: str) -> Vectors:
+    """Vectors as float32 rows that `similarity` can compare; for cosine they are brought to unit length.
+
+    Raises:
+        SearchError: other dimensions, numbers that are not finite, or a length of 0 under cosine.
+
+    """
+    rows = np.ascontiguousarray(vectors, dtype=np.float32)
+    if rows.ndim != 2 or rows.shape[1] != dims:
+        given = f"{rows.shape[1]}-d" if rows.ndim == 2 else f"of shape {rows.shape}"
+        raise SearchError(
+            f"{what} holds {dims}-d vectors, these are {given}; rebuild it, or pick the model it was built with."
+        )
+    if not np.isfinite(rows).all():
+        row = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+        raise SearchError(f"{what} takes finite numbers only, vector {row} has others; check the embedder.")
+    if similarity != "cosine":
+        return rows
+    lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+    if not lengths.all():
+        row = int(np.flatnonzero(lengths == 0)[0])
+        raise SearchError(f"{what} compares by cosine, and vector {row} has length 0; check the embedder.")
+    unit: Vectors = (rows / lengths).astype(np.float32)
+    return unit

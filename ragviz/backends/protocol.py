@@ -1,0 +1,105 @@
+"""What every backend of an index can do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ragviz.models.vectors import Vectors
+from ragviz.records import Chunk, Ranking
+
+SIMILARITIES = ("cosine", "dot_product", "l2_norm")
+"""How near two vectors are: the cosine, the dot product, or the negative Euclidean distance; higher is nearer."""
+
+
+ANOTHER_BUILD = "its chunks are those of another build"
+"""Reason of a DamagedIndex whose content is whole, but has another digest than the one asked for."""
+
+
+class Writer(Protocol):
+    """Takes chunks until it is published or given up."""
+
+    def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
+        """Add `chunks` with their vectors, row by row; an id that is already there is replaced."""
+        ...
+
+    def delete(self, chunk_ids: Sequence[str]) -> None:
+        """Take chunks out (only a writer that updates a published index has any); unknown ids are passed over."""
+        ...
+
+    def publish(self, expected: int, content: str = "") -> None:
+        """Count, and let searches see the content.
+
+        `content` is a digest of it that is kept beside it, for `Index.check`.
+
+        Raises:
+            SearchError: the content is not `expected` chunks; nothing is switched.
+
+        """
+        ...
+
+    def abandon(self) -> None:
+        """Drop what was not published; may be called at any time, also after `publish` (does nothing then)."""
+        ...
+
+
+class Index(Protocol):
+    """A searchable set of chunks.
+
+    Rankings: best first, ties by chunk id, fewer than `depth` when there are fewer, empty when nothing was published.
+    Every method raises SearchError when the backend cannot be reached, read or written, and the searches UsageError
+    for a depth below 1.
+    """
+
+    name: str
+
+    def exists(self) -> bool:
+        """True once something was published under the name."""
+        ...
+
+    def count(self) -> int:
+        """How many chunks a search sees; 0 when nothing was published."""
+        ...
+
+    def size(self) -> int:
+        """Bytes on disk of what is published."""
+        ...
+
+    def check(self, expected: int, content: str = "") -> None:
+        """Do nothing when `expected` chunks are published, unbroken, with the digest `content` ("": not compared).
+
+        Raises:
+            DamagedIndex: nothing is published, its parts do not belong together, or it is another content.
+
+        """
+        ...
+
+    def rebuild(self, dims: int) -> Writer:
+        """Open a writer that starts from nothing and replaces the content when published."""
+        ...
+
+    def update(self) -> Writer:
+        """Open a writer that starts from the published content.
+
+        Raises:
+            SearchError: nothing was published; rebuild instead.
+
+        """
+        ...
+
+    def knn(self, vectors: Vectors, depth: int) -> list[Ranking]:
+        """Nearest chunks of each row; scores are the similarity's own (cosine: -1 … 1).
+
+        Raises:
+            SearchError: the vectors have other dimensions than the index, or are not finite.
+
+        """
+        ...
+
+    def bm25(self, queries: Sequence[str], depth: int) -> list[Ranking]:
+        """Best chunks for each query by BM25; only chunks that share a term with the query."""
+        ...
+
+    def drop(self) -> None:
+        """Delete the index with all it wrote; does nothing when there is none."""
+        ...

@@ -1,0 +1,32 @@
+"""Terms of a text for BM25: words, and pairs of Chinese characters."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from itertools import pairwise
+
+HAN = r"\u3040-\u309f\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+RUNS = re.compile(rf"[{HAN}]+|[^\W_{HAN}]+")
+HAN_RUN = re.compile(f"[{HAN}]")
+NO_TERM = {code: " " for code in range(128) if not chr(code).isalnum()}
+
+
+def terms(text: str) -> list[str]:
+    """Words of `text` for BM25, in lower case and without stemming; empty when it has no letter or digit.
+
+    Chinese (and Hiragana), written without spaces, gives its single characters and its pairs of neighbours: that
+    ranked better than jieba's words on XQuAD, and needs no dictionary.
+
+    >>> terms("It's the 308-分, 三次!")
+    ['it', 's', 'the', '308', '分', '三', '次', '三次']
+    """
+    if text.isascii():
+        return text.lower().translate(NO_TERM).split()
+    runs: list[str] = RUNS.findall(unicodedata.normalize("NFKC", text).lower())
+    return [term for run in runs for term in (han_terms(run) if HAN_RUN.match(run) else (run,))]
+
+
+def han_terms(run: str) -> list[str]:
+    """Characters of `run`, and its pairs of neighbours."""
+    return [*run, *map("".join, pairwise(run))]

@@ -1,0 +1,118 @@
+"""Claims of a reference, and of an answer with the questions that it would answer: prompts and replies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pydantic import BaseModel, Field
+
+from ragviz.judging import checks
+from ragviz.judging.texts import (
+    MOST_CLAIMS,
+    THOUGHT,
+    bounded,
+    judge_request,
+    numbered,
+    sentence_place,
+    sentences_of,
+    spoken,
+)
+from ragviz.models.requests import Request
+from ragviz.records import Claim
+
+ASKED_BACK = 3
+"""Questions that the answer would answer, of which answer relevancy is the mean."""
+
+
+class ClaimReply(BaseModel):
+    """One fact of the text as a full sentence of its own."""
+
+    text: str = bounded(600, "The full sentence, in the language of the text.")
+    sentence: int = Field(description="Number of the sentence of the text that says it.")
+
+
+class ReferenceReply(BaseModel):
+    """Every fact of the text, in its order."""
+
+    claims: list[ClaimReply] = bounded(MOST_CLAIMS, "One entry for each fact.")
+
+
+class ClaimsReply(BaseModel):
+    """Every fact of the text, in its order, and the questions that the text would answer."""
+
+    claims: list[ClaimReply] = bounded(MOST_CLAIMS, "One entry for each fact.")
+    questions: list[str] = bounded(2 * ASKED_BACK, "Full questions that the text would be the answer to.")
+    noncommittal: bool = Field(description="Only true for a text that evades, or says that it does not know.")
+
+
+CLAIMS = {
+    "en": """You take a text apart into claims. {data}
+"text" is an answer to "question", sentence by sentence, each sentence under its number.
+- claims: every statement of the text that can be true or false by itself, one fact each, in the order of the text.
+  Names instead of pronouns, nothing added, no statement about the text itself. sentence is the number of the sentence
+  that says it. A text of a word or a phrase makes one claim: the question answered with it. A text that only asks, or
+  says that it does not know, has none.{more}
+Write in the language of the text.""",
+    "zh": """你的任务是把文本拆成论断。{data}
+“text”是对“question”的回答，按句列出，每句前有编号。
+- claims：文本中每一条可以单独判断真假的陈述，每条只含一个事实，按原文顺序排列。用名称代替代词，不添加内容，
+  不要写关于文本本身的陈述。sentence 是说出它的句子的编号。文本只是一个词或短语时，写一条论断：用它回答“question”。
+  只有当文本只是提问，或表示不知道时，列表才为空。{more}
+用文本的语言书写。""",
+}
+_ASK_BACK = {
+    "en": """
+- questions: {count} different questions that "text" would be a full answer to; do not look at "question".
+- noncommittal: true when the text evades the question or says that it does not know.""",
+    "zh": """
+- questions：{count} 个以“text”为完整答案的不同问题；不要参考“question”。
+- noncommittal：文本回避问题或表示不知道时为 true。""",
+}
+
+
+def reference_request(question: str, reference: str) -> Request[ReferenceReply]:
+    """Ask for the claims of a reference: the same whatever was answered, and so paid once for all runs."""
+
+    def check(reply: ReferenceReply) -> str:
+        return checks.claims_problem([claim.text for claim in reply.claims], reference, question, ReferenceReply)
+
+    texts = {"question": question, "text": numbered(reference)}
+    request = judge_request(CLAIMS, texts, ReferenceReply, reference, more="")
+    return replace(request, check=check, max_tokens=_claim_tokens(reference))
+
+
+def claims_request(question: str, answer: str) -> Request[ClaimsReply]:
+    """Ask for the claims of an answer, and for what it would answer."""
+    more = _ASK_BACK[spoken(answer, question)].format(count=ASKED_BACK)
+
+    def check(reply: ClaimsReply) -> str:
+        return _claims_problem(reply, question, answer)
+
+    request = judge_request(CLAIMS, {"question": question, "text": numbered(answer)}, ClaimsReply, answer, more=more)
+    return replace(request, check=check, max_tokens=_claim_tokens(answer) + 200 * ASKED_BACK)
+
+
+def _claims_problem(reply: ClaimsReply, question: str, answer: str) -> str:
+    """What is wrong with the claims and questions of an answer; an answer that evades need have neither."""
+    if reply.noncommittal and not checks.evades(answer):
+        return "a reply that calls the text noncommittal, though it commits itself"
+    claims = [claim.text for claim in reply.claims]
+    if reply.noncommittal and not claims:
+        return ""
+    return checks.claims_problem(claims, answer, question, ClaimsReply) or (
+        "" if reply.noncommittal else checks.asked_back_problem(reply.questions, answer, question, ClaimsReply)
+    )
+
+
+def _claim_tokens(text: str) -> int:
+    """Tokens that the claims of a text can take: it is said again with names for pronouns, a fact at a time."""
+    return THOUGHT + 3 * len(text) + 40 * MOST_CLAIMS
+
+
+def read_claims(replies: Sequence[ClaimReply], text: str) -> tuple[Claim, ...]:
+    """The claims of a text, none twice; a sentence that is not there is not told, an empty claim left out."""
+    count = len(sentences_of(text))
+    said = [reply for reply in replies if reply.text.strip()] if count else []
+    kept = [said[place] for place in checks.distinct(reply.text for reply in said)][:MOST_CLAIMS]
+    return tuple(Claim(" ".join(reply.text.split()), sentence_place(reply.sentence, count)) for reply in kept)

@@ -1,0 +1,145 @@
+"""Which claims of answer and reference the other text holds, and how the two compare: prompt and replies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from ragviz.judging.texts import MOST_CLAIMS, THOUGHT, bounded, judge_request, numbered, sentence_place, sentences_of
+from ragviz.models.requests import Request
+from ragviz.records import Bearing, Equivalence, Matrix
+
+
+class ClaimVerdict(BaseModel):
+    """Whether the other text holds one claim."""
+
+    claim: int = Field(description="Number of the claim.")
+    verdict: Literal["supported", "contradicted", "absent"] = Field(description="How the other text bears on it.")
+    sentence: int = Field(description="Number of the sentence of the other text that does; 0 when absent.")
+
+
+class ComparisonReply(BaseModel):
+    """A verdict on every claim of both texts, and then on the texts as wholes."""
+
+    answer_claims: list[ClaimVerdict] = bounded(MOST_CLAIMS, "One entry for every claim of the answer.")
+    reference_claims: list[ClaimVerdict] = bounded(MOST_CLAIMS, "One entry for every claim of the reference.")
+    reason: str = bounded(600, "One sentence: what the answer leaves out, adds or gets wrong.")
+    equivalence: Literal["equivalent", "partial", "different"] = Field(description="The verdict on the whole.")
+    completeness: float = Field(ge=0, le=1, description="How much of the reference the answer tells.")
+    conciseness: float = Field(ge=0, le=1, description="How much of the answer the reference tells.")
+
+
+COMPARISON = {
+    "en": """You compare an answer with a reference answer to the same question. {data}
+Both are given sentence by sentence, each sentence under its number, and their claims under numbers.
+- answer_claims: for every claim of the answer, whether "reference" supports it, contradicts it, or it is absent there.
+- reference_claims: for every claim of the reference, whether "answer" supports it, contradicts it, or it is absent
+  there. sentence is the number of the sentence of that other text, 0 when absent. Meaning counts, not wording.
+- reason: one sentence on what the answer leaves out, adds or gets wrong.
+- equivalence: "equivalent" when somebody who asked would learn the same from both, "partial" when the answer is right
+  but lacks something that was asked for, "different" when it is wrong or about something else.
+- completeness: from 0 to 1, how much of what the reference tells the answer tells too.
+- conciseness: from 0 to 1, how much of the answer is needed, that is: tells what the reference tells.
+Write in the language of the texts.""",
+    "zh": """你的任务是把一个回答与同一问题的参考答案作比较。{data}
+两个文本都按句列出，每句前有编号；它们的论断也有编号。
+- answer_claims：对回答的每条论断，判断“reference”支持它（supported）、与它矛盾（contradicted），
+  还是没有提到（absent）。
+- reference_claims：对参考答案的每条论断，判断“answer”支持它、与它矛盾，还是没有提到。
+  sentence 是另一文本中相应句子的编号，没有提到时为 0。比较意思，不比较措辞。
+- reason：用一句话说明回答遗漏、多出或说错了什么。
+- equivalence：提问者从两者得知的内容相同为 "equivalent"；回答正确但缺少所问的部分内容为 "partial"；回答错误或答非所问为
+  "different"。
+- completeness：0 到 1，参考答案所说的内容有多少在回答中。
+- conciseness：0 到 1，回答的内容有多少是需要的，即参考答案也说到的。
+用文本的语言书写。""",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What replies to "comparison" have told so far, claims by 0-based number; the first verdict counts."""
+
+    answer: Mapping[int, Bearing] = field(default_factory=dict)
+    reference: Mapping[int, Bearing] = field(default_factory=dict)
+    equivalence: Equivalence | None = None
+    reason: str = ""
+    completeness: float | None = None
+    conciseness: float | None = None
+
+    def missed(self, answer: int, reference: int) -> tuple[list[int], list[int]]:
+        """Which claims of the answer and of the reference, of so many, have no verdict yet."""
+        return (
+            [number for number in range(answer) if number not in self.answer],
+            [number for number in range(reference) if number not in self.reference],
+        )
+
+
+def comparison_request(
+    question: str,
+    texts: tuple[str, str],
+    answer_claims: Mapping[int, str],
+    reference_claims: Mapping[int, str],
+) -> Request[ComparisonReply]:
+    """Compare `texts`, answer and reference, and their claims (by 0-based number)."""
+    answer, reference = texts
+    data = {
+        "question": question,
+        "answer": numbered(answer),
+        "reference": numbered(reference),
+        "answer_claims": {str(number + 1): text for number, text in answer_claims.items()},
+        "reference_claims": {str(number + 1): text for number, text in reference_claims.items()},
+    }
+
+    asked = bool(answer_claims or reference_claims)
+
+    def check(told: ComparisonReply) -> str:
+        return "a reply without a verdict on any claim" if asked and not _any_rows(told) else ""
+
+    most = THOUGHT + 40 * (len(answer_claims) + len(reference_claims)) + 400
+    return replace(judge_request(COMPARISON, data, ComparisonReply, reference), check=check, max_tokens=most)
+
+
+def _any_rows(reply: ComparisonReply) -> bool:
+    return bool(reply.answer_claims or reply.reference_claims)
+
+
+def read_comparison(
+    reply: ComparisonReply, texts: tuple[str, str], claims: tuple[int, int], before: Compared
+) -> Compared:
+    """Add a reply to what was told `before`; `claims` are the numbers of claims of answer and reference."""
+    answer, reference = (len(sentences_of(text)) for text in texts)
+    told = replace(
+        before,
+        answer={**_verdicts(reply.answer_claims, claims[0], reference), **before.answer},
+        reference={**_verdicts(reply.reference_claims, claims[1], answer), **before.reference},
+    )
+    if before.equivalence is not None:
+        return told
+    return replace(
+        told,
+        equivalence=reply.equivalence,
+        reason=" ".join(reply.reason.split()),
+        completeness=reply.completeness,
+        conciseness=reply.conciseness,
+    )
+
+
+def _verdicts(replies: Sequence[ClaimVerdict], claims: int, sentences: int) -> dict[int, Bearing]:
+    return {
+        r.claim - 1: Bearing(r.verdict, sentence_place(r.sentence, sentences) if r.verdict != "absent" else None)
+        for r in reversed(replies)
+        if 0 < r.claim <= claims
+    }
+
+
+def with_comparison(matrix: Matrix, read: Compared) -> Matrix:
+    """Put a whole reading of "comparison" into `matrix`."""
+    return replace(
+        matrix,
+        answer_by_reference=tuple(read.answer[number] for number in range(len(read.answer))),
+        reference_by_answer=tuple(read.reference[number] for number in range(len(read.reference))),
+    )

@@ -1,0 +1,152 @@
+"""RAGQuestEval without a model: key phrases are asked for, and looked for."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cached_property
+
+from ragviz.judging import quest_prompts
+from ragviz.judging.quest_prompts import MOST
+from ragviz.records import Bank, BankItem
+from ragviz.text import keyphrases, prose, segmentation, words
+from ragviz.text.keyphrases import Phrase
+
+EXTRACTIVE_VERSION = "1"
+"""Of how a bank is made, and answered, without a model."""
+
+BLANK = "____"
+"""Stands where the answer was."""
+
+_WHOLE = {"en": "What is the answer?", "zh": "答案是什么？"}
+_CONTEXT = 160
+"""Characters of a sentence that are shown on each side of the blank."""
+
+
+def extractive_bank(reference: str, language: str, most: int = MOST) -> Bank:
+    """Ask for the key phrases of `reference`, each by its sentence with the phrase blanked.
+
+    At most `most` phrases in the order of the text, none twice; when there are more, noun phrases are left out before
+    entities, dates and numbers, and later ones before earlier ones. The reference answers every question.
+    """
+    text = prose.read(reference).text
+    there = _Text(text, language)
+    phrases: dict[tuple[str, ...], Phrase] = {}
+    for phrase in keyphrases.key_phrases(text, language):
+        if there.holds(phrase.text):
+            phrases.setdefault(_units(phrase.text), phrase)
+    chosen = sorted(phrases.values(), key=lambda phrase: (phrase.kind == "noun", phrase.start))[:most]
+    sentences = segmentation.sentences(text, language)
+    items = []
+    for phrase in sorted(chosen, key=lambda phrase: phrase.start):
+        key = " ".join(phrase.text.split())
+        items.append(BankItem(key, _cloze(phrase, text, sentences, language), key))
+    return Bank(tuple(items), language, "extractive", EXTRACTIVE_VERSION)
+
+
+def _cloze(phrase: Phrase, text: str, sentences: Sequence[tuple[int, int]], language: str) -> str:
+    """The sentence around a phrase with a blank where the phrase stands, wherever it stands in it."""
+    touched = [(s, e) for s, e in sentences if s < phrase.end and phrase.start < e] or [(phrase.start, phrase.end)]
+    start, end = min(touched[0][0], phrase.start), max(touched[-1][1], phrase.end)
+    again = re.escape(phrase.text)
+    if language not in ("zh", "ja", "th"):
+        again = rf"(?<!\w){again}(?!\w)"
+    before, after = (re.sub(again, BLANK, text[s:e]) for s, e in ((start, phrase.start), (phrase.end, end)))
+    if not any(c.isalnum() for c in before + after):
+        return _WHOLE[quest_prompts.prompted(language)]
+    return " ".join(f"{_end_of(before)}{BLANK}{_beginning_of(after)}".split())
+
+
+def _end_of(text: str) -> str:
+    """The last `_CONTEXT` characters, from the beginning of a word where a blank shows one."""
+    cut = text[-_CONTEXT:]
+    return text if cut == text else "… " + cut[cut.find(" ", 0, 20) + 1 :]
+
+
+def _beginning_of(text: str) -> str:
+    cut = text[:_CONTEXT]
+    return text if cut == text else cut[: max(cut.rfind(" ", _CONTEXT - 20), 0) or None] + " …"
+
+
+def extractive_answers(bank: Bank, text: str) -> tuple[str | None, ...]:
+    """The key phrase of each item of an extractive `bank` where it stands in `text` as whole words, else None.
+
+    "1,000" is "1000" and full-width forms are the usual ones; capitals and punctuation do not count. But 5 does not
+    stand in 3.5, nor 市长 in 南京市长江大桥.
+    """
+    there = _Text(prose.read(text).text, bank.language)
+    return tuple(item.answer if item.answer is not None and there.holds(item.answer) else None for item in bank.items)
+
+
+_ALONE = "\u0e00-\u0e7f\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_UNIT = re.compile(
+    rf"[{_ALONE}]|[%‰$€£¥°]|\d+(?:\.\d+)*"
+    rf"|(?:(?![{_ALONE}])[^\W\d_])+(?:\d+(?:\.\d+)*)?(?:[+#]+(?![^\W_]))?"  # tower, b12, c++
+)
+_IDEOGRAPH = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_INITIALS = re.compile(r"\b(?:[a-z]\.)+[a-z]\b")
+_PLACE_ENDINGS = "市省县区州镇村"
+
+
+def _folded(text: str) -> str:
+    """`text` in one form: NFKC, lower case, 1,000 as 1000, U.S. as us."""
+    text = unicodedata.normalize("NFKC", text).casefold()
+    text = _THOUSANDS.sub(lambda number: number.group().replace(",", ""), text)
+    return _INITIALS.sub(lambda initials: initials.group().replace(".", ""), text)
+
+
+def _units(text: str) -> tuple[str, ...]:
+    """Words, numbers and signs that count; Chinese, Japanese and Thai character by character."""
+    return tuple(_UNIT.findall(_folded(text)))
+
+
+class _Text:
+    """A text in which phrases are looked up."""
+
+    def __init__(self, text: str, language: str) -> None:
+        self.language = language
+        self._folded = _folded(text)
+        self._units = list(_units(text))
+        self._places = [unit.span() for unit in _UNIT.finditer(self._folded)]
+
+    def holds(self, phrase: str) -> bool:
+        """Whether the phrase stands here as a run of whole words."""
+        wanted = list(_units(phrase))
+        size = len(wanted)
+        return size > 0 and any(
+            self._units[at : at + size] == wanted and self._whole(self._places[at][0], self._places[at + size - 1][1])
+            for at, unit in enumerate(self._units)
+            if unit == wanted[0]
+        )
+
+    def _whole(self, start: int, end: int) -> bool:
+        """Tell whether both ends of [start, end) are ends of words; only Chinese does not show it."""
+        return self.language != "zh" or (self._parts(start, start, end) and self._parts(end, start, end))
+
+    def _parts(self, at: int, start: int, end: int) -> bool:
+        """Tell whether `at` is no place inside a word, or one where it falls into two.
+
+        jieba cuts the same characters in more ways than one (长江 / 长江大桥), so a word may be opened: when what is
+        left over of it, outside of [start, end), is a word of two or more characters, or the ending of a place's name.
+        """
+        word = next(((s, e) for s, e in self._words if s < at < e), None)
+        if word is None:
+            return True
+        left = self._folded[word[0] : at] if at == start else self._folded[at : word[1]]
+        if len(left) == 1:
+            return at == end and left in _PLACE_ENDINGS
+        return words.tokens(left, "zh") == [left]
+
+    @cached_property
+    def _words(self) -> list[tuple[int, int]]:
+        """Where jieba's words of two and more ideographs stand."""
+        found, at = [], 0
+        for word in words.tokens(self._folded, "zh"):
+            start = self._folded.find(word, at)
+            if start >= 0:
+                at = start + len(word)
+                if len(word) > 1 and all(map(_IDEOGRAPH.match, word)):
+                    found.append((start, at))
+        return found

@@ -1,0 +1,91 @@
+"""Tokens of a text as an embedding model counts them; loads no model."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ragviz.errors import UsageError
+from ragviz.models import weights
+from ragviz.models.weights import PACKAGED, Card
+
+if TYPE_CHECKING:
+    import tokenizers
+
+
+REMOTE = "openai:"
+"""What the names of an endpoint's embedders begin with."""
+
+
+def max_tokens_of(name: str) -> int | None:
+    """Tokens that an embedder reads of a text, its special ones included; None when not known. Loads no model.
+
+    >>> max_tokens_of("all-MiniLM-L6-v2")
+    256
+    """
+    return None if name.startswith(REMOTE) else weights.card(name).max_tokens
+
+
+def text_tokens_of(name: str) -> int | None:
+    """Tokens that are left for a passage beside the special ones and the model's prompt: compare `Chunk.tokens` to it.
+
+    >>> text_tokens_of("all-MiniLM-L6-v2")
+    254
+    """
+    most = max_tokens_of(name)
+    if most is None:
+        return None
+    tokenizer = open_tokenizer(name)
+    return most - tokenizer.special - len(tokenizer.offsets(weights.card(name).prompts["passage"]))
+
+
+class Tokenizer:
+    """The tokenizer of a model, whatever the length of a text: nothing is cut off or filled up."""
+
+    def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
+        """Take over `tokenizer`; it is changed."""
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self._tokenizer = tokenizer
+        self.special: int = tokenizer.num_special_tokens_to_add(is_pair=False)
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Give the characters of every token of `text`, in order, special tokens left out.
+
+        Characters that the model never sees (control characters, accents) may be in no token.
+        """
+        return list(self._tokenizer.encode(encodable(text), add_special_tokens=False).offsets)
+
+
+def open_tokenizer(name: str) -> Tokenizer:
+    """Open the tokenizer of an embedder, without loading its model or torch.
+
+    What an endpoint's models count is not known: for "openai:MODEL" it is the packaged model's tokenizer, which makes
+    about as many tokens of English text and more of Chinese.
+
+    Raises:
+        UsageError: no model is called that, or it has no tokenizer of a known form.
+        ModelError: its files could not be fetched.
+
+    """
+    return _tokenizer(weights.card(PACKAGED if name.startswith(REMOTE) else name))
+
+
+@lru_cache(maxsize=8)
+def _tokenizer(card: Card) -> Tokenizer:
+    import tokenizers
+
+    file = min(card.folder.rglob("tokenizer.json"), key=lambda path: len(path.parts), default=None)
+    if file is None:
+        missing = f"Embedder '{card.name}' has no tokenizer.json in {card.folder}"
+        raise UsageError(f"{missing}: save the model with its fast tokenizer.")
+    return Tokenizer(tokenizers.Tokenizer.from_file(str(file)))
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def encodable(text: str) -> str:
+    """Put a replacement character where half a surrogate pair stands: no tokenizer takes those."""
+    return _SURROGATE.sub("\ufffd", text)

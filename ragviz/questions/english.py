@@ -1,0 +1,377 @@
+"""Questions out of English sentences, by the parse tree.
+
+The sentence is turned round ("The desk lends maps for 21 days." → "For how many days does the desk lend maps?"); only
+where that cannot be done the question word stands where the answer stood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ragviz.questions import asked, english_clauses
+from ragviz.questions.asked import Asked, Indices
+from ragviz.questions.english_clauses import DO, LONG, Clause, Tree
+from ragviz.records import Word
+
+FUNCTION = asked.word_set(
+    "what who whom when where why how which by within for after before during until since per over under between every"
+    " if in on at to from with once while as unless although because the a an your our its their most some many all"
+)
+
+_POINTING_ANSWER = asked.word_set("this these those such it they them here there following above below")
+
+OPENING_PHRASE = re.compile(
+    r"^(?:For (?:example|instance)|In (?:addition|general|particular|fact|short|other words)|That said|As such"
+    r"|As a result|Of course|At the same time|On the other hand"
+    r"|[A-Z][\w&'’/ -]{1,40}?(?:\s[-–—]|:)(?= [A-Z]))[,:]?\s+"
+)
+_SOMEBODY = asked.word_set("anyone anybody everyone everybody someone somebody nobody")
+# What English makes of a verb or a noun for whoever does it; also for what does it ("computer"), so it tells nothing.
+_DOER = re.compile(r"(?:[eo]r|ist|ian|ee|eer|ant|ent|ess|man|men|person|people)s?")
+
+_EMPTY = asked.word_set(
+    "be have do make use get go see visit check read need want include information thing way page section"
+    " example step more other following detail question document one same such many much able new good sure"
+    " help look different type certain various name part lot number kind place"
+)
+
+_FIXED_AFTER_IN = asked.word_set("order case addition general fact terms place")
+
+_THIRD = {"are": "is", "have": "has", "do": "does", "were": "was", "am": "is"}
+_BAD_ENGLISH = re.compile(
+    r"(?:^|\s)[#&/*_~+]+(?=[\s?.,])|\b(?:and|or|as|but|than|while|not only|as well as)\W*\?$|not only|\.\.|…|--|TODO"
+    r"|,\s\w+\?$|[\u2190-\u2bff\U0001f000-\U0001faff]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """What is asked for: the words that go, the question words for them, the words of the answer."""
+
+    gone: Indices
+    wh: str
+    answer: Indices
+    bonus: float
+
+
+def english(sentence: str, words: Sequence[Word]) -> Iterator[Asked]:
+    """Questions that a parsed English sentence answers."""
+    tree = Tree(sentence, words)
+    clause = english_clauses.clause(tree) if words else None
+    if clause is None:
+        return
+    whole = [*clause.before, *clause.subject, *clause.between, clause.verb, *clause.rest]
+    for target in _subjects(tree, clause):
+        yield from _checked(tree, target, whole, _of_subject(tree, clause, target))
+    for target in _objects(tree, clause):
+        yield from _checked(tree, target, whole, _turned(tree, clause, target))
+    for target in _numbers(tree, whole):
+        yield from _checked(tree, target, whole, _in_place(tree, clause, target, whole))
+
+
+def _subjects(tree: Tree, clause: Clause) -> Iterator[_Target]:
+    """The subject itself: who or what does it."""
+    if not clause.subject:
+        return
+    head = next(place for place in clause.subject if tree.words[place].head == clause.verb)
+    opening = tree.words[clause.rest[0]].tag if clause.rest else ""
+    if tree.words[clause.verb].lemma == "be" and opening in ("", "WRB", "WP", "TO", "IN", "VBG"):
+        return
+    if wh := _wh_of_subject(tree, clause, head):
+        yield _Target(clause.subject, wh, clause.subject, 0.0)
+
+
+def _wh_of_subject(tree: Tree, clause: Clause, head: int) -> str:
+    """The question word for the subject, "" when grammar does not tell it.
+
+    Whatever acts ("The desk lends …") may be a person; so may whoever "is a …" though it is called one by mistake.
+    """
+    word, verb = tree.words[head], tree.words[clause.verb]
+    wh = _wh(tree, head)
+    attribute = tree.child(clause.verb, "attr")
+    if wh == "who" and attribute is not None and tree.child(attribute, "det") is not None:
+        return ""
+    acts = word.dep == "nsubj" and verb.lemma != "be" and word.tag in ("NN", "NNS")
+    return "" if wh == "what" and acts else wh
+
+
+def _objects(tree: Tree, clause: Clause) -> Iterator[_Target]:
+    """What follows the verb: its objects, and what hangs on it by a preposition."""
+    words, inside = tree.words, set(clause.rest)
+    heads = [clause.verb]
+    if words[clause.verb].lemma != "be":
+        heads += [c for c in tree.children[clause.verb] if words[c].dep == "xcomp" and c in inside]
+    heads += [c for c in tree.children[clause.verb] if words[c].dep == "acomp" and c in inside]
+    for head in heads:
+        for child in tree.children[head]:
+            places = [place for place in tree.below(child) if place in inside]
+            if child not in inside or not english_clauses.unbroken(places):
+                continue
+            if words[child].dep in ("dobj", "npadvmod") and _recurs(tree, places):
+                yield _Target(places, "how often", places, 3.0)
+            elif words[child].dep in ("dobj", "attr", "oprd"):
+                yield from _of_object(tree, child, places)
+                for prep in (c for c in tree.children[child] if words[c].dep == "prep" and c in inside):
+                    phrase = [place for place in tree.below(prep) if place in inside]
+                    yield from (t for t in _of_preposition(tree, prep, phrase) if t.gone == phrase and t.bonus >= 3)
+            elif words[child].dep in ("prep", "agent"):
+                found = _of_preposition(tree, child, places)
+                yield from (target for target in found if target.bonus >= 2 or words[head].dep != "xcomp")
+            else:
+                yield from _of_adverbial(tree, child, places)
+
+
+def _of_object(tree: Tree, head: int, places: Indices) -> Iterator[_Target]:
+    word = tree.words[head]
+    counted = _counted(tree, head)
+    purpose = [c for c in tree.children[head] if c > head and tree.words[tree.below(c)[0]].tag == "TO"]
+    if purpose:  # "a form to ask for leave": the purpose stays in the question
+        places = [place for place in places if place < tree.below(purpose[0])[0]]
+    if word.entity == "MONEY":
+        money = [place for place in places if place <= head]
+        yield _Target(money, "how much", money, 3.0)
+    elif counted and len(counted[1]) <= 9:
+        yield _Target(places, f"how many {tree.said(counted[1])}", counted[0], 3.0)
+    elif not counted and tree.child(head, "nummod") is None and (wh := _wh(tree, head)):
+        yield _Target(places, wh, places, 2.0 if word.dep == "attr" else 1.0)
+
+
+def _of_preposition(tree: Tree, prep: int, places: Indices) -> Iterator[_Target]:
+    """Ask for "within 5 days" by "within how many days", for "in May" by "when", for "by Ann Li" by "by whom"."""
+    head = tree.child(prep, "pobj")
+    if head is None or head not in places or tree.low(head) in _FIXED_AFTER_IN:
+        return
+    word, name = tree.words[head], tree.low(prep)
+    inner = [place for place in tree.below(head) if place in places]
+    counted = _counted(tree, head)
+    if counted and len(counted[1]) <= 9:
+        yield _Target(places, f"{name} how many {tree.said(counted[1])}", counted[0], 3.0)
+    elif word.entity in ("DATE", "TIME") and _dated(tree, inner, name):
+        yield _Target(places, f"{name} when" if name in ("by", "until", "since") else "when", inner, 3.0)
+    elif word.entity in ("GPE", "LOC", "FAC") and name in ("in", "at"):
+        yield _Target(places, "where", inner, 2.0)
+    elif _wh(tree, head) == "who" and name in ("by", "to", "from", "with", "for"):
+        yield _Target(places, f"{name} whom", inner, 2.0)
+
+
+def _dated(tree: Tree, places: Indices, prep: str) -> bool:
+    """Whether it reads as a time: with a word ("Friday", "noon"), as 14:30, or "in 1974"; "at 2040" may be anything."""
+    if prep not in ("in", "on", "at", "during", "by", "until", "since"):
+        return False
+    texts = [tree.words[place].text for place in places]
+    years = prep in ("in", "by", "until", "since") and any(re.fullmatch(r"1\d{3}|20\d{2}", text) for text in texts)
+    return years or any(
+        re.fullmatch(r"[^\W\d_]{2,}\.?|\d{1,2}:\d{2}", text) and text.lower() != "the" for text in texts
+    )
+
+
+def _recurs(tree: Tree, places: Indices) -> bool:
+    """True for "every two weeks" and "each Friday"."""
+    dated = any(tree.words[place].entity in ("DATE", "TIME") for place in places)
+    return dated and any(tree.low(place) in ("every", "each") for place in places)
+
+
+def _of_adverbial(tree: Tree, head: int, places: Indices) -> Iterator[_Target]:
+    word, mark = tree.words[head], tree.child(head, "mark")
+    if word.dep == "xcomp" and tree.words[word.head].lemma == "be" and tree.words[places[0]].tag == "TO":
+        yield _Target(places, "what", places, 2.0)
+    elif word.dep == "advcl" and tree.low(places[0]) == "when" and tree.words[word.head].lemma == "be":
+        yield _Target(places, "what", places, 3.0)
+    elif word.dep == "advcl" and mark is not None and tree.low(mark) == "because":
+        yield _Target(places, "why", places, 3.0)
+
+
+def _numbers(tree: Tree, whole: Indices) -> Iterator[_Target]:
+    """Numbers and sums anywhere in the sentence, asked for where they stand."""
+    for place in whole:
+        counted = _counted(tree, place)
+        if counted:
+            number = [p for p in counted[0] if p not in counted[1]]
+            yield _Target(number, "how many", counted[0], -2.0)
+        elif tree.words[place].entity == "MONEY" and tree.words[place].dep in ("pobj", "dobj", "attr"):
+            money = [p for p in tree.below(place) if p <= place]
+            yield _Target(money, "how much", money, -2.0)
+
+
+def _counted(tree: Tree, noun: int) -> tuple[Indices, Indices] | None:
+    """Of "at least 12 weeks of leave": the counted words (to "weeks") and what is counted (from "weeks" on)."""
+    words = tree.words
+    number = tree.child(noun, "nummod")
+    if number is None or number > noun or words[number].tag != "CD" or words[noun].tag != "NNS":
+        return None
+    if tree.low(number) == "one" or words[noun].entity == "MONEY":
+        return None
+    places = tree.below(noun)
+    digits = tree.below(number)
+    left = [p for p in places if p < noun and p not in digits]
+    if any(words[p].dep not in ("amod", "compound", "nmod", "quantmod", "advmod") for p in left):
+        return None
+    kinds = [p for p in left if p > number]
+    counted = [p for p in places if p <= noun]
+    kinds += [p for p in places if p >= noun]
+    return (
+        (counted, kinds)
+        if english_clauses.unbroken(counted) and not any(words[p].text in "([" for p in kinds)
+        else None
+    )
+
+
+def _wh(tree: Tree, place: int) -> str:
+    """Return "who" for a named person or "the one who …", "what" for other names and nouns, "" where it is open."""
+    word = tree.words[place]
+    clauses = [child for child in tree.children[place] if tree.words[child].dep == "relcl"]
+    whose = any(tree.low(p) in ("who", "whom") for clause in clauses for p in tree.children[clause])
+    if whose or tree.low(place) in _SOMEBODY or (word.entity == "PERSON" and word.tag[:3] == "NNP"):
+        return "who"
+    if word.tag[:2] != "NN":
+        return ""
+    is_open = not word.entity and word.tag[:3] != "NNP" and re.search(rf"{_DOER.pattern}$", tree.low(place))
+    return "" if is_open else "what"
+
+
+def _of_subject(tree: Tree, clause: Clause, target: _Target) -> str:
+    """Turn "Supervisors approve leave." into "Who approves leave?": the first verb becomes singular."""
+    verbs = [*clause.between, clause.verb]
+    finite = next(p for p in verbs if tree.words[p].dep in ("aux", "auxpass") or p == clause.verb)
+    many = tree.child(clause.verb, "attr")
+    plural = many is not None and tree.words[many].tag in ("NNS", "NNPS")  # "What are the exceptions?"
+    pieces: list[str | Indices] = [_singular(tree.words[p]) if p == finite and not plural else [p] for p in verbs]
+    return _sentence(tree, clause, target.wh, *pieces, clause.rest)
+
+
+def _singular(verb: Word) -> str:
+    text = LONG.get(verb.text.replace("’", "'"), verb.text).lower()
+    if text in _THIRD or verb.tag != "VBP":
+        return _THIRD.get(text, text)
+    if verb.lemma.endswith(("s", "x", "z", "ch", "sh", "o")):
+        return verb.lemma + "es"
+    return verb.lemma[:-1] + "ies" if re.search("[^aeiou]y$", verb.lemma) else verb.lemma + "s"
+
+
+def _turned(tree: Tree, clause: Clause, target: _Target) -> str:
+    """Question word, helping verb, subject, verb, rest; a command becomes "should you"."""
+    words, verb = tree.words, clause.verb
+    rest = [place for place in clause.rest if place not in target.gone]
+    subject = _subject(tree, clause.subject) if clause.subject else "you"
+    helpers = [p for p in clause.between if words[p].dep in ("aux", "auxpass") and words[p].head == verb]
+    helpers = [p for p in helpers if words[p].tag != "TO"]
+    if not clause.subject:
+        middle = [p for p in clause.between if words[p].lemma != "do" and tree.low(p) != "please"]
+        pieces: tuple[str | Indices, ...] = ("should", subject, middle, words[verb].text.lower())
+    elif words[verb].lemma == "be" and not helpers:
+        pieces = (_full(words[verb]), subject, clause.between)
+    elif helpers:
+        pieces = (_full(words[helpers[0]]), subject, [p for p in clause.between if p != helpers[0]], [verb])
+    elif words[verb].tag in DO:
+        pieces = (DO[words[verb].tag], subject, clause.between, words[verb].lemma)
+    else:
+        return ""
+    return _sentence(tree, clause, target.wh, *pieces, rest)
+
+
+def _full(verb: Word) -> str:
+    """A helping verb, written out."""
+    text = verb.text.replace("’", "'").lower()
+    return ("has" if verb.lemma == "have" else "is") if text == "'s" else LONG.get(text, text)
+
+
+def _subject(tree: Tree, places: Indices) -> str:
+    """The subject as it reads inside a sentence."""
+    return _inside(tree, places, tree.said(places))
+
+
+def _inside(tree: Tree, places: Indices, text: str) -> str:
+    """`text`, which begins with these words, as it reads inside a sentence: names keep their capital."""
+    word = tree.words[places[0]]
+    following = tree.words[places[1]].text if len(places) > 1 else ""
+    named = word.tag[:3] == "NNP" or (word.entity and word.tag != "CD")
+    named = named or bool(re.search(r".[A-Z0-9]", word.text)) or following[:1].isupper()
+    is_function = word.tag in ("DT", "PRP$", "IN", "PRP") or word.text.lower() in FUNCTION
+    return lowered(text) if (is_function or (places[0] == 0 and not named)) and word.text != "I" else text
+
+
+def _in_place(tree: Tree, clause: Clause, target: _Target, whole: Indices) -> str:
+    """The clause with the question word where the answer stands; nothing when it would begin with it."""
+    left = [p for p in whole if p < target.gone[0] and p not in clause.before]
+    right = [p for p in whole if p > target.gone[-1] and p not in clause.before]
+    if not left:
+        return ""
+    text = tree.said(left, target.wh, right)
+    return _sentence(tree, clause, _inside(tree, left, text) if clause.before else text)
+
+
+def _sentence(tree: Tree, clause: Clause, *pieces: str | Indices) -> str:
+    line = tree.said(*pieces)
+    if before := tree.said(clause.before):
+        line = f"{before}, {line}"
+    return line[:1].upper() + line[1:].rstrip(" .,;:!") + "?"
+
+
+def lowered(text: str) -> str:
+    """The text with its first letter small."""
+    return text[:1].lower() + text[1:]
+
+
+def _checked(tree: Tree, target: _Target, whole: Indices, question: str) -> Iterator[Asked]:
+    """Give the question with its score, unless it or its answer would not be understood alone."""
+    words, answer = tree.words, target.answer
+    kept = [p for p in whole if p not in target.gone]
+    owner = any(words[p].dep[:5] == "nsubj" and words[p].tag[:2] == "NN" for p in kept)
+    if not question or not answer or len(answer) > 18 or _BAD_ENGLISH.search(question):
+        return
+    if any(question.count(left) != question.count(right) for left, right in (("(", ")"), ("[", "]"), ("“", "”"))):
+        return
+    if question.count('"') % 2 or "''" in question:  # half of a pair of quotation marks
+        return
+    if not _can_answer(tree, answer) or any(english_clauses.points(tree, p, owner=owner) for p in kept):
+        return
+    bare = [tree.words[p].head for p in kept if _is_bare(tree, p)]
+    if any(words[head].dep[:5] == "nsubj" for head in bare):  # "the course": which one is said elsewhere
+        return
+    if any(words[p].dep == "prep" and not tree.children[p] for p in kept):
+        return
+    content = [p for p in kept if words[p].tag[:2] in ("NN", "VB", "JJ", "CD") and words[p].lemma.lower() not in _EMPTY]
+    if len(content) < (2 if target.bonus >= 2 else 3) or not any(words[p].tag[:2] in ("NN", "CD") for p in content):
+        return
+    score = min(len(content), 8) + target.bonus + any(words[p].entity for p in answer)
+    score += any(words[p].tag[:3] == "NNP" for p in content)
+    score -= len(bare) + max(0, len(answer) - 8) * 0.5 + max(0, len(kept) - 22) * 0.3
+    start, end = words[answer[0]].start, words[answer[-1]].end
+    yield Asked(question, " ".join(tree.sentence[start:end].split()), score)
+
+
+def _can_answer(tree: Tree, answer: Indices) -> bool:
+    words = tree.words
+    around = tree.sentence[words[answer[0]].start - 1 : words[answer[0]].start] if answer[0] else ""
+    around += tree.sentence[words[answer[-1]].end : words[answer[-1]].end + 1]
+    if re.search(r"[\w/–-]", around):  # half of "e-ticket"
+        return False
+    if (
+        _is_bare(tree, answer[0])
+        or words[answer[0]].tag in ("PRP", "PRP$", "WP", "WDT")
+        or tree.low(answer[0])
+        in (
+            "neither",
+            "either",
+            "both",
+            "all",
+            "any",
+        )
+    ):
+        return False
+    if words[answer[-1]].tag in ("CC", "IN", "DT", "TO", "RP", ",", ":"):
+        return False
+    if any(tree.low(p) in _POINTING_ANSWER or english_clauses.points_that(tree, p) for p in answer):
+        return False
+    return any(words[p].tag[:2] in ("NN", "CD", "VB") and words[p].lemma.lower() not in _EMPTY for p in answer)
+
+
+def _is_bare(tree: Tree, place: int) -> bool:
+    """True for the article of "the course", which nothing tells from other courses."""
+    if tree.low(place) != "the":
+        return False
+    head = tree.words[place].head
+    others = [child for child in tree.children[head] if tree.words[child].dep not in ("det", "punct", "predet")]
+    return tree.words[head].tag in ("NN", "NNS") and not tree.words[head].entity and not others

@@ -1,0 +1,67 @@
+"""What a question must not be."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Container, Sequence
+
+from ragviz.records import Question
+from ragviz.text import prose
+
+_REFERS = re.compile(
+    r"\baccording to\b|\bas (?:mentioned|described|stated|shown|noted|listed|discussed) (?:above|below|here|earlier)\b"
+    r"|\b(?:the|this|that|these|above|following|given|provided|preceding)\s+(?:(?:above|following|given|provided|first|"
+    r"second|third|short)\s+)?(?:text|passage|excerpt|paragraph|snippet|chunk|document|article|context)s?\b"
+    r"|(?<![中英日俄法德语论作散杂课正])[文](?:中|内)(?!学|文|国|心|间)|[本该此原这](?:文(?![件化明字书本档学献])|段|节|篇|文档)|(?<!以)[上下]文(?![件化明学])"
+    r"|(?:根据|依据|按照)(?:以上|上述|上面|下面|文|本|该|所给|给定|提供)|(?:以上|上述|所给|给定)(?:内容|材料|文字|段落|信息|资料)|文档中|段落中|材料中",
+    re.IGNORECASE,
+)
+
+
+def reject(question: Question, context: str, seen: Container[str] = frozenset()) -> str:
+    """Say why `question` cannot stand, or "" when it can.
+
+    `context` is the text of the chunks it was made from; `seen` holds `normal(text)` of the questions there are
+    already. Refused: an empty or very short question, an empty answer, a question that refers to "the text" or "文中"
+    (who asks has not seen it) or holds its answer, an answer that is not in the chunks (three of five of its words and
+    every number must be), and a repetition.
+    """
+    asked, answer = words(question.text), words(question.answer)
+    if not asked:
+        return "the question is empty"
+    if len(asked) < 4:
+        return "the question is too short"
+    if not answer:
+        return "the answer is empty"
+    if found := _REFERS.search(question.text):
+        return f"refers to what nobody who asks has seen: “{found.group()}”"
+    if _contains(asked, answer):
+        return "the question holds its answer"
+    if not any(_supported(answer, words(text)) for text in (prose.read(context).text, context)):
+        return "the answer is not in the chunk"
+    return "asked already" if normal(question.text) in seen else ""
+
+
+def normal(text: str) -> str:
+    """A question's text with everything taken out that does not make it another question."""
+    return " ".join(words(text))
+
+
+def words(text: str) -> list[str]:
+    """Words in lower case without articles, Chinese by character, so that a part of a word is never taken for it."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return [w for w in re.findall(r"[^\W\u3040-\u9fff_]+|[\u3040-\u9fff]", folded) if w not in ("a", "an", "the")]
+
+
+def _contains(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    return f" {' '.join(wanted)} " in f" {' '.join(words)} "
+
+
+def _supported(answer: Sequence[str], context: Sequence[str]) -> bool:
+    """Whether the answer stands in the context, or three of five of its words do and all of its numbers."""
+    if _contains(context, answer):
+        return True
+    there = set(context)
+    numbers = [word for word in answer if any(c.isdigit() for c in word)]
+    return all(word in there for word in numbers) and sum(word in there for word in answer) >= 0.6 * len(answer)

@@ -1,0 +1,86 @@
+"""Colours, layout and wording that all figures share."""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import Any
+
+import plotly.graph_objects as go
+
+RUN_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8C8C8C")
+"""Okabe and Ito's set without black and yellow, as in `.streamlit/config.toml`; runs take them in order."""
+
+ACCENT, CONTEXT = RUN_COLOURS[0], RUN_COLOURS[-1]
+BETTER, WORSE = RUN_COLOURS[0], RUN_COLOURS[4]
+CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage"]], "scrollZoom": False, "doubleClick": False}
+"""Plotly's own options for every figure: a download button and nothing else."""
+
+DASHES = ("solid", "dash", "dot", "dashdot")
+# Said, for bars that have an opacity each: plotly fails at a click on one where nothing tells how it is to look.
+CLICKABLE = {"selected": {"marker": {"opacity": 1.0}}, "unselected": {"marker": {"opacity": 0.3}}}
+GRID = "rgba(128, 136, 148, 0.22)"
+
+
+def run_colour(place: int) -> str:
+    """Colour of the run at this place of a comparison, counted from 0."""
+    return RUN_COLOURS[place % len(RUN_COLOURS)]
+
+
+def layout(x_title: str, y_title: str, height: int) -> dict[str, Any]:
+    """Layout of a figure with these axis titles, `height` pixels high."""
+    return {
+        "height": height,
+        "margin": {"l": 8, "r": 12, "t": 26, "b": 8},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "showlegend": False,
+        "dragmode": False,
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": CONTEXT, "activecolor": CONTEXT},
+        "xaxis": {"title": {"text": x_title}, "automargin": True, "zeroline": False, "fixedrange": True},
+        "yaxis": {
+            "title": {"text": y_title},
+            "automargin": True,
+            "zeroline": False,
+            "gridcolor": GRID,
+            "fixedrange": True,
+        },
+    }
+
+
+def legend_above() -> dict[str, Any]:
+    """Place of a legend that lies above the figure."""
+    return {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "title": {"text": ""}}
+
+
+def whole_step(highest: int) -> int:
+    """Distance of ticks that are whole and round, about five of them.
+
+    >>> [_whole_step(n) for n in (0, 4, 12, 50, 90, 1200)]
+    [1, 1, 5, 10, 20, 500]
+    """
+    rough = max(highest, 1) / 5
+    power = 10 ** math.floor(math.log10(rough)) if rough >= 1 else 1
+    return int(next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= rough))
+
+
+def clear(colour: str, opacity: float) -> str:
+    """A colour #rrggbb with this opacity, from 0 to 1."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {opacity})"
+
+
+def counted_words(count: int, noun: str) -> str:
+    """A count with its noun, in the plural where it is not 1."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def named(name: str, most: int = 40) -> str:
+    """A name as a figure may write it: not too long, and no markup of plotly's."""
+    return html.escape(name if len(name) <= most else name[: most - 1] + "…", quote=False)
+
+
+def described(figure: go.Figure, alt: str) -> go.Figure:
+    """The figure with a sentence for those who cannot see it."""
+    figure.update_layout(meta={"alt": alt})
+    return figure

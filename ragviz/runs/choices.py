@@ -1,0 +1,71 @@
+"""The choices of a run, with nothing left open, and whether they can be had."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ragviz.errors import UsageError
+from ragviz.metrics import answers as answer_metrics
+from ragviz.models.tokenizer import REMOTE
+from ragviz.records import RunConfig
+from ragviz.workspace import Workspace
+
+
+def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
+    """`config` with its models and metrics named.
+
+    Without any metric named, a model's answers are judged by all there are, others by those that need no judge; "none"
+    stands for none. "all" leaves out the metrics of the context where there is none (closed book).
+
+    Raises:
+        UsageError: a model is needed and none is configured, or a metric cannot be had.
+
+    """
+    answers, settings = config.answerer != "none", workspace.settings
+    asked = tuple(name for name in config.metrics if name != "none")
+    if not config.metrics and answers:
+        asked = ("all",) if config.answerer == "model" else answer_metrics.chosen(("all",), judge=False)
+    names = answer_metrics.chosen(asked, judge=bool(config.judge) or settings.model_configured, answers=answers)
+    if config.context == "none" and "all" in asked:
+        names = tuple(name for name in names if not answer_metrics.ANSWER_METRICS[name].of_context)
+    judged = bool(answer_metrics.steps_of(names))
+    if (config.answerer == "model" or judged) and not settings.model_configured:
+        raise UsageError("No model is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own.")
+    return replace(
+        config,
+        metrics=names,
+        model=(config.model or settings.model) if config.answerer == "model" else "",
+        judge=(config.judge or settings.judge or settings.model) if judged else "",
+    )
+
+
+def check_run(config: RunConfig) -> None:
+    """Raise UsageError for a k or depth that cannot be used."""
+    if not 1 <= config.k <= config.depth:
+        raise UsageError(f"k must be from 1 to the depth, {config.depth}: {config.k} is not.")
+    if config.depth > 1000:
+        raise UsageError(f"Depth may be at most 1,000: {config.depth} is more.")
+    if config.seed < 0:
+        raise UsageError(f"A seed is 0 or more: {config.seed} is not.")
+    if config.context_tokens < 1:
+        raise UsageError(f"Give the context 1 token or more, not {config.context_tokens}.")
+    if not 0 <= config.temperature <= 2:
+        raise UsageError(f"Temperature must be from 0 to 2: {config.temperature} is not.")
+
+
+def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) -> None:
+    """Raise UsageError for a budget over models whose prices are not known; None is none."""
+    if budget is None:
+        return
+    index = workspace.store.index_named(config.index) if config.retriever != "bm25" else None
+    embedders = [index.config.embedder] if index is not None else []
+    embedders += [workspace.settings.embedder] if compares_vectors(config) else []
+    remote = (name.removeprefix(REMOTE) for name in embedders if name.startswith(REMOTE))
+    for name in (config.model, config.judge, *remote):
+        if name and not workspace.client(name).priced:
+            raise UsageError(f"A budget needs the price of '{name}': enter it on the settings page.")
+
+
+def compares_vectors(config: RunConfig) -> bool:
+    """Whether a metric of the run compares embeddings of texts."""
+    return any(answer_metrics.ANSWER_METRICS[name].vectors for name in answer_metrics.known(config.metrics))

@@ -1,0 +1,73 @@
+"""Gold chunks of a run's questions, and the chunks that each is answered from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ragviz.index import chunking, indexing
+from ragviz.records import Chunk, IndexInfo, Question, Retrieved, RunConfig
+from ragviz.retrieval import gold
+from ragviz.scheduler import planning
+from ragviz.workspace import Workspace
+
+
+def gold_of(
+    workspace: Workspace, index: IndexInfo, questions: Sequence[Question]
+) -> list[tuple[tuple[tuple[str, ...], ...], dict[str, float]]]:
+    """Gold chunks of each group of evidence of each question, in this index, and their grades where these are not 1."""
+    documents = {s.document_id for q in questions for group in q.evidence for s in group}
+    cuts = workspace.store.cuts(index.build, sorted(documents))
+    spans = {
+        d: [
+            (chunk_id, start, end)
+            for chunk_id, (start, end, _) in zip(indexing.chunk_ids(d, c), c.tolist(), strict=True)
+        ]
+        for d, c in cuts.items()
+    }
+
+    def cuts_of(document_id: str) -> Sequence[gold.Cut]:
+        return spans.get(document_id, [])
+
+    return [(gold.gold_chunks(q.evidence, cuts_of), gold.grades(q.evidence, cuts_of)) for q in questions]
+
+
+def items(
+    workspace: Workspace,
+    index_id: str,
+    corpus_id: str,
+    config: RunConfig,
+    questions: Sequence[Question],
+    results: Sequence[Retrieved],
+) -> list[planning.Item]:
+    """Each question with the chunks it is to be answered from."""
+    wanted = [_context_ids(config, result) for result in results]
+    chunks = _chunks(workspace, index_id, corpus_id, sorted({i for ids in wanted for i in ids}))
+    return [
+        planning.Item(question, tuple(chunks[i] for i in ids if i in chunks))
+        for question, ids in zip(questions, wanted, strict=True)
+    ]
+
+
+def _context_ids(config: RunConfig, result: Retrieved) -> tuple[str, ...]:
+    if config.context == "none":
+        return ()
+    if config.context == "oracle":
+        return tuple(dict.fromkeys(chunk_id for group in result.gold for chunk_id in group[:1]))
+    return result.ranking.ids[: config.k]
+
+
+def _chunks(workspace: Workspace, index_id: str, corpus_id: str, ids: Sequence[str]) -> dict[str, Chunk]:
+    """Chunks by id, with their tokens where the index still has these cuts; those whose document is gone left out."""
+    store = workspace.store
+    places: dict[str, list[tuple[int, int]]] = {}
+    for chunk_id in ids:
+        document_id, start, end = chunk_id.rsplit("-", 2)
+        places.setdefault(document_id, []).append((int(start), int(end)))
+    build = next((info.build for info in store.indexes(corpus_id) if info.id == index_id), "")
+    cuts = store.cuts(build, list(places))
+    tokens = {(d, start, end): size for d, rows in cuts.items() for start, end, size in rows.tolist()}
+    return {
+        (chunk := chunking.cut_out(document, start, end, tokens.get((document.id, start, end), 0))).id: chunk
+        for document in store.document_texts(corpus_id, list(places))
+        for start, end in places[document.id]
+    }

@@ -1,0 +1,115 @@
+"""Whether a run's judge can be relied on: control items asked, and kept per judge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any
+
+from ragviz.errors import ModelError
+from ragviz.judging import controls, versions
+from ragviz.models.requests import Completion, Request, Usage
+from ragviz.records import Progress, Run, digest
+from ragviz.scheduler import planning
+from ragviz.scheduler.asker import Asker
+from ragviz.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Editions:
+    """Of a judge's replies: the `edition` that is served, the last that was `tried`, and whether that was `bad`.
+
+    A judge that failed its control items is asked those anew by every run, for another may run at its address now; once
+    it does well, nothing that it said before is served again.
+    """
+
+    edition: int = 0
+    tried: int = 0
+    bad: bool = False
+
+    @property
+    def next(self) -> int:
+        """Edition of the control items that are to be asked."""
+        return self.new if self.bad else self.edition
+
+    @property
+    def new(self) -> int:
+        """An edition that nothing was asked in yet."""
+        return max(self.edition, self.tried) + 1
+
+    def after(self, controls: controls.Controls) -> Editions:
+        """What follows from control items that were asked in the edition `next`, or in a `new` one."""
+        if not controls.reliable:
+            return Editions(self.edition, max(self.tried, controls.edition), bad=True)
+        if self.bad:
+            return Editions(controls.edition, controls.edition)
+        return Editions(self.edition, max(self.tried, controls.edition))
+
+
+def _editions_key(plan: planning.Plan) -> str:
+    assert plan.judge is not None
+    return digest("judge", plan.judge.model, plan.judge.base_url, json.dumps(versions.PROMPTS), length=32)
+
+
+def editions_of(workspace: Workspace, plan: planning.Plan) -> Editions:
+    """Editions of the judge's replies, as they are kept for this judge."""
+    if plan.judge is None:
+        return Editions()
+    key = _editions_key(plan)
+    body = workspace.store.cache("controls").get_many([key]).get(key)
+    return Editions(**json.loads(body)) if body else Editions()
+
+
+def controlled(
+    workspace: Workspace, current: Run, plan: planning.Plan, progress: Progress, *, anew: bool = False
+) -> tuple[controls.Controls | None, int]:
+    """Ask the judge of a run its control items; return the outcome, None without any, and the edition to judge by.
+
+    With `anew` none of its replies comes from the cache.
+    """
+    items = controls.made(workspace.store.asked(current.id), plan.steps) if plan.judge is not None else []
+    if plan.judge is None or not items:
+        return None, editions_of(workspace, plan).edition
+    record = editions_of(workspace, plan)
+    progress(0, len(items), "control items", "Asking the control items")
+    edition = record.new if anew else record.next
+    replies = _asked_apart([replace(item.request, edition=edition) for item in items], plan)
+    told = [told for item, reply in zip(items, replies, strict=True) for told in controls.judged(item, reply)]
+    prompts, usage = dict(versions.PROMPTS), _usage_of(replies)
+    fresh = not any(isinstance(reply, Completion) and reply.cached for reply in replies)
+    found = controls.Controls(plan.judge.model, plan.judge.host, prompts, tuple(told), edition, usage, fresh)
+    record = record.after(found)
+    body = json.dumps(asdict(record)).encode()
+    workspace.store.cache("controls").put_many({_editions_key(plan): body})
+    return found, record.edition
+
+
+def _asked_apart(requests: Sequence[Request[Any]], plan: planning.Plan) -> list[Completion[Any] | ModelError]:
+    """Have the judge reply to requests that belong to no question, within the budget; what failed is its error."""
+    assert plan.judge is not None
+    client = plan.judge
+    asker = Asker(plan)
+    ask = partial(plan.breaker.watching(asker, "control items"), client)
+    replies: list[Completion[Any] | ModelError] = []
+    try:
+        for reply in client.complete_many(requests, ask):
+            if isinstance(reply, ModelError) and reply.outage:
+                raise reply
+            replies.append(reply)
+        return replies
+    finally:
+        asker.settle()
+
+
+def _usage_of(replies: Sequence[Completion[Any] | ModelError]) -> Usage:
+    paid = [reply for reply in replies if isinstance(reply, Completion)]
+    counts = (len(paid), sum(c.prompt_tokens for c in paid), sum(c.completion_tokens for c in paid))
+    return Usage(*counts, sum(c.seconds for c in paid), sum(c.cost or 0.0 for c in paid))
+
+
+def controls_of(current: Run) -> controls.Controls | None:
+    """How the judge of a run did on its control items; None when it was asked none."""
+    body = current.provenance.get("controls")
+    return controls.from_json(body) if body else None

@@ -1,0 +1,195 @@
+"""What became of a run's answers: scores, causes, costs, summed up and put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ragviz.analysis import diagnose, doubts, evaluate
+from ragviz.answers import wording
+from ragviz.answers.abstention import Abstention, abstention
+from ragviz.judging import controls
+from ragviz.metrics import answers as answer_metrics
+from ragviz.models.requests import Usage
+from ragviz.models.spending import dollars
+from ragviz.records import Answer, Call, Judged, Question, Run, Score
+from ragviz.runs import control_items, measurements
+from ragviz.workspace import Workspace
+
+
+def coverage_words(found: Judgement, total: int) -> str:
+    """How many of `total` questions have a score, by the judge's measures (else by all), and which have fewest."""
+    judged = {n: s for n, s in found.metrics.items() if answer_metrics.ANSWER_METRICS[n].judged} or found.metrics
+    if not judged:
+        return ""
+    counts = {name: scored.statuses.get("ok", 0) for name, scored in judged.items()}
+    low, high = min(counts.values()), max(counts.values())
+    if low == high:
+        return f"{low:,} of {total:,} scored by every measure"
+    fewest = [answer_metrics.ANSWER_METRICS[name].title for name, count in counts.items() if count == low]
+    more = f" and {len(fewest) - 2} more" if len(fewest) > 2 else ""
+    return f"{low:,} to {high:,} of {total:,} scored, fewest by {', '.join(fewest[:2])}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Whether the numbers of a run can be taken as they stand, and a sentence on each thing that speaks against it."""
+
+    run: str
+    problems: tuple[str, ...]
+    controls: controls.Controls | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against it."""
+        return not self.problems
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in words."""
+        if self.problems:
+            return f"Run '{self.run}' did not pass: {' '.join(self.problems)}"
+        return f"Run '{self.run}' passed: {self.controls.sentence if self.controls else 'no judge was controlled.'}"
+
+
+def check(workspace: Workspace, current: Run) -> Checked:
+    """Check that a run is finished, that no step failed, and that its judge can be relied on."""
+    store, controlled, problems = workspace.store, control_items.controls_of(current), []
+    if current.status != "done":
+        problems.append("It is not finished.")
+    if failed := sum(store.judged_ids(current.id).values()):
+        problems.append(f"A step failed for {failed} of {len(store.asked(current.id))} questions.")
+    if controlled is not None and not controlled.reliable:
+        problems.append(controlled.sentence)
+    return Checked(current.name, tuple(problems), controlled)
+
+
+def judge_to_json(current: Run) -> dict[str, Any]:
+    """Who answered and who judged a run, with the versions of the prompts and what the control items told."""
+    config, controlled = current.config, control_items.controls_of(current)
+    judges: dict[str, Any] = {"model": config.judge, "host": controlled.host if controlled else None}
+    judges["prompts"] = dict(controlled.prompts) if controlled else None
+    answers = {"answerer": config.answerer, "model": config.model, "version": wording.VERSIONS.get(config.answerer)}
+    return {
+        "answerer": answers if config.answerer != "none" else None,
+        "judge": judges | {"controls": controls.to_json(controlled) if controlled else None} if config.judge else None,
+    }
+
+
+def judge_words(current: Run) -> str:
+    """Who answered and who judged, and by which prompts; "" without a judge."""
+    config, controlled = current.config, control_items.controls_of(current)
+    if not config.judge:
+        return ""
+    by = f"judged by {config.judge}" + (f" at {controlled.host}" if controlled else "")
+    prompts = ", ".join(f"{step} {version}" for step, version in controlled.prompts.items()) if controlled else ""
+    from_whom = config.model or config.answerer
+    answered = f"answered by {from_whom} · " if config.answerer != "none" else ""
+    return f"{answered}{by}{f' · prompts: {prompts}' if prompts else ''}"
+
+
+def calls_of(judged: Judged) -> list[Call]:
+    """Every model call behind what is known of a question: those of a bank that was there before, the answer's …."""
+    own = [call for call in (judged.answer.call, *judged.calls) if call is not None]
+    said = {(call.step, call.raw) for call in own}
+    made_before = judged.bank.calls if judged.bank is not None else ()
+    return [*(call for call in made_before if (call.step, call.raw) not in said), *own]
+
+
+def _behind(judged: Iterable[Judged]) -> list[Call]:
+    """The calls behind all of these questions; those of a bank that several share are there once."""
+    calls: list[Call] = []
+    banks: set[tuple[str, str]] = set()
+    for known in judged:
+        shared = (known.bank.maker, known.question.answer) if known.bank is not None else ("", "")
+        bank_is_new = shared not in banks
+        banks.add(shared)
+        calls += [call for call in calls_of(known) if bank_is_new or call.step != "bank"]
+    return calls
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What became of a run's answers: everything by question id, in the order of the questions.
+
+    `scores` are by metric first. `causes` tells of every question where it was lost (a key of `diagnose.CAUSES`), with
+    `rulings` on which answers are right. `usage` is what all model calls behind it cost when they were made, by
+    whatever run; `paid` are the calls and dollars that this run paid.
+    `controls` tells how the judge did on the control items, None when it was asked none.
+    """
+
+    judged: Mapping[str, Judged]
+    scores: Mapping[str, Mapping[str, Score]]
+    metrics: Mapping[str, evaluate.Scored]
+    rulings: Mapping[str, diagnose.Ruling]
+    causes: Mapping[str, str]
+    abstention: Abstention
+    usage: Usage
+    paid: tuple[int, float]
+    controls: controls.Controls | None = None
+
+    @property
+    def doubts(self) -> list[doubts.Doubt]:
+        """Questions to look at first: their scores contradict the words of their answers."""
+        return doubts.doubts(self.judged.values(), self.scores)
+
+    @property
+    def failed(self) -> list[str]:
+        """Questions of which a step failed: `rejudge` asks again about those."""
+        return [question_id for question_id, judged in self.judged.items() if judged.failures]
+
+
+def cost_words(found: Judgement) -> str:
+    """What the model calls behind a run cost when they were made, and what the run itself paid, priced or not."""
+    usage, (calls, paid) = found.usage, found.paid
+    if not usage.calls and not calls:
+        return "No model was asked: nothing was paid."
+    behind = _behind(found.judged.values())
+    tokens = f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens asked and answered"
+    priced = [call.cost for call in behind if call.cost is not None]
+    without = f" ({len(behind) - len(priced):,} calls without a price)" if len(priced) < len(behind) else ""
+    cost = f"{dollars(usage.cost)}{without} when they were made" if priced else "no price was known"
+    mine = f"this run paid {dollars(paid)}, for {calls:,} calls" if priced or paid else f"this run paid {calls:,} calls"
+    mine += ", embeddings and those that failed included"
+    if not usage.calls:
+        return f"No model calls behind it; {mine}"
+    return f"{usage.calls:,} model calls behind it · {tokens} · {cost}; {mine}"
+
+
+def judgement_of(workspace: Workspace, current: Run, k: int | None = None) -> Judgement:
+    """Sum up the answers of a run; of one that does not answer only the causes, up to the ranking at `k`, are known.
+
+    Answers were given from the run's own k chunks: for these `k` is of no account.
+    """
+    store, config = workspace.store, current.config
+    k = k if k and config.answerer == "none" else config.k
+    questions, results = store.asked(current.id), measurements.results_of(workspace, current)
+    judged = store.judged(current.id, keys=workspace.settings.keys)
+    scores = answer_metrics.renamed(store.scores(current.id))
+    answers = {i: j.answer for i, j in judged.items() if config.answerer != "none"}
+    rulings = {q.id: _ruling(q, answers[q.id], scores) for q in questions if q.id in answers}
+    if config.answerer != "none":  # of a run that was stopped, the rest is not known
+        results = [result for result in results if result.question_id in answers]
+    causes = diagnose.where_lost(questions, results, k, answers, rulings, kind=config.context)
+    calls = _behind(judged.values())
+    counts = (len(calls), sum(c.prompt_tokens for c in calls), sum(c.completion_tokens for c in calls))
+    usage = Usage(*counts, sum(c.seconds for c in calls), sum(c.cost or 0.0 for c in calls))
+    controlled = control_items.controls_of(current)
+    return Judgement(
+        judged,
+        scores,
+        evaluate.summarise_scores(scores, seed=config.seed),
+        rulings,
+        causes,
+        abstention(questions, answers.values()),
+        usage + controlled.usage if controlled else usage,
+        store.paid(current.id),
+        controlled,
+    )
+
+
+def _ruling(question: Question, given: Answer, scores: Mapping[str, Mapping[str, Score]]) -> diagnose.Ruling:
+    mine = [by_question[question.id] for by_question in scores.values() if question.id in by_question]
+    values = {score.metric: score.value for score in mine if score.value is not None}
+    return diagnose.is_right(question, given, values, [s.metric for s in mine if s.status == "judge_error"])

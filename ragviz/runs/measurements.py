@@ -1,0 +1,80 @@
+"""What a run measured, read from the store: rankings, means, comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+from ragviz.analysis import compare as comparing
+from ragviz.analysis import evaluate
+from ragviz.errors import UsageError
+from ragviz.metrics import answers as answer_metrics
+from ragviz.records import Retrieved, Run
+from ragviz.runs import control_items
+from ragviz.workspace import Workspace
+
+
+def summary_of(workspace: Workspace, current: Run, k: int | None = None) -> evaluate.Summary:
+    """Measure a run at `k` (default: its own).
+
+    Raises:
+        UsageError: `k` is not from 1 to the run's depth.
+
+    """
+    store, config = workspace.store, current.config
+    if k is not None and not 1 <= k <= config.depth:
+        raise UsageError(f"k must be from 1 to the depth of run '{current.name}', {config.depth}: {k} is not.")
+    if unranked_words(current):
+        nothing = evaluate.summarise([], [], k or config.k, config.depth, seed=config.seed)
+        return replace(nothing, metrics={})
+    results, questions = store.results(current.id), store.asked(current.id)
+    return evaluate.summarise(results, questions, k or config.k, config.depth, seed=config.seed)
+
+
+def unranked_words(current: Run) -> str:
+    """Why a run's rankings cannot be measured; "" when they can."""
+    if current.config.retriever != "imported":
+        return ""
+    return (
+        "Recall, hits, MRR and the other ranking measures are not known of an imported run: its file tells which "
+        "of the retrieved passages support the reference, not what should have been retrieved."
+    )
+
+
+def results_of(workspace: Workspace, current: Run) -> list[Retrieved]:
+    """Rankings of a run, with gold chunks where these are known: imported ones have none, whatever was kept of them."""
+    results = workspace.store.results(current.id)
+    return [replace(result, gold=(), grades={}) for result in results] if unranked_words(current) else results
+
+
+def document_names(workspace: Workspace, current: Run) -> dict[str, str]:
+    """Names of the documents of a run's corpus by id, those that were replaced too."""
+    return {d.id: d.name for d in workspace.store.documents(current.corpus_id, replaced=True)}
+
+
+def compare_runs(workspace: Workspace, runs: Sequence[Run], k: int | None = None) -> comparing.Comparison:
+    """Compare runs, paired by question, with the first of them.
+
+    Raises:
+        UsageError: fewer than two runs, runs of different corpora, or none of their questions in common.
+
+    """
+    store = workspace.store
+    of_models = ("endpoint", "metric embedder")  # compared where every run has them: earlier versions told neither
+    more = [key for key in of_models if all(key in current.provenance["identity"] for current in runs)]
+    sides = [_side(workspace, current, more) for current in runs]
+    evidence = {q.id: q.evidence for current in runs for q in store.asked(current.id)}
+    return comparing.compare(sides, k=k, evidence=evidence)
+
+
+def _side(workspace: Workspace, current: Run, more: Sequence[str]) -> comparing.RunSide:
+    """A run as it is compared; `more` parts of its identity are looked at beside the three that all runs have."""
+    choices = {key: value for key, value in asdict(current.config).items() if key not in ("index", "questions")}
+    index = {"index": {"name": current.provenance["index"], **current.provenance["index_config"]}}
+    identity = current.provenance["identity"]
+    parts = {key: identity[key] for key in ("corpus", "questions", "metrics")}
+    parts |= {key: identity[key] for key in more}
+    scores = answer_metrics.renamed(workspace.store.scores(current.id))
+    controlled = control_items.controls_of(current)
+    doubt = controlled.sentence if controlled is not None and not controlled.reliable else ""
+    return comparing.RunSide(current.name, choices | index, parts, results_of(workspace, current), scores, doubt)

@@ -1,0 +1,85 @@
+"""What a run rests on: its row, its names, and the identity that makes its fingerprint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from ragviz import __version__
+from ragviz.answers import wording
+from ragviz.metrics import answers as answer_metrics
+from ragviz.metrics.registry import METRICS
+from ragviz.records import IndexInfo, Question, QuestionSet, Run, digest
+from ragviz.scheduler import planning
+from ragviz.store.codecs import corpus_hash, questions_hash
+from ragviz.workspace import Workspace
+
+
+def run_row(
+    workspace: Workspace,
+    name: str,
+    plan: planning.Plan,
+    index: IndexInfo,
+    asked: QuestionSet,
+    questions: Sequence[Question],
+) -> Run:
+    """Return the run to go on with, or a new one."""
+    provenance = _provenance(workspace, plan, index, asked, questions)
+    fingerprint = digest(*(f"{key}={value}" for key, value in sorted(provenance["identity"].items())))
+    current = workspace.store.run_named(name)
+    if current is not None and current.fingerprint == fingerprint and current.status != "done":
+        workspace.store.finish_run(current.id, "running")
+        return current
+    return workspace.store.create_run(name, index.corpus_id, plan.config, fingerprint, provenance)
+
+
+def _provenance(
+    workspace: Workspace,
+    plan: planning.Plan,
+    index: IndexInfo,
+    asked: QuestionSet,
+    questions: Sequence[Question],
+) -> dict[str, Any]:
+    """Names for people; and `identity`, which makes the fingerprint: equal where two runs must have equal numbers."""
+    config = plan.config
+    indexed = set(index.documents)
+    documents = [d for d in workspace.store.documents(index.corpus_id, replaced=True) if d.id in indexed]
+    identity = {
+        "corpus": corpus_hash(documents),
+        "questions": questions_hash(questions),
+        "index": index.config.hash(),
+        "embedder": index.embedder_identity,
+        **{key: str(value) for key, value in asdict(config).items() if key not in ("index", "questions")},
+        "metrics": digest(*(f"{key}:{metric.version}" for key, metric in sorted(METRICS.items()))),
+    }
+    if config.answerer != "none" or config.metrics:
+        versions = [f"{name}:{answer_metrics.ANSWER_METRICS[name].version}" for name in config.metrics]
+        identity["judgement"] = digest(wording.VERSIONS.get(config.answerer, ""), *versions)
+    if host := _host(plan):
+        identity["endpoint"] = host
+    if plan.embedder is not None:
+        identity["metric embedder"] = plan.embedder.identity
+    names = {"index": index.name, "questions": asked.name, "ragviz": __version__, "n": len(questions)}
+    return {"identity": identity, "index_config": asdict(index.config), **names}
+
+
+def _host(plan: planning.Plan) -> str:
+    """Where the models of a run are asked, "" when none is."""
+    return next((client.host for client in (plan.answerer, plan.judge) if client is not None), "")
+
+
+def note_models(workspace: Workspace, current: Run, plan: planning.Plan) -> None:
+    """Add to a run's record what its models were asked through: hosts, forms of reply, embedders of its metrics.
+
+    The form is known after the first call only, so it cannot be part of the fingerprint. What an earlier try or a
+    judging again went through stays in the record.
+    """
+    kept = workspace.store.run(current.id).provenance
+    used: dict[str, set[str]] = {
+        "hosts": {_host(plan)} - {""},
+        "forms": {form for client in (plan.answerer, plan.judge) if client is not None for form in client.forms},
+        "metric_embedders": {plan.embedder.identity} if plan.embedder is not None else set(),
+    }
+    models = {key: sorted(used[key] | set(kept.get("models", {}).get(key, ()))) for key in used}
+    workspace.store.note_run(current.id, models=models)

@@ -1,0 +1,45 @@
+"""The sample: its corpus, questions, indexes and runs, loaded in one step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ragviz import sample
+from ragviz.documents import corpora
+from ragviz.index import indexing
+from ragviz.questions import sets
+from ragviz.records import IndexConfig, Progress, RetrieverName, RunConfig, silent
+from ragviz.runs import running
+from ragviz.workspace import Workspace
+
+SAMPLE_QUESTIONS = "sample-questions"
+SAMPLE_INDEXES = {
+    "sample-tokens-200": IndexConfig(),
+    "sample-recursive-120": IndexConfig(chunker="recursive", chunk_size=120),
+}
+SAMPLE_RUNS: dict[str, tuple[str, RetrieverName]] = dict(
+    zip(sample.RUNS, (("sample-tokens-200", "knn"), ("sample-recursive-120", "hybrid")), strict=True)
+)
+
+
+def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[str, Any]:
+    """Load the sample corpus and its questions, build two indexes and make two runs; what is there is kept.
+
+    Returns the names: {"corpus", "questions", "indexes", "runs"}.
+    """
+    store = workspace.store
+    corpus = store.corpus_called(sample.NAME)
+    documents = sample.documents()
+    for number, (name, data) in enumerate(documents):
+        progress(number, len(documents), "files", f"Reading {name}")
+        corpora.add_file(workspace, corpus, name, data)
+    if SAMPLE_QUESTIONS not in {asked.name for asked in store.question_sets(corpus.id)}:
+        sets.import_questions(workspace, corpus, sample.questions(), "questions.jsonl", SAMPLE_QUESTIONS)
+    for name, config in SAMPLE_INDEXES.items():
+        indexing.build_index(workspace, corpus, name, config, progress=progress)
+    done = {current.name for current in store.runs(corpus.id) if current.status == "done"}
+    for name, (index, retriever) in SAMPLE_RUNS.items():
+        if name not in done:
+            running.run(workspace, name, RunConfig(index, SAMPLE_QUESTIONS, retriever), progress=progress)
+    names = {"indexes": list(SAMPLE_INDEXES), "runs": list(SAMPLE_RUNS)}
+    return {"corpus": corpus.name, "questions": SAMPLE_QUESTIONS, **names}

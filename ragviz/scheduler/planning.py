@@ -1,0 +1,87 @@
+"""What is to be done with every question of a run, and with what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ragviz.metrics import answers as metrics
+from ragviz.models.breaker import Breaker
+from ragviz.models.chat import ModelClient
+from ragviz.models.spending import Spending
+from ragviz.models.vectors import Embedder
+from ragviz.records import Cache, Call, Chunk, Judged, Question, RunConfig, Score
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    "answer": (),
+    "bank": (),
+    "reference": (),
+    "claims": ("answer",),
+    "context": ("claims", "reference"),
+    "comparison": ("claims", "reference"),
+    "questeval": ("answer", "bank"),
+}
+"""The steps of a question, and what each of them needs done before."""
+
+PATIENCE = 600.0
+"""Seconds that an endpoint may be down before the run stops (to be resumed) instead of waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A question of a run with its context: the first k chunks, best first.
+
+    `seed` goes with what is asked again because a reply lacked something: another one gets another reply. `paid` are
+    the calls that an earlier try at it paid, `failed` the steps that failed then.
+    """
+
+    question: Question
+    chunks: tuple[Chunk, ...]
+    seed: int = 0
+    paid: tuple[Call, ...] = ()
+    failed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be done with every question, and with what.
+
+    `answerer` and `judge` are clients, None where no model is asked; `names` are metrics of answers. Every call is
+    written into `spending` before it is sent, those of `embedder` too, where it was opened with that; models need a
+    price where it has a budget. `patience` is in seconds. `finished` questions of the run are through already.
+    `edition` is that of the judge's replies: those of another were worth nothing. `breaker` stops the work of a useless
+    model.
+    """
+
+    config: RunConfig
+    names: tuple[str, ...]
+    banks: Cache
+    answerer: ModelClient | None = None
+    judge: ModelClient | None = None
+    embedder: Embedder | None = None
+    spending: Spending = field(default_factory=Spending)
+    patience: float = PATIENCE
+    finished: int = 0
+    edition: int = 0
+    breaker: Breaker = field(default_factory=Breaker)
+
+    @property
+    def steps(self) -> frozenset[str]:
+        """The steps that each question needs."""
+        asked = set(metrics.steps_of(self.names))
+        if self.config.answerer != "none":
+            asked.add("answer")
+        if "questeval" in asked:
+            asked.add("bank")
+        if asked & {"context", "comparison"}:
+            asked |= {"reference", "claims"}
+        return frozenset(asked)
+
+    @property
+    def concurrency(self) -> int:
+        """How many steps are done at once."""
+        return max([client.concurrency for client in (self.answerer, self.judge) if client] or [2])
+
+
+Keep = Callable[[Sequence[tuple[Judged, Sequence[Score]]]], None]
+"""Told of questions that are through, with their scores; a question that failed comes again."""

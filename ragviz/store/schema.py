@@ -1,0 +1,181 @@
+"""Tables of the database, as SQLAlchemy Core."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from ragviz.records import LONGEST_ID
+
+_meta = sa.MetaData()
+identifier = sa.String(LONGEST_ID)
+
+version = sa.Table("schema_version", _meta, sa.Column("version", sa.Integer, primary_key=True))
+corpora = sa.Table(
+    "corpora",
+    _meta,
+    sa.Column("id", identifier, primary_key=True),
+    sa.Column("name", sa.Text, unique=True, nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+)
+documents = sa.Table(
+    "documents",
+    _meta,
+    sa.Column("corpus_id", identifier, primary_key=True),
+    sa.Column("id", identifier, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("characters", sa.Integer, nullable=False),
+    sa.Column("language", sa.String(16), nullable=False),
+    sa.Column("media_type", sa.Text, nullable=False),
+    sa.Column("content_hash", sa.String(64), nullable=False),
+    sa.Column("size", sa.BigInteger, nullable=False),
+    sa.Column("pages", sa.Text, nullable=False),
+    sa.Column("page_count", sa.Integer, nullable=False),
+    sa.Column("warnings", sa.Text, nullable=False),
+    sa.Column("error", sa.Text, nullable=False),
+    sa.Column("added", sa.Float, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Index("ix_documents_corpus_id_name", "corpus_id", "name"),
+)
+moves = sa.Table(  # documents that are gone while evidence may still be in them; "" for what may be gone unnoticed
+    "moves",
+    _meta,
+    sa.Column("corpus_id", identifier, primary_key=True),
+    sa.Column("document_id", identifier, primary_key=True),
+)
+indexes = sa.Table(
+    "indexes",
+    _meta,
+    sa.Column("id", identifier, primary_key=True),
+    sa.Column("corpus_id", identifier, nullable=False, index=True),
+    sa.Column("name", sa.Text, unique=True, nullable=False),
+    sa.Column("config", sa.Text, nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("build", identifier, nullable=False),
+    sa.Column("documents", sa.Text, nullable=False),
+    sa.Column("chunks", sa.Integer, nullable=False),
+    sa.Column("tokens", sa.BigInteger, nullable=False),
+    sa.Column("dims", sa.Integer, nullable=False),
+    sa.Column("embedder_identity", sa.Text, nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("built", sa.Float),
+)
+cuts = sa.Table(
+    "cuts",
+    _meta,
+    sa.Column("build", identifier, primary_key=True),
+    sa.Column("document_id", identifier, primary_key=True),
+    sa.Column("spans", sa.LargeBinary, nullable=False),
+)
+question_sets = sa.Table(
+    "question_sets",
+    _meta,
+    sa.Column("id", identifier, primary_key=True),
+    sa.Column("corpus_id", identifier, nullable=False, index=True),
+    sa.Column("name", sa.Text, unique=True, nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+)
+questions = sa.Table(
+    "questions",
+    _meta,
+    sa.Column("set_id", identifier, primary_key=True),
+    sa.Column("id", identifier, primary_key=True),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Index("ix_questions_set_id_position", "set_id", "position"),
+)
+runs = sa.Table(
+    "runs",
+    _meta,
+    sa.Column("id", identifier, primary_key=True),
+    sa.Column("corpus_id", identifier, nullable=False, index=True),
+    sa.Column("name", sa.Text, unique=True, nullable=False),
+    sa.Column("config", sa.Text, nullable=False),
+    sa.Column("fingerprint", sa.String(64), nullable=False),
+    sa.Column("provenance", sa.Text, nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("finished", sa.Float),
+)
+results = sa.Table(
+    "results",
+    _meta,
+    sa.Column("run_id", identifier, primary_key=True),
+    sa.Column("question_id", identifier, primary_key=True),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("question", sa.Text, nullable=False),
+    sa.Column("ranking", sa.Text, nullable=False),
+    sa.Column("gold", sa.Text, nullable=False),
+)
+judgements = sa.Table(
+    "judgements",
+    _meta,
+    sa.Column("run_id", identifier, primary_key=True),
+    sa.Column("question_id", identifier, primary_key=True),
+    sa.Column("failed", sa.Boolean, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+)
+scores = sa.Table(
+    "scores",
+    _meta,
+    sa.Column("run_id", identifier, primary_key=True),
+    sa.Column("question_id", identifier, primary_key=True),
+    sa.Column("metric", sa.String(64), primary_key=True),
+    sa.Column("value", sa.Float),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("version", sa.String(64), nullable=False),
+)
+payments = sa.Table(
+    "payments",
+    _meta,
+    sa.Column("run_id", identifier, primary_key=True),
+    sa.Column("calls", sa.Integer, nullable=False),
+    sa.Column("dollars", sa.Float, nullable=False),
+)
+jobs = sa.Table(
+    "jobs",
+    _meta,
+    sa.Column("id", identifier, primary_key=True),
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("corpus_id", identifier, nullable=False),
+    sa.Column("arguments", sa.Text, nullable=False),
+    sa.Column("status", sa.String(16), nullable=False),
+    sa.Column("done", sa.Integer, nullable=False),
+    sa.Column("total", sa.Integer),
+    sa.Column("unit", sa.Text, nullable=False),
+    sa.Column("message", sa.Text, nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("started", sa.Float),
+    sa.Column("heartbeat", sa.Float),
+    sa.Column("finished", sa.Float),
+    sa.Column("host", sa.Text, nullable=False),
+    sa.Column("pid", sa.Integer),
+    sa.Column("pid_started", sa.Float),
+    sa.Column("cancel", sa.Boolean, nullable=False),
+    sa.Column("result", sa.Text, nullable=False),
+    sa.Column("error", sa.Text, nullable=False),
+    sa.Index("ix_jobs_created", "created"),
+)
+revisions = sa.Table(
+    "revisions",
+    _meta,
+    sa.Column("owner_id", identifier, primary_key=True),
+    sa.Column("number", sa.Integer, nullable=False),
+)
+_receipts = sa.Table(  # by which `database.writing` knows whether PostgreSQL kept a transaction
+    "receipts",
+    _meta,
+    sa.Column("writer", identifier, primary_key=True),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("written", sa.Float, nullable=False),
+)
+cache = sa.Table(
+    "cache",
+    _meta,
+    sa.Column("kind", sa.String(32), primary_key=True),
+    sa.Column("key", sa.String(64), primary_key=True),
+    sa.Column("value", sa.LargeBinary, nullable=False),
+)

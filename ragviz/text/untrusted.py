@@ -1,0 +1,51 @@
+"""JSON and text that others made: what cannot be stored, and what is nested too deeply."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+
+def storable(value: Any) -> Any:
+    r"""Give a text, or the JSON it stands in, without lone surrogates and NULs: no request or no database takes them.
+
+    >>> storable(["caf\ud800é\0", {"n": 1}])
+    ['caf?é�', {'n': 1}]
+    """
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+    if isinstance(value, list):
+        return [storable(each) for each in value]
+    return {storable(key): storable(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+NESTED = 100
+"""Lists and objects inside one another that are read from JSON of others; what walks them stays far from the limit."""
+
+
+def parsed(text: str) -> Any:
+    """Parse JSON that others wrote.
+
+    Raises:
+        ValueError: it is no JSON, or nested deeper than Python's parser goes.
+
+    """
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError(f"lists or objects are nested more than {NESTED} deep") from None
+
+
+def is_deep(value: Any) -> bool:
+    """Tell whether the lists and objects of parsed JSON are nested more than `NESTED` deep.
+
+    >>> is_deep([[{"a": [1]}]])
+    False
+    """
+    level = [value]
+    for _ in range(NESTED + 1):
+        nests = [each for each in level if isinstance(each, (list, dict))]
+        level = [child for each in nests for child in (each.values() if isinstance(each, dict) else each)]
+        if not nests:
+            return False
+    return True

@@ -1,0 +1,164 @@
+"""Chunks and evidence, shown in their text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from ragviz.judging.texts import sentences_of
+from ragviz.records import Bearing, Chunk, Evidence, Hit, Question, Retrieved, Span
+from ragviz.retrieval import search
+from ragviz.retrieval.search import Found
+from ragviz.text.markup import Lit, around, badges, highlighted, score_bar
+from ragviz.ui import address, cache, wording
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What else is told of a chunk: (class, words) pairs of `badges`, and how it bears on the claim looked at."""
+
+    badges: tuple[tuple[str, str], ...] = ()
+    bearing: Bearing | None = None
+
+
+def lit_in(text: str, bearing: Bearing | None) -> list[Lit]:
+    """Where the sentence stands that bears on a claim, for or against it; nowhere when none does, or none is told.
+
+    >>> lit_in("One. Two.", Bearing("contradicted", 1)), lit_in("One.", Bearing("absent", 0))
+    ([(5, 9, 'against')], [])
+    """
+    if bearing is None or bearing.sentence is None or bearing.verdict == "absent":
+        return []
+    sentences = sentences_of(text)
+    if bearing.sentence >= len(sentences):
+        return []
+    return [(*sentences[bearing.sentence], "against" if bearing.verdict == "contradicted" else "for")]
+
+
+def gold_in(chunk: Chunk, evidence: Evidence) -> list[tuple[int, int]]:
+    """Where the evidence stands in a chunk, in characters of the chunk.
+
+    >>> chunk = Chunk("d-5-15", "d", 5, 15, "0123456789", 3)
+    >>> gold_in(chunk, ((Span("d", 0, 8),), (Span("d", 12, 99),), (Span("other", 6, 7),)))
+    [(0, 3), (7, 10)]
+    """
+    spans = [s for group in evidence for s in group if s.document_id == chunk.document_id and not s.stale]
+    clipped = ((max(s.start, chunk.start) - chunk.start, min(s.end, chunk.end) - chunk.start) for s in spans)
+    return [(start, end) for start, end in clipped if start < end]
+
+
+def ranked_chunks(
+    corpus_id: str,
+    question: Question,
+    found: Retrieved,
+    *,
+    k: int,
+    first: int,
+    key: str,
+    narrow: bool = False,
+    notes: Mapping[str, Note] | None = None,
+) -> None:
+    """Draw a ranking as cards: the first chunks and the targets wherever they stand, the rest when asked for.
+
+    Targets are marked, gold text is highlighted, and a line tells where the ranking is cut at `k`. `notes` are by the
+    chunk's id.
+    """
+    gold = {chunk_id for group in found.gold for chunk_id in group}
+    hits = found.ranking.hits()
+    more = f"more-{key}-{question.id}"
+    shown = hits if st.session_state.get(more) else [h for h in hits if h.rank <= first or h.chunk_id in gold]
+    best = max((hit.score for hit in hits), default=1.0)
+    last = 0
+    for each in search.found(cache.workspace(), corpus_id, shown):
+        if last <= k < each.hit.rank:
+            st.html(f'<p class="rv-cut">cut at k = {k}: what follows is not kept</p>')
+        if each.hit.rank > last + 1:
+            st.caption(f"{wording.counted(each.hit.rank - last - 1, 'chunk')} between")
+        last = each.hit.rank
+        with st.container(border=True, gap="xsmall"):
+            note = (notes or {}).get(each.hit.chunk_id, Note())
+            _chunk_card(each, question.evidence, each.hit.chunk_id in gold, best, narrow, note)
+    if len(shown) < len(hits) and st.button(f"Show all {len(hits)}", key=f"{more}-button", type="tertiary"):
+        st.session_state[more] = True
+        st.rerun()
+    if not hits:
+        st.caption("The retriever found nothing.")
+
+
+def given_chunks(corpus_id: str, question: Question, ids: Sequence[str], notes: Mapping[str, Note]) -> None:
+    """Draw chunks that were handed over without a ranking, as cards."""
+    hits = [Hit(chunk_id, rank, 0.0) for rank, chunk_id in enumerate(ids, start=1)]
+    for each in search.found(cache.workspace(), corpus_id, hits):
+        with st.container(border=True, gap="xsmall"):
+            note = notes.get(each.hit.chunk_id, Note())
+            first = Note((("", f"passage {each.hit.rank}"), *note.badges), note.bearing)
+            _chunk_text(each, question.evidence, narrow=True, note=first)
+
+
+def _chunk_card(each: Found, evidence: Evidence, target: bool, best: float, narrow: bool, note: Note) -> None:
+    st.html(score_bar(each.hit.rank, each.hit.score, best, marked=target))
+    _chunk_text(each, evidence, narrow, note)
+
+
+def _chunk_text(each: Found, evidence: Evidence, narrow: bool, note: Note) -> None:
+    if note.badges:
+        st.html(badges(note.badges))
+    if each.chunk is None:
+        st.caption("The text of this chunk is gone: its document was deleted.")
+        return
+    page = f", page {each.chunk.page}" if each.chunk.page else ""
+    at = f"{each.chunk.start}-{each.chunk.end}"
+    address.link("documents", f"{each.document_name}{page}", document=each.document_name, at=at)
+    lit = lit_in(each.chunk.text, note.bearing)
+    st.html(highlighted(each.chunk.text, gold_in(each.chunk, evidence), lit=lit, fold=110 if narrow else 200))
+
+
+def source_chunks(corpus_id: str, question: Question) -> None:
+    """Draw the chunks that a question was made of."""
+    hits = [Hit(chunk_id, rank, 0.0) for rank, chunk_id in enumerate(question.source_chunks, start=1)]
+    for each in search.found(cache.workspace(), corpus_id, hits):
+        if each.chunk is not None:
+            at = f"{each.chunk.start}-{each.chunk.end}"
+            address.link("documents", each.document_name, document=each.document_name, at=at)
+            st.html(highlighted(each.chunk.text, language=question.language))
+
+
+def evidence_groups(
+    corpus_id: str, question: Question, found: Retrieved | None = None, *, k: int | None = None
+) -> None:
+    """Draw every group of a question's evidence in its document, and at which rank it was found."""
+    for place, group in enumerate(question.evidence):
+        words = f"Passage {place + 1} of {len(question.evidence)}" if len(question.evidence) > 1 else "Evidence"
+        if found is not None:
+            words += f" · {_where_found(found, place)}"
+        st.markdown(f"**{words}**")
+        kept = found.ranking.ids[:k] if found is not None and k is not None else ()
+        for span in group:
+            _span_in_document(corpus_id, span, kept, question.language)
+
+
+def _where_found(found: Retrieved, group: int) -> str:
+    """At which rank the first gold chunk of a group stands."""
+    if not found.gold[group]:
+        return "in no chunk of this index"
+    ranks = [rank for rank, chunk_id in enumerate(found.ranking.ids, start=1) if chunk_id in found.gold[group]]
+    return f"found at rank {ranks[0]}" if ranks else f"not among the first {len(found.ranking.ids)}"
+
+
+def _span_in_document(corpus_id: str, span: Span, kept: Sequence[str], language: str) -> None:
+    """A span with what stands around it, and what of it the chunks `kept` hold."""
+    document = next(iter(cache.workspace().store.document_texts(corpus_id, [span.document_id])), None)
+    if span.stale or document is None:
+        st.caption("Stale: this text stands in no document any more.")
+        st.html(highlighted(span.text, language=language))
+        return
+    address.link("documents", document.name, document=document.name, at=f"{span.start}-{span.end}")
+    start, end = around(document.text, (span.start, span.end), 90 if document.language == "zh" else 220)
+    parts = [chunk_id.rsplit("-", 2) for chunk_id in kept]
+    start += len(document.text[start:end]) - len(document.text[start:end].lstrip())
+    hits = [(int(s) - start, int(e) - start) for owner, s, e in parts if owner == document.id]
+    gold = [(span.start - start, span.end - start)]
+    with st.container(border=True):
+        st.html(highlighted(document.text[start:end].rstrip(), gold, hits, fold=None, language=document.language))

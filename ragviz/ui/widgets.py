@@ -1,0 +1,241 @@
+"""Tiles, tables, figures, notices and errors on a page."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Literal
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from ragviz.errors import RagvizError
+from ragviz.index import indexing
+from ragviz.questions.interchange import csv_of
+from ragviz.records import Estimate, IndexInfo
+from ragviz.report import style
+from ragviz.scheduler import forecast
+from ragviz.store import disk
+from ragviz.text import addresses
+from ragviz.text.keys import without_keys
+from ragviz.text.markup import plain, visible
+from ragviz.ui import cache, wording
+
+log = logging.getLogger("ragviz")
+
+MISSES_EXPLAINED = (
+    "Questions none of whose gold chunks is in the ranking, however deep one looks. No k can save them: change chunks, "
+    "embedder or retriever."
+)
+
+
+def suggested_name(label: str, key: str, suggested: str, explained: str | None = None) -> str:
+    """The name typed into a field, else the suggestion; one that changes meanwhile leaves what was typed as it is.
+
+    Whoever uses the name up takes `KEY-suggested` out of the session, and the next one is suggested anew.
+    """
+    typed, before = st.session_state.get(key, ""), st.session_state.get(f"{key}-suggested")
+    st.session_state[key] = suggested if before is None or typed in ("", before) else typed
+    st.session_state[f"{key}-suggested"] = suggested
+    name: str = st.text_input(label, key=key, max_chars=200, help=explained)
+    return name.strip()
+
+
+def still_there(key: str, options: Sequence[str], noun: str) -> None:
+    """Let a click do nothing when what the select box `key` showed is gone, and say so; call it before the box."""
+    held, gone = st.session_state.get(key), f"{key}-gone"
+    if held is not None and held not in options:
+        del st.session_state[key]
+        st.session_state[gone] = held
+        st.rerun()
+    if (name := st.session_state.pop(gone, None)) is not None:
+        st.warning(f"The {noun} “{wording.quoted(name)}” was deleted meanwhile: nothing was done. Choose again.")
+
+
+@contextmanager
+def nothing(sentence: str) -> Iterator[None]:
+    """Empty state: what is missing; the body gives the buttons or links that make it."""
+    with st.container(border=True):
+        st.markdown(sentence)
+        with st.container(horizontal=True, gap="small"):
+            yield
+
+
+@contextmanager
+def errors_shown() -> Iterator[None]:
+    """Show what goes wrong in the body in place: errors on purpose as their sentence, others with a short apology."""
+    try:
+        yield
+    except RagvizError as error:
+        st.error(plain(str(error)))
+    except Exception as error:
+        if isinstance(error, OSError) and (refused := disk.told(error)) is not None:
+            st.error(plain(str(refused)))
+            return
+        log.error("A defect in ragviz\n%s", _traceback())
+        st.error(
+            f"This part could not be shown: a defect in ragviz ({type(error).__name__}). The traceback is in the "
+            "terminal that runs the app; please report it with what you did. The rest goes on working."
+        )
+
+
+def _traceback() -> str:
+    """The traceback of what went wrong, without keys and passwords."""
+    keys: tuple[str, ...] = ()
+    with suppress(RagvizError):
+        keys = cache.workspace().settings.keys
+    return without_keys(addresses.within(traceback.format_exc()), keys)
+
+
+@st.dialog("Are you sure?")
+def confirm(
+    sentence: str, verb: str, action: Callable[[], object], box: str = "", ticked: Callable[[], object] | None = None
+) -> None:
+    """Ask once before something is destroyed; `sentence` says what goes with it.
+
+    When the `box` of these words is ticked, `ticked` is done instead of `action`; without words there is no box.
+    """
+    st.markdown(plain(sentence))
+    if box and ticked and st.checkbox(plain(box), key="confirm-box"):
+        action = ticked
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Keep", key="confirm-keep"):
+            st.rerun()
+        if st.button(verb, type="primary", key="confirm-do"):
+            with errors_shown():
+                action()
+                st.rerun()
+
+
+def leaving(indexes: Iterable[IndexInfo]) -> str:
+    """Words of the box that lets indexes be deleted here whose server cannot be asked; "" when all are here."""
+    left = [each for info in indexes if (each := indexing.remote(cache.workspace(), info))]
+    return f"Also when the server cannot be asked: {'; '.join(left)} then stay there." if left else ""
+
+
+def tiles() -> Any:
+    """Return the row for tiles, four of them where there is room."""
+    return st.grid(4, min_column_width=140)
+
+
+def tile(label: str, value: str, note: str = "", *, explained: str | None = None) -> None:
+    """One number with what it needs to be read: range or interval, and n."""
+    st.metric(
+        label,
+        value,
+        delta=note or None,
+        delta_color="off",
+        delta_arrow="off",
+        help=explained,
+        border=True,
+        height="stretch",
+    )
+
+
+def estimate_tile(label: str, estimate: Estimate, *, explained: str | None = None, better: str = "↑") -> None:
+    """A mean with its 95 % interval, its n, and which way is better."""
+    value, note = estimate_words(estimate)
+    tile(f"{label} {better}".strip(), value, note, explained=explained)
+
+
+def estimate_words(estimate: Estimate) -> tuple[str, str]:
+    """Value and note of a tile.
+
+    >>> estimate_words(Estimate(0.8333, 0.741, 0.899, 80))
+    ('0.83', '[0.74, 0.90] · n = 80')
+    >>> estimate_words(Estimate(None, None, None, 0))
+    ('–', 'no question has it')
+    """
+    if estimate.mean is None:
+        return "–", "no question has it"
+    return f"{estimate.mean:.2f}", f"[{estimate.low:.2f}, {estimate.high:.2f}] · n = {estimate.n:,}"
+
+
+def figure(drawn: go.Figure, key: str, *, on_select: Callable[[], None] | None = None) -> None:
+    """Show a figure; with `on_select` its points can be clicked, and `st.session_state[key]` tells which."""
+    alt = (drawn.layout.meta or {}).get("alt")
+    if on_select is None:
+        st.plotly_chart(drawn, key=key, config=style.CONFIG, alt=alt)
+    else:
+        st.plotly_chart(drawn, key=key, config=style.CONFIG, alt=alt, on_select=on_select, selection_mode="points")
+
+
+def clicked(state: Any) -> tuple[int, ...] | None:
+    """Return the `customdata` of the point that a figure's selection holds, None when nothing is selected.
+
+    >>> clicked({"selection": {"points": [{"customdata": [21, 30]}]}})
+    (21, 30)
+    >>> clicked({"selection": {"points": [{"customdata": {"0": 3}}]}})
+    (3,)
+    """
+    points = ((state or {}).get("selection") or {}).get("points") or []
+    if not points or points[0].get("customdata") is None:
+        return None
+    data = points[0]["customdata"]
+    values = data.values() if isinstance(data, Mapping) else data if isinstance(data, Sequence) else [data]
+    return tuple(int(value) for value in values)
+
+
+def selected(state: Any, ids: Sequence[str]) -> str | None:
+    """Return the id of the row in which a cell of a table is selected; None when none is, or it is out of the table.
+
+    >>> [selected({"selection": {"cells": [(row, "Question")]}}, ["a", "b"]) for row in (1, 2)]
+    ['b', None]
+    """
+    cells = ((state or {}).get("selection") or {}).get("cells") or []
+    return ids[cells[0][0]] if cells and cells[0][0] < len(ids) else None
+
+
+def forecast_tiles(told: forecast.Forecast) -> None:
+    """Draw the tiles of a dry run: calls, tokens, cost, time."""
+    left = told.total - told.cached
+    tile("Model calls", f"{told.total:,}", f"{told.cached:,} of them paid already")
+    tokens = f"{told.prompt_tokens:,} asked + {told.completion_tokens:,} answered"
+    tile("Tokens to pay", f"{told.prompt_tokens + told.completion_tokens:,}", f"{tokens}, estimated")
+    dollars = "–" if told.cost is None else f"\\${told.cost:,.2f}"
+    tile("Cost", dollars, "no price known: enter it in Settings" if told.cost is None else "estimated")
+    time_left = wording.duration(told.seconds) if left and told.seconds is not None else "–"
+    known = "learnt from this endpoint's calls" if told.seconds is not None else "the endpoint does not answer"
+    tile("Time for the calls", time_left, known if left else "all are paid")
+
+
+def interval_words(estimate: Estimate) -> str:
+    """Say an interval, for a cell."""
+    return "" if estimate.mean is None else f"[{estimate.low:.2f}, {estimate.high:.2f}]"
+
+
+def table(
+    rows: pd.DataFrame,
+    key: str,
+    *,
+    columns: Mapping[str, Any] | None = None,
+    on_select: Callable[[], None] | None = None,
+    height: int | Literal["auto", "content", "stretch"] = "auto",
+    alt: str | None = None,
+    empty: str = "",
+) -> None:
+    """Show rows without an index; with `on_select` a click anywhere on a row tells `st.session_state[key]`.
+
+    `empty` stands in cells without a value.
+    """
+    shown = rows.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
+    options: dict[str, Any] = {"hide_index": True, "column_config": columns, "height": height, "alt": alt, "key": key}
+    options["placeholder"] = empty
+    if on_select is not None:
+        options |= {"on_select": on_select, "selection_mode": "single-cell"}
+    st.dataframe(shown, **options)
+
+
+def above_table(key: str) -> Any:
+    """Return the row above a table, for its count and buttons; its end is left to the table's own toolbar."""
+    return st.container(horizontal=True, vertical_alignment="center", key=f"above-{key}")
+
+
+def csv_button(rows: pd.DataFrame, file_name: str, key: str, label: str = "CSV") -> None:
+    """Download exactly the rows that are shown, written as the other exports are."""
+    cells = rows.astype(object).where(rows.notna(), None)
+    data = csv_of([*map(str, rows.columns)], cells.itertuples(index=False, name=None))
+    st.download_button(label, data, file_name, "text/csv", key=key, on_click="ignore")

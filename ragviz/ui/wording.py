@@ -1,0 +1,89 @@
+"""Times, sizes, counts and names in words."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection
+from itertools import count
+
+from ragviz.text.markup import plain, shortened
+
+
+def quoted(text: str) -> str:
+    """What an address holds, as a sentence tells it: its beginning."""
+    return plain(shortened(text, 80))
+
+
+def duration(seconds: float) -> str:
+    """Say a length of time in the unit that fits.
+
+    >>> [duration(s) for s in (0.4, 48, 200, 5000)]
+    ['1 s', '48 s', '3 min', '1 h 23 min']
+    """
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def ago(then: float, now: float | None = None) -> str:
+    """Say how long ago a time was.
+
+    >>> [ago(0, seconds) for seconds in (5, 180, 7200, 200000)]
+    ['just now', '3 min ago', '2 h ago', '2 days ago']
+    """
+    seconds = (time.time() if now is None else now) - then
+    if seconds < 90:
+        return "just now"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min ago"
+    return f"{round(seconds / 3600)} h ago" if seconds < 129600 else f"{round(seconds / 86400)} days ago"
+
+
+def size_words(size: float) -> str:
+    """Say a number of bytes.
+
+    >>> [size_words(n) for n in (900, 2048, 3_500_000)]
+    ['900 B', '2 KB', '3.3 MB']
+    """
+    if size < 1024:
+        return f"{size:.0f} B"
+    return f"{size / 1024:.0f} KB" if size < 2**20 else f"{size / 2**20:,.1f} MB"
+
+
+def counted(count: int, noun: str) -> str:
+    """Say how many there are of something.
+
+    >>> counted(1, "index"), counted(2, "index"), counted(1200, "question")
+    ('1 index', '2 indexes', '1,200 questions')
+    """
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("x") else f"{noun}s"
+    plural = "corpora" if noun == "corpus" else plural
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
+def short_name(name: str) -> str:
+    """First word of a name, in small letters, to make other names of.
+
+    >>> short_name("Sample: Tarrow Ridge Observatory"), short_name("18F handbook"), short_name("!!")
+    ('sample', '18f', 'corpus')
+    """
+    words = re.findall(r"\w+", name.lower())
+    return words[0][:24] if words else "corpus"
+
+
+def free_name(base: str, taken: Collection[str]) -> str:
+    """Return `base`, or the first of base-2, base-3 … that is not taken.
+
+    >>> free_name("a", {"a", "a-2"})
+    'a-3'
+    """
+    return next(name for n in count(1) if (name := base if n == 1 else f"{base}-{n}") not in taken)
+
+
+LANGUAGES = {
+    "ar": "Arabic", "de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian",
+    "ja": "Japanese", "ko": "Korean", "nl": "Dutch", "pt": "Portuguese", "ru": "Russian", "zh": "Chinese", "und": "–",
+}  # fmt: skip
+"""What the codes of documents' languages are called; others are shown as they are."""
