@@ -227,7 +227,8 @@ def card(info: IndexInfo) -> None:
             runs = [run for run in store.runs(corpus.id) if run.config.index == info.id and run.status == "done"]
             kept = f" {wording.counted(len(runs), 'run')} on it can be read as before." if runs else ""
             widgets.confirm(
-                f"This deletes the index “{info.name}” with {wording.counted(info.chunks, 'chunk')}.{kept}{job_panel.stops_jobs()}",
+                f"This deletes the index “{info.name}” with {wording.counted(info.chunks, 'chunk')}."
+                f"{kept}{job_panel.stops_jobs()}",
                 "Delete",
                 lambda: (indexing.delete_index(workspace, info), address.put(index=None)),
                 widgets.leaving([info]),
