@@ -33,12 +33,14 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ragviz.judging import banks  # noqa: E402
+from ragviz.judging import banks, planning, work  # noqa: E402
+from ragviz.judging.step import State  # noqa: E402
+from ragviz.judging.steps import STEPS  # noqa: E402
 from ragviz.metrics.answers import chosen  # noqa: E402
 from ragviz.models.chat import ModelClient  # noqa: E402
 from ragviz.models.requests import Usage  # noqa: E402
 from ragviz.records import Chunk, Judged, Question, RunConfig, Score, Span  # noqa: E402
-from ragviz.scheduler import planning, steps, work  # noqa: E402
+from ragviz.runs import choices  # noqa: E402
 from tests.model_server import vector  # noqa: E402
 
 LATENCY = 0.2
@@ -168,7 +170,7 @@ def measure(url: str, items: Sequence[planning.Item], concurrency: int) -> dict[
     cache, banks = Memory(), Memory()
     client = Counting(url, None, "loopback", cache=cache, concurrency=concurrency, timeout=60)
     config = RunConfig("i", "q", answerer="model", metrics=chosen(("all",), judge=True), context_tokens=10**6)
-    plan = planning.Plan(config, config.metrics, banks, client, client, Bags())  # type: ignore[arg-type]
+    plan = choices.plan_of(config, config.metrics, banks, client, client, Bags())  # type: ignore[arg-type]
     prepare(items, plan)
     client.usage, client.characters = Usage(), 0
     got: list[tuple[Judged, Sequence[Score]]] = []
@@ -196,9 +198,9 @@ def prepare(items: Sequence[planning.Item], plan: planning.Plan) -> None:
     """Make what is not judging: the answers, and what is made once of a reference for all runs."""
 
     def made(item: planning.Item) -> None:
-        state = steps.State(item, 0)
+        state = State(item, 0)
         for step in ("answer", "bank", "reference"):
-            steps.STEPS[step](state, plan, lambda client, request: client.ask(request))
+            state.results[step] = STEPS[step].perform(state, plan, lambda client, request: client.ask(request))
 
     with ThreadPoolExecutor(plan.concurrency) as pool:
         list(pool.map(made, items))
@@ -225,7 +227,7 @@ def long_context(url: str) -> float:
 
     client = Watching(url, None, "loopback", concurrency=4)
     config = RunConfig("i", "q", answerer="model", metrics=chosen(("all",), judge=True), context_tokens=10**6)
-    work.work([item], planning.Plan(config, config.metrics, Memory(), client, client, Bags()), lambda known: None)  # type: ignore[arg-type]
+    work.work([item], choices.plan_of(config, config.metrics, Memory(), client, client, Bags()), lambda known: None)  # type: ignore[arg-type]
     return sent
 
 

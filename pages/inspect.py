@@ -6,6 +6,7 @@ import streamlit as st
 from ragviz.analysis import diagnose
 from ragviz.answers import contexts
 from ragviz.judging.context import follows
+from ragviz.judging.steps import STEPS
 from ragviz.judging.texts import sentences_of
 from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
@@ -15,15 +16,6 @@ from ragviz.text.markup import SIGNS, Said, claimed, legend, measure, plain, que
 from ragviz.ui import address, cache, frame, question_table, widgets, wording
 from ragviz.ui.passages import Note, given_chunks, lit_in, ranked_chunks
 
-STEPS = {  # of a judge, and what they are called
-    "answer": "The answer",
-    "reference": "Claims of the reference",
-    "claims": "Claims of the answer",
-    "context": "Claims and passages",
-    "comparison": "Answer against reference",
-    "bank": "Questions about the reference",
-    "questeval": "Those questions, put to the answer",
-}
 VERBS = {"supported": "supports", "together": "with others supports", "contradicted": "contradicts"}
 WORDS = {"supported": "supported", "contradicted": "contradicted", "absent": "not there"}
 SIDES = {"a": "answer", "r": "reference"}
@@ -256,10 +248,14 @@ def score_row(score: Score, judged: Judged | None) -> str:
     metric = ANSWER_METRICS[score.metric]
     more = [metric.explanation]
     if metric.steps:
-        more.append("Read off: " + ", ".join(STEPS[step].lower() for step in metric.steps) + " (replies below).")
+        more.append("Read off: " + ", ".join(STEPS[step].title.lower() for step in metric.steps) + " (replies below).")
     more.append(f"Version {score.version}.")
     why = score.reason or (reason(score.metric, judged) if judged and score.value is not None else "")
     return measure(metric.title, score.value, question_table.STATUSES[score.status], why, more)
+
+
+def step_title(name: str) -> str:
+    return STEPS[name].title if name in STEPS else plain(name)  # an earlier version may have had others
 
 
 def reason(name: str, judged: Judged) -> str:
@@ -330,7 +326,7 @@ def banks(judged: Judged) -> None:
 def replies(judged: Judged) -> None:
     """Everything a model said about this question, raw."""
     for step, why in judged.failures.items():
-        st.warning(f"{STEPS.get(step, plain(step))}: {plain(why)}")
+        st.warning(f"{step_title(step)}: {plain(why)}")
     calls = judgements.calls_of(judged)
     if not calls:
         st.caption("No model was asked about this question.")
@@ -346,7 +342,7 @@ def call_words(call: Call) -> str:
     cost = "no price known" if call.cost is None else f"${call.cost:.4f}"
     return " · ".join(
         [
-            f"**{STEPS.get(call.step, plain(call.step))}**",
+            f"**{step_title(call.step)}**",
             plain(call.model),
             f"prompt version {plain(call.prompt)}",
             f"{call.prompt_tokens:,} + {call.completion_tokens:,} tokens",

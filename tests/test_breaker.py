@@ -8,11 +8,11 @@ import pytest
 from ragviz import cli
 from ragviz.errors import ModelError, UselessModel
 from ragviz.index import indexing
+from ragviz.judging import work
 from ragviz.models.breaker import Breaker
 from ragviz.questions import generation
 from ragviz.records import IndexConfig
 from ragviz.runs import judgements, running
-from ragviz.scheduler import work
 from tests import model_server
 from tests.model_server import ModelServer
 from tests.odd_judges import JUDGE_FIELDS

@@ -18,11 +18,11 @@ from streamlit.testing.v1 import AppTest
 from ragviz import config, jobs
 from ragviz.analysis import diagnose
 from ragviz.errors import UselessModel
+from ragviz.judging import forecast
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import Answer, Bank, BankItem, Bearing, Call, Claim, Judged, Matrix, Question, Run, RunConfig, Span
 from ragviz.runs import choices, foreign, judgements, measurements, running
-from ragviz.scheduler import forecast
 from ragviz.text.markup import plain
 from ragviz.ui import cache
 from ragviz.workspace import Workspace, open_workspace

@@ -11,14 +11,15 @@ import pytest
 
 from ragviz.answers import answering
 from ragviz.errors import BudgetReached, Cancelled, ModelError
-from ragviz.judging import claims, comparison, context
+from ragviz.judging import asker, claims, comparison, context, forecast, planning, step, work
 from ragviz.judging.banks import bank_bytes, imported_bank_key
+from ragviz.judging.scheduler import Scheduler
+from ragviz.judging.steps import STEPS
 from ragviz.metrics.answers import ANSWER_METRICS, chosen
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Spending
 from ragviz.records import Bank, BankItem, Bearing, Chunk, Question, RunConfig, Span
-from ragviz.scheduler import asker, forecast, planning, steps, work
-from ragviz.scheduler.crew import Crew
+from ragviz.runs import choices
 from tests import model_server
 from tests.model_server import FAULTS, USELESS, ModelServer, vector
 
@@ -101,7 +102,7 @@ def plan_of(server, *, cache=None, banks=None, names=("all",), answerer="model",
         backoff=0.01,
     )
     config = RunConfig("i", "q", answerer=answerer, metrics=chosen(names, judge=True, answers=answerer != "none"))
-    return planning.Plan(
+    return choices.plan_of(
         config, config.metrics, banks if banks is not None else Memory(), client, client, Bags(), **more
     )
 
@@ -214,7 +215,7 @@ def test_a_faulty_run_has_the_scores_of_an_undisturbed_one(undisturbed, share, f
         assert len({question for question, *_ in failed}) <= {0.1: 0, 0.3: 2, 0.6: 20}[share]  # nine replies in vain
         server.fail = 0.0
         left = [item for item in items if kept.judged[item.question.id].failures]
-        work.work([replace(i, seed=100, failed=frozenset(planning.NEEDS)) for i in left], plan, kept)
+        work.work([replace(i, seed=100, failed=frozenset(STEPS)) for i in left], plan, kept)
     assert compared(kept, truth, items) == ([], [])
 
 
@@ -247,12 +248,12 @@ def test_a_step_has_at_most_so_many_replies_and_no_two_in_the_same_words(fault, 
         started = time.monotonic()
         work.work([item], plan_of(server, **config), kept)
         assert time.monotonic() - started < 10
-        assert server.counts.calls == steps.REPLIES
-        assert len({str(body["messages"]) for body in server.bodies}) == steps.REPLIES
+        assert server.counts.calls == step.REPLIES
+        assert len({str(body["messages"]) for body in server.bodies}) == step.REPLIES
         assert kept.scores["q0"]["context_recall"].status == "judge_error"
         again = replace(item, seed=60, failed=frozenset(kept.judged["q0"].failures))
         work.work([again], plan_of(server, **config), kept)
-        assert len({str(body["messages"]) for body in server.bodies}) == 2 * steps.REPLIES
+        assert len({str(body["messages"]) for body in server.bodies}) == 2 * step.REPLIES
 
 
 def test_an_endpoint_that_is_down_is_waited_for(monkeypatch):
@@ -411,7 +412,7 @@ def test_a_stopped_run_keeps_what_is_finished():
     with ModelServer(latency=0.01) as server, pytest.raises(Cancelled):
         work.work(items, plan_of(server), kept, stop)
     assert 3 <= len(kept.judged) < 30
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("crew")]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("scheduler")]
 
 
 def test_chunks_cannot_close_the_data_nor_speak_to_the_judge():
@@ -440,13 +441,13 @@ def test_prompts_are_in_the_language_of_what_is_judged():
 def test_without_a_judge_there_are_only_counterparts():
     items, kept = make_items(3), Kept()
     config = RunConfig("i", "q", answerer="extractive", metrics=chosen(("all",), judge=False))
-    work.work(items, planning.Plan(config, config.metrics, Memory(), embedder=Bags()), kept)
+    work.work(items, choices.plan_of(config, config.metrics, Memory(), embedder=Bags()), kept)
     assert set(kept.scores["q0"]) == set(config.metrics) == {n for n, m in ANSWER_METRICS.items() if not m.judged}
     assert kept.scores["q0"]["extractive_questeval_recall"].value == 1
     assert kept.judged["q0"].answer.answerer == "extractive"
 
 
-def test_a_crew_does_steps_in_order_and_earliest_first():
+def test_a_scheduler_does_steps_in_order_and_earliest_first():
     done = []
     lock = threading.Lock()
 
@@ -454,14 +455,14 @@ def test_a_crew_does_steps_in_order_and_earliest_first():
         with lock:
             done.append((place, step))
 
-    with Crew(3, {"a": [], "b": ["a"], "c": ["a", "b"]}, do, workers=1) as crew:
-        assert [place for place in crew.finished(1.0) if place is not None] == [0, 1, 2]
+    with Scheduler(3, {"a": [], "b": ["a"], "c": ["a", "b"]}, do, workers=1) as scheduler:
+        assert [place for place in scheduler.finished(1.0) if place is not None] == [0, 1, 2]
     assert done == [(place, step) for place in range(3) for step in "abc"]
 
 
-def test_a_crew_raises_what_a_step_raised():
+def test_a_scheduler_raises_what_a_step_raised():
     def do(place, step):
         raise ValueError(step)
 
-    with pytest.raises(ValueError, match="a"), Crew(2, {"a": []}, do, workers=2) as crew:
-        list(crew.finished(0.1))
+    with pytest.raises(ValueError, match="a"), Scheduler(2, {"a": []}, do, workers=2) as scheduler:
+        list(scheduler.finished(0.1))

@@ -31,7 +31,6 @@ retrieval
 answers
 judging
 metrics
-scheduler
 questions
 analysis
 runs

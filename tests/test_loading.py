@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = """
 import sys, threading, time
 from importlib.abc import MetaPathFinder
-from ragviz.models import embedding, weights; from ragviz.scheduler import work
+from ragviz.models import embedding, weights; from ragviz.judging import work
 from tests.model_server import ModelServer
 from tests.test_judging import Kept, Memory, make_items, plan_of
 from dataclasses import replace
@@ -23,7 +23,7 @@ class Slow(MetaPathFinder):
 
     def find_spec(self, name, path=None, target=None):
         top = name.split(".")[0]
-        if any(thread.name.startswith("crew") for thread in threading.enumerate()):
+        if any(thread.name.startswith("scheduler") for thread in threading.enumerate()):
             self.late.append(top)
         if name == "httpx._api":
             time.sleep(1.0)

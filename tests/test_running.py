@@ -17,13 +17,13 @@ from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import BudgetReached, Cancelled, ModelError, SearchError, UsageError, UselessModel
 from ragviz.index import indexing
+from ragviz.judging import steps, work
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.models.chat import EMBED_BATCH
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, RunConfig, Score
 from ragviz.retrieval import search
 from ragviz.runs import judgements, measurements, running
-from ragviz.scheduler import steps, work
 from ragviz.workspace import Workspace
 from tests import model_server
 from tests.model_server import ModelServer
@@ -277,9 +277,9 @@ def test_only_what_failed_is_judged_again(workspace, server, monkeypatch):
     def broken(state, plan, ask):
         if state.item.question.id == "q-east":
             raise errors.ModelError("the judge left out 2 of the claims")
-        real(state, plan, ask)
+        return real.perform(state, plan, ask)
 
-    monkeypatch.setitem(steps.STEPS, "comparison", broken)
+    monkeypatch.setitem(steps.STEPS, "comparison", replace(real, perform=broken))
     run = running.run(workspace, "r", config())
     judgement = judgements.judgement_of(workspace, run)
     assert judgement.failed == ["q-east"]

@@ -13,12 +13,11 @@ from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import UsageError, UselessModel
 from ragviz.index import indexing
-from ragviz.judging import controls
+from ragviz.judging import controls, steps
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, Question, Run, RunConfig, Span
 from ragviz.runs import exports, judgements, measurements, running
-from ragviz.scheduler import steps
 from ragviz.workspace import Workspace
 from tests import odd_judges
 from tests.model_server import ModelServer
@@ -277,11 +276,11 @@ def test_scores_that_the_words_contradict_are_looked_at_first(ragviz, workspace,
     real = steps.STEPS["answer"]
 
     def astray(state, plan, ask):
-        real(state, plan, ask)
+        real.perform(state, plan, ask)
         other = "Dogs stay outside on Sundays." if state.reference.isascii() else "周日狗不许入内。"
         state.answer = replace(state.answer, text=other, status="answered")
 
-    monkeypatch.setitem(steps.STEPS, "answer", astray)
+    monkeypatch.setitem(steps.STEPS, "answer", replace(real, perform=astray))
     run = running.run(workspace, "r", config())
     found = judgements.judgement_of(workspace, run).doubts
     assert {doubt.question_id for doubt in found} >= {

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ragviz.index import indexing as indexing
     from ragviz.index import preview as preview
     from ragviz.judging import controls as controls
+    from ragviz.judging import forecast as forecast
     from ragviz.metrics import questeval as questeval
     from ragviz.models import spending as spending
     from ragviz.models import tokenizer as tokenizer
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from ragviz.runs import judgements as judgements
     from ragviz.runs import measurements as measurements
     from ragviz.runs import running as running
-    from ragviz.scheduler import forecast as forecast
     from ragviz.store import codecs as codecs
 
 
@@ -60,7 +60,7 @@ if not TYPE_CHECKING:
     diagnose = _Later("analysis.diagnose")
     evaluate = _Later("analysis.evaluate")
     exports = _Later("runs.exports")
-    forecast = _Later("scheduler.forecast")
+    forecast = _Later("judging.forecast")
     foreign = _Later("runs.foreign")
     generation = _Later("questions.generation")
     indexing = _Later("index.indexing")

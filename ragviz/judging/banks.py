@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragviz.errors import InputError
-from ragviz.judging import extractive_questeval, quest_prompts, versions
+from ragviz.judging import extractive_questeval, quest_prompts
 from ragviz.records import Bank, BankItem, Cache, Call, Question, digest
 from ragviz.text import language as languages
 from ragviz.text.untrusted import parsed, storable
@@ -102,7 +102,7 @@ def _no_answer(answer: str | None) -> bool:
 
 def bank_key(maker: str, reference: str) -> str:
     """Key of the bank that `maker` made of a reference."""
-    return digest("bank", maker, versions.PROMPTS["bank"], reference, length=32)
+    return digest("bank", maker, quest_prompts.VERSIONS["bank"], reference, length=32)
 
 
 def imported_bank_key(question: Question) -> str:

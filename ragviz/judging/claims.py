@@ -8,6 +8,8 @@ from dataclasses import replace
 from pydantic import BaseModel, Field
 
 from ragviz.judging import checks
+from ragviz.judging.planning import Item, Plan
+from ragviz.judging.step import Asks, State, Step, ask_judge
 from ragviz.judging.texts import (
     MOST_CLAIMS,
     THOUGHT,
@@ -19,7 +21,10 @@ from ragviz.judging.texts import (
     spoken,
 )
 from ragviz.models.requests import Request
-from ragviz.records import Claim
+from ragviz.records import Claim, Judged, Matrix
+
+VERSION = "2"
+"""Of the prompts: part of every score that rests on them."""
 
 ASKED_BACK = 3
 """Questions that the answer would answer, of which answer relevancy is the mean."""
@@ -116,3 +121,75 @@ def read_claims(replies: Sequence[ClaimReply], text: str) -> tuple[Claim, ...]:
     said = [reply for reply in replies if reply.text.strip()] if count else []
     kept = [said[place] for place in checks.distinct(reply.text for reply in said)][:MOST_CLAIMS]
     return tuple(Claim(" ".join(reply.text.split()), sentence_place(reply.sentence, count)) for reply in kept)
+
+
+# The steps
+
+
+def _ask_reference(state: State, plan: Plan, ask: Asks) -> tuple[Claim, ...]:
+    if not state.reference.strip():
+        return ()
+    request = reference_request(state.item.question.text, state.reference)
+    reply: ReferenceReply = ask_judge(state, plan, ask, ("reference", VERSION), request)
+    return read_claims(reply.claims, state.reference)
+
+
+def _ask_claims(state: State, plan: Plan, ask: Asks) -> ClaimsReply:
+    if not state.answer_text:
+        return ClaimsReply(claims=[], questions=[], noncommittal=False)
+    request = claims_request(state.item.question.text, state.answer_text)
+    reply: ClaimsReply = ask_judge(state, plan, ask, ("claims", VERSION), request)
+    return reply
+
+
+def answer_claims(state: State) -> tuple[Claim, ...]:
+    """Claims of the answer as far as they are known."""
+    reply: ClaimsReply | None = state.results.get("claims")
+    return read_claims(reply.claims, state.answer_text) if reply else ()
+
+
+def reference_claims(state: State) -> tuple[Claim, ...]:
+    """Claims of the reference as far as they are known."""
+    claims: tuple[Claim, ...] = state.results.get("reference") or ()
+    return claims
+
+
+def _enter(judged: Judged, state: State) -> Judged:
+    reply: ClaimsReply = state.results["claims"]
+    matrix = Matrix(tuple(state.context), answer_claims(state), reference_claims(state))
+    asked_back = tuple(q.strip() for q in reply.questions if q.strip())[:ASKED_BACK]
+    return replace(judged, matrix=matrix, asked_back=asked_back, noncommittal=reply.noncommittal)
+
+
+def _claim_for_each_sentence(item: Item) -> list[ClaimReply]:
+    """A claim for every sentence of the reference: an answer is taken to be as long."""
+    sentences = numbered(item.question.answer)
+    return [ClaimReply(text=text, sentence=int(number)) for number, text in sentences.items()]
+
+
+def _claims_placeholder(item: Item) -> ClaimsReply:
+    questions = [item.question.text] * ASKED_BACK
+    return ClaimsReply(claims=_claim_for_each_sentence(item), questions=questions, noncommittal=False)
+
+
+def most_claim_numbers(item: Item) -> range:
+    """More numbers than there can be claims, for a dry run: verdicts on claims that are not there are passed over."""
+    answer = item.question.answer
+    return range(1, 2 * (len(numbered(answer)) if answer else MOST_CLAIMS) + 1)
+
+
+REFERENCE = Step(
+    "Claims of the reference",
+    _ask_reference,
+    enter=lambda judged, _: judged,  # they enter with the answer's claims
+    placeholders={ReferenceReply: lambda item: ReferenceReply(claims=_claim_for_each_sentence(item))},
+    version=VERSION,
+)
+STEP = Step(
+    "Claims of the answer",
+    _ask_claims,
+    _enter,
+    placeholders={ClaimsReply: _claims_placeholder},
+    needs=("answer",),
+    version=VERSION,
+)

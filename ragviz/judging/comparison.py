@@ -8,9 +8,24 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from ragviz.judging.texts import MOST_CLAIMS, THOUGHT, bounded, judge_request, numbered, sentence_place, sentences_of
+from ragviz.judging.claims import answer_claims, most_claim_numbers, reference_claims
+from ragviz.judging.planning import Item, Plan
+from ragviz.judging.step import Asks, State, Step, ask_judge, require_complete
+from ragviz.judging.texts import (
+    MOST_CLAIMS,
+    THOUGHT,
+    bounded,
+    by_number,
+    judge_request,
+    numbered,
+    sentence_place,
+    sentences_of,
+)
 from ragviz.models.requests import Request
-from ragviz.records import Bearing, Equivalence, Matrix
+from ragviz.records import Bearing, Equivalence, Judged, Matrix
+
+VERSION = "2"
+"""Of the prompt: part of every score that rests on it."""
 
 
 class ClaimVerdict(BaseModel):
@@ -143,3 +158,59 @@ def with_comparison(matrix: Matrix, read: Compared) -> Matrix:
         answer_by_reference=tuple(read.answer[number] for number in range(len(read.answer))),
         reference_by_answer=tuple(read.reference[number] for number in range(len(read.reference))),
     )
+
+
+# The step
+
+
+def _ask(state: State, plan: Plan, ask: Asks) -> Compared | None:
+    if not state.answer_text or not state.reference.strip():
+        return None
+    texts = (state.answer_text, state.reference)
+    answer, reference = answer_claims(state), reference_claims(state)
+    counts = (len(answer), len(reference))
+    read = Compared()
+    for number in range(2):
+        missing = read.missed(*counts)
+        if read.equivalence is not None and not any(missing):
+            break
+        wanted = (by_number(answer, missing[0]), by_number(reference, missing[1]))
+        request = comparison_request(state.item.question.text, texts, *wanted)
+        reply = ask_judge(state, plan, ask, ("comparison", VERSION), request, number)
+        read = read_comparison(reply, texts, counts, read)
+    require_complete(read.missed(*counts), "the judge left out {} of the claims")
+    return read
+
+
+def _enter(judged: Judged, state: State) -> Judged:
+    read: Compared = state.results["comparison"]
+    return replace(
+        judged,
+        matrix=with_comparison(judged.matrix, read),
+        equivalence=read.equivalence,
+        equivalence_reason=read.reason,
+        completeness=read.completeness,
+        conciseness=read.conciseness,
+    )
+
+
+def _placeholder(item: Item) -> ComparisonReply:
+    rows = [ClaimVerdict(claim=n, verdict="supported", sentence=1) for n in most_claim_numbers(item)]
+    return ComparisonReply(
+        answer_claims=rows,
+        reference_claims=rows,
+        reason=item.question.answer[:120],
+        equivalence="partial",
+        completeness=0.5,
+        conciseness=0.5,
+    )
+
+
+STEP = Step(
+    "Answer against reference",
+    _ask,
+    _enter,
+    placeholders={ComparisonReply: _placeholder},
+    needs=("claims", "reference"),
+    version=VERSION,
+)

@@ -7,11 +7,15 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel, Field
 
+from ragviz.judging.claims import answer_claims, most_claim_numbers, reference_claims
+from ragviz.judging.planning import Item, Plan
+from ragviz.judging.step import Asks, State, Step, ask_judge, require_complete
 from ragviz.judging.texts import (
     MOST_CLAIMS,
     MOST_PASSAGES,
     THOUGHT,
     bounded,
+    by_number,
     judge_request,
     numbered,
     sentence_place,
@@ -20,6 +24,9 @@ from ragviz.judging.texts import (
 )
 from ragviz.models.requests import Request
 from ragviz.records import Bearing, Matrix, Verdict
+
+VERSION = "2"
+"""Of the prompt: part of every score that rests on it."""
 
 
 class Source(BaseModel):
@@ -144,3 +151,44 @@ def follows(row: Sequence[Bearing]) -> bool:
     """Whether a claim follows from the texts of its row: from one alone, or from two or more together."""
     verdicts = [bearing.verdict for bearing in row]
     return "supported" in verdicts or verdicts.count("together") > 1
+
+
+# The step
+
+
+def _ask(state: State, plan: Plan, ask: Asks) -> ContextRead:
+    claims = by_number((*answer_claims(state), *reference_claims(state)))
+    passages = list(state.context.values())
+    read = ContextRead()
+    if not passages:
+        return ContextRead(dict.fromkeys(claims, ()), {})
+    for number in range(2):
+        missing, unread = read.missed(len(claims), len(passages))
+        if not missing and not unread:
+            break
+        wanted = {number: claims[number] for number in missing}
+        request = context_request(state.item.question.text, state.reference, wanted, passages)
+        reply = ask_judge(state, plan, ask, ("context", VERSION), request, number)
+        read = read_context(reply, len(claims), passages, read)
+    require_complete(read.missed(len(claims), len(passages)), "the judge left out {} of the claims and passages")
+    return read
+
+
+def _placeholder(item: Item) -> ContextReply:
+    source = [Source(passage=1, sentence=1)]
+    rows = [
+        ClaimSources(claim=n, supported_by=source, supported_together=[], contradicted_by=[])
+        for n in most_claim_numbers(item)
+    ]
+    passages = [PassageReply(passage=n, useful=True) for n in range(1, len(item.chunks) + 1)]
+    return ContextReply(claims=rows, passages=passages)
+
+
+STEP = Step(
+    "Claims and passages",
+    _ask,
+    enter=lambda judged, state: replace(judged, matrix=with_context(judged.matrix, state.results["context"])),
+    placeholders={ContextReply: _placeholder},
+    needs=("claims", "reference"),
+    version=VERSION,
+)

@@ -18,6 +18,7 @@ from typing import Any
 
 from ragviz.errors import ModelError
 from ragviz.judging import checks, comparison, context, quest_prompts
+from ragviz.judging.steps import STEPS
 from ragviz.judging.texts import numbered as numbered_
 from ragviz.judging.texts import sentences_of, spoken
 from ragviz.models.requests import Completion, Request, Usage
@@ -32,8 +33,6 @@ RELIABLE = 0.75
 PASSAGE = 1500
 """Characters of a passage that are shown, to the end of a sentence."""
 
-CALLS = {"answer": 1, "bank": 2, "reference": 1, "claims": 1, "context": 1, "comparison": 1, "questeval": 1}
-"""Model calls of each step for one question."""
 STEP_OF = {"same": "comparison", "other": "comparison", "passage": "context", "unanswerable": "questeval"}
 """Kinds of control items, and the step that each controls."""
 
@@ -144,7 +143,7 @@ def made(questions: Sequence[Question], steps: Iterable[str]) -> list[Control]:
     """The control items of a run that asks `questions` and judges by `steps`; always the same for the same run."""
     asked = frozenset(steps)
     kinds = [kind for kind, step in STEP_OF.items() if step in asked]
-    calls = len(questions) * sum(CALLS[step] for step in asked)
+    calls = len(questions) * sum(STEPS[step].calls for step in asked)
     each = min(MOST, max(1, int(SHARE * calls) // len(kinds))) if kinds else 0
     usable = _mixed([question for question in questions if question.answer.strip() and question.evidence])
     found: list[Control] = []

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ragviz.errors import UsageError
-from ragviz.judging.versions import PROMPTS
+from ragviz.judging.planning import Input
+from ragviz.judging.steps import VERSIONS
 from ragviz.metrics import grounding, questeval, text
 from ragviz.records import Bank, Judged, Score, ScoreStatus
 from ragviz.text import language
@@ -34,15 +35,15 @@ class NoScore(Exception):
 class AnswerMetric:
     """One metric of answers, and what a person must know to read it.
 
-    `steps` are what a judge has to be asked for it, none for a metric without a model; `vectors` tells whether it
-    needs the embedder. `of_context` metrics judge what was retrieved: they are there without an answer too.
+    `steps` are what a judge has to be asked for it, none for a metric without a model; `inputs` are what else it reads.
+    `of_context` metrics judge what was retrieved: they are there without an answer too.
     """
 
     title: str
     explanation: str
     function: Callable[[Judged], float]
     steps: tuple[str, ...] = ()
-    vectors: bool = False
+    inputs: tuple[Input, ...] = ()
     of_context: bool = False
     needs_reference: bool = True
     range: tuple[float, float] = (0.0, 1.0)
@@ -57,7 +58,7 @@ class AnswerMetric:
     @property
     def version(self) -> str:
         """Version of the formula, and of the prompts that its verdicts come from."""
-        return "+".join([self.formula, *(f"{step}{PROMPTS[step]}" for step in self.steps)])
+        return "+".join([self.formula, *(f"{step}{VERSIONS[step]}" for step in self.steps)])
 
 
 def score(name: str, judged: Judged) -> Score:
@@ -272,7 +273,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "about something else.",
         _relevancy,
         ("claims",),
-        vectors=True,
+        inputs=("cosines",),
         needs_reference=False,
     ),
     "answer_correctness": AnswerMetric(
@@ -280,7 +281,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "0.75 · factual F1 + 0.25 · cosine of answer and reference. 0 to 1. Low: facts are wrong, added or missing.",
         _correctness,
         ("reference", "claims", "comparison"),
-        vectors=True,
+        inputs=("cosines",),
     ),
     "factual_precision": AnswerMetric(
         "Factual precision",
@@ -345,14 +346,14 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "Cosine of answer and reference, negative ones as 0. Near texts need not say the same: a counterpart without "
         "a model, no judgement.",
         lambda judged: max(0.0, _known(judged.similarity, "answer and reference were not embedded")),
-        vectors=True,
+        inputs=("cosines",),
     ),
     "embedding_faithfulness": AnswerMetric(
         "Embedding faithfulness",
         "Mean over the answer's sentences of the cosine with the nearest sentence of the passages, 0 when negative. 0 "
         "to 1; higher than 0 for any text of the same subject. A counterpart without a model, no judgement.",
         _embedding_faithfulness,
-        vectors=True,
+        inputs=("sentence cosines",),
         needs_reference=False,
         formula="2",
     ),
@@ -360,6 +361,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "RAGQuestEval recall, extractive",
         "Share of the reference's key phrases that stand in the answer. 0 to 1. A counterpart without a model.",
         lambda judged: _quest_recall(_questeval(judged.extractive_bank, judged.extractive_bank_answers)),
+        inputs=("key phrases",),
     ),
     "rouge_l": AnswerMetric(
         "ROUGE-L",

@@ -11,12 +11,12 @@ from ragviz.answers import contexts
 from ragviz.errors import UsageError
 from ragviz.index import indexing
 from ragviz.index.damage import require_sound
+from ragviz.judging import asker, forecast, planning
 from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Spending
 from ragviz.questions import by_model, chosen_chunks, drafts, sets, synthesize
 from ragviz.records import Chunk, IndexInfo, Progress, Question, QuestionSet, RunConfig, silent
-from ragviz.scheduler import asker, forecast, planning
 from ragviz.text.keys import without_keys
 from ragviz.workspace import Workspace
 
@@ -181,7 +181,7 @@ def _checked(
 def _paying(workspace: Workspace, asked: QuestionSet, client: ModelClient, spending: Spending) -> planning.Plan:
     """What is to be paid for the questions of a set, as a run pays; a server that is down is not waited for."""
     banks = workspace.store.cache("bank")
-    return planning.Plan(RunConfig("", asked.id), (), banks, client, spending=spending, patience=0)
+    return planning.Plan(RunConfig("", asked.id), banks, answerer=client, spending=spending, patience=0)
 
 
 def _done(questions: Iterable[Question]) -> set[str]:

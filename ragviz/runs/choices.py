@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from ragviz.errors import UsageError
+from ragviz.judging import planning, similarities, steps
 from ragviz.metrics import answers as answer_metrics
+from ragviz.models.chat import ModelClient
 from ragviz.models.tokenizer import REMOTE
-from ragviz.records import RunConfig
+from ragviz.models.vectors import Embedder
+from ragviz.records import Cache, RunConfig
 from ragviz.workspace import Workspace
 
 
@@ -39,6 +45,22 @@ def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
     )
 
 
+def plan_of(
+    config: RunConfig,
+    names: Sequence[str],
+    banks: Cache,
+    answerer: ModelClient | None = None,
+    judge: ModelClient | None = None,
+    embedder: Embedder | None = None,
+    **more: Any,
+) -> planning.Plan:
+    """Plan of a run that is measured by the metrics called `names`; `more` are other fields of the plan."""
+    wanted = steps.required(answer_metrics.steps_of(names), answered=config.answerer != "none")
+    inputs = frozenset(each for name in names for each in answer_metrics.ANSWER_METRICS[name].inputs)
+    score = partial(answer_metrics.scores, names=names)
+    return planning.Plan(config, banks, wanted, inputs, score, answerer, judge, embedder, **more)
+
+
 def check_run(config: RunConfig) -> None:
     """Raise UsageError for a k or depth that cannot be used."""
     if not 1 <= config.k <= config.depth:
@@ -68,4 +90,5 @@ def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) 
 
 def compares_vectors(config: RunConfig) -> bool:
     """Whether a metric of the run compares embeddings of texts."""
-    return any(answer_metrics.ANSWER_METRICS[name].vectors for name in answer_metrics.known(config.metrics))
+    names = answer_metrics.known(config.metrics)
+    return any(similarities.COSINES & {*answer_metrics.ANSWER_METRICS[name].inputs} for name in names)

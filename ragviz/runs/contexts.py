@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragviz.index import chunking, indexing
+from ragviz.judging import planning
 from ragviz.records import Chunk, IndexInfo, Question, Retrieved, RunConfig
 from ragviz.retrieval import gold
-from ragviz.scheduler import planning
 from ragviz.workspace import Workspace
 
 

@@ -9,11 +9,10 @@ from functools import partial
 from typing import Any
 
 from ragviz.errors import ModelError
-from ragviz.judging import controls, versions
+from ragviz.judging import controls, planning, steps
+from ragviz.judging.asker import Asker
 from ragviz.models.requests import Completion, Request, Usage
 from ragviz.records import Progress, Run, digest
-from ragviz.scheduler import planning
-from ragviz.scheduler.asker import Asker
 from ragviz.workspace import Workspace
 
 
@@ -50,7 +49,7 @@ class Editions:
 
 def _editions_key(plan: planning.Plan) -> str:
     assert plan.judge is not None
-    return digest("judge", plan.judge.model, plan.judge.base_url, json.dumps(versions.PROMPTS), length=32)
+    return digest("judge", plan.judge.model, plan.judge.base_url, json.dumps(steps.VERSIONS), length=32)
 
 
 def editions_of(workspace: Workspace, plan: planning.Plan) -> Editions:
@@ -77,7 +76,7 @@ def controlled(
     edition = record.new if anew else record.next
     replies = _asked_apart([replace(item.request, edition=edition) for item in items], plan)
     told = [told for item, reply in zip(items, replies, strict=True) for told in controls.judged(item, reply)]
-    prompts, usage = dict(versions.PROMPTS), _usage_of(replies)
+    prompts, usage = dict(steps.VERSIONS), _usage_of(replies)
     fresh = not any(isinstance(reply, Completion) and reply.cached for reply in replies)
     found = controls.Controls(plan.judge.model, plan.judge.host, prompts, tuple(told), edition, usage, fresh)
     record = record.after(found)

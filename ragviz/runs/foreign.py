@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ValidationError, model_validato
 from ragviz import __version__
 from ragviz.errors import InputError, UsageError
 from ragviz.index import chunking
+from ragviz.judging import similarities
 from ragviz.metrics import answers as answer_metrics
 from ragviz.records import (
     LONGEST_ID,
@@ -33,7 +34,7 @@ from ragviz.records import (
     Verdict,
     digest,
 )
-from ragviz.scheduler import planning, similarities
+from ragviz.runs import choices
 from ragviz.text import language
 from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 from ragviz.workspace import Workspace
@@ -252,7 +253,7 @@ def _rows(workspace: Workspace, corpus: Corpus, name: str, found: ForeignRun, an
 
 
 def _keep(workspace: Workspace, run: Run, asked: QuestionSet, answers: Sequence[ForeignAnswer]) -> None:
-    store, plan = workspace.store, planning.Plan(run.config, FOREIGN, workspace.store.cache("bank"))
+    store, plan = workspace.store, choices.plan_of(run.config, FOREIGN, workspace.store.cache("bank"))
     for place, each in enumerate(answers):
         question, retrieved, judged = _foreign(workspace, run, each)
         store.put_questions(asked.id, [question])

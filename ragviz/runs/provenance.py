@@ -8,10 +8,10 @@ from typing import Any
 
 from ragviz import __version__
 from ragviz.answers import wording
+from ragviz.judging import planning
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.registry import METRICS
 from ragviz.records import IndexInfo, Question, QuestionSet, Run, digest
-from ragviz.scheduler import planning
 from ragviz.store.codecs import corpus_hash, questions_hash
 from ragviz.workspace import Workspace
 

@@ -8,14 +8,13 @@ from dataclasses import replace
 from typing import cast
 
 from ragviz.errors import Deleted, UsageError
-from ragviz.judging import controls
+from ragviz.judging import controls, forecast, planning, work
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.breaker import Breaker
 from ragviz.models.spending import Ledger, Spending
 from ragviz.records import IndexInfo, Judged, Progress, Question, QuestionSet, Retrieved, Run, RunConfig, Score, silent
 from ragviz.retrieval import search
 from ragviz.runs import choices, contexts, control_items, provenance
-from ragviz.scheduler import forecast, planning, work
 from ragviz.store.store import Kind, label
 from ragviz.workspace import Workspace
 
@@ -267,7 +266,7 @@ def _once_more(item: planning.Item, before: Judged | None, calls: int) -> planni
 def _plan(workspace: Workspace, config: RunConfig) -> planning.Plan:
     names = answer_metrics.known(config.metrics)  # a run of an earlier version may have others
     answerer, judge = (workspace.client(name) if name else None for name in (config.model, config.judge))
-    return planning.Plan(
+    return choices.plan_of(
         config,
         names,
         workspace.store.cache("bank"),

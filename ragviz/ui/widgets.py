@@ -14,10 +14,10 @@ import streamlit as st
 
 from ragviz.errors import RagvizError
 from ragviz.index import indexing
+from ragviz.judging import forecast
 from ragviz.questions.interchange import csv_of
 from ragviz.records import Estimate, IndexInfo
 from ragviz.report import style
-from ragviz.scheduler import forecast
 from ragviz.store import disk
 from ragviz.text import addresses
 from ragviz.text.keys import without_keys

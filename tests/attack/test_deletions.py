@@ -19,9 +19,9 @@ from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import Deleted, UsageError
 from ragviz.index import indexing
+from ragviz.judging import work
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, Job, RunConfig
-from ragviz.scheduler import work
 from ragviz.workspace import Workspace
 from tests.attack import seeds
 from tests.attack.test_writers import URLS, empty

@@ -22,13 +22,13 @@ from pydantic import SecretStr
 
 from ragviz.answers import answering, contexts
 from ragviz.errors import ModelError
-from ragviz.judging import claims, comparison, context, quest_prompts
+from ragviz.judging import claims, comparison, context, quest_prompts, step, work
 from ragviz.metrics.answers import chosen
 from ragviz.models import repair, schemas
 from ragviz.models.chat import ModelClient
 from ragviz.questions import by_model
 from ragviz.records import Chunk, Question, RunConfig, json_line
-from ragviz.scheduler import planning, steps, work
+from ragviz.runs import choices
 from ragviz.store.codecs import judged_to_json
 from ragviz.text.keys import without_keys
 from tests import model_server
@@ -390,7 +390,7 @@ def judged_by(server: OddServer, cache: Memory) -> tuple[Kept, str]:
     config = RunConfig("i", "q", metrics=chosen(("context_recall",), judge=True, answers=False))
     kept = Kept()
     try:
-        work.work(make_items(1), planning.Plan(config, config.metrics, Memory(), judge=client, patience=0.0), kept)
+        work.work(make_items(1), choices.plan_of(config, config.metrics, Memory(), judge=client, patience=0.0), kept)
     except ModelError as error:
         return kept, str(error)
     return kept, ""
@@ -413,7 +413,7 @@ def test_an_odd_reply_ends_in_words_without_a_key_and_without_a_score(kind, seed
     cache, started = Memory(), time.monotonic()
     with OddServer(kind, seed) as server:
         kept, error = judged_by(server, cache)
-        assert server.calls <= 2 * steps.REPLIES * 2
+        assert server.calls <= 2 * step.REPLIES * 2
     assert time.monotonic() - started < 40
     scores = [scores["context_recall"] for scores in kept.scores.values()]
     failures = [reason for judged in kept.judged.values() for reason in judged.failures.values()]

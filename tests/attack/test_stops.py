@@ -9,10 +9,9 @@ import pytest
 
 from ragviz import jobs, stopping
 from ragviz.errors import Cancelled
-from ragviz.judging import claims
+from ragviz.judging import claims, work
 from ragviz.models import weights
 from ragviz.runs import running
-from ragviz.scheduler import work
 from ragviz.text import words
 from ragviz.workspace import Workspace
 from tests import model_server

@@ -11,21 +11,23 @@ import numpy as np
 from ragviz.answers import citations
 from ragviz.judging import extractive_questeval, texts
 from ragviz.judging.banks import extractive_banks
-from ragviz.metrics import answers as metrics
+from ragviz.judging.planning import Input, Plan
+from ragviz.judging.step import State
 from ragviz.records import Bank, Judged
-from ragviz.scheduler.planning import Plan
-from ragviz.scheduler.steps import State
+
+COSINES: frozenset[Input] = frozenset(("cosines", "sentence cosines"))
+"""What is read off vectors."""
 
 
 def with_similarities(known: Sequence[Judged], states: Sequence[State], plan: Plan) -> list[Judged]:
     """Add what needs no model: the extractive bank, and what the embedder tells, all texts embedded together."""
     result = list(known)
-    if "extractive_questeval_recall" in plan.names:
+    if "key phrases" in plan.inputs:
         banks = extractive_banks([j.question.answer for j in known if j.question.kind != "unanswerable"], plan.banks)
         result = [_with_extractive(judged, banks.get(judged.question.answer)) for judged in result]
-    if plan.embedder is None or not any(metrics.ANSWER_METRICS[name].vectors for name in plan.names):
+    if plan.embedder is None or not COSINES & plan.inputs:
         return result
-    sentences = "embedding_faithfulness" in plan.names
+    sentences = "sentence cosines" in plan.inputs
     contexts = [list(state.context.values()) if sentences else [] for state in states]
     texts = dict.fromkeys(
         text for judged, context in zip(result, contexts, strict=True) for text in _embedded(judged, context)

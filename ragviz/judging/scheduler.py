@@ -12,7 +12,7 @@ from ragviz.errors import Cancelled, RagvizError
 from ragviz.stopping import LOOK, Stopping, current, follow
 
 
-class Crew:
+class Scheduler:
     """Does `steps` (name → names of the steps it needs) for each of `count` things, by `do(place, step)`.
 
     Used as a context manager: leaving it begins no more steps and waits for those in flight; not for long when a person
@@ -39,12 +39,13 @@ class Crew:
         self._count, self._workers = count, workers
         self._threads: list[threading.Thread] = []
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> Scheduler:
         """Start."""
         for place in range(self._count):
             self._advance(place, None)
         self._threads = [
-            threading.Thread(target=self._work, name=f"crew-{number}", daemon=True) for number in range(self._workers)
+            threading.Thread(target=self._work, name=f"scheduler-{number}", daemon=True)
+            for number in range(self._workers)
         ]
         for thread in self._threads:
             thread.start()

@@ -14,14 +14,13 @@ from dataclasses import replace
 from ragviz import stopping
 from ragviz.answers import citations
 from ragviz.errors import ModelError, RagvizError
-from ragviz.judging import checks, claims, comparison, context
-from ragviz.metrics import answers as metrics
-from ragviz.records import Answer, Judged, Matrix, Progress, silent
-from ragviz.scheduler import similarities, steps
-from ragviz.scheduler.asker import Asker
-from ragviz.scheduler.crew import Crew
-from ragviz.scheduler.planning import NEEDS, Item, Keep, Plan
-from ragviz.scheduler.steps import STEPS, State
+from ragviz.judging import checks, similarities
+from ragviz.judging.asker import Asker
+from ragviz.judging.planning import Item, Keep, Plan
+from ragviz.judging.scheduler import Scheduler
+from ragviz.judging.step import State, bounded
+from ragviz.judging.steps import STEPS
+from ragviz.records import Answer, Judged, Progress, silent
 from ragviz.text import language, words
 
 WORKING = "Answering and judging"
@@ -62,14 +61,10 @@ def _load(items: Sequence[Item], plan: Plan) -> None:
         if client is not None:
             client.open()
     texts = dict.fromkeys(text for item in items for text in (item.question.text, item.question.answer))
-    languages, phrases = {*map(language.detect, texts)}, any(map(_wants_phrases, plan.names))
+    languages, phrases = {*map(language.detect, texts)}, "key phrases" in plan.inputs
     stopping.apart(lambda: words.load(languages, phrases=phrases))
-    if plan.embedder is not None and items and any(metrics.ANSWER_METRICS[name].vectors for name in plan.names):
+    if plan.embedder is not None and items and similarities.COSINES & plan.inputs:
         plan.embedder.load()
-
-
-def _wants_phrases(name: str) -> bool:
-    return name.startswith("extractive_questeval")
 
 
 def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, asker: Asker) -> None:
@@ -87,7 +82,7 @@ def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, ask
         for batch in _finished(states, plan, asker):
             if batch:
                 known = similarities.with_similarities([_known(state, plan) for state in batch], batch, plan)
-                keep([(judged, metrics.scores(judged, plan.names)) for judged in known])
+                keep([(judged, plan.score(judged)) for judged in known])
             failed += [state for state in batch if state.failures]
             through += sum(not state.failures or number == ROUNDS - 1 for state in batch)
             asker.settle()
@@ -107,22 +102,10 @@ def _known(state: State, plan: Plan) -> Judged:
             answer = replace(answer, context=state.given.context, cut=state.given.cut)
     calls = {(call.step, call.raw): call for call in reversed([*state.item.paid, *state.calls])}
     judged = Judged(question, answer, failures=dict(state.failures), calls=tuple(reversed(calls.values())))
-    if state.told is not None:
-        chunks = tuple(state.context)
-        matrix = Matrix(chunks, steps.answer_claims(state), state.reference_claims)
-        matrix = context.with_context(matrix, state.read) if state.read else matrix
-        matrix = comparison.with_comparison(matrix, state.compared) if state.compared else matrix
-        asked_back = tuple(q.strip() for q in state.told.questions if q.strip())[: claims.ASKED_BACK]
-        judged = replace(judged, matrix=matrix, asked_back=asked_back, noncommittal=state.told.noncommittal)
-    if (told := state.compared) is not None:
-        judged = replace(
-            judged,
-            equivalence=told.equivalence,
-            equivalence_reason=told.reason,
-            completeness=told.completeness,
-            conciseness=told.conciseness,
-        )
-    return replace(judged, bank=state.bank, bank_answers=state.bank_answers, shared_words=_shared_words(state))
+    for name, step in STEPS.items():
+        if state.results.get(name) is not None:
+            judged = step.enter(judged, state)
+    return replace(judged, shared_words=_shared_words(state))
 
 
 def _shared_words(state: State) -> float | None:
@@ -141,13 +124,13 @@ def _finished(states: Sequence[State], plan: Plan, asker: Asker) -> Iterator[lis
         state = states[place]
         if step in state.done:
             return
-        broken = next((need for need in NEEDS[step] if need in state.failures), None)
+        broken = next((need for need in STEPS[step].needs if need in state.failures), None)
         if broken is not None:
             state.failures[step] = state.failures[broken]
             return
         usable, vain = state.usable[step], state.vain[step]
         try:
-            STEPS[step](state, plan, steps.bounded(state, step, asker))
+            state.results[step] = STEPS[step].perform(state, plan, bounded(state, step, asker))
         except ModelError as error:
             if error.outage:
                 raise
@@ -158,13 +141,15 @@ def _finished(states: Sequence[State], plan: Plan, asker: Asker) -> Iterator[lis
             asker.step_done()
             plan.breaker.count(step, state.usable[step] - usable, state.vain[step] - vain, state.reasons.get(step, ""))
 
-    needs = {step: [need for need in NEEDS[step] if need in plan.steps] for step in NEEDS if step in plan.steps}
+    needs = {
+        name: [need for need in step.needs if need in plan.steps] for name, step in STEPS.items() if name in plan.steps
+    }
     asker.stopping.clear()
-    with Crew(len(states), needs, do, workers=plan.concurrency, stopping=asker.stopping) as crew:
+    with Scheduler(len(states), needs, do, workers=plan.concurrency, stopping=asker.stopping) as scheduler:
         batch: list[State] = []
         given = time.monotonic()
         try:
-            for place in crew.finished(TOGETHER):
+            for place in scheduler.finished(TOGETHER):
                 batch += [states[place]] if place is not None else []
                 if place is None or len(batch) >= WINDOW or time.monotonic() - given > LONGEST:
                     yield batch

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from ragviz.metrics import answers as metrics
 from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Spending
 from ragviz.models.vectors import Embedder
 from ragviz.records import Cache, Call, Chunk, Judged, Question, RunConfig, Score
 
-NEEDS: dict[str, tuple[str, ...]] = {
-    "answer": (),
-    "bank": (),
-    "reference": (),
-    "claims": ("answer",),
-    "context": ("claims", "reference"),
-    "comparison": ("claims", "reference"),
-    "questeval": ("answer", "bank"),
-}
-"""The steps of a question, and what each of them needs done before."""
+Input = Literal["cosines", "sentence cosines", "key phrases"]
+"""What a metric without a judge reads: cosines of whole texts, or of sentences; key phrases of the reference."""
 
 PATIENCE = 600.0
 """Seconds that an endpoint may be down before the run stops (to be resumed) instead of waiting."""
@@ -46,16 +38,18 @@ class Item:
 class Plan:
     """What is to be done with every question, and with what.
 
-    `answerer` and `judge` are clients, None where no model is asked; `names` are metrics of answers. Every call is
-    written into `spending` before it is sent, those of `embedder` too, where it was opened with that; models need a
-    price where it has a budget. `patience` is in seconds. `finished` questions of the run are through already.
-    `edition` is that of the judge's replies: those of another were worth nothing. `breaker` stops the work of a useless
-    model.
+    `steps` are those of each question, `inputs` what else is computed for it, `score` reads the scores off what became
+    of it. `answerer` and `judge` are clients, None where no model is asked. Every call is written into `spending`
+    before it is sent, those of `embedder` too, where it was opened with that; models need a price where it has a
+    budget. `patience` is in seconds. `finished` questions of the run are through already. `edition` is that of the
+    judge's replies: those of another were worth nothing. `breaker` stops the work of a useless model.
     """
 
     config: RunConfig
-    names: tuple[str, ...]
     banks: Cache
+    steps: frozenset[str] = frozenset()
+    inputs: frozenset[Input] = frozenset()
+    score: Callable[[Judged], Sequence[Score]] = lambda judged: ()
     answerer: ModelClient | None = None
     judge: ModelClient | None = None
     embedder: Embedder | None = None
@@ -64,18 +58,6 @@ class Plan:
     finished: int = 0
     edition: int = 0
     breaker: Breaker = field(default_factory=Breaker)
-
-    @property
-    def steps(self) -> frozenset[str]:
-        """The steps that each question needs."""
-        asked = set(metrics.steps_of(self.names))
-        if self.config.answerer != "none":
-            asked.add("answer")
-        if "questeval" in asked:
-            asked.add("bank")
-        if asked & {"context", "comparison"}:
-            asked |= {"reference", "claims"}
-        return frozenset(asked)
 
     @property
     def concurrency(self) -> int:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from ragviz.errors import ModelError
+from ragviz.judging.planning import Plan
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
 from ragviz.models.spending import Spending
-from ragviz.scheduler.planning import Plan
 from ragviz.stopping import Stopping, current
 
 PAUSES = (2.0, 5.0, 10.0, 30.0)

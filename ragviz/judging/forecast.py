@@ -1,28 +1,26 @@
 """A dry run: the calls, tokens, dollars and minutes a run will take, and what of it is paid for already.
 
-Every step is done as it will be, but what is not in the cache is not asked: a reply about as long as a real one is made
-up instead, so that the steps behind it can be counted too.
+Every step is done as it will be, but what is not in the cache is not asked: a placeholder about as long as a real reply
+stands in for it, so that the steps behind it can be counted too.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic import BaseModel
-
-from ragviz.answers import answering, contexts
+from ragviz.answers import contexts
 from ragviz.errors import ModelError
-from ragviz.judging import claims, comparison, context, quest_prompts
-from ragviz.judging.texts import MOST_CLAIMS, numbered
+from ragviz.judging import planning
+from ragviz.judging.step import State
+from ragviz.judging.steps import PLACEHOLDERS, STEPS
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
 from ragviz.models.spending import dollars
 from ragviz.records import Cache, Question
-from ragviz.scheduler import planning, steps
 
 NEW = -1
 """An edition (see `Request`) that no reply is kept under."""
@@ -83,12 +81,12 @@ def foresee(
         dry.step, dry.item = "controls", items[0]
         dry(plan.judge, request)
     for item in items:
-        state = steps.State(item, 0)
-        for step in planning.NEEDS:
-            if step in plan.steps:
-                dry.step, dry.item = step, item
+        state = State(item, 0)
+        for name, step in STEPS.items():
+            if name in plan.steps:
+                dry.step, dry.item = name, item
                 with suppress(ModelError):  # a cached reply that lacks something: what would be asked is counted
-                    steps.STEPS[step](state, plan, dry)
+                    state.results[name] = step.perform(state, plan, dry)
     if controls and dry.cached_by["controls"] == len(controls) and dry.unpaid:  # asked anew, see `control_items`
         dry.step, dry.item = "controls", items[0]
         for request in controls:
@@ -136,7 +134,7 @@ class _Dry:
             self.cached_by[self.step] += 1
             return client.ask(request)
         assert request.reply is not None
-        reply = PRETENDED[request.reply](self.item, request)
+        reply = PLACEHOLDERS[request.reply](self.item)
         text = reply.model_dump_json()
         asked = sum(contexts.estimate(message["content"]) for message in request.messages)
         counts = (asked, contexts.estimate(text))
@@ -148,73 +146,3 @@ class _Dry:
         self.cost = None if price is None or self.cost is None else self.cost + price
         self._made_up[key] = Completion(text, reply, *counts, 0.0, False, client.model, price)
         return self._made_up[key]
-
-
-def _reference(item: planning.Item, _: Request[Any]) -> BaseModel:
-    return claims.ReferenceReply(claims=_sentences(item))
-
-
-def _claims(item: planning.Item, _: Request[Any]) -> BaseModel:
-    """A claim for every sentence of the reference: an answer is taken to be as long."""
-    questions = [item.question.text] * claims.ASKED_BACK
-    return claims.ClaimsReply(claims=_sentences(item), questions=questions, noncommittal=False)
-
-
-def _sentences(item: planning.Item) -> list[claims.ClaimReply]:
-    texts = numbered(item.question.answer)
-    return [claims.ClaimReply(text=text, sentence=int(number)) for number, text in texts.items()]
-
-
-def _context(item: planning.Item, _: Request[Any]) -> BaseModel:
-    source = [context.Source(passage=1, sentence=1)]
-    rows = [
-        context.ClaimSources(claim=n, supported_by=source, supported_together=[], contradicted_by=[])
-        for n in range(1, _many(item))
-    ]
-    passages = [context.PassageReply(passage=n, useful=True) for n in range(1, len(item.chunks) + 1)]
-    return context.ContextReply(claims=rows, passages=passages)
-
-
-def _comparison(item: planning.Item, _: Request[Any]) -> BaseModel:
-    rows = [comparison.ClaimVerdict(claim=n, verdict="supported", sentence=1) for n in range(1, _many(item))]
-    return comparison.ComparisonReply(
-        answer_claims=rows,
-        reference_claims=rows,
-        reason=item.question.answer[:120],
-        equivalence="partial",
-        completeness=0.5,
-        conciseness=0.5,
-    )
-
-
-def _many(item: planning.Item) -> int:
-    """More numbers than there can be claims: those of claims that are not there are passed over."""
-    return 2 * MOST_CLAIMS + 1 if not item.question.answer else 2 * len(numbered(item.question.answer)) + 1
-
-
-def _bank(item: planning.Item, _: Request[Any]) -> BaseModel:
-    """A question for every six words or so of the reference."""
-    words = item.question.answer.split() or [item.question.answer]
-    keys = [" ".join(words[start : start + 2]) for start in range(0, len(words), 6)][: quest_prompts.MOST]
-    questions = [quest_prompts.KeyQuestion(key=key, question=f"{item.question.text} {key}") for key in keys]
-    return quest_prompts.BankReply(key_questions=questions)
-
-
-def _answers(item: planning.Item, _: Request[Any]) -> BaseModel:
-    said = [
-        quest_prompts.ReadAnswer(number=n, answerable=True, answer="some words")
-        for n in range(1, quest_prompts.MOST + 1)
-    ]
-    return quest_prompts.AnswersReply(answers=said)
-
-
-PRETENDED: dict[type[BaseModel], Callable[[planning.Item, Request[Any]], BaseModel]] = {
-    answering.AnswerReply: lambda item, _: answering.pretended(item.question, item.chunks),
-    claims.ReferenceReply: _reference,
-    claims.ClaimsReply: _claims,
-    context.ContextReply: _context,
-    comparison.ComparisonReply: _comparison,
-    quest_prompts.BankReply: _bank,
-    quest_prompts.AnswersReply: _answers,
-}
-"""What a reply of each type looks like, when none can be had."""
