@@ -39,7 +39,7 @@ from ragviz.judging.steps import STEPS  # noqa: E402
 from ragviz.metrics.answers import chosen  # noqa: E402
 from ragviz.models.chat import ModelClient  # noqa: E402
 from ragviz.models.requests import Usage  # noqa: E402
-from ragviz.records import Chunk, Judged, Question, RunConfig, Score, Span  # noqa: E402
+from ragviz.records import Chunk, EvaluatedAnswer, Question, RunConfig, Score, Span  # noqa: E402
 from ragviz.runs import choices  # noqa: E402
 from tests.model_server import vector  # noqa: E402
 
@@ -173,7 +173,7 @@ def measure(url: str, items: Sequence[planning.Item], concurrency: int) -> dict[
     plan = choices.plan_of(config, config.metrics, banks, client, client, Bags())  # type: ignore[arg-type]
     prepare(items, plan)
     client.usage, client.characters = Usage(), 0
-    got: list[tuple[Judged, Sequence[Score]]] = []
+    got: list[tuple[EvaluatedAnswer, Sequence[Score]]] = []
     Bags.seconds, before, started = 0.0, cpu(), time.perf_counter()
     work.work(items, plan, got.extend)
     seconds = time.perf_counter() - started

@@ -95,8 +95,8 @@ def leaderboard(found: Comparison) -> None:
 
 
 def verdict(metric: str, delta: compare.Delta) -> str:
-    if not delta.told_apart:
-        return "≈ cannot be told apart"
+    if not delta.significant:
+        return "≈ not significant"
     better = ((delta.difference.mean or 0) > 0) == METRICS[metric.split("@")[0]].higher_is_better
     return "▲ better" if better else "▼ worse"
 
@@ -108,11 +108,11 @@ def in_words(found: Comparison) -> None:
         f"Paired over {wording.counted(len(found.question_ids), 'question')} with evidence that all runs were asked; "
         "bootstrap 95 % intervals; p-values of a randomisation test, corrected for all measures and runs (Holm)."
     )
-    deltas = [d for name in ("recall", "mrr") for d in found.metrics[label(name, found.k)].deltas if not d.told_apart]
+    deltas = [d for name in ("recall", "mrr") for d in found.metrics[label(name, found.k)].deltas if not d.significant]
     if known := [d.detectable for d in deltas if d.detectable is not None]:
         needed = [d.needed for d in deltas if d.needed is not None]
         count = len(found.question_ids)
-        words = f"{count:,} questions show a true difference of {max(known):.2f} four times in five"
+        words = f"{count:,} questions show a true difference of {max(known):.2f} with 80 % power"
         if needed and max(needed) < 100_000:
             words += f"; to show the differences seen here would take about {max(needed):,}"
         words += "."
@@ -157,7 +157,7 @@ def differences(found: Comparison) -> None:
     changes = [
         difference_plots.Change(
             name, d.difference.mean or 0.0, d.difference.low or 0.0, d.difference.high or 0.0, d.difference.n,
-            d.told_apart, METRICS[name.split("@")[0]].higher_is_better,
+            d.significant, METRICS[name.split("@")[0]].higher_is_better,
         )
         for name, row in found.metrics.items()
         for d in row.deltas

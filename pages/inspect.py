@@ -10,7 +10,7 @@ from ragviz.judging.steps import STEPS
 from ragviz.judging.texts import sentences_of
 from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
-from ragviz.records import Bank, Bearing, Call, Claim, Judged, Matrix, Question, Retrieved, Run, Score
+from ragviz.records import Bank, Call, Claim, ClaimVerdict, EvaluatedAnswer, Matrix, Question, Retrieved, Run, Score
 from ragviz.runs import judgements
 from ragviz.text.markup import SIGNS, Said, claimed, legend, measure, plain, quest_table, visible
 from ragviz.ui import address, cache, frame, question_table, widgets, wording
@@ -84,10 +84,10 @@ def by_passages(matrix: Matrix, side: str, place: int) -> str | None:
         return None
     if follows(rows[place]):
         return "supported"
-    return "contradicted" if any(bearing.verdict == "contradicted" for bearing in rows[place]) else "absent"
+    return "contradicted" if any(claim_verdict.verdict == "contradicted" for claim_verdict in rows[place]) else "absent"
 
 
-def by_other(matrix: Matrix, side: str, place: int) -> Bearing | None:
+def by_other(matrix: Matrix, side: str, place: int) -> ClaimVerdict | None:
     """How the reference bears on a claim of the answer, and the other way round."""
     row = matrix.answer_by_reference if side == "a" else matrix.reference_by_answer
     return None if row is None else row[place]
@@ -103,11 +103,11 @@ def verdict_of(matrix: Matrix, side: str, place: int) -> str | None:
 def said_in(text: str, matrix: Matrix, side: str, claim: tuple[str, int] | None) -> list[Said]:
     """The sentences of the answer or the reference with their claims; what concerns the chosen one is lit."""
     claims, marks = claims_of(matrix, side), []
-    bearing = by_other(matrix, *claim) if claim and claim[0] != side else None
+    claim_verdict = by_other(matrix, *claim) if claim and claim[0] != side else None
     for place, (start, end) in enumerate(sentences_of(text)):
         mine = [n for n, each in enumerate(claims) if each.sentence == place]
         own = bool(claim) and claim is not None and claim[0] == side and claim[1] in mine
-        lit = next((name for s, _, name in lit_in(text, bearing) if s == start), "")
+        lit = next((name for s, _, name in lit_in(text, claim_verdict) if s == start), "")
         marks.append(Said(start, end, tuple((n + 1, verdict_of(matrix, side, n)) for n in mine), own, lit))
     return marks
 
@@ -146,7 +146,7 @@ def where_words(matrix: Matrix, side: str, place: int) -> str:
 # The three columns
 
 
-def texts(run: Run, question: Question, judged: Judged | None, claim: tuple[str, int] | None) -> None:
+def texts(run: Run, question: Question, judged: EvaluatedAnswer | None, claim: tuple[str, int] | None) -> None:
     matrix = judged.matrix if judged else Matrix()
     if any(claims_of(matrix, side) for side in SIDES):
         st.html(legend([("supported", "✓ supported"), ("contradicted", "✗ contradicted"), ("absent", "○ not there")]))
@@ -162,7 +162,7 @@ def texts(run: Run, question: Question, judged: Judged | None, claim: tuple[str,
     answer_text(judged, claim)
 
 
-def answer_text(judged: Judged | None, claim: tuple[str, int] | None) -> None:
+def answer_text(judged: EvaluatedAnswer | None, claim: tuple[str, int] | None) -> None:
     answer = judged.answer if judged else None
     st.markdown(f"**Generated answer**{f' · {answer.status}' if answer else ''}")
     if judged is None or answer is None:
@@ -183,7 +183,7 @@ def answer_text(judged: Judged | None, claim: tuple[str, int] | None) -> None:
 
 
 def passages(
-    run: Run, question: Question, found: Retrieved, judged: Judged | None, claim: tuple[str, int] | None
+    run: Run, question: Question, found: Retrieved, judged: EvaluatedAnswer | None, claim: tuple[str, int] | None
 ) -> None:
     answer, config = (judged.answer if judged and question_table.answers(run) else None), run.config
     st.markdown({"retrieved": f"**Ranking** by {config.retriever}", "none": "**Ranking**, not handed over: closed book",
@@ -221,16 +221,16 @@ def passage_note(
     if claim is None:
         return Note(badges)
     rows = matrix.answer_by_chunk if claim[0] == "a" else matrix.reference_by_chunk
-    bearing = rows[claim[1]][place] if rows else None
-    if bearing and bearing.verdict != "absent":
-        verb = VERBS[bearing.verdict]
-        where = "" if bearing.sentence is None else f", sentence {bearing.sentence + 1}"
-        name = "against" if bearing.verdict == "contradicted" else "for"
-        badges = (*badges, (name, f"{SIGNS[bearing.verdict]} {verb} claim {claim[1] + 1}{where}"))
-    return Note(badges, bearing)
+    claim_verdict = rows[claim[1]][place] if rows else None
+    if claim_verdict and claim_verdict.verdict != "absent":
+        verb = VERBS[claim_verdict.verdict]
+        where = "" if claim_verdict.sentence is None else f", sentence {claim_verdict.sentence + 1}"
+        name = "against" if claim_verdict.verdict == "contradicted" else "for"
+        badges = (*badges, (name, f"{SIGNS[claim_verdict.verdict]} {verb} claim {claim[1] + 1}{where}"))
+    return Note(badges, claim_verdict)
 
 
-def scores(question_id: str, found: judgements.Judgement, judged: Judged | None) -> None:
+def scores(question_id: str, found: judgements.Judgement, judged: EvaluatedAnswer | None) -> None:
     mine = {name: by[question_id] for name, by in found.scores.items() if question_id in by}
     for title, chosen in (
         ("Scores, judged", [name for name in mine if ANSWER_METRICS[name].judged]),
@@ -244,7 +244,7 @@ def scores(question_id: str, found: judgements.Judgement, judged: Judged | None)
         st.caption("No metric of answers was measured for this question.")
 
 
-def score_row(score: Score, judged: Judged | None) -> str:
+def score_row(score: Score, judged: EvaluatedAnswer | None) -> str:
     metric = ANSWER_METRICS[score.metric]
     more = [metric.explanation]
     if metric.steps:
@@ -258,7 +258,7 @@ def step_title(name: str) -> str:
     return STEPS[name].title if name in STEPS else plain(name)  # an earlier version may have had others
 
 
-def reason(name: str, judged: Judged) -> str:
+def reason(name: str, judged: EvaluatedAnswer) -> str:
     """What a score rests on, counted out."""
     matrix = judged.matrix
     if name == "equivalence":
@@ -270,7 +270,7 @@ def reason(name: str, judged: Judged) -> str:
     if name in ("completeness", "factual_precision"):
         row = (matrix.reference_by_answer if name == "completeness" else matrix.answer_by_reference) or ()
         whose, other = ("reference's", "answer") if name == "completeness" else ("answer's", "reference")
-        held = sum(bearing.verdict == "supported" for bearing in row)
+        held = sum(claim_verdict.verdict == "supported" for claim_verdict in row)
         return f"{held} of the {whose} {wording.counted(len(row), 'claim')} in the {other}"
     if name.startswith("context_precision") and matrix.useful:
         ranks = ", ".join(str(n) for n, useful in enumerate(matrix.useful, start=1) if useful)
@@ -316,14 +316,14 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def banks(judged: Judged) -> None:
+def banks(judged: EvaluatedAnswer) -> None:
     if judged.bank is not None and judged.bank_answers is not None:
         bank_table("RAGQuestEval", judged.bank, judged.bank_answers)
     if judged.extractive_bank is not None and judged.extractive_bank_answers is not None:
         bank_table("RAGQuestEval, extractive", judged.extractive_bank, judged.extractive_bank_answers)
 
 
-def replies(judged: Judged) -> None:
+def replies(judged: EvaluatedAnswer) -> None:
     """Everything a model said about this question, raw."""
     for step, why in judged.failures.items():
         st.warning(f"{step_title(step)}: {plain(why)}")

@@ -304,10 +304,10 @@ def slice_rows(slices: Sequence[Slice], label: str) -> pd.DataFrame:
             "n": [each.estimate.n for each in scored],
             "Questions": [part.questions for part in slices],
             "Misses": [part.misses for part in slices],
-            "Without a score": [question_table.without_words(each.statuses) for each in scored],
+            "Unscored": [question_table.without_words(each.statuses) for each in scored],
         }
     )
-    return rows if any(rows["Without a score"]) else rows.drop(columns="Without a score")
+    return rows if any(rows["Unscored"]) else rows.drop(columns="Unscored")
 
 
 def title_of(label: str) -> str:
@@ -331,24 +331,24 @@ def metrics_table(run: Run, summary: Summary) -> None:
         }
         | {title: [mean_words(part.metrics[name]) for name in names] for title, part in kinds.items()}
         | {
-            "Without a score": [
+            "Unscored": [
                 question_table.without_words(each.statuses) if name in ANSWER_METRICS else ""
                 for name, each in zip(names, known, strict=True)
             ],
-            "What it is": [
+            "Description": [
                 ANSWER_METRICS[name].explanation if name in ANSWER_METRICS else METRICS[name.split("@")[0]].explanation
                 for name in names
             ],
         }
     )
-    if not any(rows["Without a score"]):
-        rows = rows.drop(columns="Without a score")
+    if not any(rows["Unscored"]):
+        rows = rows.drop(columns="Unscored")
     with widgets.above_table("measures"):
         st.markdown(f"**All measures at k = {summary.k}**", width="stretch")
         widgets.csv_button(rows, f"{run.name}-measures.csv", "measures-csv")
     columns = {
         "Mean": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.3f"),
-        "What it is": st.column_config.TextColumn(width="large"),
+        "Description": st.column_config.TextColumn(width="large"),
     }
     widgets.table(rows, "measures", columns=columns, height=320, alt="All measures")
 

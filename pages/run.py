@@ -154,7 +154,7 @@ def metric_ways(answerer: str) -> dict[str, str]:
         ways["free"] = "Without a model"
     if settings.model_configured:
         ways["all"] = "All" if answerer != "none" else "Of the context"
-    return ways | ({"chosen": "Chosen"} if len(ways) > 1 else {})
+    return ways | ({"chosen": "Custom"} if len(ways) > 1 else {})
 
 
 def way_of(start: RunConfig, answerer: str, ways: Mapping[str, str]) -> str:
@@ -275,7 +275,7 @@ def unfinished(runs: list[Run], going: Collection[str]) -> None:
     if not stopped:
         return
     last = {job.arguments.get("name"): job for job in reversed(jobs.jobs(workspace, 100)) if job.kind == "run"}
-    st.markdown("**Stopped on the way**")
+    st.markdown("**Interrupted**")
     for run in stopped[:5]:
         with st.container(border=True, gap="xsmall"):
             st.markdown(f"**{plain(run.name)}** · {wording.ago(run.created)}")
@@ -292,7 +292,7 @@ def go_on(run: Run) -> None:
             budget = job_panel.budget_field(
                 f"more-{run.id}", run, explained="For the whole run, what it paid before included."
             )
-        if st.button("Go on", key=f"go-on-{run.id}"):
+        if st.button("Resume", key=f"go-on-{run.id}"):
             choices.check_budget(workspace, run.config, budget)
             begin_run(run.name, run.config, budget)
 

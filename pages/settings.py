@@ -106,7 +106,7 @@ def endpoint() -> None:
             autocomplete="off",
         )  # fmt: skip
         concurrency = two.number_input(
-            "Calls at once", 1, 256, settings.model_concurrency, key=f"typed-calls-{turn}",
+            "Concurrency", 1, 256, settings.model_concurrency, key=f"typed-calls-{turn}",
             help="At most; fewer while the server says that it is too busy.",
         )  # fmt: skip
         st.caption(
@@ -209,7 +209,7 @@ def reopen() -> None:
 
 # Prices
 
-PRICE_COLUMNS = ("Model", "$ asked", "$ answered")
+PRICE_COLUMNS = ("Model", "Input $/M tokens", "Output $/M tokens")
 
 
 def prices() -> None:

@@ -304,7 +304,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Bearing:
+class ClaimVerdict:
     """How one text bears on one claim, and in which of its sentences (0-based, None when not told)."""
 
     verdict: Verdict
@@ -325,10 +325,10 @@ class Matrix:
     chunks: tuple[str, ...] = ()
     answer_claims: tuple[Claim, ...] | None = None
     reference_claims: tuple[Claim, ...] | None = None
-    answer_by_chunk: tuple[tuple[Bearing, ...], ...] | None = None
-    reference_by_chunk: tuple[tuple[Bearing, ...], ...] | None = None
-    answer_by_reference: tuple[Bearing, ...] | None = None
-    reference_by_answer: tuple[Bearing, ...] | None = None
+    answer_by_chunk: tuple[tuple[ClaimVerdict, ...], ...] | None = None
+    reference_by_chunk: tuple[tuple[ClaimVerdict, ...], ...] | None = None
+    answer_by_reference: tuple[ClaimVerdict, ...] | None = None
+    reference_by_answer: tuple[ClaimVerdict, ...] | None = None
     useful: tuple[bool, ...] | None = None
 
 
@@ -359,7 +359,7 @@ Equivalence = Literal["equivalent", "partial", "different"]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class EvaluatedAnswer:
     """All that is known of one answered question: every metric of answers is read off it, without a model.
 
     What no judge was asked is None. `asked_back` are questions that the answer would answer, `noncommittal` whether it

@@ -1,4 +1,4 @@
-"""Arrays in, numbers out: how sure a mean is, and whether two runs can be told apart."""
+"""Arrays in, numbers out: how sure a mean is, and whether two runs differ significantly."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ragviz import sample
 from ragviz.answers import answering, extraction
 from ragviz.answers.abstention import Abstention, abstention
-from ragviz.answers.answering import ANSWERERS, AnswerReply, answer_request, pretended, read_answer
+from ragviz.answers.answering import ANSWERERS, AnswerReply, answer_request, placeholder, read_answer
 from ragviz.answers.citations import cited, without_citations
 from ragviz.answers.contexts import USEFUL, Fitted, Passage, estimate, fitted
 from ragviz.answers.wording import IGNORANCE, REFUSALS, VERSIONS
@@ -439,9 +439,9 @@ def test_a_call_that_fails_is_a_failed_answer_and_an_outage_is_raised(server, cl
 
 
 def test_a_dry_run_pretends_a_reply():
-    assert pretended(ask("…", reference="Three weeks."), HANDBOOK).answer == "Three weeks. [1]"
-    assert pretended(ask("…"), HANDBOOK).answerable
-    assert pretended(ask("…"), []).answer
+    assert placeholder(ask("…", reference="Three weeks."), HANDBOOK).answer == "Three weeks. [1]"
+    assert placeholder(ask("…"), HANDBOOK).answerable
+    assert placeholder(ask("…"), []).answer
 
 
 def test_unknown_answerers_and_missing_models_are_told():

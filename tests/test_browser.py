@@ -529,7 +529,7 @@ def test_a_chinese_claim_lights_up_the_sentence_it_rests_on(server, page, judged
         judged
         for judged in known.values()
         if judged.question.language == "zh" and judged.matrix.reference_by_chunk
-        and any(bearing.verdict == "supported" for bearing in judged.matrix.reference_by_chunk[0])
+        and any(claim_verdict.verdict == "supported" for claim_verdict in judged.matrix.reference_by_chunk[0])
     )  # fmt: skip
     page.goto(server.address("inspect", run="judged", question=wanted.question.id))
     drawn(page)
@@ -538,7 +538,9 @@ def test_a_chinese_claim_lights_up_the_sentence_it_rests_on(server, page, judged
     page.get_by_role("button", name=wanted.matrix.reference_claims[0].text).click()
     page.wait_for_url(has_param("claim", "r0"))
     drawn(page)
-    place = next(n for n, bearing in enumerate(wanted.matrix.reference_by_chunk[0]) if bearing.verdict == "supported")
+    place = next(
+        n for n, claim_verdict in enumerate(wanted.matrix.reference_by_chunk[0]) if claim_verdict.verdict == "supported"
+    )
     chunk = store.document(store.run("judged").corpus_id, wanted.matrix.chunks[place].split("-")[0])
     lit = page.locator("mark.for").first
     expect(lit).to_be_visible()

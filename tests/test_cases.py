@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ragviz.analysis.evaluate import breakdown, summarise
 from ragviz.questions.interchange import documents_of, read_questions, write_questions
-from ragviz.records import Answer, Chunk, Document, Judged, Question, Ranking, Retrieved, Score, Span
+from ragviz.records import Answer, Chunk, Document, EvaluatedAnswer, Question, Ranking, Retrieved, Score, Span
 from ragviz.runs.cases import cases, chosen, files, to_json
 
 DESK = "The desk lends maps for 21 days. Fines are one euro a day. Maps are red."
@@ -53,9 +53,11 @@ RESULTS = [
     Retrieved("q3", Ranking((), ()), ()),
 ]
 JUDGED = {
-    "q1": Judged(ONE, Answer("q1", "21 days [2]", "answered", "model", citations=(2,)), equivalence_reason="The same."),
-    "q2": Judged(SEVERAL, Answer("q2", "", "failed", "model", reason="HTTP 500: try again")),
-    "q3": Judged(NOTHING, Answer("q3", "The passages do not tell.", "refused", "model")),
+    "q1": EvaluatedAnswer(
+        ONE, Answer("q1", "21 days [2]", "answered", "model", citations=(2,)), equivalence_reason="The same."
+    ),
+    "q2": EvaluatedAnswer(SEVERAL, Answer("q2", "", "failed", "model", reason="HTTP 500: try again")),
+    "q3": EvaluatedAnswer(NOTHING, Answer("q3", "The passages do not tell.", "refused", "model")),
 }
 SCORES = {
     "completeness": {

@@ -38,7 +38,7 @@ def test_by_hand():
     assert delta.run == "hybrid"
     assert delta.difference.mean == pytest.approx(19 / 40)
     assert (delta.difference.wins, delta.difference.ties, delta.difference.losses) == (20, 19, 1)
-    assert delta.told_apart
+    assert delta.significant
     assert found.metrics["mrr"].deltas[0].difference.mean == pytest.approx((20 / 2 - 1) / 40)
     assert [table.relevant.sum() for table in found.tables] == [15, 34]
     assert found.notes == ()

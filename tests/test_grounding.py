@@ -10,10 +10,10 @@ from ragviz.errors import UsageError
 from ragviz.judging import context
 from ragviz.metrics import grounding
 from ragviz.metrics.answers import ANSWER_METRICS, chosen, renamed, score, scores
-from ragviz.records import Answer, Bearing, Claim, Judged, Matrix, Question, Score, Span
+from ragviz.records import Answer, Claim, ClaimVerdict, EvaluatedAnswer, Matrix, Question, Score, Span
 from ragviz.store.codecs import judged_from_json, judged_to_json
 
-YES, NO, CONTRA = Bearing("supported", 0), Bearing("absent"), Bearing("contradicted", 1)
+YES, NO, CONTRA = ClaimVerdict("supported", 0), ClaimVerdict("absent"), ClaimVerdict("contradicted", 1)
 QUESTION = Question("q", "When?", "It was replaced in 1998 by Harlow.", ((Span("d", 0, 5, "It wa"),),), "hand")
 ANSWER = Answer("q", "It was replaced in 1998. Harlow is a town. Dogs may enter.", "answered", "m", ("a", "b", "c"))
 MATRIX = Matrix(
@@ -26,7 +26,7 @@ MATRIX = Matrix(
     reference_by_answer=(YES, NO),
     useful=(False, True, True),
 )
-JUDGED = Judged(
+JUDGED = EvaluatedAnswer(
     QUESTION,
     ANSWER,
     MATRIX,
@@ -207,9 +207,9 @@ def test_a_claim_that_two_passages_support_only_together_is_supported():
     )
     reply = context.ContextReply(claims=[row, alone], passages=[])
     read = context.read_context(reply, 2, texts, context.ContextRead())
-    part = Bearing("together", 0)
+    part = ClaimVerdict("together", 0)
     assert read.claims[0] == (part, part, NO)
-    assert read.claims[1] == (NO, NO, Bearing("supported", 0))
+    assert read.claims[1] == (NO, NO, ClaimVerdict("supported", 0))
     assert grounding.supported_by_any([read.claims[0], (part, NO, NO)]) == 0.5
     matrix = replace(MATRIX, answer_by_chunk=(read.claims[0],) * 3)
     assert score("faithfulness", replace(JUDGED, matrix=matrix)).value == 1

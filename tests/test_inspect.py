@@ -21,7 +21,20 @@ from ragviz.errors import UselessModel
 from ragviz.judging import forecast
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.records import Answer, Bank, BankItem, Bearing, Call, Claim, Judged, Matrix, Question, Run, RunConfig, Span
+from ragviz.records import (
+    Answer,
+    Bank,
+    BankItem,
+    Call,
+    Claim,
+    ClaimVerdict,
+    EvaluatedAnswer,
+    Matrix,
+    Question,
+    Run,
+    RunConfig,
+    Span,
+)
 from ragviz.runs import choices, foreign, judgements, measurements, running
 from ragviz.text.markup import plain
 from ragviz.ui import cache
@@ -39,7 +52,7 @@ from tests.test_pages import (  # the home that is built there, and how a page i
     words,
 )
 
-YES, NO, AGAINST = Bearing("supported", 0), Bearing("absent"), Bearing("contradicted", 1)
+YES, NO, AGAINST = ClaimVerdict("supported", 0), ClaimVerdict("absent"), ClaimVerdict("contradicted", 1)
 HOSTILE = "<img src=x onerror=y> *bold* [a](b) :red[r]"
 
 
@@ -83,7 +96,7 @@ def chinese(workspace: Workspace) -> Question:
     return Question("zh", "北阀门的负责人是谁？", "负责人是王芳。", ((span,),), "hand", language="zh")
 
 
-def told(run: Run, workspace: Workspace) -> list[Judged]:
+def told(run: Run, workspace: Workspace) -> list[EvaluatedAnswer]:
     """Verdicts by hand: of q7 in English, of "zh" in Chinese; the judge of q2 failed."""
     kept = workspace.store.judged(run.id)
     call = Call("context", "judge-1", "3", 120, 30, 1.25, 0.0042, cached=False, raw='{"said": "' + HOSTILE + '"}')
@@ -96,8 +109,8 @@ def told(run: Run, workspace: Workspace) -> list[Judged]:
         chunks,
         (Claim("Pump 7 moves 70 litres.", 0), Claim(HOSTILE, 1)),
         (Claim("70 litres", 0),),
-        ((Bearing("supported", 1), *rest), (NO, *rest)),
-        ((Bearing("supported", 1), *rest),),
+        ((ClaimVerdict("supported", 1), *rest), (NO, *rest)),
+        ((ClaimVerdict("supported", 1), *rest),),
         (YES, NO),
         (YES,),
         (True, *(False for _ in rest)),
@@ -113,7 +126,7 @@ def told(run: Run, workspace: Workspace) -> list[Judged]:
         conciseness=0.5, bank=bank, bank_answers=("70 litres", None, None), calls=(call,),
     )  # fmt: skip
     said = Answer("zh", "负责人是王芳。阀门是红色的。", "answered", "model", zh.answer.context[:1])
-    row = ((Bearing("supported", 1),), (Bearing("contradicted", 2),))
+    row = ((ClaimVerdict("supported", 1),), (ClaimVerdict("contradicted", 2),))
     claims = (Claim("负责人是王芳", 0), Claim("阀门是红色的", 1))
     both = Matrix(said.context, claims, claims[:1], row, row[:1], (YES, NO), (YES,), (True,))
     mandarin = replace(zh, answer=said, matrix=both)
@@ -413,7 +426,7 @@ def test_a_run_that_stopped_goes_on_with_another_budget(home: Path, monkeypatch:
     old = workspace.store.create_job("run", "Run told", run.corpus_id, arguments)
     workspace.store.update_job(old.id, status="failed", error="The budget of $2.50 is gone.", finished=time.time())
     app = show("run")
-    assert "Stopped on the way" in words(app)
+    assert "Interrupted" in words(app)
     assert "told (stopped)" in words(app)
     assert any(b.key == f"resume-{old.id}" for b in app.button)
     monkeypatch.setattr(jobs, "start", lambda workspace, job: job)

@@ -18,7 +18,7 @@ from ragviz.judging.steps import STEPS
 from ragviz.metrics.answers import ANSWER_METRICS, chosen
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Spending
-from ragviz.records import Bank, BankItem, Bearing, Chunk, Question, RunConfig, Span
+from ragviz.records import Bank, BankItem, Chunk, ClaimVerdict, Question, RunConfig, Span
 from ragviz.runs import choices
 from tests import model_server
 from tests.model_server import FAULTS, USELESS, ModelServer, vector
@@ -127,8 +127,8 @@ def test_every_question_is_answered_and_has_every_score():
     first = kept.judged["q0"]
     assert first.answer.text.startswith("The north pump was replaced in 1900 by Harlow")
     assert first.answer.citations == (1,)
-    assert first.matrix.reference_by_chunk[0][0] == Bearing("supported", 0)
-    assert [bearing.verdict for bearing in first.matrix.reference_by_chunk[0][1:]] == ["absent", "absent"]
+    assert first.matrix.reference_by_chunk[0][0] == ClaimVerdict("supported", 0)
+    assert [claim_verdict.verdict for claim_verdict in first.matrix.reference_by_chunk[0][1:]] == ["absent", "absent"]
     assert first.matrix.useful == (True, False, False)
     scores = kept.scores["q0"]
     assert (scores["faithfulness"].value, scores["context_recall"].value, scores["context_precision"].value) == (

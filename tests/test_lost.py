@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.analysis import diagnose
-from ragviz.analysis.diagnose import CAUSES, Ruling, cause, is_right, waterfall, where_lost
+from ragviz.analysis.diagnose import CAUSES, Ruling, attribute_failures, cause, is_right, waterfall
 from ragviz.errors import UsageError
 from ragviz.records import Answer, Chunk, Question, Ranking, Retrieved, Span
 from ragviz.retrieval.gold import gold_chunks
@@ -318,7 +318,7 @@ def test_where_a_run_lost_its_questions():
         "unjudged": Ruling(None, "judge_failed"),
     }
     gone = Retrieved("gone", Ranking((), ()), ())
-    causes = where_lost(questions, [*results, gone], K, answers, rulings, texts={"part": {A1: "x" * 80}})
+    causes = attribute_failures(questions, [*results, gone], K, answers, rulings, texts={"part": {A1: "x" * 80}})
     assert list(causes.items()) == [
         ("right", "fine"),
         ("wrong", "wrong"),
@@ -329,10 +329,10 @@ def test_where_a_run_lost_its_questions():
         ("unanswered", "fine"),
         ("中文", "split"),
     ]
-    assert where_lost(questions, results, K) == {
+    assert attribute_failures(questions, results, K) == {
         name: {"missed": "not_retrieved", "中文": "split"}.get(name, "fine") for name in asked
     }
-    closed = where_lost(questions, results, K, answers, rulings, kind="none")
+    closed = attribute_failures(questions, results, K, answers, rulings, kind="none")
     assert closed["missed"] == "wrong"
 
 

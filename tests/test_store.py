@@ -15,8 +15,8 @@ from ragviz.errors import NotFoundError, ServiceError, UsageError
 from ragviz.records import (
     Answer,
     Document,
+    EvaluatedAnswer,
     IndexConfig,
-    Judged,
     Page,
     Question,
     Ranking,
@@ -294,7 +294,7 @@ def test_every_change_of_what_something_holds_is_counted_and_nothing_else(store)
     run = store.create_run("r", corpus.id, RunConfig(index.id, asked.id), "f", {"index": "i"})
     question, found = make_question(), Retrieved("q1", Ranking(("c1",), (1.0,)), (("c1",),))
     question = replace(question, evidence=((Span(make_document(text="other").id, 0, 5, "other"),),))
-    known = Judged(question, Answer("q1", "yes", "answered", "extractive"))
+    known = EvaluatedAnswer(question, Answer("q1", "yes", "answered", "extractive"))
     owners = (corpus.id, index.id, asked.id, run.id)
     changes = [
         (corpus.id, lambda: store.add_document(corpus.id, make_document())),

@@ -72,7 +72,7 @@ class Delta:
     needed: int | None
 
     @property
-    def told_apart(self) -> bool:
+    def significant(self) -> bool:
         """True when chance is not a likely cause of the difference."""
         return self.p_adjusted <= ALPHA
 
@@ -221,9 +221,9 @@ def _clauses(comparison: Comparison, name: str) -> Iterator[str]:
     row = comparison.metrics[label(name, comparison.k)]
     shown = row.label if METRICS[name].at_k else METRICS[name].title
     for delta in row.deltas:
-        if delta.told_apart:
+        if delta.significant:
             yield f"{delta.run} {_by_how_much(delta.difference, comparison.runs[0], shown)}"
-    alike = [delta.run for delta in row.deltas if not delta.told_apart]
+    alike = [delta.run for delta in row.deltas if not delta.significant]
     if alike:
         who = "" if len(alike) == len(row.deltas) else f"{', '.join(alike)} on "
         count = len(comparison.question_ids)

@@ -299,7 +299,7 @@ def _part(place: Range, text: str) -> Range:
 # A whole run
 
 
-def where_lost(
+def attribute_failures(
     questions: Sequence[Question],
     results: Sequence[Retrieved],
     k: int,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ragviz.metrics import answers as metrics
-from ragviz.records import Judged, Score
+from ragviz.records import EvaluatedAnswer, Score
 
 FULL = 0.99
 """A share from which a judge says that all is there."""
@@ -25,7 +25,7 @@ class Doubt:
     words: str
 
 
-def doubts(judged: Iterable[Judged], scores: Mapping[str, Mapping[str, Score]]) -> list[Doubt]:
+def doubts(judged: Iterable[EvaluatedAnswer], scores: Mapping[str, Mapping[str, Score]]) -> list[Doubt]:
     """Questions whose scores contradict the words of their answers, those with most contradictions first."""
     found = []
     for known in judged:
@@ -35,7 +35,7 @@ def doubts(judged: Iterable[Judged], scores: Mapping[str, Mapping[str, Score]]) 
     return [doubt for _, doubt in sorted(found, key=lambda pair: -pair[0])]
 
 
-def _contradictions(judged: Judged, values: Mapping[str, float | None]) -> list[str]:
+def _contradictions(judged: EvaluatedAnswer, values: Mapping[str, float | None]) -> list[str]:
     shared = metrics.score("token_f1", judged).value
     complete, equivalence = values.get("completeness"), values.get("equivalence")
     faithful = values.get("faithfulness")

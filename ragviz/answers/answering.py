@@ -123,7 +123,7 @@ def _call(completion: Completion[AnswerReply]) -> Call:
     return Call("answer", completion.model, prompt, *counts, completion.cost, completion.cached, completion.text)
 
 
-def pretended(question: Question, chunks: Sequence[Chunk]) -> AnswerReply:
+def placeholder(question: Question, chunks: Sequence[Chunk]) -> AnswerReply:
     """A reply about as long as a model's would be, for a dry run: the reference, else the beginning of a chunk."""
     text = question.answer or (chunks[0].text[:200] if chunks else REFUSALS["en"])
     return AnswerReply(answerable=True, answer=f"{text} [1]")

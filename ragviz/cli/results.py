@@ -14,7 +14,7 @@ from ragviz.cli.console import Json
 from ragviz.cli.rooms import compare as comparing
 from ragviz.cli.rooms import controls, diagnose, evaluate, exports, judgements, measurements, questeval, search
 from ragviz.errors import InputError, UsageError
-from ragviz.records import Bank, Judged, Matrix, Question, Run, Score
+from ragviz.records import Bank, EvaluatedAnswer, Matrix, Question, Run, Score
 
 LOOK_AT = 10
 """Questions whose scores are contradicted that are shown; --json holds all."""
@@ -187,7 +187,7 @@ def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> dict[
 
 def _draw_inspected(
     question: Question,
-    judged: Judged | None,
+    judged: EvaluatedAnswer | None,
     hits: Sequence[search.Found],
     gold: Collection[str],
     scores: Sequence[Score],
@@ -220,7 +220,9 @@ def _claim_rows(matrix: Matrix) -> Iterator[tuple[str, str, str, str]]:
         for place, claim in enumerate(claims or ()):
             row = by_chunk[place] if by_chunk else ()
             supporting = ("supported", "together")
-            ranks = [str(rank) for rank, bearing in enumerate(row, start=1) if bearing.verdict in supporting]
+            ranks = [
+                str(rank) for rank, claim_verdict in enumerate(row, start=1) if claim_verdict.verdict in supporting
+            ]
             yield side, claim.text, ", ".join(ranks) or "none", by_text[place].verdict if by_text else ""
 
 

@@ -68,4 +68,4 @@ def prices_remove(model: str, as_json: Json = False) -> None:
 def _show(prices: dict[str, tuple[float, float]], as_json: bool) -> None:
     rows = [(name, *pair) for name, pair in sorted(prices.items())]
     body = [{"model": name, "asked": asked, "answered": answered} for name, asked, answered in rows]
-    console.show(body, as_json, lambda: console.table(("model", "$ asked", "$ answered"), rows))
+    console.show(body, as_json, lambda: console.table(("model", "Input $/M tokens", "Output $/M tokens"), rows))

@@ -44,5 +44,5 @@ STEP = Step(
     "The answer",
     _answer,
     enter=lambda judged, _: judged,  # it stands in the evaluated answer from the start, also when it failed
-    placeholders={answering.AnswerReply: lambda item: answering.pretended(item.question, item.chunks)},
+    placeholders={answering.AnswerReply: lambda item: answering.placeholder(item.question, item.chunks)},
 )

@@ -21,7 +21,7 @@ from ragviz.judging.texts import (
     spoken,
 )
 from ragviz.models.requests import Request
-from ragviz.records import Claim, Judged, Matrix
+from ragviz.records import Claim, EvaluatedAnswer, Matrix
 
 VERSION = "2"
 """Of the prompts: part of every score that rests on them."""
@@ -154,7 +154,7 @@ def reference_claims(state: State) -> tuple[Claim, ...]:
     return claims
 
 
-def _enter(judged: Judged, state: State) -> Judged:
+def _enter(judged: EvaluatedAnswer, state: State) -> EvaluatedAnswer:
     reply: ClaimsReply = state.results["claims"]
     matrix = Matrix(tuple(state.context), answer_claims(state), reference_claims(state))
     asked_back = tuple(q.strip() for q in reply.questions if q.strip())[:ASKED_BACK]

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from ragviz import records
 from ragviz.judging.claims import answer_claims, most_claim_numbers, reference_claims
 from ragviz.judging.planning import Item, Plan
 from ragviz.judging.step import Asks, State, Step, ask_judge, require_complete
@@ -22,7 +23,7 @@ from ragviz.judging.texts import (
     sentences_of,
 )
 from ragviz.models.requests import Request
-from ragviz.records import Bearing, Equivalence, Judged, Matrix
+from ragviz.records import Equivalence, EvaluatedAnswer, Matrix
 
 VERSION = "2"
 """Of the prompt: part of every score that rests on it."""
@@ -78,8 +79,8 @@ Write in the language of the texts.""",
 class Compared:
     """What replies to "comparison" have told so far, claims by 0-based number; the first verdict counts."""
 
-    answer: Mapping[int, Bearing] = field(default_factory=dict)
-    reference: Mapping[int, Bearing] = field(default_factory=dict)
+    answer: Mapping[int, records.ClaimVerdict] = field(default_factory=dict)
+    reference: Mapping[int, records.ClaimVerdict] = field(default_factory=dict)
     equivalence: Equivalence | None = None
     reason: str = ""
     completeness: float | None = None
@@ -143,9 +144,11 @@ def read_comparison(
     )
 
 
-def _verdicts(replies: Sequence[ClaimVerdict], claims: int, sentences: int) -> dict[int, Bearing]:
+def _verdicts(replies: Sequence[ClaimVerdict], claims: int, sentences: int) -> dict[int, records.ClaimVerdict]:
     return {
-        r.claim - 1: Bearing(r.verdict, sentence_place(r.sentence, sentences) if r.verdict != "absent" else None)
+        r.claim - 1: records.ClaimVerdict(
+            r.verdict, sentence_place(r.sentence, sentences) if r.verdict != "absent" else None
+        )
         for r in reversed(replies)
         if 0 < r.claim <= claims
     }
@@ -182,7 +185,7 @@ def _ask(state: State, plan: Plan, ask: Asks) -> Compared | None:
     return read
 
 
-def _enter(judged: Judged, state: State) -> Judged:
+def _enter(judged: EvaluatedAnswer, state: State) -> EvaluatedAnswer:
     read: Compared = state.results["comparison"]
     return replace(
         judged,

@@ -23,7 +23,7 @@ from ragviz.judging.texts import (
     spoken,
 )
 from ragviz.models.requests import Request
-from ragviz.records import Bearing, Matrix, Verdict
+from ragviz.records import ClaimVerdict, Matrix, Verdict
 
 VERSION = "2"
 """Of the prompt: part of every score that rests on it."""
@@ -86,7 +86,7 @@ _BY = {"en": ', as "reference" answers it', "zh": "（以“reference”的回�
 class ContextRead:
     """What replies to "context" have told so far, by 0-based number of the claim and of the passage."""
 
-    claims: Mapping[int, tuple[Bearing, ...]] = field(default_factory=dict)
+    claims: Mapping[int, tuple[ClaimVerdict, ...]] = field(default_factory=dict)
     useful: Mapping[int, bool] = field(default_factory=dict)
 
     def missed(self, claims: int, passages: int) -> tuple[list[int], list[int]]:
@@ -117,14 +117,14 @@ def context_request(
 def read_context(reply: ContextReply, claims: int, passages: Sequence[str], before: ContextRead) -> ContextRead:
     """Add a reply to what was told `before`; the first verdict on a claim or passage counts."""
     counts = [len(sentences_of(text)) for text in passages]
-    rows = {r.claim - 1: _bearings(r, counts) for r in reversed(reply.claims) if 0 < r.claim <= claims}
+    rows = {r.claim - 1: _claim_verdicts(r, counts) for r in reversed(reply.claims) if 0 < r.claim <= claims}
     useful = {r.passage - 1: r.useful for r in reversed(reply.passages) if 0 < r.passage <= len(passages)}
     return ContextRead({**rows, **before.claims}, {**useful, **before.useful})
 
 
-def _bearings(row: ClaimSources, counts: Sequence[int]) -> tuple[Bearing, ...]:
+def _claim_verdicts(row: ClaimSources, counts: Sequence[int]) -> tuple[ClaimVerdict, ...]:
     """How each passage bears on a claim; a passage that is the only one of a set supports it by itself."""
-    found = [Bearing("absent")] * len(counts)
+    found = [ClaimVerdict("absent")] * len(counts)
     together = {source.passage for source in row.supported_together if 0 < source.passage <= len(counts)}
     sources: list[tuple[Verdict, list[Source]]] = [
         ("contradicted", row.contradicted_by),
@@ -135,7 +135,7 @@ def _bearings(row: ClaimSources, counts: Sequence[int]) -> tuple[Bearing, ...]:
         for source in reversed(places):
             if 0 < source.passage <= len(counts):
                 place = sentence_place(source.sentence, counts[source.passage - 1])
-                found[source.passage - 1] = Bearing(verdict, place)
+                found[source.passage - 1] = ClaimVerdict(verdict, place)
     return tuple(found)
 
 
@@ -147,9 +147,9 @@ def with_context(matrix: Matrix, read: ContextRead) -> Matrix:
     return replace(matrix, answer_by_chunk=tuple(rows[:answer]), reference_by_chunk=tuple(rows[answer:]), useful=useful)
 
 
-def follows(row: Sequence[Bearing]) -> bool:
+def follows(row: Sequence[ClaimVerdict]) -> bool:
     """Whether a claim follows from the texts of its row: from one alone, or from two or more together."""
-    verdicts = [bearing.verdict for bearing in row]
+    verdicts = [claim_verdict.verdict for claim_verdict in row]
     return "supported" in verdicts or verdicts.count("together") > 1
 
 

@@ -45,7 +45,7 @@ _NUMBER = re.compile(r"(?<![\[A-Za-z0-9_.,:/#-])\d+(?![\]A-Za-z0-9_]|[.,:/-]\d)"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ControlVerdict:
     """One known verdict: what was to be said and what the judge said, in words, of a question of the run."""
 
     kind: str
@@ -67,7 +67,7 @@ class Controls:
     judge: str
     host: str
     prompts: Mapping[str, str]
-    told: tuple[Told, ...]
+    told: tuple[ControlVerdict, ...]
     edition: int = 0
     usage: Usage = field(default_factory=Usage)
     fresh: bool = True
@@ -124,7 +124,7 @@ def to_json(controls: Controls) -> dict[str, Any]:
 
 def from_json(body: Mapping[str, Any]) -> Controls:
     """Read what `to_json` wrote."""
-    told = tuple(Told(**{name: each[name] for name in Told.__slots__}) for each in body["told"])
+    told = tuple(ControlVerdict(**{name: each[name] for name in ControlVerdict.__slots__}) for each in body["told"])
     usage, fresh = Usage(**body["usage"]), body.get("fresh", True)
     return Controls(body["judge"], body["host"], body["prompts"], told, body["edition"], usage, fresh)
 
@@ -136,7 +136,7 @@ class Control:
     kind: str
     question: Question
     request: Request[Any]
-    read: Callable[[Any, str], list[Told]]
+    read: Callable[[Any, str], list[ControlVerdict]]
 
 
 def made(questions: Sequence[Question], steps: Iterable[str]) -> list[Control]:
@@ -173,7 +173,7 @@ def _tongue(question: Question) -> str:
     return spoken(question.answer, question.text)
 
 
-def judged(control: Control, reply: Completion[Any] | ModelError) -> list[Told]:
+def judged(control: Control, reply: Completion[Any] | ModelError) -> list[ControlVerdict]:
     """Compare a reply with what is known; a call without a usable reply has all of its verdicts wrong."""
     if isinstance(reply, ModelError):
         return control.read(None, f"no usable reply ({reply})")
@@ -211,18 +211,20 @@ def _comparison(kind: str, question: Question, answer: str, *, same: bool) -> Co
     claims = tuple(dict(enumerate(numbered_(text).values())) for text in texts)
     counts = (len(claims[0]), len(claims[1]))
 
-    def read(reply: comparison.ComparisonReply | None, trouble: str) -> list[Told]:
+    def read(reply: comparison.ComparisonReply | None, trouble: str) -> list[ControlVerdict]:
         what = "the reference as its own answer" if same else "another question's answer"
         wanted = ("equivalent", "its claims supported") if same else ("not equivalent", "its claims not supported")
         if reply is None:
-            return [Told(kind, question.id, what, words, trouble, right=False) for words in wanted]
+            return [ControlVerdict(kind, question.id, what, words, trouble, right=False) for words in wanted]
         compared = comparison.read_comparison(reply, texts, counts, comparison.Compared())
-        held = [bearing.verdict == "supported" for bearing in compared.reference.values()]
+        held = [claim_verdict.verdict == "supported" for claim_verdict in compared.reference.values()]
         most = 2 * sum(held) > counts[1]
         share = f"{sum(held)} of {counts[1]} supported"
         return [
-            Told(kind, question.id, what, wanted[0], reply.equivalence, (reply.equivalence == "equivalent") == same),
-            Told(kind, question.id, what, wanted[1], share, most == same),
+            ControlVerdict(
+                kind, question.id, what, wanted[0], reply.equivalence, (reply.equivalence == "equivalent") == same
+            ),
+            ControlVerdict(kind, question.id, what, wanted[1], share, most == same),
         ]
 
     return Control(kind, question, comparison.comparison_request(question.text, texts, *claims), read)
@@ -241,16 +243,19 @@ def _passage(question: Question, questions: Sequence[Question]) -> Control | Non
         return None
     what = "the same with its number changed" if numbered else "a claim from elsewhere"
 
-    def read(reply: context.ContextReply | None, trouble: str) -> list[Told]:
+    def read(reply: context.ContextReply | None, trouble: str) -> list[ControlVerdict]:
         pairs = (("a claim taken from a passage", "supported", 0), (what, "not supported", 1))
         if reply is None:
-            return [Told("passage", question.id, asked, wanted, trouble, right=False) for asked, wanted, _ in pairs]
+            return [
+                ControlVerdict("passage", question.id, asked, wanted, trouble, right=False)
+                for asked, wanted, _ in pairs
+            ]
         rows = context.read_context(reply, 2, [passage], context.ContextRead()).claims
         told = []
         for asked, wanted, place in pairs:
             held = context.follows(rows[place]) if place in rows else None
             words = "no verdict" if held is None else "supported" if held else "not supported"
-            told.append(Told("passage", question.id, asked, wanted, words, words == wanted))
+            told.append(ControlVerdict("passage", question.id, asked, wanted, words, words == wanted))
         return told
 
     request = context.context_request(question.text, question.answer, {0: claim, 1: changed}, [passage])
@@ -290,15 +295,18 @@ def _unanswerable(question: Question, questions: Sequence[Question]) -> Control:
     passage = f"{question.text} {question.answer}\n{_evidence(question)}"
     asked = {0: question.text, 1: _unrelated(passage, tongue, questions)}
 
-    def read(reply: quest_prompts.AnswersReply | None, trouble: str) -> list[Told]:
+    def read(reply: quest_prompts.AnswersReply | None, trouble: str) -> list[ControlVerdict]:
         pairs = (("a question answered in the text", "answerable", 0), ("an unanswerable question", "unanswerable", 1))
         if reply is None:
-            return [Told("unanswerable", question.id, what, wanted, trouble, right=False) for what, wanted, _ in pairs]
+            return [
+                ControlVerdict("unanswerable", question.id, what, wanted, trouble, right=False)
+                for what, wanted, _ in pairs
+            ]
         answers = quest_prompts.read_answers(reply, asked)[0]
         told = []
         for what, wanted, place in pairs:
             words = "no verdict" if place not in answers else "answerable" if answers[place] else "unanswerable"
-            told.append(Told("unanswerable", question.id, what, wanted, words, words == wanted))
+            told.append(ControlVerdict("unanswerable", question.id, what, wanted, words, words == wanted))
         return told
 
     return Control("unanswerable", question, quest_prompts.answers_request(passage, asked, tongue), read)

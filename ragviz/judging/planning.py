@@ -10,7 +10,7 @@ from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Spending
 from ragviz.models.vectors import Embedder
-from ragviz.records import Cache, Call, Chunk, Judged, Question, RunConfig, Score
+from ragviz.records import Cache, Call, Chunk, EvaluatedAnswer, Question, RunConfig, Score
 
 Input = Literal["cosines", "sentence cosines", "key phrases"]
 """What a metric without a judge reads: cosines of whole texts, or of sentences; key phrases of the reference."""
@@ -49,7 +49,7 @@ class Plan:
     banks: Cache
     steps: frozenset[str] = frozenset()
     inputs: frozenset[Input] = frozenset()
-    score: Callable[[Judged], Sequence[Score]] = lambda judged: ()
+    score: Callable[[EvaluatedAnswer], Sequence[Score]] = lambda judged: ()
     answerer: ModelClient | None = None
     judge: ModelClient | None = None
     embedder: Embedder | None = None
@@ -65,5 +65,5 @@ class Plan:
         return max([client.concurrency for client in (self.answerer, self.judge) if client] or [2])
 
 
-Keep = Callable[[Sequence[tuple[Judged, Sequence[Score]]]], None]
+Keep = Callable[[Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]], None]
 """Told of questions that are through, with their scores; a question that failed comes again."""

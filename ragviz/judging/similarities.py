@@ -13,13 +13,13 @@ from ragviz.judging import extractive_questeval, texts
 from ragviz.judging.banks import extractive_banks
 from ragviz.judging.planning import Input, Plan
 from ragviz.judging.step import State
-from ragviz.records import Bank, Judged
+from ragviz.records import Bank, EvaluatedAnswer
 
 COSINES: frozenset[Input] = frozenset(("cosines", "sentence cosines"))
 """What is read off vectors."""
 
 
-def with_similarities(known: Sequence[Judged], states: Sequence[State], plan: Plan) -> list[Judged]:
+def with_similarities(known: Sequence[EvaluatedAnswer], states: Sequence[State], plan: Plan) -> list[EvaluatedAnswer]:
     """Add what needs no model: the extractive bank, and what the embedder tells, all texts embedded together."""
     result = list(known)
     if "key phrases" in plan.inputs:
@@ -36,14 +36,14 @@ def with_similarities(known: Sequence[Judged], states: Sequence[State], plan: Pl
     return [_compared(judged, context, vectors) for judged, context in zip(result, contexts, strict=True)]
 
 
-def _with_extractive(judged: Judged, bank: Bank | None) -> Judged:
+def _with_extractive(judged: EvaluatedAnswer, bank: Bank | None) -> EvaluatedAnswer:
     if bank is None or judged.answer.status != "answered":
         return judged
     answers = extractive_questeval.extractive_answers(bank, judged.answer.text)
     return replace(judged, extractive_bank=bank, extractive_bank_answers=answers)
 
 
-def _embedded(judged: Judged, context: Sequence[str]) -> Iterator[str]:
+def _embedded(judged: EvaluatedAnswer, context: Sequence[str]) -> Iterator[str]:
     """The texts whose vectors one question needs."""
     if judged.answer.status != "answered" or not judged.answer.text.strip():
         return
@@ -55,7 +55,7 @@ def _embedded(judged: Judged, context: Sequence[str]) -> Iterator[str]:
             yield from _sentences(text)
 
 
-def _compared(judged: Judged, context: Sequence[str], vectors: Mapping[str, Any]) -> Judged:
+def _compared(judged: EvaluatedAnswer, context: Sequence[str], vectors: Mapping[str, Any]) -> EvaluatedAnswer:
     answer = judged.answer.text
     if answer not in vectors or judged.answer.status != "answered":
         return judged

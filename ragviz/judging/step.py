@@ -14,7 +14,7 @@ from ragviz.errors import ModelError
 from ragviz.judging.planning import Item, Plan
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
-from ragviz.records import Answer, Call, Judged
+from ragviz.records import Answer, Call, EvaluatedAnswer
 
 REPLIES = 9
 """Replies that are paid for one step of a question, at most: those that cannot be used, of all rounds, included."""
@@ -90,7 +90,7 @@ class Step:
 
     title: str
     perform: Callable[[State, Plan, Asks], Any]
-    enter: Callable[[Judged, State], Judged]
+    enter: Callable[[EvaluatedAnswer, State], EvaluatedAnswer]
     placeholders: Mapping[type[BaseModel], Callable[[Item], BaseModel]]
     needs: tuple[str, ...] = ()
     version: str = ""

@@ -20,7 +20,7 @@ from ragviz.judging.planning import Item, Keep, Plan
 from ragviz.judging.scheduler import Scheduler
 from ragviz.judging.step import State, bounded
 from ragviz.judging.steps import STEPS
-from ragviz.records import Answer, Judged, Progress, silent
+from ragviz.records import Answer, EvaluatedAnswer, Progress, silent
 from ragviz.text import language, words
 
 WORKING = "Answering and judging"
@@ -93,7 +93,7 @@ def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, ask
     tell(total)
 
 
-def _known(state: State, plan: Plan) -> Judged:
+def _known(state: State, plan: Plan) -> EvaluatedAnswer:
     question = state.item.question
     answer = state.answer or Answer(question.id, "", "failed" if "answer" in state.failures else "answered", "none")
     if "answer" in state.failures:
@@ -101,7 +101,7 @@ def _known(state: State, plan: Plan) -> Judged:
         if state.given is not None:
             answer = replace(answer, context=state.given.context, cut=state.given.cut)
     calls = {(call.step, call.raw): call for call in reversed([*state.item.paid, *state.calls])}
-    judged = Judged(question, answer, failures=dict(state.failures), calls=tuple(reversed(calls.values())))
+    judged = EvaluatedAnswer(question, answer, failures=dict(state.failures), calls=tuple(reversed(calls.values())))
     for name, step in STEPS.items():
         if state.results.get(name) is not None:
             judged = step.enter(judged, state)

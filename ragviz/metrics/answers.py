@@ -10,7 +10,7 @@ from ragviz.errors import UsageError
 from ragviz.judging.planning import Input
 from ragviz.judging.steps import VERSIONS
 from ragviz.metrics import grounding, questeval, text
-from ragviz.records import Bank, Judged, Score, ScoreStatus
+from ragviz.records import Bank, EvaluatedAnswer, Score, ScoreStatus
 from ragviz.text import language
 
 SUPPORTED = 0.6
@@ -41,7 +41,7 @@ class AnswerMetric:
 
     title: str
     explanation: str
-    function: Callable[[Judged], float]
+    function: Callable[[EvaluatedAnswer], float]
     steps: tuple[str, ...] = ()
     inputs: tuple[Input, ...] = ()
     of_context: bool = False
@@ -61,7 +61,7 @@ class AnswerMetric:
         return "+".join([self.formula, *(f"{step}{VERSIONS[step]}" for step in self.steps)])
 
 
-def score(name: str, judged: Judged) -> Score:
+def score(name: str, judged: EvaluatedAnswer) -> Score:
     """Read the metric `name` off what is known."""
     metric = ANSWER_METRICS[name]
     try:
@@ -93,7 +93,7 @@ def renamed(kept: Mapping[str, Mapping[str, Score]]) -> dict[str, dict[str, Scor
     return {name: by_question for name, by_question in found.items() if by_question}
 
 
-def scores(judged: Judged, names: Collection[str]) -> list[Score]:
+def scores(judged: EvaluatedAnswer, names: Collection[str]) -> list[Score]:
     """Read the metrics called `names` off what is known, in the order of `ANSWER_METRICS`."""
     return [score(name, judged) for name in ANSWER_METRICS if name in names]
 
@@ -124,7 +124,7 @@ def steps_of(names: Collection[str]) -> frozenset[str]:
     return frozenset(step for name in names for step in ANSWER_METRICS[name].steps)
 
 
-def _check(metric: AnswerMetric, judged: Judged) -> None:
+def _check(metric: AnswerMetric, judged: EvaluatedAnswer) -> None:
     """Raise NoScore for what keeps a metric from having a value, the person's part before the judge's."""
     answer = judged.answer
     if not metric.of_context:
@@ -146,37 +146,37 @@ def _known(value: T | None, what: str) -> T:
     return value
 
 
-def _faithfulness(judged: Judged) -> float:
+def _faithfulness(judged: EvaluatedAnswer) -> float:
     if not judged.answer.context:
         raise NoScore("not_applicable", "the answer was given without passages")
     rows = _known(judged.matrix.answer_by_chunk, "the answer was not checked against its passages")
     return _known(grounding.supported_by_any(rows), "the answer makes no claim")
 
 
-def _context_recall(judged: Judged) -> float:
+def _context_recall(judged: EvaluatedAnswer) -> float:
     rows = _known(judged.matrix.reference_by_chunk, "the reference was not checked against the passages")
     if not judged.matrix.chunks and judged.matrix.reference_claims:
         return 0.0
     return _known(grounding.supported_by_any(rows), "the reference makes no claim")
 
 
-def _context_precision(judged: Judged) -> float:
+def _context_precision(judged: EvaluatedAnswer) -> float:
     useful = _known(judged.matrix.useful, "the passages were not judged")
     return _known(grounding.context_precision(useful), "there are no passages")
 
 
-def _context_precision_plain(judged: Judged) -> float:
+def _context_precision_plain(judged: EvaluatedAnswer) -> float:
     useful = _known(judged.matrix.useful, "the passages were not judged")
     return _known(grounding.useful_share(useful), "there are no passages")
 
 
-def _relevancy(judged: Judged) -> float:
+def _relevancy(judged: EvaluatedAnswer) -> float:
     asked = _known(judged.asked_back_similarity, "no questions were made of the answer")
     value = grounding.answer_relevancy(asked, noncommittal=bool(judged.noncommittal))
     return _known(value, "no questions were made of the answer")
 
 
-def _factual(judged: Judged) -> tuple[float | None, float | None, float]:
+def _factual(judged: EvaluatedAnswer) -> tuple[float | None, float | None, float]:
     matrix = judged.matrix
     by_reference = _known(matrix.answer_by_reference, "answer and reference were not compared")
     by_answer = _known(matrix.reference_by_answer, "answer and reference were not compared")
@@ -185,12 +185,12 @@ def _factual(judged: Judged) -> tuple[float | None, float | None, float]:
     return grounding.factual(by_reference, by_answer)
 
 
-def _correctness(judged: Judged) -> float:
+def _correctness(judged: EvaluatedAnswer) -> float:
     similarity = _known(judged.similarity, "answer and reference were not embedded")
     return grounding.answer_correctness(_factual(judged)[2], similarity)
 
 
-def _completeness(judged: Judged) -> float:
+def _completeness(judged: EvaluatedAnswer) -> float:
     row = _known(judged.matrix.reference_by_answer, "answer and reference were not compared")
     return _known(grounding.supported(row), "the reference makes no claim")
 
@@ -198,7 +198,7 @@ def _completeness(judged: Judged) -> float:
 EQUIVALENCE = {"equivalent": 1.0, "partial": 0.5, "different": 0.0}
 
 
-def _equivalence(judged: Judged) -> float:
+def _equivalence(judged: EvaluatedAnswer) -> float:
     return EQUIVALENCE[_known(judged.equivalence, "answer and reference were not compared")]
 
 
@@ -218,15 +218,15 @@ def _quest_precision(measured: questeval.QuestEval) -> float:
     return _known(measured.precision, "the answer answers no question about the reference")
 
 
-def _embedding_faithfulness(judged: Judged) -> float:
+def _embedding_faithfulness(judged: EvaluatedAnswer) -> float:
     best = _known(judged.sentence_similarity, "the answer was given without passages")
     if not best:
         raise NoScore("not_applicable", "the answer has no sentence")
     return max(0.0, sum(best) / len(best))
 
 
-def _lexical(function: Callable[[str, str, str], float]) -> Callable[[Judged], float]:
-    def measured(judged: Judged) -> float:
+def _lexical(function: Callable[[str, str, str], float]) -> Callable[[EvaluatedAnswer], float]:
+    def measured(judged: EvaluatedAnswer) -> float:
         return function(judged.answer.text, judged.question.answer, language.of_answers(judged.question))
 
     return measured
@@ -310,13 +310,13 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         ("reference", "claims", "comparison"),
     ),
     "completeness_direct": AnswerMetric(
-        "Completeness, direct",
+        "Completeness, judge-rated",
         "The judge's own number for how much of the reference the answer tells, without counting claims. 0 to 1.",
         lambda judged: _known(judged.completeness, "answer and reference were not compared"),
         ("reference", "claims", "comparison"),
     ),
     "conciseness_direct": AnswerMetric(
-        "Conciseness, direct",
+        "Conciseness, judge-rated",
         "The judge's own number for how much of the answer was needed, without counting claims. 0 to 1.",
         lambda judged: _known(judged.conciseness, "answer and reference were not compared"),
         ("reference", "claims", "comparison"),

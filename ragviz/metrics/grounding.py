@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragviz.judging import context
-from ragviz.records import Bearing
+from ragviz.records import ClaimVerdict
 
 
-def supported_by_any(rows: Sequence[Sequence[Bearing]]) -> float | None:
+def supported_by_any(rows: Sequence[Sequence[ClaimVerdict]]) -> float | None:
     """Share of claims (rows) that a text (column) supports, or several together: faithfulness, context recall.
 
-    >>> yes, no, part = Bearing("supported"), Bearing("absent"), Bearing("together")
+    >>> yes, no, part = ClaimVerdict("supported"), ClaimVerdict("absent"), ClaimVerdict("together")
     >>> supported_by_any([[no, yes], [part, part], [no, no], [no, part]]), supported_by_any([])
     (0.5, None)
     """
     return share([context.follows(row) for row in rows])
 
 
-def supported(row: Sequence[Bearing]) -> float | None:
+def supported(row: Sequence[ClaimVerdict]) -> float | None:
     """Share of claims that one text supports: completeness, of the reference's."""
-    return share([bearing.verdict == "supported" for bearing in row])
+    return share([claim_verdict.verdict == "supported" for claim_verdict in row])
 
 
 def context_precision(useful: Sequence[bool]) -> float | None:
@@ -45,19 +45,21 @@ def useful_share(useful: Sequence[bool]) -> float | None:
     return share(useful)
 
 
-def factual(by_reference: Sequence[Bearing], by_answer: Sequence[Bearing]) -> tuple[float | None, float | None, float]:
+def factual(
+    by_reference: Sequence[ClaimVerdict], by_answer: Sequence[ClaimVerdict]
+) -> tuple[float | None, float | None, float]:
     """Precision, recall and F1 of an answer's facts: TP and FP are its claims, FN the reference's that it lacks.
 
     Precision is None without claims of the answer, recall where TP + FN is 0; F1 = TP ÷ (TP + (FP + FN) ÷ 2), 0 when
     nothing is right.
 
-    >>> yes, no = Bearing("supported"), Bearing("absent")
+    >>> yes, no = ClaimVerdict("supported"), ClaimVerdict("absent")
     >>> factual([yes, yes, no], [yes, no])
     (0.6666666666666666, 0.6666666666666666, 0.6666666666666666)
     """
-    true = sum(bearing.verdict == "supported" for bearing in by_reference)
+    true = sum(claim_verdict.verdict == "supported" for claim_verdict in by_reference)
     false = len(by_reference) - true
-    lacking = sum(bearing.verdict != "supported" for bearing in by_answer)
+    lacking = sum(claim_verdict.verdict != "supported" for claim_verdict in by_answer)
     precision = true / len(by_reference) if by_reference else None
     recall = true / (true + lacking) if true + lacking else None
     return precision, recall, true / (true + (false + lacking) / 2) if true else 0.0

@@ -45,7 +45,7 @@ def forest(
 class Change:
     """A measure's difference from the baseline with its 95 % interval, over `n` questions both runs were asked.
 
-    `told_apart` says whether a test rules chance out.
+    `significant` says whether a test rules chance out.
     """
 
     measure: str
@@ -53,13 +53,13 @@ class Change:
     low: float
     high: float
     n: int
-    told_apart: bool
+    significant: bool
     higher_is_better: bool = True
 
     @property
     def verdict(self) -> str:
         """Better, worse, or undecided: it may be chance."""
-        if not self.told_apart:
+        if not self.significant:
             return "undecided"
         return "better" if (self.mean > 0) == self.higher_is_better else "worse"
 

@@ -21,7 +21,7 @@ from ragviz.analysis.evaluate import Slice, Summary
 from ragviz.judging.controls import Controls
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.questions.interchange import COLUMNS, csv_of, documents_of, question_row
-from ragviz.records import Chunk, Hit, Judged, Question, Retrieved, Score
+from ragviz.records import Chunk, EvaluatedAnswer, Hit, Question, Retrieved, Score
 
 Outcome = Literal["found", "below k", "missed", "unanswerable", "not ranked"]
 OUTCOMES: tuple[Outcome, ...] = ("found", "below k", "missed", "unanswerable", "not ranked")
@@ -47,7 +47,7 @@ class Case:
     hits: tuple[Hit, ...]
     gold: frozenset[str]
     chunks: Mapping[str, Chunk]
-    judged: Judged | None
+    judged: EvaluatedAnswer | None
     scores: Mapping[str, Score]
 
     @property
@@ -75,7 +75,7 @@ def cases(
     names: Mapping[str, str],
     *,
     chunks: Mapping[str, Chunk] | None = None,
-    judged: Mapping[str, Judged] | None = None,
+    judged: Mapping[str, EvaluatedAnswer] | None = None,
     scores: Mapping[str, Mapping[str, Score]] | None = None,
     causes: Mapping[str, str] | None = None,
 ) -> list[Case]:

@@ -17,11 +17,11 @@ from ragviz.records import (
     LONGEST_ID,
     Answer,
     AnswerStatus,
-    Bearing,
     Claim,
+    ClaimVerdict,
     Corpus,
     Document,
-    Judged,
+    EvaluatedAnswer,
     Matrix,
     Question,
     QuestionSet,
@@ -158,7 +158,7 @@ def read_ragchecker(data: bytes, name: str) -> ForeignRun:
 
 
 def _checked(row: _Checked) -> ForeignAnswer:
-    by_chunk = [tuple(map(Bearing, verdicts)) for verdicts in row.retrieved2answer]
+    by_chunk = [tuple(map(ClaimVerdict, verdicts)) for verdicts in row.retrieved2answer]
     useful = tuple(
         any(bearings[place].verdict == "supported" for bearings in by_chunk)
         for place in range(len(row.retrieved_context))
@@ -167,10 +167,10 @@ def _checked(row: _Checked) -> ForeignAnswer:
         chunks=tuple(map(str, range(len(row.retrieved_context)))),
         answer_claims=tuple(map(_claim, row.response_claims)),
         reference_claims=tuple(map(_claim, row.gt_answer_claims)),
-        answer_by_chunk=tuple(tuple(map(Bearing, verdicts)) for verdicts in row.retrieved2response),
+        answer_by_chunk=tuple(tuple(map(ClaimVerdict, verdicts)) for verdicts in row.retrieved2response),
         reference_by_chunk=tuple(by_chunk),
-        answer_by_reference=tuple(map(Bearing, row.answer2response)),
-        reference_by_answer=tuple(map(Bearing, row.response2answer)),
+        answer_by_reference=tuple(map(ClaimVerdict, row.answer2response)),
+        reference_by_answer=tuple(map(ClaimVerdict, row.response2answer)),
         useful=useful,
     )
     passages = tuple((str(passage.doc_id), passage.text) for passage in row.retrieved_context)
@@ -262,7 +262,7 @@ def _keep(workspace: Workspace, run: Run, asked: QuestionSet, answers: Sequence[
         store.put_judged(run.id, [(known, answer_metrics.scores(known, FOREIGN))])
 
 
-def _foreign(workspace: Workspace, run: Run, each: ForeignAnswer) -> tuple[Question, Retrieved, Judged]:
+def _foreign(workspace: Workspace, run: Run, each: ForeignAnswer) -> tuple[Question, Retrieved, EvaluatedAnswer]:
     """Keep the passages of one answer under their run; what it was asked, what was found, what is known of it."""
     chunks = []
     for place, (name, text) in enumerate(each.passages):
@@ -280,7 +280,7 @@ def _foreign(workspace: Workspace, run: Run, each: ForeignAnswer) -> tuple[Quest
     status: AnswerStatus = "answered" if each.answer.strip() else "failed"
     reason = "" if each.answer.strip() else "the response is empty in the imported file"
     given = Answer(each.id, each.answer, status, "imported", ids, reason=reason)
-    return question, retrieved, Judged(question, given, replace(each.matrix, chunks=ids))
+    return question, retrieved, EvaluatedAnswer(question, given, replace(each.matrix, chunks=ids))
 
 
 def _document(name: str, text: str) -> Document:

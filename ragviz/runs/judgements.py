@@ -13,7 +13,7 @@ from ragviz.judging import controls
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.requests import Usage
 from ragviz.models.spending import dollars
-from ragviz.records import Answer, Call, Judged, Question, Run, Score
+from ragviz.records import Answer, Call, EvaluatedAnswer, Question, Run, Score
 from ragviz.runs import control_items, measurements
 from ragviz.workspace import Workspace
 
@@ -89,7 +89,7 @@ def judge_words(current: Run) -> str:
     return f"{answered}{by}{f' · prompts: {prompts}' if prompts else ''}"
 
 
-def calls_of(judged: Judged) -> list[Call]:
+def calls_of(judged: EvaluatedAnswer) -> list[Call]:
     """Every model call behind what is known of a question: those of a bank that was there before, the answer's …."""
     own = [call for call in (judged.answer.call, *judged.calls) if call is not None]
     said = {(call.step, call.raw) for call in own}
@@ -97,7 +97,7 @@ def calls_of(judged: Judged) -> list[Call]:
     return [*(call for call in made_before if (call.step, call.raw) not in said), *own]
 
 
-def _behind(judged: Iterable[Judged]) -> list[Call]:
+def _behind(judged: Iterable[EvaluatedAnswer]) -> list[Call]:
     """The calls behind all of these questions; those of a bank that several share are there once."""
     calls: list[Call] = []
     banks: set[tuple[str, str]] = set()
@@ -119,7 +119,7 @@ class Judgement:
     `controls` tells how the judge did on the control items, None when it was asked none.
     """
 
-    judged: Mapping[str, Judged]
+    judged: Mapping[str, EvaluatedAnswer]
     scores: Mapping[str, Mapping[str, Score]]
     metrics: Mapping[str, evaluate.Scored]
     rulings: Mapping[str, diagnose.Ruling]
@@ -171,7 +171,7 @@ def judgement_of(workspace: Workspace, current: Run, k: int | None = None) -> Ju
     rulings = {q.id: _ruling(q, answers[q.id], scores) for q in questions if q.id in answers}
     if config.answerer != "none":  # of a run that was stopped, the rest is not known
         results = [result for result in results if result.question_id in answers]
-    causes = diagnose.where_lost(questions, results, k, answers, rulings, kind=config.context)
+    causes = diagnose.attribute_failures(questions, results, k, answers, rulings, kind=config.context)
     calls = _behind(judged.values())
     counts = (len(calls), sum(c.prompt_tokens for c in calls), sum(c.completion_tokens for c in calls))
     usage = Usage(*counts, sum(c.seconds for c in calls), sum(c.cost or 0.0 for c in calls))

@@ -12,7 +12,18 @@ from ragviz.judging import controls, forecast, planning, work
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.breaker import Breaker
 from ragviz.models.spending import Ledger, Spending
-from ragviz.records import IndexInfo, Judged, Progress, Question, QuestionSet, Retrieved, Run, RunConfig, Score, silent
+from ragviz.records import (
+    EvaluatedAnswer,
+    IndexInfo,
+    Progress,
+    Question,
+    QuestionSet,
+    Retrieved,
+    Run,
+    RunConfig,
+    Score,
+    silent,
+)
 from ragviz.retrieval import search
 from ragviz.runs import choices, contexts, control_items, provenance
 from ragviz.store.store import Kind, label
@@ -231,7 +242,7 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: plannin
     again = [_once_more(item, before.get(item.question.id), store.paid(current.id)[0]) for item in items]
     plan = replace(plan, finished=len(store.answered(current.id)) - len(items))
 
-    def keep(known: Sequence[tuple[Judged, Sequence[Score]]]) -> None:
+    def keep(known: Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]) -> None:
         store.put_judged(current.id, known)
 
     try:
@@ -252,7 +263,7 @@ def _paying(workspace: Workspace, current: Run, plan: planning.Plan, budget: flo
     return replace(plan, spending=spending, embedder=embedder, breaker=breaker)
 
 
-def _once_more(item: planning.Item, before: Judged | None, calls: int) -> planning.Item:
+def _once_more(item: planning.Item, before: EvaluatedAnswer | None, calls: int) -> planning.Item:
     """Go on with a question that was tried before: what failed is asked with a seed and in words that are new.
 
     `calls` are those that the run has paid so far: there are more of them at every try.

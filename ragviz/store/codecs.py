@@ -16,11 +16,11 @@ from sqlalchemy.engine import Row
 from ragviz.records import (
     Document,
     DocumentInfo,
+    EvaluatedAnswer,
     Evidence,
     IndexConfig,
     IndexInfo,
     Job,
-    Judged,
     Page,
     Question,
     Ranking,
@@ -87,18 +87,18 @@ def _tell_unknown(what: str, unknown: tuple[str, ...]) -> None:
 
 
 @cache
-def _judged_type() -> TypeAdapter[Judged]:
+def _judged_type() -> TypeAdapter[EvaluatedAnswer]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Judged)
+    return TypeAdapter(EvaluatedAnswer)
 
 
-def judged_to_json(judged: Judged) -> str:
+def judged_to_json(judged: EvaluatedAnswer) -> str:
     """All of `judged` but its question; `judged_from_json` reads it back."""
     return _judged_type().dump_json(judged, exclude={"question"}).decode()
 
 
-def judged_from_json(body: str, question: Question) -> Judged:
+def judged_from_json(body: str, question: Question) -> EvaluatedAnswer:
     """Read what `judged_to_json` wrote about `question`."""
     return _judged_type().validate_python(json.loads(body) | {"question": question})
 

@@ -24,11 +24,11 @@ from ragviz.records import (
     Corpus,
     Document,
     DocumentInfo,
+    EvaluatedAnswer,
     IndexConfig,
     IndexInfo,
     IndexStatus,
     Job,
-    Judged,
     Question,
     QuestionSet,
     Retrieved,
@@ -677,7 +677,7 @@ class Store:
         return [codecs.question_from_json(row.question) for row in self._rows(query)]
 
     @repeated
-    def put_judged(self, run_id: str, judged: Sequence[tuple[Judged, Sequence[Score]]]) -> None:
+    def put_judged(self, run_id: str, judged: Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]) -> None:
         """Keep what is known of answered questions, and their scores; what was kept of them before goes."""
         ids = [known.question.id for known, _ in judged]
         bodies = [
@@ -704,7 +704,7 @@ class Store:
 
     def judged(
         self, run_id: str, question_ids: Sequence[str] | None = None, *, keys: Sequence[str] = ()
-    ) -> dict[str, Judged]:
+    ) -> dict[str, EvaluatedAnswer]:
         """What is known of the answered questions of a run (or of some of them), by question id.
 
         What is to be shown is read without `keys`; what is kept is as the models said it.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from ragviz.judging.texts import sentences_of
-from ragviz.records import Bearing, Chunk, Evidence, Hit, Question, Retrieved, Span
+from ragviz.records import Chunk, ClaimVerdict, Evidence, Hit, Question, Retrieved, Span
 from ragviz.retrieval import search
 from ragviz.retrieval.search import Found
 from ragviz.text.markup import Lit, around, badges, highlighted, score_bar
@@ -20,21 +20,21 @@ class Note:
     """What else is told of a chunk: (class, words) pairs of `badges`, and how it bears on the claim looked at."""
 
     badges: tuple[tuple[str, str], ...] = ()
-    bearing: Bearing | None = None
+    claim_verdict: ClaimVerdict | None = None
 
 
-def lit_in(text: str, bearing: Bearing | None) -> list[Lit]:
+def lit_in(text: str, claim_verdict: ClaimVerdict | None) -> list[Lit]:
     """Where the sentence stands that bears on a claim, for or against it; nowhere when none does, or none is told.
 
-    >>> lit_in("One. Two.", Bearing("contradicted", 1)), lit_in("One.", Bearing("absent", 0))
+    >>> lit_in("One. Two.", ClaimVerdict("contradicted", 1)), lit_in("One.", ClaimVerdict("absent", 0))
     ([(5, 9, 'against')], [])
     """
-    if bearing is None or bearing.sentence is None or bearing.verdict == "absent":
+    if claim_verdict is None or claim_verdict.sentence is None or claim_verdict.verdict == "absent":
         return []
     sentences = sentences_of(text)
-    if bearing.sentence >= len(sentences):
+    if claim_verdict.sentence >= len(sentences):
         return []
-    return [(*sentences[bearing.sentence], "against" if bearing.verdict == "contradicted" else "for")]
+    return [(*sentences[claim_verdict.sentence], "against" if claim_verdict.verdict == "contradicted" else "for")]
 
 
 def gold_in(chunk: Chunk, evidence: Evidence) -> list[tuple[int, int]]:
@@ -93,7 +93,7 @@ def given_chunks(corpus_id: str, question: Question, ids: Sequence[str], notes: 
     for each in search.found(cache.workspace(), corpus_id, hits):
         with st.container(border=True, gap="xsmall"):
             note = notes.get(each.hit.chunk_id, Note())
-            first = Note((("", f"passage {each.hit.rank}"), *note.badges), note.bearing)
+            first = Note((("", f"passage {each.hit.rank}"), *note.badges), note.claim_verdict)
             _chunk_text(each, question.evidence, narrow=True, note=first)
 
 
@@ -111,7 +111,7 @@ def _chunk_text(each: Found, evidence: Evidence, narrow: bool, note: Note) -> No
     page = f", page {each.chunk.page}" if each.chunk.page else ""
     at = f"{each.chunk.start}-{each.chunk.end}"
     address.link("documents", f"{each.document_name}{page}", document=each.document_name, at=at)
-    lit = lit_in(each.chunk.text, note.bearing)
+    lit = lit_in(each.chunk.text, note.claim_verdict)
     st.html(highlighted(each.chunk.text, gold_in(each.chunk, evidence), lit=lit, fold=110 if narrow else 200))
 
 

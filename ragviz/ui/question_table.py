@@ -64,7 +64,7 @@ ORDERS = (
 )  # fmt: skip
 """Metrics by which the worst questions come first, the first that a run has; without any it is the rank."""
 STATUSES = {
-    "ok": "scored", "not_applicable": "does not apply", "no_answer": "no answer", "judge_error": "judge error",
+    "ok": "scored", "not_applicable": "not applicable", "no_answer": "no answer", "judge_error": "judge error",
     "skipped": "skipped",
 }  # fmt: skip
 """What the statuses of scores are called."""
@@ -74,7 +74,7 @@ def without_words(statuses: Mapping[str, int]) -> str:
     """Say how many questions have no score of a metric, and why; "" when all have one.
 
     >>> without_words({"ok": 4, "judge_error": 3, "not_applicable": 2})
-    '3 judge errors, 2 does not apply'
+    '3 judge errors, 2 not applicable'
     """
     counts = [(status, n) for status, n in statuses.items() if status != "ok" and n]
     return ", ".join(

@@ -102,7 +102,7 @@ def confirm(
     if box and ticked and st.checkbox(plain(box), key="confirm-box"):
         action = ticked
     with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Keep", key="confirm-keep"):
+        if st.button("Cancel", key="confirm-keep"):
             st.rerun()
         if st.button(verb, type="primary", key="confirm-do"):
             with errors_shown():

@@ -17,8 +17,8 @@ from ragviz.errors import UsageError
 from ragviz.records import (
     Answer,
     Document,
+    EvaluatedAnswer,
     IndexConfig,
-    Judged,
     Page,
     Question,
     Ranking,
@@ -171,7 +171,7 @@ def test_what_is_known_of_a_run_comes_together(url, run_id):
         store.note_run(run_id, **{f"{writer}-{turn}": writer})
         asked, found = question(f"q{turn}"), Retrieved(f"q{turn}", Ranking(("c",), (1.0,)), (("c",),))
         store.put_results(run_id, [(turn, asked, found)])
-        judged = Judged(asked, Answer(asked.id, "是", "answered", "extractive"))
+        judged = EvaluatedAnswer(asked, Answer(asked.id, "是", "answered", "extractive"))
         store.put_judged(run_id, [(judged, [Score("token_f1", 1.0), Score("rouge_l", 0.5)])])
 
     assert errors(side_by_side(url, work)) == []
