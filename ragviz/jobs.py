@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -21,9 +20,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-import psutil
-
-from ragviz import sample
+from ragviz import processes, sample
 from ragviz.documents import corpora
 from ragviz.errors import Cancelled, Deleted, NotFoundError, RagvizError, StorageError, UsageError
 from ragviz.records import IndexConfig, Job, Progress, Run, RunConfig
@@ -246,12 +243,8 @@ def looked_after(job: Job) -> Job:
 
 
 def _alive(job: Job) -> bool:
-    if job.host != socket.gethostname():
-        return time.time() - (job.heartbeat or 0) < SILENCE
-    try:
-        return job.pid is not None and abs(psutil.Process(job.pid).create_time() - (job.pid_started or 0)) < 1
-    except psutil.Error:
-        return False
+    alive = processes.is_alive(job.host, job.pid, job.pid_started)
+    return time.time() - (job.heartbeat or 0) < SILENCE if alive is None else alive
 
 
 def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) -> Job:
@@ -267,8 +260,8 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
     """
     store = workspace.store
     job = store.job(job_id)
-    me = psutil.Process()
-    place = {"host": socket.gethostname(), "pid": me.pid, "pid_started": me.create_time()}
+    me = processes.this_process()
+    place = {"host": me["host"], "pid": me["pid"], "pid_started": me["started"]}
     clock = {"started": time.time(), "heartbeat": time.time()}
     _note_interrupted(store, job)
     if not store.claim_job(job_id, error="", **place, **clock):

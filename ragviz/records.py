@@ -111,6 +111,9 @@ class Document:
         return digest(name, text)
 
 
+_CHUNK_ID = re.compile(r"(.+)-([0-9]{8,18})-([0-9]{8,18})", re.DOTALL)
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A cut of a document: `document.text[start:end] == chunk.text`, always.
@@ -134,6 +137,16 @@ class Chunk:
         '0123456789abcdef-00000005-00000120'
         """
         return f"{document_id}-{start:08d}-{end:08d}"
+
+    @staticmethod
+    def parse_id(chunk_id: str) -> tuple[str, int, int] | None:
+        """Document, start and end of a chunk by its id; None for an id that `make_id` did not make.
+
+        >>> Chunk.parse_id("0123456789abcdef-00000005-00000120"), Chunk.parse_id("passage 7")
+        (('0123456789abcdef', 5, 120), None)
+        """
+        parts = _CHUNK_ID.fullmatch(chunk_id)
+        return (parts[1], int(parts[2]), int(parts[3])) if parts else None
 
 
 @dataclass(frozen=True, slots=True)

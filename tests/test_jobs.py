@@ -5,13 +5,13 @@ import signal
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from ragviz import jobs
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import Cancelled, UsageError
+from ragviz.processes import this_process
 from ragviz.records import IndexConfig, Job
 from ragviz.workspace import Workspace
 
@@ -86,8 +86,8 @@ def test_a_job_of_another_version_is_refused_by_the_choice_that_is_not_known(wor
 
 def test_a_job_that_is_being_done_is_not_done_again(workspace):
     job = workspace.store.create_job("sample", "x", "", {})
-    me = psutil.Process()
-    place = {"pid": me.pid, "pid_started": me.create_time(), "host": jobs.socket.gethostname()}
+    me = this_process()
+    place = {"pid": me["pid"], "pid_started": me["started"], "host": me["host"]}
     assert workspace.store.claim_job(job.id, heartbeat=time.time(), **place)
     with pytest.raises(UsageError, match="being done already"):
         jobs.perform(workspace, job.id)
@@ -95,7 +95,7 @@ def test_a_job_that_is_being_done_is_not_done_again(workspace):
 
 def test_a_process_with_the_same_number_is_not_the_same_process(workspace):
     job = workspace.store.create_job("sample", "x", "", {})
-    workspace.store.claim_job(job.id, pid=os.getpid(), pid_started=1.0, host=jobs.socket.gethostname())
+    workspace.store.claim_job(job.id, pid=os.getpid(), pid_started=1.0, host=this_process()["host"])
     [seen] = jobs.jobs(workspace)
     assert seen.status == "interrupted"
     assert "Resume it" in seen.error

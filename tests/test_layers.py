@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent / "ragviz"
 ORDER = """
 errors records sample
 text
-config stopping
+config processes stopping
 stats
 models
 store

@@ -6,14 +6,13 @@ for. Where a chunk stands is told by its id.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragviz.answers.citations import without_citations
 from ragviz.errors import UsageError
-from ragviz.records import Answer, ContextKind, Question, Retrieved, Span
+from ragviz.records import Answer, Chunk, ContextKind, Question, Retrieved, Span
 from ragviz.text import language, words
 
 LONG = 2.0
@@ -281,13 +280,9 @@ def _gaps(span: Span, ranges: Sequence[Range]) -> Iterator[tuple[int, int]]:
         yield at - span.start, span.end - span.start
 
 
-_ID = re.compile(r"(.+)-(\d{8,})-(\d{8,})", re.DOTALL)
-
-
 def _places(chunk_ids: Iterable[str]) -> list[Range]:
     """Where chunks stand; ids that were not made by `Chunk.make_id` do not tell, and are left out."""
-    found = filter(None, map(_ID.fullmatch, chunk_ids))
-    return [(match[1], int(match[2]), int(match[3])) for match in found]
+    return [*filter(None, map(Chunk.parse_id, chunk_ids))]
 
 
 def _part(place: Range, text: str) -> Range:

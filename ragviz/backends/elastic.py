@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
-import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,8 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import psutil
-
+from ragviz import processes
 from ragviz.backends import elastic_requests, smile
 from ragviz.backends.elastic_requests import BATCH_CHUNKS, PUBLISHED, Body
 from ragviz.backends.elastic_server import BULK_THREADS, RETRY_STATUS, SHORT_SECONDS, Server, T
@@ -43,7 +40,6 @@ CONTENT = ("indices.*.shards.*.routing.primary", "indices.*.shards.*.seq_no.max_
 EVERY_STATE = ("open", "closed", "hidden")
 
 DROP_SECONDS = 5.0
-CLOCK_SECONDS = 5.0
 FOREIGN_HOURS = 24
 """After so long, a half-built index of another machine is taken for left over."""
 EXPUNGE_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0)
@@ -304,8 +300,7 @@ def delete_index(client: Elasticsearch, concrete: str) -> None:
 
 def metadata(name: str, **published: Any) -> Body:
     """What a concrete index says of itself: whose it is, which process fills it; and what `check` compares."""
-    builder = {"host": socket.gethostname(), "pid": os.getpid(), "started": psutil.Process().create_time()}
-    return {"ragviz": {"name": name, "format": FORMAT, "builder": builder, **published}}
+    return {"ragviz": {"name": name, "format": FORMAT, "builder": processes.this_process(), **published}}
 
 
 def is_left_over(body: Body, alias: str) -> bool:
@@ -318,13 +313,10 @@ def is_left_over(body: Body, alias: str) -> bool:
     builder = body["mappings"]["_meta"]["ragviz"]["builder"]
     if not body["aliases"]:
         return True
-    if builder["host"] != socket.gethostname():
+    alive = processes.is_alive(builder["host"], builder["pid"], builder["started"])
+    if alive is None:
         return time.time() - int(body["settings"]["index"]["creation_date"]) / 1000 > 3600 * FOREIGN_HOURS
-    try:
-        # Process ids are used again; when a process started tells them apart.
-        return bool(abs(psutil.Process(builder["pid"]).create_time() - builder["started"]) > CLOCK_SECONDS)
-    except psutil.NoSuchProcess:
-        return True
+    return not alive
 
 
 class ElasticWriter:

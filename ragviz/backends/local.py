@@ -8,14 +8,13 @@ import os
 import re
 import secrets
 import shutil
-import socket
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from ragviz import processes
 from ragviz.backends import checksums, exact, generations, terms
 from ragviz.backends.exact import Indices
 from ragviz.backends.generations import FORMAT, GENERATION, Bm25File, Generation, Rows, RowsFile
@@ -209,7 +208,7 @@ class LocalWriter:
         with os_errors(index.name):
             sweep(index)
             self.folder.mkdir(parents=True)
-            generations.save_text(self.folder / "owner.json", json.dumps(this_process()))
+            generations.save_text(self.folder / "owner.json", json.dumps(processes.this_process()))
             self.arrived = RowsFile(self.folder / "arrived")
 
     def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
@@ -365,25 +364,15 @@ def sweep(index: LocalIndex) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def this_process() -> dict[str, Any]:
-    """What tells this process from any other, also from a later one of the same number."""
-    import psutil
-
-    return {"host": socket.gethostname(), "pid": os.getpid(), "started": psutil.Process().create_time()}
-
-
 def is_left_over(folder: Path) -> bool:
     """True when the process that wrote a generation has ended, or, on another machine, a day has passed."""
-    import psutil
-
     try:
         path = folder / "owner.json"
         owner = json.loads(path.read_text(encoding="utf-8") if path.is_file() else "")
+        alive = processes.is_alive(owner["host"], owner["pid"], owner["started"])
     except (OSError, ValueError):  # being made just now, or already replaced
-        owner = {"host": None}
+        alive = None
     try:
-        if owner["host"] != socket.gethostname():
-            return time.time() - folder.stat().st_mtime > FOREIGN_HOURS * 3600
-        return bool(abs(psutil.Process(owner["pid"]).create_time() - owner["started"]) > 1)
-    except (psutil.NoSuchProcess, FileNotFoundError):
+        return time.time() - folder.stat().st_mtime > FOREIGN_HOURS * 3600 if alive is None else not alive
+    except FileNotFoundError:
         return True

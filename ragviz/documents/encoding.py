@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from ragviz.errors import UnreadableFile
+from ragviz.text.untrusted import without_surrogates
 
 SAMPLE = 8000
 """Bytes that an encoding is judged by."""
@@ -224,11 +225,8 @@ def _clash(previous: str, c: str, *, latin: bool, alphabet: bool) -> int:
     return 6 if alphabet and previous.islower() and c.isupper() else 0
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
 def clean(text: str) -> tuple[str, list[str]]:
     r"""Return the text with newlines as \n, without NUL and half surrogates, and a warning when some were there."""
     lost = text.count("\0")
     kept = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
-    return _SURROGATE.sub("\ufffd", kept), [f"{lost} NUL characters were left out"] if lost else []
+    return without_surrogates(kept), [f"{lost} NUL characters were left out"] if lost else []

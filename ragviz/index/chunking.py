@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 from ragviz.errors import UsageError
 from ragviz.records import Chunk, Chunker, Document, IndexConfig
+from ragviz.text.untrusted import without_surrogates
 
 Range = tuple[int, int]
 
@@ -251,7 +252,7 @@ def _structured(document: Document, config: IndexConfig, tokens: _Tokens) -> Ite
         # To cut within what has no blank or sign takes the square of its length.
         if run := re.compile(_UNBROKEN % (RUN * length // PART)).search(text, start, end):
             end = run.end()
-        part = _SURROGATE.sub("\ufffd", text[start:end])
+        part = without_surrogates(text[start:end])
         pieces = [(start + at, start + at + len(piece)) for at, piece in splitter.chunk_indices(part)]
         counts.clear()
         if end >= len(text):
@@ -317,8 +318,6 @@ CHUNKERS: dict[Chunker, Callable[[Document, IndexConfig, _Tokens, Sentences | No
     "sentences": _by_sentences,
 }
 """Cutters by name: ranges of the document, not yet trimmed, in order, together holding every character."""
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _is_markdown(document: Document) -> bool:

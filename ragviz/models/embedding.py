@@ -10,10 +10,11 @@ from functools import cached_property, partial
 import numpy as np
 
 from ragviz.errors import ModelError, UsageError
-from ragviz.models import tokenizer, weights
+from ragviz.models import weights
 from ragviz.models.tokenizer import REMOTE
 from ragviz.models.vectors import Batch, Compute, Embedder, Kind, Remote, Vectors
 from ragviz.records import Cache, digest
+from ragviz.text.untrusted import without_surrogates
 
 
 def open_embedder(
@@ -109,7 +110,7 @@ class _Embedder:
         done = len(texts) - sum(times[keys[row]] for row in missing)
         report = progress or (lambda _: None)
         report(done)
-        with closing(self._compute([tokenizer.encodable(texts[row]) for row in missing], kind)) as batches:
+        with closing(self._compute([without_surrogates(texts[row]) for row in missing], kind)) as batches:
             for places, batch in batches:
                 rows = [missing[place] for place in places]
                 vectors[rows] = _checked(batch, self, len(rows))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ragviz.errors import UsageError
 from ragviz.models import weights
 from ragviz.models.weights import PACKAGED, Card
+from ragviz.text.untrusted import without_surrogates
 
 if TYPE_CHECKING:
     import tokenizers
@@ -55,7 +55,7 @@ class Tokenizer:
 
         Characters that the model never sees (control characters, accents) may be in no token.
         """
-        return list(self._tokenizer.encode(encodable(text), add_special_tokens=False).offsets)
+        return list(self._tokenizer.encode(without_surrogates(text), add_special_tokens=False).offsets)
 
 
 def open_tokenizer(name: str) -> Tokenizer:
@@ -81,11 +81,3 @@ def _tokenizer(card: Card) -> Tokenizer:
         missing = f"Embedder '{card.name}' has no tokenizer.json in {card.folder}"
         raise UsageError(f"{missing}: save the model with its fast tokenizer.")
     return Tokenizer(tokenizers.Tokenizer.from_file(str(file)))
-
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def encodable(text: str) -> str:
-    """Put a replacement character where half a surrogate pair stands: no tokenizer takes those."""
-    return _SURROGATE.sub("\ufffd", text)

@@ -31,7 +31,7 @@ from typing import Any, get_args
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from ragviz.errors import InputError, UsageError
-from ragviz.records import LONGEST_ID, Document, Evidence, Question, QuestionStatus, Span, digest
+from ragviz.records import LONGEST_ID, Chunk, Document, Evidence, Question, QuestionStatus, Span, digest
 from ragviz.text import language
 from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
@@ -59,7 +59,7 @@ _PLACES = (
 _KNOWN = {*COLUMNS, *_PLACES, *ANSWERS}
 _LISTED = 20  # names of columns in one sentence
 
-_CHUNK_ID = re.compile(r"([0-9a-f]{16})-([0-9]{8,})-([0-9]{8,})")
+_DOCUMENT_ID = re.compile("[0-9a-f]{16}")
 _NAMED = {"document", "corpus_id", "chunk_id"}
 _BLANK = r"[\s\x00-\x1f\u200b-\u200f\u2060\ufeff]"
 _DANGEROUS = re.compile(rf"'*(?:[\t\r\n]|{_BLANK}*[=+\-@＝＋－＠﹦﹢﹣﹫])")
@@ -354,10 +354,10 @@ def _span(values: Mapping[str, Any], documents: Mapping[str, Document]) -> Span:
 
 def _of_chunk(chunk_id: str, grade: float) -> _Member:
     """A chunk's id tells its document and its place."""
-    parts = _CHUNK_ID.fullmatch(chunk_id)
-    if parts is None:
+    parts = Chunk.parse_id(chunk_id)
+    if parts is None or not _DOCUMENT_ID.fullmatch(parts[0]):
         raise _Refused(f"names the chunk '{chunk_id}', which is not an id of ragviz: give document and quote instead")
-    return _Member.model_validate({"document": parts[1], "start": parts[2], "end": parts[3], "grade": grade})
+    return _Member.model_validate({"document": parts[0], "start": parts[1], "end": parts[2], "grade": grade})
 
 
 def _document(wanted: str, documents: Mapping[str, Document]) -> Document:

@@ -71,13 +71,13 @@ def search(workspace: Workspace, info: IndexInfo, query: str, name: RetrieverNam
 
 def found(workspace: Workspace, corpus_id: str, hits: Sequence[Hit]) -> list[Found]:
     """Hits with their text: a chunk's id tells its document, start and end."""
-    parts = [hit.chunk_id.rsplit("-", 2) for hit in hits]
+    parts = [Chunk.parse_id(hit.chunk_id) or (hit.chunk_id, 0, 0) for hit in hits]
     texts = workspace.store.document_texts(corpus_id, list(dict.fromkeys(p[0] for p in parts)))
     documents = {d.id: d for d in texts}
     result = []
     for hit, (document_id, start, end) in zip(hits, parts, strict=True):
         document = documents.get(document_id)
-        cut = np.array([[int(start), int(end), 0]], dtype=np.int32)
+        cut = np.array([[start, end, 0]], dtype=np.int32)
         chunk = indexing.chunks_of(document, cut)[0] if document is not None else None
         result.append(Found(hit, document.name if document is not None else "(deleted)", chunk))
     return result

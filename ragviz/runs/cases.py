@@ -162,12 +162,12 @@ def to_json(case: Case, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _hit(case: Case, hit: Hit, names: Mapping[str, str]) -> dict[str, Any]:
-    document_id = hit.chunk_id.rsplit("-", 2)[0]
+    place = Chunk.parse_id(hit.chunk_id)
     return {
         "rank": hit.rank,
         "score": float(hit.score),
         "gold": hit.chunk_id in case.gold,
-        "document": names.get(document_id, ""),
+        "document": names.get(place[0], "") if place else "",
         "chunk_id": hit.chunk_id,
     }
 

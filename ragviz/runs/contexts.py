@@ -60,9 +60,8 @@ def _chunks(workspace: Workspace, index_id: str, corpus_id: str, ids: Sequence[s
     """Chunks by id, with their tokens where the index still has these cuts; those whose document is gone left out."""
     store = workspace.store
     places: dict[str, list[tuple[int, int]]] = {}
-    for chunk_id in ids:
-        document_id, start, end = chunk_id.rsplit("-", 2)
-        places.setdefault(document_id, []).append((int(start), int(end)))
+    for document_id, start, end in filter(None, map(Chunk.parse_id, ids)):
+        places.setdefault(document_id, []).append((start, end))
     build = next((info.build for info in store.indexes(corpus_id) if info.id == index_id), "")
     cuts = store.cuts(build, list(places))
     tokens = {(d, start, end): size for d, rows in cuts.items() for start, end, size in rows.tolist()}

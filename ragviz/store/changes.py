@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from ragviz.records import Question
+from ragviz.records import Chunk, Question
 from ragviz.store import schema
 from ragviz.store.codecs import T
 
@@ -32,9 +32,9 @@ def delete_run(connection: Connection, run_id: str) -> None:
     )
     imported = imported.where(schema.runs.c.id == run_id, schema.runs.c.config.contains('"retriever": "imported"'))
     passages = {
-        (row.corpus_id, chunk_id.rsplit("-", 2)[0])
+        (row.corpus_id, document_id)
         for row in connection.execute(imported)
-        for chunk_id in json.loads(row.ranking)[0]
+        for document_id, _, _ in filter(None, map(Chunk.parse_id, json.loads(row.ranking)[0]))
     }
     for corpus_id in {corpus_id for corpus_id, _ in passages}:
         for batch in batches([document_id for _, document_id in passages]):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragviz.text import words
+from ragviz.text.untrusted import without_surrogates
 from ragviz.text.words import Found
 
 
@@ -73,7 +74,7 @@ def _english(text: str) -> list[Found]:
     """Entities first, noun phrases after, so that entities win."""
     entities: list[Found] = []
     nouns: list[Found] = []
-    text = re.sub("[\ud800-\udfff]", "\ufffd", text)  # spaCy takes no halves of surrogate pairs
+    text = without_surrogates(text)  # spaCy takes none
     starts = list(_pieces(text))
     documents = words.spacy().pipe(text[start:end] for start, end in starts)
     for (offset, _), document in zip(starts, documents, strict=True):

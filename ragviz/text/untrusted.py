@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def without_surrogates(text: str) -> str:
+    """The text with a replacement character for each lone surrogate, so that offsets stay: no tokenizer takes those.
+
+    >>> without_surrogates("caf" + chr(0xD800))
+    'caf�'
+    """
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def storable(value: Any) -> Any:

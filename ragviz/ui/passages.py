@@ -156,9 +156,9 @@ def _span_in_document(corpus_id: str, span: Span, kept: Sequence[str], language:
         return
     address.link("documents", document.name, document=document.name, at=f"{span.start}-{span.end}")
     start, end = around(document.text, (span.start, span.end), 90 if document.language == "zh" else 220)
-    parts = [chunk_id.rsplit("-", 2) for chunk_id in kept]
+    places = filter(None, map(Chunk.parse_id, kept))
     start += len(document.text[start:end]) - len(document.text[start:end].lstrip())
-    hits = [(int(s) - start, int(e) - start) for owner, s, e in parts if owner == document.id]
+    hits = [(first - start, last - start) for owner, first, last in places if owner == document.id]
     gold = [(span.start - start, span.end - start)]
     with st.container(border=True):
         st.html(highlighted(document.text[start:end].rstrip(), gold, hits, fold=None, language=document.language))

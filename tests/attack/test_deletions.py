@@ -20,6 +20,7 @@ from ragviz.documents import corpora
 from ragviz.errors import Deleted, UsageError
 from ragviz.index import indexing
 from ragviz.judging import work
+from ragviz.processes import this_process
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, Job, RunConfig
 from ragviz.workspace import Workspace
@@ -190,8 +191,8 @@ def test_a_job_that_is_done_stays_done(workspace):
 
 def test_a_job_at_which_a_process_is_is_not_started_twice(workspace):
     job = begin(workspace, "run")
-    me = jobs.psutil.Process()
-    place = {"pid": me.pid, "pid_started": me.create_time(), "host": jobs.socket.gethostname()}
+    me = this_process()
+    place = {"pid": me["pid"], "pid_started": me["started"], "host": me["host"]}
     assert workspace.store.claim_job(job.id, heartbeat=time.time(), **place)
     with pytest.raises(UsageError, match=f"being done already .process {os.getpid()}"):
         jobs.start(workspace, job)
