@@ -19,7 +19,6 @@ from ragviz.ui import address, cache, frame, passages, question_table, widgets, 
 
 MOST = 7  # runs that keep colours of their own
 SIDES = ("won", "lost", "tied")
-TITLES = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
 
 workspace = frame.begin()
 store = workspace.store
@@ -210,12 +209,12 @@ def answers_table(found: Comparison) -> None:
 
 def pictures(found: Comparison, of: cache.State) -> None:
     st.markdown("**Curves**")
-    for column, name in zip(st.columns(3, gap="medium"), ("recall", "precision", "f1"), strict=True):
+    for column, name in zip(st.columns(len(CURVES), gap="medium"), CURVES, strict=True):
         with column, widgets.errors_shown():
             lines = bands(of, found.k, name)
             widgets.figure(
                 curve_plots.curves(
-                    lines, k=found.k, by_run=True, labels=False, y_title=f"{TITLES[name]} (0 to 1)", height=290
+                    lines, k=found.k, by_run=True, labels=False, y_title=f"{METRICS[name].name} (0 to 1)", height=290
                 ),
                 f"curves-{name}",
             )

@@ -12,21 +12,15 @@ from ragviz.analysis import diagnose
 from ragviz.analysis.evaluate import Scored, Slice, Summary
 from ragviz.answers import contexts
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.metrics.registry import METRICS
+from ragviz.metrics.registry import METRICS, shown_in
 from ragviz.records import Estimate, Question, Retrieved, Run
 from ragviz.report import curve_plots, plots, rank_plots
 from ragviz.runs import choices, exports, judgements, measurements
 from ragviz.text.markup import highlighted, legend, plain
 from ragviz.ui import address, cache, frame, job_panel, passages, question_table, widgets, wording
 
-MAIN = (  # metrics of answers that get a tile, the first four that a run has
-    "answer_correctness", "faithfulness", "context_recall", "questeval_recall", "completeness", "factual_precision",
-    "equivalence", "context_precision", "extractive_questeval_recall", "embedding_similarity",
-    "embedding_faithfulness", "token_f1", "rouge_l",
-)  # fmt: skip
 ANCHOR = "questions-shown"
 LOOK_AT = 5  # questions whose scores are contradicted that are shown
-PAIRS = (("completeness", "factual_precision"), ("completeness_direct", "conciseness_direct"))
 
 workspace = frame.begin()
 store = workspace.store
@@ -82,15 +76,14 @@ def ranks_of(summary: Summary, name: str = "") -> rank_plots.Ranks:
 
 def curves_of(summary: Summary) -> list[curve_plots.Curve]:
     k = np.arange(1, summary.depth + 1)
-    titles = {"recall": "recall", "precision": "precision", "f1": "F1"}
-    return [curve_plots.Curve(titles[name], k, *summary.curves[name], summary.n) for name in titles]
+    return [curve_plots.Curve(METRICS[name].name, k, *summary.curves[name], summary.n) for name in summary.curves]
 
 
 # Answers
 
 
 def answer_tiles(found: judgements.Judgement) -> None:
-    names = [name for name in MAIN if name in found.metrics][:4]
+    names = [name for name in shown_in("tile") if name in found.metrics][:4]
     with st.grid(4, min_column_width=185):
         for name in names:
             metric, scored = ANSWER_METRICS[name], found.metrics[name]
@@ -207,7 +200,8 @@ def waterfall(run: Run, found: judgements.Judgement, ids: Sequence[str], key: st
 
 def distributions(run: Run, found: judgements.Judgement, key: str) -> None:
     """How one metric is spread over the questions; completeness against conciseness."""
-    pair = next((pair for pair in PAIRS if all(name in found.scores for name in pair)), None)
+    pairs = ((name, ANSWER_METRICS[name].drawn_against) for name in found.scores)
+    pair = next((pair for pair in pairs if pair[1] in found.scores), None)
     left, right = st.columns(2, gap="medium") if pair else (st.container(), None)
     with left, widgets.errors_shown():
         score_distribution(run, found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from ragviz import stats
 from ragviz.metrics import ranking
 from ragviz.metrics.characters import measure_characters
-from ragviz.metrics.registry import label, scores
+from ragviz.metrics.ranking import RankTable
+from ragviz.metrics.registry import RANKING, label, scores, shown_in
 from ragviz.records import Estimate, Question, Retrieved, Score
 
 Floats = NDArray[np.float64]
 Band = tuple[Floats, Floats, Floats]
 """Mean, low and high for k = 1 … depth, each of shape (depth,)."""
 
-CURVES = {"precision": ranking.precision, "recall": ranking.recall, "f1": ranking.f1}
+CURVES: dict[str, Callable[[RankTable], Floats]] = {name: RANKING[name].function for name in shown_in("curve")}
 
 
 @dataclass(frozen=True, slots=True)

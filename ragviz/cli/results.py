@@ -12,17 +12,22 @@ import typer
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.rooms import compare as comparing
-from ragviz.cli.rooms import controls, diagnose, evaluate, exports, judgements, measurements, questeval, search
+from ragviz.cli.rooms import (
+    controls,
+    diagnose,
+    evaluate,
+    exports,
+    judgements,
+    measurements,
+    questeval,
+    registry,
+    search,
+)
 from ragviz.errors import InputError, UsageError
 from ragviz.records import Bank, EvaluatedAnswer, Matrix, Question, Run, Score
 
 LOOK_AT = 10
 """Questions whose scores are contradicted that are shown; --json holds all."""
-HEADLINES = (
-    *("completeness", "faithfulness", "answer_correctness", "context_recall", "questeval_recall", "equivalence"),
-    *("extractive_questeval_recall", "embedding_similarity", "token_f1"),
-)
-"""Metrics of answers that are shown per kind and document when none is named: the first three that a run has."""
 
 
 def results(
@@ -92,8 +97,9 @@ def _draw_slices(slices: Sequence[evaluate.Slice], by: str, metrics: Sequence[st
     known = slices[0].metrics
     for name in metrics:
         console.one_of("metric of this run", name, known)
-    ranking = [name for name in known if name.startswith("recall@") or name == "mrr"]
-    names = metrics or [*ranking, *[name for name in HEADLINES if name in known][:3]]
+    shown = registry.shown_in("row")
+    ranking = [name for name in known if name.split("@")[0] in shown and name.split("@")[0] in registry.METRICS]
+    names = metrics or [*ranking, *[name for name in shown if name in known and name not in ranking][:3]]
     rows = []
     for part in slices:
         means = [console.interval(part.metrics[name].estimate) for name in names]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ragviz.judging import controls as controls
     from ragviz.judging import forecast as forecast
     from ragviz.metrics import questeval as questeval
+    from ragviz.metrics import registry as registry
     from ragviz.models import spending as spending
     from ragviz.models import tokenizer as tokenizer
     from ragviz.questions import authoring as authoring
@@ -70,6 +71,7 @@ if not TYPE_CHECKING:
     measurements = _Later("runs.measurements")
     preview = _Later("index.preview")
     questeval = _Later("metrics.questeval")
+    registry = _Later("metrics.registry")
     running = _Later("runs.running")
     search = _Later("retrieval.search")
     sets = _Later("questions.sets")

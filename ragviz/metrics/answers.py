@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ragviz.errors import UsageError
 from ragviz.judging.planning import Input
 from ragviz.judging.steps import VERSIONS
 from ragviz.metrics import grounding, questeval, text
+from ragviz.metrics.places import Place
 from ragviz.records import Bank, EvaluatedAnswer, Score, ScoreStatus
 from ragviz.text import language
 
@@ -36,7 +37,8 @@ class AnswerMetric:
     """One metric of answers, and what a person must know to read it.
 
     `steps` are what a judge has to be asked for it, none for a metric without a model; `inputs` are what else it reads.
-    `of_context` metrics judge what was retrieved: they are there without an answer too.
+    `of_context` metrics judge what was retrieved: they are there without an answer too. `shown` tells where it is shown
+    when nobody chose a metric, and as the how manieth there; `drawn_against` names the other axis of its scatter plot.
     """
 
     title: str
@@ -49,6 +51,8 @@ class AnswerMetric:
     range: tuple[float, float] = (0.0, 1.0)
     higher_is_better: bool = True
     formula: str = "1"
+    shown: Mapping[Place, int] = field(default_factory=dict)
+    drawn_against: str = ""
 
     @property
     def judged(self) -> bool:
@@ -241,6 +245,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         ("claims", "context"),
         needs_reference=False,
         formula="2",
+        shown={"tile": 2, "row": 2, "sort": 6},
     ),
     "context_precision": AnswerMetric(
         "Context precision",
@@ -249,6 +254,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         _context_precision,
         ("reference", "context"),
         of_context=True,
+        shown={"tile": 8},
     ),
     "context_precision_plain": AnswerMetric(
         "Useful passages",
@@ -266,6 +272,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         ("reference", "context"),
         of_context=True,
         formula="2",
+        shown={"tile": 3, "row": 4, "sort": 7},
     ),
     "answer_relevancy": AnswerMetric(
         "Answer relevancy",
@@ -282,6 +289,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         _correctness,
         ("reference", "claims", "comparison"),
         inputs=("cosines",),
+        shown={"tile": 1, "row": 3, "sort": 1},
     ),
     "factual_precision": AnswerMetric(
         "Factual precision",
@@ -289,6 +297,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "Low: wrong facts, or more than was needed.",
         lambda judged: _known(_factual(judged)[0], "the answer makes no claim"),
         ("reference", "claims", "comparison"),
+        shown={"tile": 6},
     ),
     "factual_recall": AnswerMetric(
         "Factual recall",
@@ -301,6 +310,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "Right claims ÷ (right + half of the wrong, added and missing ones). 0 to 1. Low: precision or recall is.",
         lambda judged: _factual(judged)[2],
         ("reference", "claims", "comparison"),
+        shown={"sort": 2},
     ),
     "completeness": AnswerMetric(
         "Completeness",
@@ -308,12 +318,15 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "often because its passage was not retrieved.",
         _completeness,
         ("reference", "claims", "comparison"),
+        shown={"tile": 5, "row": 1, "sort": 3},
+        drawn_against="factual_precision",
     ),
     "completeness_direct": AnswerMetric(
         "Completeness, judge-rated",
         "The judge's own number for how much of the reference the answer tells, without counting claims. 0 to 1.",
         lambda judged: _known(judged.completeness, "answer and reference were not compared"),
         ("reference", "claims", "comparison"),
+        drawn_against="conciseness_direct",
     ),
     "conciseness_direct": AnswerMetric(
         "Conciseness, judge-rated",
@@ -326,6 +339,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "The judge's verdict: equivalent 1, partly right 0.5, different 0.",
         _equivalence,
         ("reference", "claims", "comparison"),
+        shown={"tile": 7, "row": 6, "sort": 4},
     ),
     "questeval_recall": AnswerMetric(
         "RAGQuestEval recall",
@@ -333,6 +347,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "information is missing.",
         lambda judged: _quest_recall(_questeval(judged.bank, judged.bank_answers)),
         ("questeval",),
+        shown={"tile": 4, "row": 5, "sort": 5},
     ),
     "questeval_precision": AnswerMetric(
         "RAGQuestEval precision",
@@ -347,6 +362,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "a model, no judgement.",
         lambda judged: max(0.0, _known(judged.similarity, "answer and reference were not embedded")),
         inputs=("cosines",),
+        shown={"tile": 10, "row": 8, "sort": 11},
     ),
     "embedding_faithfulness": AnswerMetric(
         "Embedding faithfulness",
@@ -356,12 +372,14 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         inputs=("sentence cosines",),
         needs_reference=False,
         formula="2",
+        shown={"tile": 11},
     ),
     "extractive_questeval_recall": AnswerMetric(
         "RAGQuestEval recall, extractive",
         "Share of the reference's key phrases that stand in the answer. 0 to 1. A counterpart without a model.",
         lambda judged: _quest_recall(_questeval(judged.extractive_bank, judged.extractive_bank_answers)),
         inputs=("key phrases",),
+        shown={"tile": 9, "row": 7, "sort": 8},
     ),
     "rouge_l": AnswerMetric(
         "ROUGE-L",
@@ -369,12 +387,14 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "package has it, without stemming. 0 to 1.",
         _lexical(text.rouge_l),
         formula="2",
+        shown={"tile": 13, "sort": 10},
     ),
     "token_f1": AnswerMetric(
         "Token F1",
         "F1 of the words that answer and reference share, as SQuAD counts them (Chinese by jieba's words). 0 to 1.",
         _lexical(text.token_f1),
         formula="2",
+        shown={"tile": 12, "row": 9, "sort": 9},
     ),
     "exact_match": AnswerMetric(
         "Exact match",

@@ -1,13 +1,14 @@
-"""Metrics of rankings: pure functions to numbers. `METRICS` is what page, command line and library read."""
+"""The registry of metrics: of rankings, of characters, of answers; page, command line and library read it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from ragviz.errors import UsageError
 from ragviz.metrics import ranking
+from ragviz.metrics.answers import ANSWER_METRICS, AnswerMetric
 from ragviz.metrics.characters import (
     CharacterTable,
     character_iou,
@@ -16,6 +17,7 @@ from ragviz.metrics.characters import (
     chroma_iou,
     chroma_precision,
 )
+from ragviz.metrics.places import Place
 from ragviz.metrics.ranking import Floats, RankTable
 
 Table = TypeVar("Table", RankTable, CharacterTable)
@@ -27,7 +29,7 @@ class Metric(Generic[Table]):
 
     `function` gives a number per question: an array (n, depth) with a column per k when `at_k`, else (n,). `needs`
     names the table it reads: "ranking" is `measure`'s, "evidence" `measure_characters`'. `version` changes with the
-    formula.
+    formula. `shown` tells where it is shown when nobody chose a metric, and as the how manieth there.
     """
 
     title: str
@@ -38,14 +40,21 @@ class Metric(Generic[Table]):
     range: tuple[float, float] = (0.0, 1.0)
     higher_is_better: bool = True
     version: str = "1"
+    shown: Mapping[Place, int] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Title without its "@k"."""
+        return self.title.removesuffix("@k")
 
 
-_RANKING: dict[str, Metric[RankTable]] = {
+RANKING: dict[str, Metric[RankTable]] = {
     "recall": Metric(
         "Recall@k",
         "Share of a question's evidence groups of which a gold chunk is among the first k: with one source chunk, "
         "whether it is there at all. 0 to 1. Low: the evidence ranks below k, or was cut so that no chunk matches.",
         ranking.recall,
+        shown={"tile": 1, "curve": 1, "row": 1},
     ),
     "chunk_recall": Metric(
         "Chunk recall@k",
@@ -58,12 +67,14 @@ _RANKING: dict[str, Metric[RankTable]] = {
         "Share of the first k chunks that are gold. 0 to 1, and with one gold chunk never above 1/k. Low: k is larger "
         "than the evidence needs, or other chunks rank above the gold ones.",
         ranking.precision,
+        shown={"curve": 2},
     ),
     "f1": Metric(
         "F1@k",
         "Harmonic mean of a question's precision@k and recall@k. 0 to 1, and with one gold chunk never above "
         "2/(k + 1). Low: one of the two is.",
         ranking.f1,
+        shown={"curve": 3},
     ),
     "hit": Metric(
         "Hit@k",
@@ -90,6 +101,7 @@ _RANKING: dict[str, Metric[RankTable]] = {
         "chunk is far down or missing.",
         ranking.reciprocal_rank,
         at_k=False,
+        shown={"tile": 2, "row": 2},
     ),
     "map": Metric(
         "MAP",
@@ -138,7 +150,20 @@ _CHARACTERS: dict[str, Metric[CharacterTable]] = {
     ),
 }
 
-METRICS: dict[str, Metric[RankTable] | Metric[CharacterTable]] = {**_RANKING, **_CHARACTERS}
+METRICS: dict[str, Metric[RankTable] | Metric[CharacterTable]] = {**RANKING, **_CHARACTERS}
+
+REGISTRY: dict[str, Metric[RankTable] | Metric[CharacterTable] | AnswerMetric] = {**METRICS, **ANSWER_METRICS}
+"""Every metric there is: of rankings, of characters, of answers."""
+
+
+def shown_in(place: Place) -> tuple[str, ...]:
+    """Metrics that are shown in a place when nobody chose one, in their order: those of rankings, then of answers.
+
+    >>> shown_in("curve"), shown_in("row")[:3]
+    (('recall', 'precision', 'f1'), ('recall', 'mrr', 'completeness'))
+    """
+    kinds = [[name for name in metrics if place in REGISTRY[name].shown] for metrics in (METRICS, ANSWER_METRICS)]
+    return tuple(name for names in kinds for name in sorted(names, key=lambda name: REGISTRY[name].shown[place]))
 
 
 def scores(table: RankTable, k: int, *, characters: CharacterTable | None = None) -> dict[str, Floats]:
@@ -152,7 +177,7 @@ def scores(table: RankTable, k: int, *, characters: CharacterTable | None = None
     """
     if not 1 <= k <= table.depth:
         raise UsageError(f"k = {k} cannot be read off rankings to depth {table.depth}; give 1 to {table.depth}.")
-    values = {name: metric.function(table) for name, metric in _RANKING.items()}
+    values = {name: metric.function(table) for name, metric in RANKING.items()}
     if characters is not None:
         values |= {name: metric.function(characters) for name, metric in _CHARACTERS.items()}
     return {label(name, k): array[:, k - 1] if METRICS[name].at_k else array for name, array in values.items()}

@@ -10,6 +10,7 @@ import streamlit as st
 
 from ragviz.analysis import diagnose, evaluate
 from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.metrics.registry import shown_in
 from ragviz.records import Run, Score
 from ragviz.runs import judgements, measurements
 from ragviz.ui import address, cache, wording
@@ -58,11 +59,6 @@ def outcome_of(rank: int, k: int) -> str:
 
 FILTERS = ("rank", "document", "kind", "outcome", "cause", "find")
 """What the address may filter the questions of a run by."""
-ORDERS = (
-    "answer_correctness", "factual_f1", "completeness", "equivalence", "questeval_recall", "faithfulness",
-    "context_recall", "extractive_questeval_recall", "token_f1", "rouge_l", "embedding_similarity",
-)  # fmt: skip
-"""Metrics by which the worst questions come first, the first that a run has; without any it is the rank."""
 STATUSES = {
     "ok": "scored", "not_applicable": "not applicable", "no_answer": "no answer", "judge_error": "judge error",
     "skipped": "skipped",
@@ -88,10 +84,12 @@ def answers(run: Run) -> bool:
 
 
 def metric_of(run: Run) -> str:
-    """Return the metric by which a run's questions are ordered: the address's, else the first of `ORDERS`, or ""."""
+    """Metric by which the worst questions come first: the address's, else the first that a run has; "" without any."""
     there = cache.judgement(run).scores
     wanted = st.query_params.get("metric", "")
-    return wanted if wanted in there else next((name for name in ORDERS if name in there), next(iter(there), ""))
+    return (
+        wanted if wanted in there else next((name for name in shown_in("sort") if name in there), next(iter(there), ""))
+    )
 
 
 def question_rows(run: Run, k: int) -> pd.DataFrame:
