@@ -8,7 +8,7 @@ import streamlit as st
 from ragviz import jobs
 from ragviz.answers import contexts
 from ragviz.errors import RagvizError, UsageError
-from ragviz.metrics.answers import ANSWER_METRICS, known
+from ragviz.metrics.answers import ANSWER_METRICS, current_names
 from ragviz.models.tokenizer import REMOTE
 from ragviz.records import IndexInfo, QuestionSet, Run, RunConfig, digest
 from ragviz.retrieval.retrievers import RETRIEVERS
@@ -162,7 +162,7 @@ def way_of(start: RunConfig, answerer: str, ways: Mapping[str, str]) -> str:
     default = "all" if answerer == "model" else "free" if answerer != "none" else "none"
     if start.answerer != answerer or not start.metrics:
         return default if default in ways else "none"
-    names = set(known(start.metrics))
+    names = set(current_names(start.metrics))
     if names == set(metric_names(answerer)) and "all" in ways:
         return "all"
     free = {name for name in metric_names(answerer) if not ANSWER_METRICS[name].judged}
@@ -181,7 +181,7 @@ def metric_names(answerer: str) -> list[str]:
 def picked(start: RunConfig, answerer: str) -> tuple[str, ...]:
     there = metric_names(answerer)
     names = st.multiselect(
-        "Metrics chosen", there, [name for name in known(start.metrics) if name in there],
+        "Metrics chosen", there, [name for name in current_names(start.metrics) if name in there],
         key=f"picked-{answerer}-{start.hash()}", format_func=lambda name: ANSWER_METRICS[name].title,
         placeholder="Choose metrics", label_visibility="collapsed",
     )  # fmt: skip

@@ -42,12 +42,12 @@ def test_by_hand():
     assert recall[0].tolist() == [0, 0.5, 1, 1]
     assert precision[0] == pytest.approx([0, 50 / 200, 100 / 280, 100 / 280])
     assert iou[0] == pytest.approx([0, 50 / 250, 100 / 280, 100 / 280])
-    assert chroma[0] == pytest.approx([0, 50 / 200, 100 / 300, 100 / 300])  # 130 … 150 was given twice
+    assert chroma[0] == pytest.approx([0, 50 / 200, 100 / 300, 100 / 300])  # 130 … 150 counts twice
     assert chroma_union[0] == pytest.approx([0, 50 / 250, 100 / 300, 100 / 300])
 
 
 def test_two_chunkings_can_change_places_between_the_two_readings():
-    """Wide chunks beside short ones that overlap: what is in them once is less, what is given is more."""
+    """Overlapping chunks hold fewer distinct characters than wide ones, and have a greater total length."""
     evidence = {"q": ((Span("d", 0, 100),),)}
     wide = values([retrieved("q", ("d", 0, 150), ("d", 150, 300))], evidence, 2)
     overlapping = values([retrieved("q", ("d", 0, 200), ("d", 40, 240))], evidence, 2)
@@ -55,8 +55,8 @@ def test_two_chunkings_can_change_places_between_the_two_readings():
     assert wide[3][0, 1] > overlapping[3][0, 1]  # 100 ÷ 300 and 100 ÷ 400
 
 
-def test_groups_add_up_and_of_alternatives_the_best_held_counts():
-    """Group one has two places that say the same, group two one; both places are useful, one of them is wanted."""
+def test_groups_add_up_and_of_alternatives_the_best_counts():
+    """Group one has two places that say the same, group two one; both places are useful, one of them counts."""
     evidence = {"q": ((Span("d", 0, 10), Span("e", 0, 20)), (Span("d", 50, 80),))}
     results = [retrieved("q", ("e", 0, 15), ("d", 50, 65), ("d", 0, 10), ("e", 15, 20))]
     recall, precision, iou, *_ = values(results, evidence, depth=4)
@@ -65,7 +65,7 @@ def test_groups_add_up_and_of_alternatives_the_best_held_counts():
     assert iou[0] == pytest.approx([15 / 50, 30 / 50, 25 / (40 + 40 - 25), 25 / (45 + 40 - 25)])
 
 
-def test_stale_evidence_is_wanted_and_not_found():
+def test_stale_evidence_counts_and_is_not_found():
     evidence = {"q": ((Span("d", 0, 10),), (Span("d", 0, 30, stale=True),))}
     recall, precision, *_ = values([retrieved("q", ("d", 0, 10))], evidence, depth=1)
     assert (recall[0, 0], precision[0, 0]) == (0.25, 1)
@@ -78,9 +78,9 @@ def test_rows_are_those_of_the_rank_table():
     table = measure_characters(read(results, 2), evidence)
     assert table.question_ids == measure(read(results, 2)).question_ids == ("a", "b")
     assert [function(table).tolist() for function in FUNCTIONS] == [[[1, 1], [0, 0]], *[[[0.5, 0.5], [0, 0]]] * 4]
-    found = scores(measure(read(results, 2)), 2, characters=table)
-    assert found["character_iou@2"].tolist() == [0.5, 0]
-    assert {name.split("@")[0] for name in found} == set(METRICS)
+    measured = scores(measure(read(results, 2)), 2, characters=table)
+    assert measured["character_iou@2"].tolist() == [0.5, 0]
+    assert {name.split("@")[0] for name in measured} == set(METRICS)
 
 
 def test_no_questions():
@@ -139,19 +139,21 @@ def brute_force(cuts, groups, k):
     def characters(pieces):
         return {(document, place) for document, start, end in pieces for place in range(start, end)}
 
-    held = characters(cuts[:k])
-    wanted = set()
+    in_chunks = characters(cuts[:k])
+    in_evidence = set()
     for group in groups:
         members = [characters([member]) for member in group]
-        wanted |= max(members, key=lambda member: len(member & held) / max(len(member), 1))
-    given = sum(end - start for _, start, end in cuts[:k])
-    useful = characters([member for group in groups for member in group]) & held
+        in_evidence |= max(members, key=lambda member: len(member & in_chunks) / max(len(member), 1))
+    chunk_lengths = sum(end - start for _, start, end in cuts[:k])
+    useful = characters([member for group in groups for member in group]) & in_chunks
     return (
-        len(wanted & held) / len(wanted) if wanted else 0,
-        len(useful) / len(held) if held else 0,
-        len(wanted & held) / len(wanted | held) if wanted | held else 0,
-        len(useful) / given if given else 0,
-        len(wanted & held) / (given + len(wanted - held)) if given or wanted - held else 0,
+        len(in_evidence & in_chunks) / len(in_evidence) if in_evidence else 0,
+        len(useful) / len(in_chunks) if in_chunks else 0,
+        len(in_evidence & in_chunks) / len(in_evidence | in_chunks) if in_evidence | in_chunks else 0,
+        len(useful) / chunk_lengths if chunk_lengths else 0,
+        len(in_evidence & in_chunks) / (chunk_lengths + len(in_evidence - in_chunks))
+        if chunk_lengths or in_evidence - in_chunks
+        else 0,
     )
 
 
@@ -179,10 +181,10 @@ def test_equals_brute_force(questions):
 
 
 def assert_equals_brute_force(results, evidence, questions, depth):
-    found = values(results, evidence, depth)
+    measured = values(results, evidence, depth)
     for row, (cuts, groups) in enumerate(questions):
         for k in range(1, depth + 1):
-            assert [array[row, k - 1] for array in found] == pytest.approx(brute_force(cuts, groups, k)), (row, k)
+            assert [array[row, k - 1] for array in measured] == pytest.approx(brute_force(cuts, groups, k)), (row, k)
 
 
 @pytest.mark.parametrize("overlap", [0, 5, 30])

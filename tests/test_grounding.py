@@ -26,7 +26,7 @@ MATRIX = Matrix(
     reference_by_answer=(YES, NO),
     useful=(False, True, True),
 )
-JUDGED = EvaluatedAnswer(
+EVALUATED = EvaluatedAnswer(
     QUESTION,
     ANSWER,
     MATRIX,
@@ -63,29 +63,29 @@ JUDGED = EvaluatedAnswer(
     ],
 )
 def test_values_worked_by_hand(name, value):
-    measured = score(name, JUDGED)
+    measured = score(name, EVALUATED)
     assert (measured.status, measured.value) == ("ok", pytest.approx(value))
 
 
 @pytest.mark.parametrize("marked", ["en", "und"])
 @pytest.mark.parametrize(
-    ("said", "reference"), [("The Bible.", "Bible"), ("the Los Angeles Kings", "Los Angeles Kings")]
+    ("text", "reference"), [("The Bible.", "Bible"), ("the Los Angeles Kings", "Los Angeles Kings")]
 )
-def test_short_answers_are_compared_in_the_questions_language(said, reference, marked):
+def test_short_answers_are_compared_in_the_questions_language(text, reference, marked):
     question = replace(QUESTION, text="What is it?", answer=reference, language=marked)
-    judged = replace(JUDGED, question=question, answer=replace(ANSWER, text=said))
-    assert score("exact_match", judged).value == 1
-    assert score("token_f1", judged).value == 1
+    evaluated = replace(EVALUATED, question=question, answer=replace(ANSWER, text=text))
+    assert score("exact_match", evaluated).value == 1
+    assert score("token_f1", evaluated).value == 1
 
 
 def test_a_chinese_question_with_a_name_in_latin_letters_is_cut_as_chinese():
     question = replace(QUESTION, text="由哪家公司建造？", answer="Harlow", language="zh")
-    judged = replace(JUDGED, question=question, answer=replace(ANSWER, text="由Harlow公司建造。"))
-    assert score("token_f1", judged).value == pytest.approx(2 * 1 / (4 + 1))  # 由 | harlow | 公司 | 建造
+    evaluated = replace(EVALUATED, question=question, answer=replace(ANSWER, text="由Harlow公司建造。"))
+    assert score("token_f1", evaluated).value == pytest.approx(2 * 1 / (4 + 1))  # 由 | harlow | 公司 | 建造
 
 
 def test_negative_cosines_are_no_faithfulness():
-    measured = [score("embedding_faithfulness", replace(JUDGED, sentence_similarity=c)) for c in ((-0.3, 0.1), ())]
+    measured = [score("embedding_faithfulness", replace(EVALUATED, sentence_similarity=c)) for c in ((-0.3, 0.1), ())]
     assert [(m.status, m.value) for m in measured] == [("ok", 0.0), ("not_applicable", None)]
 
 
@@ -94,26 +94,26 @@ def test_conciseness_is_factual_precision_and_measured_once():
     assert "conciseness" not in ANSWER_METRICS
 
 
-def test_scores_of_earlier_versions_have_the_names_of_now():
-    """A metric that had two names is shown once; one that is measured no more is not shown."""
+def test_scores_of_earlier_versions_have_the_current_names():
+    """A metric that had two names is shown once; one that no longer exists is not shown."""
     old, new = Score("conciseness", 0.25), Score("factual_precision", 0.5)
-    kept = {
+    stored = {
         "extractive_questeval_precision": {"a": Score("extractive_questeval_precision", 1.0)},
         "token_f1": {"a": Score("token_f1", 0.1)},
         "factual_precision": {"b": new},
         "conciseness": {"a": old, "b": old},
     }
-    found = renamed(kept)
-    assert list(found) == ["factual_precision", "token_f1"]
-    assert found["factual_precision"] == {"a": replace(old, metric="factual_precision"), "b": new}
+    current = renamed(stored)
+    assert list(current) == ["factual_precision", "token_f1"]
+    assert current["factual_precision"] == {"a": replace(old, metric="factual_precision"), "b": new}
 
 
 def test_an_answer_that_evades_is_not_relevant():
-    assert score("answer_relevancy", replace(JUDGED, noncommittal=True)).value == 0
+    assert score("answer_relevancy", replace(EVALUATED, noncommittal=True)).value == 0
 
 
 def test_a_refusal_has_no_score_of_the_answer_but_of_its_context():
-    refused = replace(JUDGED, answer=replace(ANSWER, status="refused"))
+    refused = replace(EVALUATED, answer=replace(ANSWER, status="refused"))
     by_name = {s.metric: s for s in scores(refused, ANSWER_METRICS)}
     assert {name for name, s in by_name.items() if s.status == "ok"} == {
         "context_precision",
@@ -122,24 +122,24 @@ def test_a_refusal_has_no_score_of_the_answer_but_of_its_context():
     }
     assert by_name["faithfulness"].status == "no_answer"
     assert by_name["token_f1"].value is None
-    assert score("faithfulness", replace(JUDGED, answer=replace(ANSWER, text="  "))).status == "no_answer"
+    assert score("faithfulness", replace(EVALUATED, answer=replace(ANSWER, text="  "))).status == "no_answer"
 
 
 def test_a_failed_answer_is_skipped_with_its_reason():
-    failed = replace(JUDGED, answer=replace(ANSWER, status="failed", text="", reason="HTTP 500"))
+    failed = replace(EVALUATED, answer=replace(ANSWER, status="failed", text="", reason="HTTP 500"))
     assert score("completeness", failed).status == "skipped"
     assert "HTTP 500" in score("completeness", failed).reason
 
 
 def test_without_a_reference_only_what_needs_none_is_measured():
-    bare = replace(JUDGED, question=replace(QUESTION, answer=""))
+    bare = replace(EVALUATED, question=replace(QUESTION, answer=""))
     measured = {s.metric for s in scores(bare, ANSWER_METRICS) if s.status == "ok"}
     assert measured == {"faithfulness", "answer_relevancy", "embedding_faithfulness"}
     assert score("rouge_l", bare).status == "not_applicable"
 
 
 def test_a_failed_step_is_a_judge_error_of_what_rests_on_it_only():
-    failed = replace(JUDGED, failures={"comparison": "the judge left out 2 of the claims"})
+    failed = replace(EVALUATED, failures={"comparison": "the judge left out 2 of the claims"})
     wrong = {s.metric for s in scores(failed, ANSWER_METRICS) if s.status == "judge_error"}
     assert wrong == {n for n, m in ANSWER_METRICS.items() if "comparison" in m.steps}
     assert score("completeness", failed).reason == "the judge left out 2 of the claims"
@@ -148,14 +148,14 @@ def test_a_failed_step_is_a_judge_error_of_what_rests_on_it_only():
 
 def test_no_claims_is_not_applicable_and_never_1():
     none = replace(MATRIX, answer_claims=(), answer_by_chunk=(), answer_by_reference=())
-    assert score("faithfulness", replace(JUDGED, matrix=none)).status == "not_applicable"
-    assert score("factual_precision", replace(JUDGED, matrix=none)).status == "not_applicable"
-    assert score("completeness", replace(JUDGED, matrix=none)).value == 0.5
+    assert score("faithfulness", replace(EVALUATED, matrix=none)).status == "not_applicable"
+    assert score("factual_precision", replace(EVALUATED, matrix=none)).status == "not_applicable"
+    assert score("completeness", replace(EVALUATED, matrix=none)).value == 0.5
 
 
 def test_versions_name_the_prompts_behind_a_score():
-    assert score("faithfulness", JUDGED).version == "2+claims2+context2"
-    assert score("token_f1", JUDGED).version == "2"
+    assert score("faithfulness", EVALUATED).version == "2+claims2+context2"
+    assert score("token_f1", EVALUATED).version == "2"
 
 
 def test_metrics_are_chosen_by_name():
@@ -185,8 +185,8 @@ def test_context_precision_is_the_mean_of_precision_at_each_useful_rank(useful):
 
 
 @given(st.lists(st.booleans()), st.lists(st.booleans()))
-def test_f1_of_facts_is_the_harmonic_mean_of_precision_and_recall(held, known):
-    rows = [[YES if value else NO for value in values] for values in (held, known)]
+def test_f1_of_facts_is_the_harmonic_mean_of_precision_and_recall(by_reference, by_answer):
+    rows = [[YES if value else NO for value in values] for values in (by_reference, by_answer)]
     precision, recall, f1 = grounding.factual(*rows)
     if precision and recall:
         assert f1 == pytest.approx(2 * precision * recall / (precision + recall))
@@ -212,6 +212,6 @@ def test_a_claim_that_two_passages_support_only_together_is_supported():
     assert read.claims[1] == (NO, NO, ClaimVerdict("supported", 0))
     assert grounding.supported_by_any([read.claims[0], (part, NO, NO)]) == 0.5
     matrix = replace(MATRIX, answer_by_chunk=(read.claims[0],) * 3)
-    assert score("faithfulness", replace(JUDGED, matrix=matrix)).value == 1
-    kept = judged_from_json(judged_to_json(replace(JUDGED, matrix=matrix)), JUDGED.question)
-    assert kept.matrix.answer_by_chunk == matrix.answer_by_chunk
+    assert score("faithfulness", replace(EVALUATED, matrix=matrix)).value == 1
+    stored = judged_from_json(judged_to_json(replace(EVALUATED, matrix=matrix)), EVALUATED.question)
+    assert stored.matrix.answer_by_chunk == matrix.answer_by_chunk

@@ -34,8 +34,8 @@ def at(results, k, depth=5):
 
 
 def test_single_gold_chunk_by_hand():
-    found = at([retrieved("q", "abcde", "c")], 3)
-    assert found == pytest.approx(
+    measured = at([retrieved("q", "abcde", "c")], 3)
+    assert measured == pytest.approx(
         {
             "recall": 1,
             "chunk_recall": 1,
@@ -59,26 +59,26 @@ def test_groups_with_several_chunks_by_hand():
         dict.fromkeys(["recall", "chunk_recall", "precision", "f1", "hit", "all_groups", "ndcg"], 0)
         | {"mrr": 1 / 2, "map": (1 / 2 + 2 / 4 + 3 / 5) / 5}
     )
-    found = at(results, 4)
-    assert found["recall"] == pytest.approx(2 / 3)
-    assert found["chunk_recall"] == pytest.approx(2 / 5)
-    assert found["precision"] == pytest.approx(2 / 4)
-    assert found["f1"] == pytest.approx(2 * (1 / 2) * (2 / 3) / (1 / 2 + 2 / 3))
-    assert (found["hit"], found["all_groups"]) == (1, 0)
+    measured = at(results, 4)
+    assert measured["recall"] == pytest.approx(2 / 3)
+    assert measured["chunk_recall"] == pytest.approx(2 / 5)
+    assert measured["precision"] == pytest.approx(2 / 4)
+    assert measured["f1"] == pytest.approx(2 * (1 / 2) * (2 / 3) / (1 / 2 + 2 / 3))
+    assert (measured["hit"], measured["all_groups"]) == (1, 0)
     ideal = sum(1 / math.log2(rank + 1) for rank in (1, 2, 3, 4))
-    assert found["ndcg"] == pytest.approx((1 / math.log2(3) + 1 / math.log2(5)) / ideal)
+    assert measured["ndcg"] == pytest.approx((1 / math.log2(3) + 1 / math.log2(5)) / ideal)
     assert at(results, 5)["chunk_recall"] == pytest.approx(3 / 5)
     assert at([retrieved("q", "abcde", "bx", "de")], 4)["all_groups"] == 1
 
 
 def test_a_chunk_of_two_groups_finds_both_and_counts_once():
-    found = at([retrieved("q", "abc", "b", "b")], 2)
-    assert (found["recall"], found["precision"], found["chunk_recall"], found["all_groups"]) == (1, 0.5, 1, 1)
+    measured = at([retrieved("q", "abc", "b", "b")], 2)
+    assert [measured[name] for name in ("recall", "precision", "chunk_recall", "all_groups")] == [1, 0.5, 1, 1]
 
 
 def test_group_without_gold_chunks_is_never_found():
-    found = at([retrieved("q", "abc", "a", "")], 3)
-    assert (found["recall"], found["chunk_recall"], found["all_groups"]) == (0.5, 1, 0)
+    measured = at([retrieved("q", "abc", "a", "")], 3)
+    assert (measured["recall"], measured["chunk_recall"], measured["all_groups"]) == (0.5, 1, 0)
     assert set(at([retrieved("q", "abc", "")], 3).values()) == {0}
 
 
@@ -134,14 +134,11 @@ def test_metrics_describe_themselves():
         assert metric.range == (0, 1)
 
 
-# Oracles
-
-
 CUTS = (1, 2, 3, 5, 10, 20)
 
 
 def random_results(generator, questions=200, depth=20):
-    """Rankings of uneven length with one to four groups of one to three gold chunks, of which some are not there."""
+    """Rankings of uneven length with one to four groups of one to three gold chunks, not all of them retrieved."""
     chunks = [f"chunk-{n}" for n in range(60)]
     results = []
     for number in range(questions):
@@ -152,7 +149,7 @@ def random_results(generator, questions=200, depth=20):
 
 
 def oracle_inputs(results):
-    """The same rankings with strictly decreasing scores, and their gold chunks, as pytrec_eval wants them."""
+    """The same rankings with strictly decreasing scores, and their gold chunks, as pytrec_eval takes them."""
     run = {
         result.question_id: {name: float(-rank) for rank, name in enumerate(result.ranking.ids)} for result in results
     }
@@ -173,13 +170,13 @@ def assert_equals_pytrec_eval(results, depth):
     table = measure(results, depth)
     names = {"chunk_recall": "recall", "precision": "P", "ndcg": "ndcg_cut", "hit": "success"}
     for k in CUTS:
-        found = scores(table, k)
+        measured = scores(table, k)
         for ours, theirs in names.items():
-            wanted = [expected.get(name, {}).get(f"{theirs}_{k}", 0.0) for name in table.question_ids]
-            np.testing.assert_allclose(found[f"{ours}@{k}"], wanted, atol=1e-9, err_msg=f"{ours}@{k}")
+            theirs_by_question = [expected.get(name, {}).get(f"{theirs}_{k}", 0.0) for name in table.question_ids]
+            np.testing.assert_allclose(measured[f"{ours}@{k}"], theirs_by_question, atol=1e-9, err_msg=f"{ours}@{k}")
         for ours, theirs in {"mrr": "recip_rank", "map": "map"}.items():
-            wanted = [expected.get(name, {}).get(theirs, 0.0) for name in table.question_ids]
-            np.testing.assert_allclose(found[ours], wanted, atol=1e-9, err_msg=ours)
+            theirs_by_question = [expected.get(name, {}).get(theirs, 0.0) for name in table.question_ids]
+            np.testing.assert_allclose(measured[ours], theirs_by_question, atol=1e-9, err_msg=ours)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -199,9 +196,9 @@ def test_equals_ir_measures_on_random_rankings():
         "map": ir_measures.AP,
     }
     expected = ir_measures.calc_aggregate(list(pairs.values()), qrels, run)
-    found = scores(measure(results, 20), 5)
+    measured = scores(measure(results, 20), 5)
     for ours, theirs in pairs.items():
-        assert found[ours].mean() == pytest.approx(expected[theirs]), ours
+        assert measured[ours].mean() == pytest.approx(expected[theirs]), ours
 
 
 def test_graded_judgements_by_hand():
@@ -237,8 +234,8 @@ def assert_graded_ndcg(results, qrels, run, depth):
     expected = pytrec_eval.RelevanceEvaluator(qrels, {f"ndcg_cut.{cuts}"}).evaluate(run)
     table = measure(results, depth)
     for k in CUTS:
-        wanted = [expected.get(name, {}).get(f"ndcg_cut_{k}", 0.0) for name in table.question_ids]
-        np.testing.assert_allclose(ranking.ndcg(table)[:, k - 1], wanted, atol=1e-9, err_msg=str(k))
+        theirs = [expected.get(name, {}).get(f"ndcg_cut_{k}", 0.0) for name in table.question_ids]
+        np.testing.assert_allclose(ranking.ndcg(table)[:, k - 1], theirs, atol=1e-9, err_msg=str(k))
 
 
 def test_recall_with_single_chunk_groups_is_chunk_recall():
@@ -266,8 +263,8 @@ def test_equals_pytrec_eval_on_public_runs(qrels, run, questions):
         question, _, chunk, _, score, _ = line.split()
         hits.setdefault(question, []).append((-float(score), chunk))
     results = [
-        replace(retrieved(question, [name for _, name in sorted(found)], gold[question]), grades=gold[question])
-        for question, found in hits.items()
+        replace(retrieved(question, [name for _, name in sorted(pairs)], gold[question]), grades=gold[question])
+        for question, pairs in hits.items()
         if gold.get(question)
     ]
     assert len(results) == questions

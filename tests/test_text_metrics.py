@@ -25,21 +25,21 @@ tokens = st.lists(st.sampled_from("abcde"), max_size=12)
 
 def squad_words(text):
     """SQuAD's normalisation, written again: lower, no punctuation, no articles, single blanks."""
-    kept = "".join(letter for letter in text.lower() if letter not in string.punctuation)
-    return [word for word in re.sub(r"\b(?:a|an|the)\b", " ", kept).split(" ") for word in word.split() if word]
+    letters = "".join(letter for letter in text.lower() if letter not in string.punctuation)
+    return [word for word in re.sub(r"\b(?:a|an|the)\b", " ", letters).split(" ") for word in word.split() if word]
 
 
 def squad_f1(prediction, reference):
     """F1 by crossing out: each word of the reference is used up by one word of the prediction."""
-    left, wanted = squad_words(prediction), squad_words(reference)
-    if not left or not wanted:
-        return 1.0 if left == wanted else 0.0
+    left, expected = squad_words(prediction), squad_words(reference)
+    if not left or not expected:
+        return 1.0 if left == expected else 0.0
     size, same = len(left), 0
-    for word in wanted:
+    for word in expected:
         if word in left:
             left.remove(word)
             same += 1
-    return 2 * same / (size + len(wanted))
+    return 2 * same / (size + len(expected))
 
 
 def slow_common(one, other):
@@ -66,7 +66,7 @@ def test_token_f1_is_squads(prediction, reference):
     ("prediction", "reference", "expected"),
     [
         ("It was built in 1931.", "1931", 1 / 3),  # 1 of 5 and 1 of 1: 2 · 0.2 · 1 ÷ 1.2
-        ("red red blue", "red green", 0.4),  # the second "red" finds none: 1 of 3 and 1 of 2
+        ("red red blue", "red green", 0.4),  # the second "red" has no match: 1 of 3 and 1 of 2
         ("the", "", 1.0),  # an article is no word
         ("tower", "", 0.0),
         ("", "tower", 0.0),

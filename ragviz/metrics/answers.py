@@ -1,4 +1,4 @@
-"""Metrics of answers: each reads what is known of one answered question, and gives a number or the reason for none."""
+"""Metrics of answers: each reads an evaluated answer, and gives a number or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUPPORTED = 0.6
 """Cosine from which the inspector counts a sentence of the answer as near to the context."""
 
 ALIASES = {"conciseness": "factual_precision"}
-"""Other names of a metric: they can be asked for, and are measured and shown once."""
+"""Other names of a metric: they can be chosen too; the metric is measured and shown once, under its own name."""
 
 T = TypeVar("T")
 
@@ -36,9 +36,9 @@ class NoScore(Exception):
 class AnswerMetric:
     """One metric of answers, and what a person must know to read it.
 
-    `steps` are what a judge has to be asked for it, none for a metric without a model; `inputs` are what else it reads.
-    `of_context` metrics judge what was retrieved: they are there without an answer too. `shown` tells where it is shown
-    when nobody chose a metric, and as the how manieth there; `drawn_against` names the other axis of its scatter plot.
+    `steps` are the judge's steps that it needs, none for a metric without a model; `inputs` are what else it reads.
+    `of_context` metrics judge what was retrieved, so they have a value without an answer too. `shown` maps each place
+    where it is shown by default to its position there; `drawn_against` names the other axis of its scatter plot.
     """
 
     title: str
@@ -65,47 +65,50 @@ class AnswerMetric:
         return "+".join([self.formula, *(f"{step}{VERSIONS[step]}" for step in self.steps)])
 
 
-def score(name: str, judged: EvaluatedAnswer) -> Score:
-    """Read the metric `name` off what is known."""
+def score(name: str, evaluated: EvaluatedAnswer) -> Score:
+    """Compute the metric `name` of an evaluated answer, or say why it has no value."""
     metric = ANSWER_METRICS[name]
     try:
-        _check(metric, judged)
-        return Score(name, float(metric.function(judged)), version=metric.version)
-    except NoScore as none:
-        return Score(name, None, none.status, none.reason, metric.version)
+        _check(metric, evaluated)
+        return Score(name, float(metric.function(evaluated)), version=metric.version)
+    except NoScore as error:
+        return Score(name, None, error.status, error.reason, metric.version)
 
 
-def known(names: Sequence[str]) -> tuple[str, ...]:
-    """Metrics of a run by what they are called now, none twice; those that are measured no more are left out.
+def current_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return a run's metrics by their current names, each once; metrics that no longer exist are left out.
 
-    >>> known(("conciseness", "factual_precision", "extractive_questeval_precision", "token_f1"))
+    >>> current_names(("conciseness", "factual_precision", "extractive_questeval_precision", "token_f1"))
     ('factual_precision', 'token_f1')
     """
     return tuple(dict.fromkeys(now for name in names if (now := ALIASES.get(name, name)) in ANSWER_METRICS))
 
 
-def renamed(kept: Mapping[str, Mapping[str, Score]]) -> dict[str, dict[str, Score]]:
-    """Scores of an earlier version (metric → question id → score) by what their metrics are called now.
+def renamed(stored: Mapping[str, Mapping[str, Score]]) -> dict[str, dict[str, Score]]:
+    """Return the scores of an earlier version (metric → question id → score) by their metrics' current names.
 
-    In the order of `ANSWER_METRICS`. Where a question has a score under both names, the one under the name of now
-    counts; scores of what is measured no more are left out.
+    In the order of `ANSWER_METRICS`. Where a question has a score under both names, the one under the current name
+    counts; scores of metrics that no longer exist are left out.
     """
-    found: dict[str, dict[str, Score]] = {name: {} for name in ANSWER_METRICS}
-    for name in sorted(kept, key=lambda name: name not in ALIASES):
-        if (now := ALIASES.get(name, name)) in found:
-            found[now] |= {question_id: replace(score, metric=now) for question_id, score in kept[name].items()}
-    return {name: by_question for name, by_question in found.items() if by_question}
+    current: dict[str, dict[str, Score]] = {name: {} for name in ANSWER_METRICS}
+    for name in sorted(stored, key=lambda name: name not in ALIASES):
+        if (name_now := ALIASES.get(name, name)) in current:
+            current[name_now] |= {
+                question_id: replace(score, metric=name_now) for question_id, score in stored[name].items()
+            }
+    return {name: by_question for name, by_question in current.items() if by_question}
 
 
-def scores(judged: EvaluatedAnswer, names: Collection[str]) -> list[Score]:
-    """Read the metrics called `names` off what is known, in the order of `ANSWER_METRICS`."""
-    return [score(name, judged) for name in ANSWER_METRICS if name in names]
+def scores(evaluated: EvaluatedAnswer, names: Collection[str]) -> list[Score]:
+    """Compute the metrics `names` of an evaluated answer, in the order of `ANSWER_METRICS`."""
+    return [score(name, evaluated) for name in ANSWER_METRICS if name in names]
 
 
 def chosen(names: Sequence[str], *, judge: bool, answers: bool = True) -> tuple[str, ...]:
-    """Which metrics are meant: names, or "all" for all that there can be with and without a judge.
+    """Return the metrics that `names` choose; "all" stands for every metric that is possible.
 
-    Without answers only those of the context can be. An alias is the metric that it stands for.
+    Without a judge only metrics without steps are possible, without answers only those of the context. An alias is
+    replaced by its metric.
 
     Raises:
         UsageError: there is no such metric, or it needs a judge or an answer and there is none.
@@ -124,114 +127,110 @@ def chosen(names: Sequence[str], *, judge: bool, answers: bool = True) -> tuple[
 
 
 def steps_of(names: Collection[str]) -> frozenset[str]:
-    """What a judge has to be asked for these metrics."""
+    """Return the judge's steps that these metrics need."""
     return frozenset(step for name in names for step in ANSWER_METRICS[name].steps)
 
 
-def _check(metric: AnswerMetric, judged: EvaluatedAnswer) -> None:
-    """Raise NoScore for what keeps a metric from having a value, the person's part before the judge's."""
-    answer = judged.answer
+def _check(metric: AnswerMetric, evaluated: EvaluatedAnswer) -> None:
+    """Raise NoScore when the metric has no value: for reasons of the question or the answer first, then the judge's."""
+    answer = evaluated.answer
     if not metric.of_context:
         if answer.status == "failed":
             raise NoScore("skipped", f"there is no answer to judge: {answer.reason}")
         if answer.status == "refused" or not answer.text.strip():
             raise NoScore("no_answer", "the answer is a refusal: there is nothing to judge")
-    if metric.needs_reference and not judged.question.answer.strip():
+    if metric.needs_reference and not evaluated.question.answer.strip():
         raise NoScore("not_applicable", "the question has no reference answer")
     for step in metric.steps:
-        if step in judged.failures:
-            raise NoScore("judge_error", judged.failures[step])
+        if step in evaluated.failures:
+            raise NoScore("judge_error", evaluated.failures[step])
 
 
-def _known(value: T | None, what: str) -> T:
-    """Return `value`, or tell that it was not judged, or that there is nothing to count."""
+def _required(value: T | None, reason: str) -> T:
+    """Return `value`; None raises NoScore with the reason: it was not judged, or there is nothing to count."""
     if value is None:
-        raise NoScore("not_applicable", what)
+        raise NoScore("not_applicable", reason)
     return value
 
 
-def _faithfulness(judged: EvaluatedAnswer) -> float:
-    if not judged.answer.context:
+def _faithfulness(evaluated: EvaluatedAnswer) -> float:
+    if not evaluated.answer.context:
         raise NoScore("not_applicable", "the answer was given without passages")
-    rows = _known(judged.matrix.answer_by_chunk, "the answer was not checked against its passages")
-    return _known(grounding.supported_by_any(rows), "the answer makes no claim")
+    rows = _required(evaluated.matrix.answer_by_chunk, "the answer was not checked against its passages")
+    return _required(grounding.supported_by_any(rows), "the answer makes no claim")
 
 
-def _context_recall(judged: EvaluatedAnswer) -> float:
-    rows = _known(judged.matrix.reference_by_chunk, "the reference was not checked against the passages")
-    if not judged.matrix.chunks and judged.matrix.reference_claims:
+def _context_recall(evaluated: EvaluatedAnswer) -> float:
+    rows = _required(evaluated.matrix.reference_by_chunk, "the reference was not checked against the passages")
+    if not evaluated.matrix.chunks and evaluated.matrix.reference_claims:
         return 0.0
-    return _known(grounding.supported_by_any(rows), "the reference makes no claim")
+    return _required(grounding.supported_by_any(rows), "the reference makes no claim")
 
 
-def _context_precision(judged: EvaluatedAnswer) -> float:
-    useful = _known(judged.matrix.useful, "the passages were not judged")
-    return _known(grounding.context_precision(useful), "there are no passages")
+def _context_precision(evaluated: EvaluatedAnswer) -> float:
+    useful = _required(evaluated.matrix.useful, "the passages were not judged")
+    return _required(grounding.context_precision(useful), "there are no passages")
 
 
-def _context_precision_plain(judged: EvaluatedAnswer) -> float:
-    useful = _known(judged.matrix.useful, "the passages were not judged")
-    return _known(grounding.useful_share(useful), "there are no passages")
+def _context_precision_plain(evaluated: EvaluatedAnswer) -> float:
+    useful = _required(evaluated.matrix.useful, "the passages were not judged")
+    return _required(grounding.useful_share(useful), "there are no passages")
 
 
-def _relevancy(judged: EvaluatedAnswer) -> float:
-    asked = _known(judged.asked_back_similarity, "no questions were made of the answer")
-    value = grounding.answer_relevancy(asked, noncommittal=bool(judged.noncommittal))
-    return _known(value, "no questions were made of the answer")
+def _relevancy(evaluated: EvaluatedAnswer) -> float:
+    similarities = _required(evaluated.asked_back_similarity, "no questions were made of the answer")
+    value = grounding.answer_relevancy(similarities, noncommittal=bool(evaluated.noncommittal))
+    return _required(value, "no questions were made of the answer")
 
 
-def _factual(judged: EvaluatedAnswer) -> tuple[float | None, float | None, float]:
-    matrix = judged.matrix
-    by_reference = _known(matrix.answer_by_reference, "answer and reference were not compared")
-    by_answer = _known(matrix.reference_by_answer, "answer and reference were not compared")
+def _factual(evaluated: EvaluatedAnswer) -> tuple[float | None, float | None, float]:
+    matrix = evaluated.matrix
+    by_reference = _required(matrix.answer_by_reference, "answer and reference were not compared")
+    by_answer = _required(matrix.reference_by_answer, "answer and reference were not compared")
     if not by_reference and not by_answer:
         raise NoScore("not_applicable", "neither text makes a claim")
     return grounding.factual(by_reference, by_answer)
 
 
-def _correctness(judged: EvaluatedAnswer) -> float:
-    similarity = _known(judged.similarity, "answer and reference were not embedded")
-    return grounding.answer_correctness(_factual(judged)[2], similarity)
+def _correctness(evaluated: EvaluatedAnswer) -> float:
+    similarity = _required(evaluated.similarity, "answer and reference were not embedded")
+    return grounding.answer_correctness(_factual(evaluated)[2], similarity)
 
 
-def _completeness(judged: EvaluatedAnswer) -> float:
-    row = _known(judged.matrix.reference_by_answer, "answer and reference were not compared")
-    return _known(grounding.supported(row), "the reference makes no claim")
+def _completeness(evaluated: EvaluatedAnswer) -> float:
+    row = _required(evaluated.matrix.reference_by_answer, "answer and reference were not compared")
+    return _required(grounding.supported(row), "the reference makes no claim")
 
 
 EQUIVALENCE = {"equivalent": 1.0, "partial": 0.5, "different": 0.0}
 
 
-def _equivalence(judged: EvaluatedAnswer) -> float:
-    return EQUIVALENCE[_known(judged.equivalence, "answer and reference were not compared")]
-
-
 def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> questeval.QuestEval:
-    bank = _known(bank, "there are no questions about the reference")
-    measured = questeval.measure(bank, _known(answers, "the questions about the reference were not asked"))
+    bank = _required(bank, "there are no questions about the reference")
+    measured = questeval.measure(bank, _required(answers, "the questions about the reference were not asked"))
     if not measured.answerable:
         raise NoScore("not_applicable", "no question about the reference can be answered from it")
     return measured
 
 
 def _quest_recall(measured: questeval.QuestEval) -> float:
-    return _known(measured.recall, "no question about the reference can be answered from it")
+    return _required(measured.recall, "no question about the reference can be answered from it")
 
 
 def _quest_precision(measured: questeval.QuestEval) -> float:
-    return _known(measured.precision, "the answer answers no question about the reference")
+    return _required(measured.precision, "the answer answers no question about the reference")
 
 
-def _embedding_faithfulness(judged: EvaluatedAnswer) -> float:
-    best = _known(judged.sentence_similarity, "the answer was given without passages")
+def _embedding_faithfulness(evaluated: EvaluatedAnswer) -> float:
+    best = _required(evaluated.sentence_similarity, "the answer was given without passages")
     if not best:
         raise NoScore("not_applicable", "the answer has no sentence")
     return max(0.0, sum(best) / len(best))
 
 
 def _lexical(function: Callable[[str, str, str], float]) -> Callable[[EvaluatedAnswer], float]:
-    def measured(judged: EvaluatedAnswer) -> float:
-        return function(judged.answer.text, judged.question.answer, language.of_answers(judged.question))
+    def measured(evaluated: EvaluatedAnswer) -> float:
+        return function(evaluated.answer.text, evaluated.question.answer, language.of_answers(evaluated.question))
 
     return measured
 
@@ -295,20 +294,20 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "Factual precision",
         "Claims of the answer that the reference supports ÷ claims of the answer; also called conciseness. 0 to 1. "
         "Low: wrong facts, or more than was needed.",
-        lambda judged: _known(_factual(judged)[0], "the answer makes no claim"),
+        lambda evaluated: _required(_factual(evaluated)[0], "the answer makes no claim"),
         ("reference", "claims", "comparison"),
         shown={"tile": 6},
     ),
     "factual_recall": AnswerMetric(
         "Factual recall",
         "Right claims of the answer ÷ (those + the reference's claims that it lacks). 0 to 1. Low: facts are missing.",
-        lambda judged: _known(_factual(judged)[1], "no claim is right and none is lacking"),
+        lambda evaluated: _required(_factual(evaluated)[1], "no claim is right and none is lacking"),
         ("reference", "claims", "comparison"),
     ),
     "factual_f1": AnswerMetric(
         "Factual F1",
         "Right claims ÷ (right + half of the wrong, added and missing ones). 0 to 1. Low: precision or recall is.",
-        lambda judged: _factual(judged)[2],
+        lambda evaluated: _factual(evaluated)[2],
         ("reference", "claims", "comparison"),
         shown={"sort": 2},
     ),
@@ -323,21 +322,21 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
     ),
     "completeness_direct": AnswerMetric(
         "Completeness, judge-rated",
-        "The judge's own number for how much of the reference the answer tells, without counting claims. 0 to 1.",
-        lambda judged: _known(judged.completeness, "answer and reference were not compared"),
+        "The judge's own number for how much of the reference the answer states, without counting claims. 0 to 1.",
+        lambda evaluated: _required(evaluated.completeness, "answer and reference were not compared"),
         ("reference", "claims", "comparison"),
         drawn_against="conciseness_direct",
     ),
     "conciseness_direct": AnswerMetric(
         "Conciseness, judge-rated",
         "The judge's own number for how much of the answer was needed, without counting claims. 0 to 1.",
-        lambda judged: _known(judged.conciseness, "answer and reference were not compared"),
+        lambda evaluated: _required(evaluated.conciseness, "answer and reference were not compared"),
         ("reference", "claims", "comparison"),
     ),
     "equivalence": AnswerMetric(
         "Equivalence",
         "The judge's verdict: equivalent 1, partly right 0.5, different 0.",
-        _equivalence,
+        lambda evaluated: EQUIVALENCE[_required(evaluated.equivalence, "answer and reference were not compared")],
         ("reference", "claims", "comparison"),
         shown={"tile": 7, "row": 6, "sort": 4},
     ),
@@ -345,29 +344,29 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "RAGQuestEval recall",
         "Questions about the reference that the answer answers ÷ those that the reference answers. 0 to 1. Low: key "
         "information is missing.",
-        lambda judged: _quest_recall(_questeval(judged.bank, judged.bank_answers)),
+        lambda evaluated: _quest_recall(_questeval(evaluated.bank, evaluated.bank_answers)),
         ("questeval",),
         shown={"tile": 4, "row": 5, "sort": 5},
     ),
     "questeval_precision": AnswerMetric(
         "RAGQuestEval precision",
         "Token F1 between the answers read from the reference and from the answer, averaged over the questions both "
-        "answer. 0 to 1. Low: key information is told otherwise.",
-        lambda judged: _quest_precision(_questeval(judged.bank, judged.bank_answers)),
+        "answer. 0 to 1. Low: key information is stated differently.",
+        lambda evaluated: _quest_precision(_questeval(evaluated.bank, evaluated.bank_answers)),
         ("questeval",),
     ),
     "embedding_similarity": AnswerMetric(
         "Embedding similarity",
-        "Cosine of answer and reference, negative ones as 0. Near texts need not say the same: a counterpart without "
-        "a model, no judgement.",
-        lambda judged: max(0.0, _known(judged.similarity, "answer and reference were not embedded")),
+        "Cosine of answer and reference, negative ones as 0. Near texts need not say the same: computed without a "
+        "model, it is no judgement.",
+        lambda evaluated: max(0.0, _required(evaluated.similarity, "answer and reference were not embedded")),
         inputs=("cosines",),
         shown={"tile": 10, "row": 8, "sort": 11},
     ),
     "embedding_faithfulness": AnswerMetric(
         "Embedding faithfulness",
         "Mean over the answer's sentences of the cosine with the nearest sentence of the passages, 0 when negative. 0 "
-        "to 1; higher than 0 for any text of the same subject. A counterpart without a model, no judgement.",
+        "to 1; higher than 0 for any text of the same subject. Computed without a model, it is no judgement.",
         _embedding_faithfulness,
         inputs=("sentence cosines",),
         needs_reference=False,
@@ -376,8 +375,8 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
     ),
     "extractive_questeval_recall": AnswerMetric(
         "RAGQuestEval recall, extractive",
-        "Share of the reference's key phrases that stand in the answer. 0 to 1. A counterpart without a model.",
-        lambda judged: _quest_recall(_questeval(judged.extractive_bank, judged.extractive_bank_answers)),
+        "Share of the reference's key phrases that occur in the answer. 0 to 1. Computed without a model.",
+        lambda evaluated: _quest_recall(_questeval(evaluated.extractive_bank, evaluated.extractive_bank_answers)),
         inputs=("key phrases",),
         shown={"tile": 9, "row": 7, "sort": 8},
     ),

@@ -28,18 +28,18 @@ _LONGEST = 2**40  # characters of a document: far beyond any, and sums of many s
 class CharacterTable:
     """Characters up to each rank; arrays (n, depth), rows and columns as in `RankTable`.
 
-    `given`: lengths of the first k chunks, added up; `retrieved`: characters in them, every one counted once. `wanted`:
-    in the evidence; of a group with alternatives, in the member of which the first k chunks hold the greatest share
-    (ties: the first). `found`: in both. `useful`: retrieved, and in any member. Stale evidence is wanted and cannot be
-    found.
+    `chunk_lengths`: lengths of the first k chunks, added up; `retrieved`: characters in them, each counted once.
+    `evidence_total`: characters of the evidence; of a group with alternatives, of the member of which the first k
+    chunks hold the greatest share (ties: the first). `evidence_found`: those of them that were retrieved. `useful`:
+    retrieved, and in any member. Stale evidence is in the total and cannot be found.
     """
 
     question_ids: tuple[str, ...]
     depth: int
-    given: Floats
+    chunk_lengths: Floats
     retrieved: Floats
-    wanted: Floats
-    found: Floats
+    evidence_total: Floats
+    evidence_found: Floats
     useful: Floats
 
 
@@ -49,46 +49,48 @@ def measure_characters(
     """Lay the chunks of every ranking, to `depth` (default: the rankings'), over its evidence, found by question id.
 
     Raises:
-        InputError: a question is answerable and has no evidence here; or a chunk's id does not tell where the chunk
-            stands (`Chunk.make_id` does).
+        InputError: a question is answerable and has no evidence here; or a chunk's id does not name its
+            characters, as those of `Chunk.make_id` do.
 
     """
     rows, depth = rankings.results, rankings.depth if depth is None else depth
-    wanted_of = [evidence.get(result.question_id, ()) for result in rows]
-    if missing := [result.question_id for result, groups in zip(rows, wanted_of, strict=True) if not groups]:
+    evidence_of = [evidence.get(result.question_id, ()) for result in rows]
+    if missing := [result.question_id for result, groups in zip(rows, evidence_of, strict=True) if not groups]:
         raise InputError(
             f"{len(missing)} questions had evidence when they were run and have none now, '{missing[0]}' first; "
             "run them again."
         )
-    line, spans = _line(rankings.number, wanted_of)
+    line, spans = _line(rankings.number, evidence_of)
     placed = line.place[rankings.chunks[:, :depth]]
     shape, choices = (len(rows), depth), spans.choices()
-    given, useful = np.empty(shape), np.empty(shape)
-    # What is the same is kept once: these tables are as large as all rankings together.
-    retrieved = np.empty(shape) if line.overlaps() else given
-    found = np.empty(shape) if choices else useful
-    wanted = np.empty(shape if choices else (len(rows), 1))
+    chunk_lengths, useful = np.empty(shape), np.empty(shape)
+    # Equal tables share memory: these tables are as large as all rankings together.
+    retrieved = np.empty(shape) if line.overlaps() else chunk_lengths
+    evidence_found = np.empty(shape) if choices else useful
+    evidence_total = np.empty(shape if choices else (len(rows), 1))
     for start in range(0, len(rows), _BLOCK):
         block = slice(start, start + _BLOCK)
         lengths = (line.end - line.start)[placed[block]]
         chunks = _sorted(line, placed[block])
-        given[block] = lengths.cumsum(axis=1)
-        if retrieved is not given:
+        chunk_lengths[block] = lengths.cumsum(axis=1)
+        if retrieved is not chunk_lengths:
             retrieved[block] = _once(lengths, chunks, line.stretch).cumsum(axis=1)
         members = spans.rows(block, line.stretch)
         cells = _lay_out(chunks.near(members), members, lengths.shape, line.stretch)
         useful[block] = cells.evidence.up_to_k(lengths.shape)
         if choices:
-            wanted[block], found[block] = _chosen(cells, members, lengths.shape)
-        else:  # all the evidence is wanted, at every k
-            wanted[block, 0] = np.bincount(cells.evidence.row, cells.evidence.length, minlength=len(lengths))
+            evidence_total[block], evidence_found[block] = _chosen(cells, members, lengths.shape)
+        else:  # the total is all the evidence, at every k
+            evidence_total[block, 0] = np.bincount(cells.evidence.row, cells.evidence.length, minlength=len(lengths))
     question_ids = tuple(result.question_id for result in rows)
-    return CharacterTable(question_ids, depth, given, retrieved, np.broadcast_to(wanted, shape), found, useful)
+    return CharacterTable(
+        question_ids, depth, chunk_lengths, retrieved, np.broadcast_to(evidence_total, shape), evidence_found, useful
+    )
 
 
 def character_recall(table: CharacterTable) -> Floats:
     """Characters found ÷ characters of the evidence, (n, depth); 0 when the evidence is empty."""
-    return _ratio(table.found, table.wanted)
+    return _ratio(table.evidence_found, table.evidence_total)
 
 
 def character_precision(table: CharacterTable) -> Floats:
@@ -98,17 +100,17 @@ def character_precision(table: CharacterTable) -> Floats:
 
 def character_iou(table: CharacterTable) -> Floats:
     """Characters found ÷ characters retrieved or of the evidence, (n, depth): intersection over union."""
-    return _ratio(table.found, table.wanted + table.retrieved - table.found)
+    return _ratio(table.evidence_found, table.evidence_total + table.retrieved - table.evidence_found)
 
 
 def chroma_precision(table: CharacterTable) -> Floats:
-    """Useful characters ÷ lengths of the chunks retrieved, (n, depth): what overlaps counts each time below."""
-    return _ratio(table.useful, table.given)
+    """Useful characters ÷ lengths of the chunks retrieved, (n, depth): overlapping characters count in each chunk."""
+    return _ratio(table.useful, table.chunk_lengths)
 
 
 def chroma_iou(table: CharacterTable) -> Floats:
     """Characters found ÷ (lengths of the chunks retrieved + characters of the evidence not found), (n, depth)."""
-    return _ratio(table.found, table.wanted + table.given - table.found)
+    return _ratio(table.evidence_found, table.evidence_total + table.chunk_lengths - table.evidence_found)
 
 
 # Documents laid end to end on one line
@@ -116,10 +118,10 @@ def chroma_iou(table: CharacterTable) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Line:
-    """Where the chunks stand on the line, in ascending order of their starts; the last is none, beyond all others.
+    """Where the chunks lie on the line, in ascending order of their starts; the last, beyond all others, is no chunk.
 
-    `place` (chunks + 1,) is where the chunk of a number is among `start` and `end`, and at -1 the place of none. A row
-    of questions has a line of its own, `stretch` behind the one before it.
+    `place` (chunks + 1,) maps a chunk's number to its index in `start` and `end`, and -1 to that of no chunk. Every
+    question has its own copy of the line, `stretch` behind the one before it.
     """
 
     place: Ints
@@ -149,7 +151,7 @@ class _Intervals:
         return bool((np.diff(self.tag) == 0).any())
 
     def rows(self, block: slice, stretch: int) -> _Intervals:
-        """Those of a block of rows, which are numbered from 0 again, each on the line of its row."""
+        """Return the intervals of a block of rows, numbered from 0 again, each on the line of its row."""
         first, last = np.searchsorted(self.row, [block.start, block.stop])
         row = self.row[first:last] - block.start
         shift = row * stretch
@@ -170,7 +172,7 @@ def _line(number: Mapping[str, int], evidence: Sequence[Evidence]) -> tuple[_Lin
     np.maximum.at(length, document, end)
     np.maximum.at(length, of_span, to)
     offset = length.cumsum() - length
-    stretch = int(length.sum()) + 1  # one character more, for the chunk that is none
+    stretch = int(length.sum()) + 1  # one character more, for no chunk
     start, end = start + offset[document], end + offset[document]
     order = np.argsort(start)
     place = np.full(len(order) + 1, len(order))
@@ -183,37 +185,35 @@ def _line(number: Mapping[str, int], evidence: Sequence[Evidence]) -> tuple[_Lin
 
 
 def _places(chunk_ids: Iterable[str]) -> tuple[Sequence[str], Ints, Ints]:
-    """Document, start and end of each chunk, as its id tells.
+    """Return document, start and end of each chunk, read from its id.
 
     Raises:
-        InputError: one does not tell.
+        InputError: an id does not name them.
 
     """
     ids = list(chunk_ids)
     if not ids:
         return (), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     if set(map(len, ids)) == {_USUAL} and "".join(ids).isascii():
-        # As `Chunk.make_id` writes them: two numbers of eight digits, all read at once.
+        # Two numbers of eight digits, all read at once: `Chunk.parse_id` for each takes several times as long.
         letters = np.frombuffer("".join(ids).encode(), dtype=np.uint8).reshape(-1, _USUAL)
         digits = letters[:, [*range(-17, -9), *range(-8, 0)]].astype(np.int64) - ord("0")
         if ((digits >= 0) & (digits <= 9)).all() and (letters[:, [-18, -9]] == ord("-")).all():
             start, end = digits.reshape(-1, 2, 8).transpose(1, 0, 2) @ 10 ** np.arange(7, -1, -1)
             if (start <= end).all():
                 return [*map(itemgetter(slice(-18)), ids)], start, end
-    try:
-        documents, starts, ends = zip(*[chunk_id.rsplit("-", 2) for chunk_id in ids], strict=True)
-        start, end = (np.fromiter(map(int, texts), np.int64, len(ids)) for texts in (starts, ends))
-        if not ((start >= 0) & (start <= end) & (end < _LONGEST)).all():
-            raise ValueError
-    except (ValueError, OverflowError):
-        if len(ids) > 1:
-            for chunk_id in ids:
-                _places([chunk_id])
+    documents, starts, ends = zip(*map(_place, ids), strict=True)
+    return documents, np.array(starts, dtype=np.int64), np.array(ends, dtype=np.int64)
+
+
+def _place(chunk_id: str) -> tuple[str, int, int]:
+    place = Chunk.parse_id(chunk_id)
+    if place is None or not place[1] <= place[2] < _LONGEST:
         raise InputError(
-            f"Chunk id '{ids[0]}' does not end in '-start-end', so its characters cannot be compared; "
+            f"Chunk id '{chunk_id}' does not end in '-start-end', so its characters cannot be compared; "
             "leave the character metrics out for this run."
-        ) from None
-    return documents, start, end
+        )
+    return place
 
 
 def _numbered(documents: Sequence[str | Span], numbers: dict[str | Span, int]) -> Ints:
@@ -228,7 +228,7 @@ def _numbered(documents: Sequence[str | Span], numbers: dict[str | Span, int]) -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sorted:
-    """The chunks of each row by their starts, (rows, depth): where they stand on the row's line, and their ranks."""
+    """The chunks of each row by their starts, (rows, depth): where they lie on the row's line, and their ranks."""
 
     start: Ints
     end: Ints
@@ -239,7 +239,7 @@ class _Sorted:
         return np.maximum.accumulate(self.end, axis=1)
 
     def near(self, spans: _Intervals) -> _Intervals:
-        """The chunks that may share characters with a span: all that do, and those among them in the order."""
+        """Return the chunks that may share characters with a span: all that do, and those that lie between them."""
         first = np.searchsorted(self.reach().ravel(), spans.start, side="right")
         last = np.maximum(np.searchsorted(self.start.ravel(), spans.end), first)
         near = np.zeros(self.start.size, dtype=np.bool_)
@@ -247,7 +247,7 @@ class _Sorted:
         return self.intervals(near.reshape(self.start.shape))
 
     def intervals(self, chosen: NDArray[np.bool_]) -> _Intervals:
-        """Those chunks that are marked, (rows, depth)."""
+        """Return the chunks that `chosen` marks, (rows, depth)."""
         return _Intervals(np.nonzero(chosen)[0], self.start[chosen], self.end[chosen], self.rank[chosen])
 
 
@@ -262,7 +262,7 @@ def _sorted(line: _Line, placed: Ints) -> _Sorted:
 
 
 def _once(lengths: Ints, chunks: _Sorted, stretch: int) -> Ints:
-    """How many characters the chunk at each rank adds to those above it, (rows, depth): its length, less what overlaps.
+    """Count the characters that each chunk adds to those ranked above it, (rows, depth): its length, less overlaps.
 
     Only chunks that overlap another one of their row are laid over each other.
     """
@@ -272,13 +272,13 @@ def _once(lengths: Ints, chunks: _Sorted, stretch: int) -> Ints:
     overlapping = np.zeros(lengths.shape, dtype=np.bool_)
     overlapping[:, 1:] = meets
     overlapping[:, :-1] |= meets
-    mine = chunks.intervals(overlapping)
-    row, length, first, last = _cut(mine.start, mine.end, stretch)
-    rank = _best_ranks(mine, first, last, (len(row), lengths.shape[1]))
+    intervals = chunks.intervals(overlapping)
+    row, length, first, last = _cut(intervals.start, intervals.end, stretch)
+    rank = _best_ranks(intervals, first, last, (len(row), lengths.shape[1]))
     added = lengths.copy()
-    added[mine.row, mine.tag] = 0
-    held = rank < lengths.shape[1]
-    np.add.at(added, (row[held], rank[held]), length[held])
+    added[intervals.row, intervals.tag] = 0
+    covered = rank < lengths.shape[1]
+    np.add.at(added, (row[covered], rank[covered]), length[covered])
     return added
 
 
@@ -296,18 +296,18 @@ def _lay_out(chunks: _Intervals, spans: _Intervals, shape: tuple[int, ...], stre
 
 
 def _chosen(cells: _Evidence, spans: _Intervals, shape: tuple[int, ...]) -> tuple[Floats, Floats]:
-    """Characters wanted and found, each of `shape` (rows, depth), of the best member of every group."""
+    """Characters of every group's best member, and those of them that were found, each of `shape` (rows, depth)."""
     evidence, depth = cells.evidence, shape[1]
     of_spans = _Cells(cells.span, evidence.length[cells.cell], evidence.rank[cells.cell])
-    held = of_spans.up_to_k((len(spans.row), depth))
-    best = _best_members(held / np.maximum(spans.end - spans.start, 1)[:, np.newaxis], spans.tag)
+    retrieved = of_spans.up_to_k((len(spans.row), depth))
+    best = _best_members(retrieved / np.maximum(spans.end - spans.start, 1)[:, np.newaxis], spans.tag)
     in_best = np.zeros((len(evidence.row), depth), dtype=np.bool_)
     np.logical_or.at(in_best, cells.cell, best[cells.span])
-    wanted, found = np.zeros((2, *shape))
-    np.add.at(wanted, evidence.row, in_best * evidence.length[:, np.newaxis])
+    total, found = np.zeros((2, *shape))
+    np.add.at(total, evidence.row, in_best * evidence.length[:, np.newaxis])
     in_best &= evidence.rank[:, np.newaxis] <= np.arange(depth)
     np.add.at(found, evidence.row, in_best * evidence.length[:, np.newaxis])
-    return wanted, found
+    return total, found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -339,7 +339,7 @@ class _Evidence:
 
 
 def _cut(start: Ints, end: Ints, stretch: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Row and length of every cell, (cells,); of every interval its first cell and the one past its last.
+    """Return row and length of every cell, (cells,); of every interval its first cell and the one past its last.
 
     The line is cut wherever an interval begins or ends.
     """

@@ -1,4 +1,4 @@
-"""Claim-based metrics: pure functions of the claim × chunk × reference matrix, None when nothing is to be counted.
+"""Claim-based metrics: pure functions of the claim × chunk × reference matrix, None when there is nothing to count.
 
 Sources: faithfulness, context precision and recall, answer correctness and factual correctness as the RAGAS paper
 (arXiv 2309.15217) and its documentation define them; completeness is the share of a reference's claims
@@ -37,7 +37,7 @@ def context_precision(useful: Sequence[bool]) -> float | None:
     if not useful:
         return None
     ranks = [rank for rank, is_useful in enumerate(useful, start=1) if is_useful]
-    return sum(found / rank for found, rank in enumerate(ranks, start=1)) / len(ranks) if ranks else 0.0
+    return sum(useful_so_far / rank for useful_so_far, rank in enumerate(ranks, start=1)) / len(ranks) if ranks else 0.0
 
 
 def useful_share(useful: Sequence[bool]) -> float | None:
@@ -48,7 +48,7 @@ def useful_share(useful: Sequence[bool]) -> float | None:
 def factual(
     by_reference: Sequence[ClaimVerdict], by_answer: Sequence[ClaimVerdict]
 ) -> tuple[float | None, float | None, float]:
-    """Precision, recall and F1 of an answer's facts: TP and FP are its claims, FN the reference's that it lacks.
+    """Precision, recall and F1 of an answer's facts: TP and FP are its claims, FN the reference's claims that it lacks.
 
     Precision is None without claims of the answer, recall where TP + FN is 0; F1 = TP ÷ (TP + (FP + FN) ÷ 2), 0 when
     nothing is right.
@@ -71,7 +71,7 @@ def answer_correctness(f1: float, similarity: float) -> float:
 
 
 def answer_relevancy(similarities: Sequence[float], *, noncommittal: bool) -> float | None:
-    """Mean cosine of the question to those that the answer would answer; 0 for an answer that evades."""
+    """Mean cosine of the question to the questions that the answer would answer; 0 for an answer that evades."""
     if noncommittal:
         return 0.0
     return max(0.0, sum(similarities) / len(similarities)) if similarities else None

@@ -1,4 +1,4 @@
-"""Places where metrics are shown when nobody chose one."""
+"""Places where metrics are shown by default."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from ragviz.text import words
 
 @dataclass(frozen=True, slots=True)
 class QuestEval:
-    """What a generated text tells of what its reference tells; numbers from 0 to 1, None where nothing is counted.
+    """How much of its reference a generated text states; numbers from 0 to 1, None where there is nothing to count.
 
     `questions` is |Q|, `answerable` |A| (the reference answers them), `answered` |B| (of these, the generated text does
     too). `recall` = |B|/|A|, `precision` = mean token F1 over B; over Q instead: `recall_over_questions`,
@@ -35,11 +35,11 @@ class QuestEval:
 def measure(bank: Bank, answers: Sequence[str | None]) -> QuestEval:
     """Compare the generated text's `answers`, one for each item of `bank` in order, with the reference's.
 
-    None is `<Unanswerable>`. What only the generated text answers counts nowhere. Nothing answerable: recall and
-    precision are None; nothing answered: recall is 0, precision None.
+    None is `<Unanswerable>`. A question that only the generated text answers counts nowhere. Nothing answerable: recall
+    and precision are None; nothing answered: recall is 0, precision None.
 
     Raises:
-        ValueError: not as many answers as questions.
+        ValueError: there are not as many answers as questions.
 
     """
     pairs = [(item.answer, answer) for item, answer in zip(bank.items, answers, strict=True)]
@@ -72,26 +72,24 @@ def crud(reference: Sequence[str | None], generated: Sequence[str | None]) -> tu
 
     It differs from `measure`: answers are paired by position, so that one that was left out shifts all behind it;
     surplus ones are ignored, and (0, 0) comes out when there are too few, when the reference answers nothing or the
-    generated text none of it. Tokens are jieba's of every language, capitals, blanks and punctuation as they stand.
+    generated text none of it. Tokens are jieba's of every language, with capitals, blanks and punctuation unchanged.
     """
-    wanted, said = ([_crud_answer(answer) for answer in answers] for answers in (reference, generated))
-    asked = [place for place, answer in enumerate(wanted) if answer != CRUD_UNANSWERABLE]
-    if not asked or asked[-1] >= len(said):
+    references, answers = (
+        [CRUD_UNANSWERABLE if answer is None else answer for answer in side] for side in (reference, generated)
+    )
+    answerable = [place for place, answer in enumerate(references) if answer != CRUD_UNANSWERABLE]
+    if not answerable or answerable[-1] >= len(answers):
         return 0.0, 0.0
-    answered = [place for place in asked if said[place] != CRUD_UNANSWERABLE]
+    answered = [place for place in answerable if answers[place] != CRUD_UNANSWERABLE]
     if not answered:
         return 0.0, 0.0
-    f1 = [overlap_f1(_cut(said[place]), _cut(wanted[place])) for place in answered]
-    return sum(f1) / len(f1), len(answered) / len(asked)
-
-
-def _crud_answer(answer: str | None) -> str:
-    return CRUD_UNANSWERABLE if answer is None else answer
+    f1 = [overlap_f1(_cut(answers[place]), _cut(references[place])) for place in answered]
+    return sum(f1) / len(f1), len(answered) / len(answerable)
 
 
 def _cut(text: str) -> list[str]:
-    """Every piece that jieba cuts a text into, blanks and marks included."""
-    words.tokens("", "zh")  # loads jieba without its chatter
+    """Cut a text into jieba's tokens, blanks and punctuation included."""
+    words.tokens("", "zh")  # loads jieba without its log lines
 
     import jieba
 

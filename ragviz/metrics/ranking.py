@@ -41,9 +41,9 @@ class Rankings:
 
     def ranks_of(self, row: Ints, chunk: Ints) -> Ints:
         """0-based rank of each chunk (its number, or -1) in the ranking of its row, (m,); `depth` where it is not."""
-        wanted = (row * (len(self.number) + 1) + chunk + 1) << self.depth.bit_length()
-        place = np.searchsorted(self.keys, wanted)
-        rank = np.append(self.keys, wanted.max(initial=0) + self.depth)[place] - wanted
+        key = (row * (len(self.number) + 1) + chunk + 1) << self.depth.bit_length()
+        place = np.searchsorted(self.keys, key)
+        rank = np.append(self.keys, key.max(initial=0) + self.depth)[place] - key
         return np.where(chunk >= 0, np.minimum(rank, self.depth), self.depth)
 
 
@@ -92,10 +92,10 @@ def _check_repeats(rows: Sequence[Retrieved], chunks: Ints, number: dict[str, in
 class RankTable:
     """What rankings to `depth` found: row i is `question_ids[i]`, column j is rank j + 1.
 
-    `relevant` (n, depth): the chunk at that rank is gold; `gold_found`: gold chunks up to there; `found`: evidence
-    groups found up to there. `gold` (n,): gold chunks of the question; `groups` (n,): its groups, at least 1, those
-    without gold chunks too. `gain` (n, depth): the grade of the chunk at that rank, 0 of one that is not gold; `ideal`:
-    the same of the best ranking there could be. `unanswerable` are the ids of the questions without evidence, which
+    `relevant` (n, depth): the chunk at that rank is gold; `gold_found`: gold chunks up to there; `groups_found`:
+    evidence groups found up to there. `gold` (n,): gold chunks of the question; `groups` (n,): its groups, at least 1,
+    those without gold chunks too. `gain` (n, depth): the grade of the chunk at that rank, 0 of one that is not gold;
+    `ideal`: the same of the best possible ranking. `unanswerable` are the ids of the questions without evidence, which
     have no row.
     """
 
@@ -104,7 +104,7 @@ class RankTable:
     depth: int
     relevant: Bools
     gold_found: Ints
-    found: Ints
+    groups_found: Ints
     gold: Ints
     groups: Ints
     gain: Floats
@@ -138,7 +138,7 @@ def measure(rankings: Rankings) -> RankTable:
         depth=depth,
         relevant=relevant,
         gold_found=relevant.cumsum(axis=1),
-        found=new.cumsum(axis=1),
+        groups_found=new.cumsum(axis=1),
         gold=gold,
         groups=groups,
         gain=gain,
@@ -161,16 +161,16 @@ def _gold_chunks(row: Ints, chunk: Ints, names: Sequence[str], n: int) -> Ints:
 
 
 def _grades(rows: Sequence[Retrieved]) -> Iterator[float]:
-    """The grade of every gold chunk of every group."""
+    """Yield the grade of every gold chunk of every group."""
     for result in rows:
         for group in result.gold:
             yield from map(result.grades.get, group, repeat(1.0))
 
 
 def _ideal(rows: Sequence[Retrieved], gold: Ints, depth: int) -> Floats:
-    """Grades of the gold chunks of every question, the highest first, as far as they go into (n, depth).
+    """Grades of the gold chunks of every question, (n, depth), the highest first, those past `depth` left out.
 
-    A question without gold chunks has one here, so that what it gains can be divided.
+    A question without gold chunks has one grade of 1 here: its gain of 0 is divided by it.
     """
     ideal = np.asarray(np.arange(depth) < np.maximum(gold, 1)[:, np.newaxis], dtype=np.float64)
     for row, result in enumerate(rows):
@@ -182,7 +182,7 @@ def _ideal(rows: Sequence[Retrieved], gold: Ints, depth: int) -> Floats:
 
 def recall(table: RankTable) -> Floats:
     """Evidence groups found ÷ groups, (n, depth). With one source chunk it is the classic hit."""
-    return np.divide(table.found, table.groups[:, np.newaxis])
+    return np.divide(table.groups_found, table.groups[:, np.newaxis])
 
 
 def chunk_recall(table: RankTable) -> Floats:
@@ -201,18 +201,18 @@ def f1(table: RankTable) -> Floats:
     0 where both are 0. Means over questions are means of these, not the harmonic mean of the two means.
     """
     # 2 / (1 / precision + 1 / recall) in whole numbers: gold chunks and groups are found together, or neither is.
-    both = 2 * table.gold_found * table.found
-    return both / np.maximum(table.gold_found * table.groups[:, np.newaxis] + table.found * _ks(table.depth), 1)
+    both = 2 * table.gold_found * table.groups_found
+    return both / np.maximum(table.gold_found * table.groups[:, np.newaxis] + table.groups_found * _ks(table.depth), 1)
 
 
 def hit(table: RankTable) -> Floats:
     """1 when a gold chunk is among the first k, else 0, (n, depth)."""
-    return np.asarray(table.found > 0, dtype=np.float64)
+    return np.asarray(table.groups_found > 0, dtype=np.float64)
 
 
 def all_groups(table: RankTable) -> Floats:
     """1 when every evidence group is found among the first k, else 0, (n, depth)."""
-    return np.asarray(table.found == table.groups[:, np.newaxis], dtype=np.float64)
+    return np.asarray(table.groups_found == table.groups[:, np.newaxis], dtype=np.float64)
 
 
 def ndcg(table: RankTable) -> Floats:
@@ -242,7 +242,7 @@ def average_precision(table: RankTable) -> Floats:
 
 
 def rank_counts(table: RankTable) -> dict[str, int]:
-    """How many questions have their first gold chunk at rank "1", "2" … `depth`, and at none: "miss"."""
+    """Count the questions whose first gold chunk is at rank "1", "2" … `depth`, and those without one, "miss"."""
     counts = np.bincount(ranks(table), minlength=table.depth + 1)
     return {str(rank): int(counts[rank]) for rank in range(1, table.depth + 1)} | {"miss": int(counts[0])}
 

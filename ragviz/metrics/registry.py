@@ -29,7 +29,7 @@ class Metric(Generic[Table]):
 
     `function` gives a number per question: an array (n, depth) with a column per k when `at_k`, else (n,). `needs`
     names the table it reads: "ranking" is `measure`'s, "evidence" `measure_characters`'. `version` changes with the
-    formula. `shown` tells where it is shown when nobody chose a metric, and as the how manieth there.
+    formula. `shown` maps each place where it is shown by default to its position there.
     """
 
     title: str
@@ -157,7 +157,7 @@ REGISTRY: dict[str, Metric[RankTable] | Metric[CharacterTable] | AnswerMetric] =
 
 
 def shown_in(place: Place) -> tuple[str, ...]:
-    """Metrics that are shown in a place when nobody chose one, in their order: those of rankings, then of answers.
+    """Return the metrics that are shown in a place by default, in their order: those of rankings, then of answers.
 
     >>> shown_in("curve"), shown_in("row")[:3]
     (('recall', 'precision', 'f1'), ('recall', 'mrr', 'completeness'))
@@ -167,7 +167,7 @@ def shown_in(place: Place) -> tuple[str, ...]:
 
 
 def scores(table: RankTable, k: int, *, characters: CharacterTable | None = None) -> dict[str, Floats]:
-    """Every metric that the tables allow, a number per question, (n,): "recall@3" …, "mrr", "map".
+    """Compute every metric that the tables allow, a number per question, (n,): "recall@3" …, "mrr", "map".
 
     `characters` need be measured to `k` only.
 

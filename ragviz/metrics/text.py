@@ -23,11 +23,11 @@ def token_f1(prediction: str, reference: str, language: str) -> float:
     return overlap_f1(words.tokens(prediction, language), words.tokens(reference, language))
 
 
-def overlap_f1(predicted: Sequence[str], wanted: Sequence[str]) -> float:
+def overlap_f1(prediction: Sequence[str], reference: Sequence[str]) -> float:
     """F1 of two lists of tokens as multisets; 1 when both are empty, 0 when one is."""
-    if not predicted or not wanted:
-        return float(not predicted and not wanted)
-    return _f_measure(sum((Counter(predicted) & Counter(wanted)).values()), len(predicted), len(wanted))
+    if not prediction or not reference:
+        return float(not prediction and not reference)
+    return _f_measure(sum((Counter(prediction) & Counter(reference)).values()), len(prediction), len(reference))
 
 
 def exact_match(prediction: str, reference: str, language: str) -> float:
@@ -44,15 +44,15 @@ def rouge_l(prediction: str, reference: str, language: str) -> float:
 
     Lin (2004), for a whole text as one sequence, precision and recall weighing the same. In English it is what Google's
     rouge-score package gives as rougeL's fmeasure with its defaults, so without stemming: an article is a word, and
-    what is no ASCII letter or digit parts words. The package makes nothing of Chinese; that is cut by jieba.
+    anything but ASCII letters and digits separates words. The package ignores Chinese; that is cut by jieba.
 
     >>> rouge_l("police kill the gunman", "police killed the gunman", "en")  # "police the gunman" of 4 and 4
     0.75
     """
-    predicted, wanted = _rouge_words(prediction, language), _rouge_words(reference, language)
-    if not predicted or not wanted:
+    predicted_words, reference_words = _rouge_words(prediction, language), _rouge_words(reference, language)
+    if not predicted_words or not reference_words:
         return 0.0
-    return _f_measure(longest_common(predicted, wanted), len(predicted), len(wanted))
+    return _f_measure(longest_common(predicted_words, reference_words), len(predicted_words), len(reference_words))
 
 
 def _rouge_words(text: str, language: str) -> list[str]:
@@ -77,8 +77,8 @@ def longest_common(one: Sequence[str], other: Sequence[str]) -> int:
     return len(one) - row.bit_count()
 
 
-def _f_measure(common: int, predicted: int, wanted: int) -> float:
+def _f_measure(common: int, in_prediction: int, in_reference: int) -> float:
     if not common:
         return 0.0
-    precision, recall = common / predicted, common / wanted
+    precision, recall = common / in_prediction, common / in_reference
     return 2 * precision * recall / (precision + recall)

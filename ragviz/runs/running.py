@@ -275,7 +275,7 @@ def _once_more(item: planning.Item, before: EvaluatedAnswer | None, calls: int) 
 
 
 def _plan(workspace: Workspace, config: RunConfig) -> planning.Plan:
-    names = answer_metrics.known(config.metrics)  # a run of an earlier version may have others
+    names = answer_metrics.current_names(config.metrics)  # a run of an earlier version may have others
     answerer, judge = (workspace.client(name) if name else None for name in (config.model, config.judge))
     return choices.plan_of(
         config,
