@@ -28,7 +28,6 @@ EXACT = 16
 
 _CELLS = 2_000_000  # numbers held at once while resampling: bounds memory, whatever n is
 _TIED = 1 - 1e-9  # sums taken in another order differ in their last bits: these count as equal
-_Z95 = NormalDist().inv_cdf(0.975)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +138,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
     """
-    order = np.argsort(np.asarray(p_values), kind="stable")
-    factors = np.arange(len(order), 0, -1)
-    adjusted = np.empty(len(order))
-    adjusted[order] = np.minimum(np.maximum.accumulate(np.asarray(p_values)[order] * factors), 1.0)
-    return [float(p) for p in adjusted]
+    from statsmodels.stats.multitest import multipletests
+
+    return [float(p) for p in multipletests(p_values, method="holm")[1]] if len(p_values) else []
 
 
 def minimum_detectable_difference(differences: ArrayLike, *, power: float = 0.8, alpha: float = 0.05) -> float | None:
@@ -205,14 +202,13 @@ def _estimate(mean: Floats | None, low: Floats | None, high: Floats | None, *, c
 
 def _wilson(matrix: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Wilson's 95 % interval of each column times its one value that is not 0, and which columns are such rates."""
-    n = len(matrix)
+    from statsmodels.stats.proportion import proportion_confint
+
     value = matrix[np.abs(matrix).argmax(axis=0), np.arange(matrix.shape[1])]
     value[value == 0] = 1.0
-    rates = ((matrix == 0) | (matrix == value)).all(axis=0)
-    share = (matrix == value).mean(axis=0)
-    centre = share + _Z95**2 / (2 * n)
-    reach = _Z95 * np.sqrt(share * (1 - share) / n + _Z95**2 / (4 * n**2))
-    ends = np.clip(np.stack([centre - reach, centre + reach]) / (1 + _Z95**2 / n), 0, 1) * value
+    equal = matrix == value
+    rates = ((matrix == 0) | equal).all(axis=0)
+    ends = np.stack(proportion_confint(equal.sum(axis=0), len(matrix), method="wilson")) * value
     return ends.min(axis=0) + 0.0, ends.max(axis=0) + 0.0, rates  # no -0
 
 
