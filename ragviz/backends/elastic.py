@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ragviz import processes
-from ragviz.backends import elastic_requests, smile
+from ragviz.backends import elastic_requests
 from ragviz.backends.elastic_requests import BATCH_CHUNKS, PUBLISHED, Body
 from ragviz.backends.elastic_server import BULK_THREADS, RETRY_STATUS, SHORT_SECONDS, Server, T
 from ragviz.backends.exact import checked
@@ -30,8 +30,7 @@ NOTHING = Ranking((), ())
 BATCH_SEARCHES = 100
 
 SEARCH_THREADS = 2
-BULK_QUERY = {"require_alias": True, "filter_path": "items.*.status,items.*.error"}
-BULK_HEADERS = {"accept": "application/json", "content-type": f"{smile.MIMETYPE}; compatible-with=8"}
+BULK_REPLY = ("items.*.status", "items.*.error")
 SEARCH_REPLY = ("responses.hits.hits.sort", "responses.error", "responses.status")
 
 UNUSABLE = {"index_closed_exception": "closed", "cluster_block_exception": "blocked"}
@@ -452,9 +451,7 @@ class ElasticWriter:
     def _bulk(self, operations: list[bytes]) -> None:
         def send(client: Elasticsearch, operations: Any) -> list[Body]:
             alias = elastic_requests.writer_alias(self._concrete)
-            reply = client.perform_request(
-                "POST", f"/{alias}/_bulk", params=BULK_QUERY, headers=BULK_HEADERS, body=b"".join(operations)
-            )
-            return [next(iter(item.values())) for item in reply.body["items"]]
+            reply = client.bulk(index=alias, operations=operations, require_alias=True, filter_path=BULK_REPLY)
+            return [next(iter(item.values())) for item in reply["items"]]
 
         self._index.server.ask_each(operations, send, RETRY_STATUS)

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ragviz.backends import smile
 from ragviz.backends.terms import HAN_RUN, terms
 from ragviz.errors import UsageError
 from ragviz.models.vectors import Vectors
@@ -36,6 +35,8 @@ SPARE = 20
 
 BATCH_CHUNKS = 500
 BATCH_BYTES = 4 * 2**20
+FLOAT_BYTES = 12
+"""A number of a vector of unit length and its comma, as JSON."""
 
 
 def alias_of(name: str) -> str:
@@ -138,7 +139,7 @@ def flush_megabytes(dims: int) -> int:
     seconds of CPU instead of 265. Searching many graphs costs more than one, so they are merged behind the person's
     back once they are published (`ElasticWriter.publish`).
     """
-    return 1 + 5000 * (smile.FLOAT_BYTES * dims + 2000) // 2**20
+    return 1 + 5000 * (FLOAT_BYTES * dims + 2000) // 2**20
 
 
 def clone_body(concrete: str) -> Body:
@@ -226,12 +227,12 @@ def line(body: Body) -> bytes:
 def add_operations(chunks: Sequence[Chunk], vectors: Vectors) -> list[bytes]:
     """Operations of a bulk request that add chunks, or replace those of the same id."""
     pairs = zip(chunks, vectors, strict=True)
-    return [smile.documents({"index": {"_id": chunk.id}}, chunk_source(chunk, row)) for chunk, row in pairs]
+    return [line({"index": {"_id": chunk.id}}) + line(chunk_source(chunk, row)) for chunk, row in pairs]
 
 
 def delete_operations(chunk_ids: Iterable[str]) -> list[bytes]:
     """Operations of a bulk request that take chunks out."""
-    return [smile.documents({"delete": {"_id": chunk_id}}) for chunk_id in chunk_ids]
+    return [line({"delete": {"_id": chunk_id}}) for chunk_id in chunk_ids]
 
 
 def search_operation(body: Body) -> bytes:
@@ -263,7 +264,7 @@ def batches(chunks: Sequence[Chunk], dims: int) -> Iterator[slice]:
     """Slices of `chunks` for one bulk request each: at most 500 chunks, and about 4 MB."""
     begin, size = 0, 0
     for position, chunk in enumerate(chunks):
-        weight = smile.FLOAT_BYTES * dims + 3 * len(chunk.text) + 200
+        weight = FLOAT_BYTES * dims + 3 * len(chunk.text) + 200
         if position > begin and (position - begin >= BATCH_CHUNKS or size + weight > BATCH_BYTES):
             yield slice(begin, position)
             begin, size = position, 0

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from ragviz.backends import smile
 from ragviz.backends.elastic_requests import Body
 from ragviz.errors import SearchError, UsageError
 from ragviz.text.addresses import is_ambiguous, shown
@@ -46,14 +45,7 @@ class Server:
             UsageError: `url` is not an address.
 
         """
-        from elastic_transport import Serializer
         from elasticsearch import Elasticsearch, OrjsonSerializer
-
-        class Ready(Serializer):
-            """Sends bytes as they are."""
-
-            def dumps(self, data: bytes) -> bytes:
-                return data
 
         self.address = shown(url)
         try:
@@ -65,7 +57,7 @@ class Server:
                 request_timeout=timeout,
                 max_retries=0,  # ask() retries, with pauses
                 connections_per_node=BULK_THREADS + 2,
-                serializers={"application/json": OrjsonSerializer(), smile.MIMETYPE: Ready()},
+                serializers={"application/json": OrjsonSerializer()},
             )
         except ValueError:
             raise UsageError(

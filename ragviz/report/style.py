@@ -56,7 +56,7 @@ def legend_above() -> dict[str, Any]:
 def whole_step(highest: int) -> int:
     """Distance of ticks that are whole and round, about five of them.
 
-    >>> [_whole_step(n) for n in (0, 4, 12, 50, 90, 1200)]
+    >>> [whole_step(n) for n in (0, 4, 12, 50, 90, 1200)]
     [1, 1, 5, 10, 20, 500]
     """
     rough = max(highest, 1) / 5
