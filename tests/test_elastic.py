@@ -111,6 +111,16 @@ def test_the_vector_field_of_each_type():
     assert elastic_requests.vector_field(4, "cosine", {**options, "type": "flat"})["index_options"] == {"type": "flat"}
 
 
+@pytest.mark.elasticsearch
+def test_without_vectors_the_server_has_no_field_for_them(index: ElasticIndex):
+    writer = index.rebuild(0)
+    writer.add(chunks(2), np.empty((2, 0), np.float32))
+    writer.publish(2)
+    ((_, body),) = index.concretes().items()
+    assert "vector" not in body["mappings"]["properties"]
+    assert body["mappings"]["_meta"]["ragviz"]["dims"] == 0
+
+
 @pytest.mark.parametrize(
     ("depth", "wanted", "size", "candidates"),
     [

@@ -11,7 +11,7 @@ import pytest
 
 from ragviz.backends.opening import open_index
 from ragviz.backends.protocol import Index
-from ragviz.errors import SearchError
+from ragviz.errors import DamagedIndex, SearchError
 from ragviz.models.vectors import Vectors
 from ragviz.records import Chunk, Ranking
 from ragviz.retrieval.retrievers import hybrid
@@ -286,6 +286,61 @@ def test_odd_texts_are_taken(opened: Open):
     fill_texts(index, odd)
     words = ["alpha", "beta", "gamma", "delta", "epsilon"]
     assert [ranking.ids for ranking in index.bm25(words, 5)] == [(chunk_id,) for chunk_id in odd]
+
+
+# an index without vectors
+
+
+def empty_rows(count: int) -> Vectors:
+    """Vectors of no numbers, as an index without an embedder takes them."""
+    return np.empty((count, 0), np.float32)
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "l2_norm"])
+def test_an_index_without_vectors_ranks_by_words_as_one_with_them(opened: Open, similarity: str):
+    plain, full = opened("words", similarity), opened("vectors", similarity)
+    fill(plain, list(ENGLISH), empty_rows(3), list(ENGLISH.values()))
+    fill(full, list(ENGLISH), units(3), list(ENGLISH.values()))
+    queries = ["parental LEAVE?", "a laptop", "penguin"]
+    assert plain.bm25(queries, 3) == full.bm25(queries, 3)
+    assert (plain.exists(), plain.count()) == (True, 3)
+    assert 0 < plain.size() < full.size()
+    plain.check(3)
+    with pytest.raises(DamagedIndex, match="3 chunks, and 4 were built"):
+        plain.check(4)
+
+
+def test_vectors_are_refused_by_an_index_without_them(opened: Open):
+    index = opened()
+    fill(index, ["a"], empty_rows(1))
+    with pytest.raises(SearchError, match=r"has no vectors.*rank by bm25"):
+        index.knn(units(1), 3)
+    for writer in (index.rebuild(0), index.update()):
+        with pytest.raises(SearchError, match="4-d"):
+            writer.add([chunk("b")], units(1))
+        writer.abandon()
+    assert index.count() == 1
+
+
+def test_an_index_without_vectors_is_updated(opened: Open):
+    index = opened()
+    fill(index, ["keep", "change", "gone"], empty_rows(3), ["kept", "early", "gone"])
+    writer = index.update()
+    writer.delete(["gone"])
+    writer.add([chunk("change", "late"), chunk("new", "new")], empty_rows(2))
+    writer.publish(3, "digest")
+    index.check(3, "digest")
+    assert [ranking.ids for ranking in index.bm25(["kept", "early", "late", "gone", "new"], 3)] == [
+        ("keep",), (), ("change",), (), ("new",)
+    ]  # fmt: skip
+
+
+def test_a_rebuild_may_leave_the_vectors_out_and_bring_them_back(opened: Open):
+    index = opened()
+    for vectors in (units(1), empty_rows(1), units(1)):
+        fill(index, ["a"], vectors, ["laptop"])
+        assert index.bm25(["laptop"], 3)[0].ids == ("a",)
+    assert index.knn(units(1), 3)[0].ids == ("a",)
 
 
 # writers

@@ -15,7 +15,7 @@ from ragviz import processes
 from ragviz.backends import elastic_requests
 from ragviz.backends.elastic_requests import BATCH_CHUNKS, PUBLISHED, Body
 from ragviz.backends.elastic_server import BULK_THREADS, RETRY_STATUS, SHORT_SECONDS, Server, T
-from ragviz.backends.exact import checked
+from ragviz.backends.exact import checked, require_vectors
 from ragviz.backends.generations import FORMAT
 from ragviz.backends.protocol import ANOTHER_BUILD
 from ragviz.errors import DamagedIndex, SearchError
@@ -116,7 +116,7 @@ class ElasticIndex:
             raise DamagedIndex(self.name, f"{lost} on Elasticsearch at {self.server.address}, a node may be down")
         if (count := self.count()) != expected:
             raise DamagedIndex(self.name, f"it has {count:,} chunks, and {expected:,} were built")
-        if last != built or kept.get("dims") not in (None, mappings["properties"]["vector"]["dims"]):
+        if last != built or kept.get("dims") not in (None, elastic_requests.dims_of(mappings)):
             raise DamagedIndex(self.name, "somebody changed it on the server since it was built")
 
     def last_operations(self, concrete: str) -> list[int]:
@@ -141,7 +141,7 @@ class ElasticIndex:
         """
         self.sweep()
         concrete = f"{self.alias}.{secrets.token_hex(6)}"
-        vector = elastic_requests.vector_field(dims, self.similarity, self.options)
+        vector = elastic_requests.vector_field(dims, self.similarity, self.options) if dims else None
         body = elastic_requests.index_body(concrete, metadata(self.name), vector, self.options["shards"])
         self.server.ask(lambda client: client.indices.create(index=concrete, **body))
         return ElasticWriter(self, concrete, dims, merge=True)
@@ -154,12 +154,12 @@ class ElasticIndex:
 
         """
         self.sweep()
-        published = self.published_vector()
+        published = self.published()
         if published is None:
             raise SearchError(f"Index {self.name!r} is not on Elasticsearch at {self.server.address}; build it first.")
-        source, vector = published
+        source, mappings = published
         self.server.ask(lambda client: client.indices.put_settings(index=source, settings={"index.blocks.write": True}))
-        return ElasticWriter(self, self.clone(source), int(vector["dims"]))
+        return ElasticWriter(self, self.clone(source), elastic_requests.dims_of(mappings))
 
     def clone(self, source: str) -> str:
         """Make a concrete index of the same content (hard links) that this process fills, and return its name."""
@@ -176,15 +176,17 @@ class ElasticIndex:
         Cosine and dot product are -1 … 1 for rows of unit length; l2_norm is the negative distance.
 
         Raises:
-            SearchError: the published vectors have other dimensions, or the server fails.
+            SearchError: there are no published vectors or of other dimensions, or the server fails.
             UsageError: `depth` is not 1 … 10,000.
 
         """
         elastic_requests.check_depth(depth)
-        published = self.published_vector()
+        published = self.published()
         if published is None:
             return [NOTHING] * len(vectors)
-        rows = checked(vectors, int(published[1]["dims"]), self.similarity, f"Index {self.name!r}")
+        dims = elastic_requests.dims_of(published[1])
+        require_vectors(dims, f"Index {self.name!r}")
+        rows = checked(vectors, dims, self.similarity, f"Index {self.name!r}")
         candidates = self.options["num_candidates"]
         return self._rankings(
             [elastic_requests.knn_body(row, depth, candidates) for row in rows], depth, self.similarity
@@ -199,7 +201,7 @@ class ElasticIndex:
 
         """
         elastic_requests.check_depth(depth)
-        if self.published_vector() is None:
+        if self.published() is None:
             return [NOTHING] * len(queries)
         return self._rankings([elastic_requests.bm25_body(query, depth) for query in queries], depth, None)
 
@@ -231,16 +233,6 @@ class ElasticIndex:
         for concrete in concretes:
             self.server.ask(partial(delete_index, concrete=concrete))
 
-    def published_vector(self) -> tuple[str, Body] | None:
-        """The concrete index that is searched, and the mapping of its vectors; None when nothing is published.
-
-        Raises:
-            SearchError: as `published`.
-
-        """
-        published = self.published()
-        return None if published is None else (published[0], published[1]["properties"]["vector"])
-
     def published(self) -> tuple[str, Body] | None:
         """The concrete index that is searched, and its mappings; None when nothing is published.
 
@@ -260,7 +252,7 @@ class ElasticIndex:
     def _require_fitting(self, mappings: Body) -> None:
         if mappings.get("_meta", {}).get("ragviz", {}).get("format") != FORMAT:
             raise DamagedIndex(self.name, "it was not built by this version of ragviz")
-        similarity = mappings.get("properties", {}).get("vector", {}).get("similarity")
+        similarity = mappings.get("properties", {}).get("vector", {}).get("similarity", self.similarity)
         if similarity != self.similarity:
             raise DamagedIndex(self.name, f"it was built for {similarity}, not {self.similarity}")
 

@@ -98,20 +98,23 @@ def vector_field(dims: int, similarity: str, options: Mapping[str, Any]) -> Body
     return {"type": "dense_vector", "dims": dims, "index": True, "similarity": similarity, "index_options": kind}
 
 
-def index_body(concrete: str, meta: Body, vector: Body, shards: int) -> Body:
+def index_body(concrete: str, meta: Body, vector: Body | None, shards: int) -> Body:
     """Settings and mappings of a concrete index while it is filled: no refresh, no replicas, lazy durability.
+
+    `vector` is the mapping of the vectors' field, None for an index without vectors.
 
     `terms` is what BM25 searches, `text` is for people. There is no stored source: to filter it, the server would parse
     every vector a second time. `meta` says which process fills it.
     """
     stored = {"type": "integer", "index": False}
+    megabytes = flush_megabytes(vector["dims"] if vector else 0)
     return {
         "aliases": {writer_alias(concrete): {}},
         "settings": {
             "number_of_shards": shards,
             "number_of_replicas": 0,
             "refresh_interval": "-1",
-            "translog": {"durability": "async", "flush_threshold_size": f"{flush_megabytes(vector['dims'])}mb"},
+            "translog": {"durability": "async", "flush_threshold_size": f"{megabytes}mb"},
             "merge.policy": {"segments_per_tier": UNMERGED, "max_merge_at_once": UNMERGED},
         },
         "mappings": {
@@ -126,10 +129,19 @@ def index_body(concrete: str, meta: Body, vector: Body, shards: int) -> Body:
                 "page": stored,
                 "text": {"type": "text", "index": False, "store": True},
                 "terms": {"type": "text", "index_options": "freqs"},
-                "vector": vector,
+                **({"vector": vector} if vector else {}),
             },
         },
     }
+
+
+def dims_of(mappings: Body) -> int:
+    """Numbers in a vector of an index with these mappings; 0 when it keeps no vectors.
+
+    >>> dims_of({"properties": {"vector": {"type": "dense_vector", "dims": 384}}}), dims_of({"properties": {}})
+    (384, 0)
+    """
+    return int(mappings.get("properties", {}).get("vector", {}).get("dims", 0))
 
 
 def flush_megabytes(dims: int) -> int:
@@ -190,14 +202,14 @@ def bm25_body(query: str, depth: int) -> Body:
 
 
 def chunk_source(chunk: Chunk, vector: Vectors) -> Body:
-    """What is stored of one chunk."""
+    """What is stored of one chunk; no vector where it has no numbers."""
     place = {"chunk_id": chunk.id, "document_id": chunk.document_id, "start": chunk.start, "end": chunk.end}
     return {
         **place,
         "page": chunk.page,
         "text": storable(chunk.text),
         "terms": searchable(chunk.text),
-        "vector": vector,
+        **({"vector": vector} if len(vector) else {}),
     }
 
 

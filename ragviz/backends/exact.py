@@ -78,8 +78,16 @@ def exact_scores(vectors: Vectors, rows: Indices, query: NDArray[np.float32], si
     return scores
 
 
+def require_vectors(dims: int, what: str) -> None:
+    """Raise SearchError for an index without vectors (`dims` 0)."""
+    if not dims:
+        raise SearchError(f"{what} has no vectors, only words: rank by bm25, or build an index with an embedder.")
+
+
 def checked(vectors: Vectors, dims: int, similarity: str, what: str) -> Vectors:
     """Vectors as float32 rows that `similarity` can compare; for cosine they are brought to unit length.
+
+    With `dims` 0, for an index without vectors, the rows are empty: (n, 0).
 
     Raises:
         SearchError: other dimensions, numbers that are not finite, or a length of 0 under cosine.
@@ -94,7 +102,7 @@ def checked(vectors: Vectors, dims: int, similarity: str, what: str) -> Vectors:
     if not np.isfinite(rows).all():
         row = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
         raise SearchError(f"{what} takes finite numbers only, vector {row} has others; check the embedder.")
-    if similarity != "cosine":
+    if similarity != "cosine" or not dims:
         return rows
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
     if not lengths.all():

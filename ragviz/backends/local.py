@@ -88,8 +88,8 @@ class LocalIndex:
 
         What crashed builds of this index left behind is deleted first.
         """
-        if dims < 1:
-            raise UsageError(f"Vectors cannot have {dims} dimensions; use at least 1.")
+        if dims < 0:
+            raise UsageError(f"Vectors cannot have {dims} dimensions; use at least 1, or 0 for no vectors.")
         return LocalWriter(self, dims, None)
 
     def update(self) -> LocalWriter:
@@ -108,13 +108,14 @@ class LocalIndex:
         """Nearest chunks of each row of `vectors`, exactly; scores are cosine, dot product or negative distance.
 
         Raises:
-            SearchError: the vectors have other dimensions than the index, or cannot be compared with it.
+            SearchError: the index has no vectors or of other dimensions, or these cannot be compared.
 
         """
         check_depth(depth)
         generation = self.live()
         if generation is None:
             return [Ranking((), ()) for _ in vectors]
+        exact.require_vectors(generation.dims, f"Index {self.name!r}")
         queries = exact.checked(vectors, generation.dims, generation.similarity, f"Index {self.name!r}")
         found = exact.nearest(generation.rows.vectors, generation.lengths, queries, depth, generation.similarity)
         return [generation.ranking(rows.tolist(), scores.tolist()) for rows, scores in found]

@@ -20,7 +20,10 @@ class Writer(Protocol):
     """Takes chunks until it is published or given up."""
 
     def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
-        """Add `chunks` with their vectors, row by row; an id that is already there is replaced."""
+        """Add `chunks` with their vectors, row by row; an id that is already there is replaced.
+
+        An index without vectors takes those of shape (n, 0).
+        """
         ...
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
@@ -75,7 +78,10 @@ class Index(Protocol):
         ...
 
     def rebuild(self, dims: int) -> Writer:
-        """Open a writer that starts from nothing and replaces the content when published."""
+        """Open a writer that starts from nothing and replaces the content when published.
+
+        With `dims` 0 no vectors are kept: such an index can be searched by `bm25` only.
+        """
         ...
 
     def update(self) -> Writer:
@@ -91,7 +97,7 @@ class Index(Protocol):
         """Nearest chunks of each row; scores are the similarity's own (cosine: -1 … 1).
 
         Raises:
-            SearchError: the vectors have other dimensions than the index, or are not finite.
+            SearchError: the index has no vectors or of other dimensions, or these are not finite.
 
         """
         ...
