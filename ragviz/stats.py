@@ -146,8 +146,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def minimum_detectable_difference(differences: ArrayLike, *, power: float = 0.8, alpha: float = 0.05) -> float | None:
     """Smallest true mean difference that as many questions as these would show with probability `power`.
 
-    Two-sided test at `alpha`, normal approximation, spread estimated from `differences`, shape (n,). None when they
-    tell nothing about the spread: fewer than two, or all equal.
+    Two-sided test at `alpha`, normal approximation, spread estimated from `differences`, shape (n,). None when the
+    spread is unknown: fewer than two differences, or all equal.
     """
     values = _finite(differences, dimensions=1)
     spread = _spread(values)
@@ -160,7 +160,7 @@ def questions_needed(
     """How many questions in all would show a true mean of `difference` (default: the mean seen) with that `power`.
 
     The counterpart of `minimum_detectable_difference`, under the same assumptions. None when the spread is unknown
-    or the difference is 0: no number of questions shows a difference that is not there.
+    or the difference is 0: no number of questions shows a difference that does not exist.
     """
     values = _finite(differences, dimensions=1)
     spread = _spread(values)
@@ -184,12 +184,14 @@ def _spread(values: Floats) -> float | None:
 
 
 def _finite(values: ArrayLike, dimensions: int) -> Floats:
-    """`values` as float64; a NaN is a failure that was not told apart from a score, and would spread silently."""
+    """`values` as float64; a NaN is a missing score, and would spread silently."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != dimensions:
         raise UsageError(f"Scores of shape {array.shape} were given; {dimensions} dimensions are needed.")
     if not np.isfinite(array).all():
-        raise UsageError("A score is not a finite number; leave questions without a score out, and tell their number.")
+        raise UsageError(
+            "A score is not a finite number; leave questions without a score out, and report their number."
+        )
     return array
 
 
@@ -252,7 +254,7 @@ def _exact_p_value(differences: Floats) -> float:
 
 
 def _sampled_p_values(matrix: Floats, seed: int, flips: int) -> Floats:
-    """(1 + flips at least as far from 0) ÷ (1 + flips): the data as they came are one of the flips."""
+    """(1 + flips at least as far from 0) ÷ (1 + flips): the observed signs are one of the flips."""
     random = np.random.default_rng(seed)
     matrix = matrix[matrix.any(axis=1)]
     n = len(matrix)

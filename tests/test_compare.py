@@ -30,22 +30,27 @@ def test_by_hand():
     """Of 40 questions the second run finds 20 more within 3, and one fewer."""
     knn = side("knn", [1] * 15 + [0] * 25)
     hybrid = side("hybrid", [0] + [1] * 14 + [2] * 20 + [0] * 5)
-    found = compare([knn, hybrid])
-    assert (found.runs, found.k, found.depth, len(found.question_ids)) == (("knn", "hybrid"), 3, 10, 40)
-    row = found.metrics["recall@3"]
+    comparison = compare([knn, hybrid])
+    assert (comparison.runs, comparison.k, comparison.depth, len(comparison.question_ids)) == (
+        ("knn", "hybrid"),
+        3,
+        10,
+        40,
+    )
+    row = comparison.metrics["recall@3"]
     assert [estimate.mean for estimate in row.estimates] == [15 / 40, 34 / 40]
     (delta,) = row.deltas
     assert delta.run == "hybrid"
     assert delta.difference.mean == pytest.approx(19 / 40)
     assert (delta.difference.wins, delta.difference.ties, delta.difference.losses) == (20, 19, 1)
     assert delta.significant
-    assert found.metrics["mrr"].deltas[0].difference.mean == pytest.approx((20 / 2 - 1) / 40)
-    assert [table.relevant.sum() for table in found.tables] == [15, 34]
-    assert found.notes == ()
-    assert [(row.key, row.values) for row in found.settings] == [("retriever", ("knn", "hybrid"))]
+    assert comparison.metrics["mrr"].deltas[0].difference.mean == pytest.approx((20 / 2 - 1) / 40)
+    assert [table.relevant.sum() for table in comparison.tables] == [15, 34]
+    assert comparison.notes == ()
+    assert [(row.key, row.values) for row in comparison.settings] == [("retriever", ("knn", "hybrid"))]
 
 
-def test_sentence_says_what_beats_what_trails_and_what_cannot_be_told():
+def test_sentence_names_what_beats_what_trails_and_what_is_not_significant():
     knn, hybrid = side("knn", [1] * 15 + [0] * 25), side("hybrid", [0] + [1] * 14 + [2] * 20 + [0] * 5)
     difference = compare([knn, hybrid]).metrics["recall@3"].deltas[0].difference
     interval = f"[{difference.low:.2f}, {difference.high:.2f}]"
@@ -67,11 +72,11 @@ def test_small_differences_keep_a_digit():
     assert text.startswith("b beats a on recall@3 by 0.008 [0.00")
 
 
-def test_only_common_answerable_questions_are_paired_and_it_is_told():
-    found = compare([side("a", [1, None, 2, 0]), side("b", [2, 1, 1])])
-    assert found.question_ids == ("q0", "q2")
-    assert found.values["mrr"].tolist() == [[1, 0.5], [0.5, 1]]
-    assert found.notes == ("Compared on the 2 questions that all runs have with evidence; a has 3, b has 3.",)
+def test_only_common_answerable_questions_are_paired_and_it_is_noted():
+    comparison = compare([side("a", [1, None, 2, 0]), side("b", [2, 1, 1])])
+    assert comparison.question_ids == ("q0", "q2")
+    assert comparison.values["mrr"].tolist() == [[1, 0.5], [0.5, 1]]
+    assert comparison.notes == ("Compared on the 2 questions that all runs have with evidence; a has 3, b has 3.",)
 
 
 def test_other_order_of_questions_is_paired_by_id():
@@ -80,11 +85,11 @@ def test_other_order_of_questions_is_paired_by_id():
     assert compare([a, turned]).metrics["mrr"].deltas[0].difference.ties == 3
 
 
-def test_other_fingerprints_k_and_depth_are_told():
+def test_other_fingerprints_k_and_depth_are_noted():
     b = side("b", [1, 1], fingerprint={"corpus": "beef", "questions": "9a9a", "metrics": "2"}, k=5, depth=7)
-    found = compare([side("a", [1, 1]), b])
-    assert (found.k, found.depth) == (3, 7)
-    assert found.notes == (
+    comparison = compare([side("a", [1, 1]), b])
+    assert (comparison.k, comparison.depth) == (3, 7)
+    assert comparison.notes == (
         "The runs differ in corpus (a c0ffee, b beef): a difference may come from that, not from the settings.",
         "The runs differ in metrics (a none, b 2): a difference may come from that, not from the settings.",
         "Compared at k = 3; the runs' own k is: a 3, b 5.",
@@ -93,7 +98,7 @@ def test_other_fingerprints_k_and_depth_are_told():
     assert "recall@5" in compare([b, side("a", [1, 1])]).metrics
 
 
-def test_nested_settings_are_rows_of_their_own():
+def test_nested_settings_are_separate_rows():
     a = side("x", [1], index={"chunker": "tokens", "chunk_size": 200, "options": {}})
     b = side("x", [1], index={"chunker": "tokens", "chunk_size": 400, "options": {"m": 16}})
     rows = {row.key: row.values for row in settings_that_differ([a, b])}
@@ -101,21 +106,21 @@ def test_nested_settings_are_rows_of_their_own():
 
 
 def test_outcomes_list_the_questions_greatest_difference_first():
-    found = compare([side("a", [1, 2, 5, 0, 4]), side("b", [1, 1, 0, 1, 5])])
-    by_rank = outcomes(found, "mrr")
+    comparison = compare([side("a", [1, 2, 5, 0, 4]), side("b", [1, 1, 0, 1, 5])])
+    by_rank = outcomes(comparison, "mrr")
     assert (by_rank.won, by_rank.tied, by_rank.lost) == (("q3", "q1"), ("q0",), ("q2", "q4"))
-    by_recall = outcomes(found, "recall@3")
+    by_recall = outcomes(comparison, "recall@3")
     assert (by_recall.won, by_recall.tied, by_recall.lost) == (("q3",), ("q0", "q1", "q2", "q4"), ())
     with pytest.raises(NotFoundError, match=r"'recall@4' is not compared; there are recall@3"):
-        outcomes(found, "recall@4")
+        outcomes(comparison, "recall@4")
 
 
 def test_correction_counts_a_test_once_however_many_metrics_repeat_it():
     """With one gold chunk seven metrics at k are one hit times a constant but for nDCG; MRR and MAP are one."""
     random = np.random.default_rng(0)
-    found = compare([side("a", random.integers(0, 9, 60)), side("b", random.integers(0, 6, 60))])
-    p = {name: row.deltas[0].difference.p_value for name, row in found.metrics.items()}
-    adjusted = {name: row.deltas[0].p_adjusted for name, row in found.metrics.items()}
+    comparison = compare([side("a", random.integers(0, 9, 60)), side("b", random.integers(0, 6, 60))])
+    p = {name: row.deltas[0].difference.p_value for name, row in comparison.metrics.items()}
+    adjusted = {name: row.deltas[0].p_adjusted for name, row in comparison.metrics.items()}
     assert p["recall@3"] == p["precision@3"] == p["f1@3"] == p["hit@3"]
     expected = holm([p["recall@3"], p["ndcg@3"], p["mrr"]])
     assert [adjusted["recall@3"], adjusted["ndcg@3"], adjusted["mrr"]] == expected
@@ -123,8 +128,8 @@ def test_correction_counts_a_test_once_however_many_metrics_repeat_it():
 
 
 def test_power_goes_with_the_difference():
-    found = compare([side("a", [1, 0] * 30), side("b", [1, 0] * 29 + [1, 1])])
-    delta = found.metrics["recall@3"].deltas[0]
+    comparison = compare([side("a", [1, 0] * 30), side("b", [1, 0] * 29 + [1, 1])])
+    delta = comparison.metrics["recall@3"].deltas[0]
     spread = np.std([0] * 59 + [1], ddof=1)
     assert delta.detectable == pytest.approx(2.801585 * spread / np.sqrt(60))
     assert delta.needed == int(np.ceil((2.801585 * spread * 60) ** 2))
@@ -137,9 +142,9 @@ def test_character_metrics_when_the_evidence_is_given():
         chunk = Chunk.make_id("d", start, end)
         return RunSide(name, {"k": 1, "depth": 1}, {}, [Retrieved("q", Ranking((chunk,), (1.0,)), ((chunk,),))])
 
-    found = compare([at("short", 0, 10), at("long", 0, 40)], evidence={"q": ((Span("d", 0, 20),),)})
-    assert found.values["character_recall@1"].tolist() == [[0.5], [1]]
-    assert found.values["character_precision@1"].tolist() == [[1], [0.5]]
+    comparison = compare([at("short", 0, 10), at("long", 0, 40)], evidence={"q": ((Span("d", 0, 20),),)})
+    assert comparison.values["character_recall@1"].tolist() == [[0.5], [1]]
+    assert comparison.values["character_precision@1"].tolist() == [[1], [0.5]]
 
 
 def test_what_cannot_be_compared_is_refused():
@@ -159,7 +164,7 @@ def test_thousands_of_questions_take_seconds():
     assert time.process_time() - began < 5  # 0.7 s alone
 
 
-def judged(name, values, *, version="1", metric="completeness", **config):
+def with_scores(name, values, *, version="1", metric="completeness", **config):
     """A run with a score of its answer to q0, q1 …; None where there is no score."""
     plain = side(name, [1] * len(values), **config)
     scores = {
@@ -171,19 +176,19 @@ def judged(name, values, *, version="1", metric="completeness", **config):
 def test_answers_are_paired_over_the_questions_that_every_run_has_a_score_for():
     first = [0.5, 1.0, None, 0.0, 0.25, 1.0]
     second = [1.0, 1.0, 1.0, None, 0.5, 0.5]
-    found = compare([judged("a", first), judged("b", second)])
-    row = found.answers["completeness"]
+    comparison = compare([with_scores("a", first), with_scores("b", second)])
+    row = comparison.answers["completeness"]
     shared_first, shared_second = [0.5, 1.0, 0.25, 1.0], [1.0, 1.0, 0.5, 0.5]
     assert row.estimates == (stats.bootstrap(shared_first), stats.bootstrap(shared_second))
     (delta,) = row.deltas
     assert delta.difference == stats.paired_difference(shared_first, shared_second)
     assert (delta.difference.wins, delta.difference.ties, delta.difference.losses) == (2, 1, 1)
-    assert to_json(found)["answers"]["completeness"]["deltas"][0]["difference"]["n"] == 4
-    assert "completeness" not in found.metrics
+    assert to_json(comparison)["answers"]["completeness"]["deltas"][0]["difference"]["n"] == 4
+    assert "completeness" not in comparison.metrics
 
 
 def test_answers_are_corrected_among_themselves_and_rankings_too():
-    """Answers that are compared as well take nothing from what is told of the rankings."""
+    """Comparing answers too does not change the adjusted p-values of the rankings."""
     ranks, other = [1] * 20 + [0] * 10, [1] * 20 + [2] * 8 + [0] * 2
     plain = compare([side("a", ranks), side("b", other)])
     random = np.random.default_rng(0)
@@ -193,27 +198,30 @@ def test_answers_are_corrected_among_themselves_and_rankings_too():
     ]
     sides = [side("a", ranks), side("b", other)]
     with_answers = compare(
-        [RunSide(s.name, s.config, s.fingerprint, s.results, known) for s, known in zip(sides, scores, strict=True)]
+        [
+            RunSide(s.name, s.config, s.fingerprint, s.results, answer_scores)
+            for s, answer_scores in zip(sides, scores, strict=True)
+        ]
     )
     assert with_answers.metrics == plain.metrics
     deltas = [with_answers.answers[m].deltas[0] for m in ("x", "y", "z")]
     assert [d.p_adjusted for d in deltas] == holm([d.difference.p_value for d in deltas])
 
 
-def test_scores_of_two_versions_are_not_compared_and_two_judges_are_told():
-    old, new = judged("a", [0.5, 1.0]), judged("b", [1.0, 1.0], version="2")
-    found = compare([old, new])
-    assert found.answers == {}
-    assert found.notes[-1].startswith("completeness is not compared: its versions are 1, 2")
-    told = compare([judged("a", [0.5, 1.0], judge="small"), judged("b", [1.0, 1.0], judge="large")])
-    assert told.notes[-1] == (
+def test_scores_of_two_versions_are_not_compared_and_two_judges_are_noted():
+    old, new = with_scores("a", [0.5, 1.0]), with_scores("b", [1.0, 1.0], version="2")
+    comparison = compare([old, new])
+    assert comparison.answers == {}
+    assert comparison.notes[-1].startswith("completeness is not compared: its versions are 1, 2")
+    two_judges = compare([with_scores("a", [0.5, 1.0], judge="small"), with_scores("b", [1.0, 1.0], judge="large")])
+    assert two_judges.notes[-1] == (
         "The answers were judged by different models (a small, b large): a difference may come from the judge."
     )
-    assert list(told.answers) == ["completeness"]
+    assert list(two_judges.answers) == ["completeness"]
 
 
 def test_a_metric_that_one_run_lacks_is_left_out():
-    found = compare([judged("a", [0.5, 1.0]), judged("b", [1.0, 1.0], metric="token_f1")])
-    assert (found.answers, found.notes) == ({}, ())
-    none = compare([judged("a", [None, 1.0]), judged("b", [1.0, None])])
+    comparison = compare([with_scores("a", [0.5, 1.0]), with_scores("b", [1.0, 1.0], metric="token_f1")])
+    assert (comparison.answers, comparison.notes) == ({}, ())
+    none = compare([with_scores("a", [None, 1.0]), with_scores("b", [1.0, None])])
     assert none.answers == {}

@@ -1,4 +1,4 @@
-"""Runs on the same questions → what differs between them, and whether the difference can be told from chance.
+"""Runs on the same questions → what differs between them, and whether the difference is significant.
 
 The first run is the baseline. Everything is paired: of rankings only questions that every run has, and that have
 evidence, count; of answers those for which every run has a score.
@@ -27,16 +27,16 @@ from ragviz.stats import (
 )
 
 ALPHA = 0.05
-"""Adjusted p-values up to this tell two runs apart."""
+"""Adjusted p-values up to this are significant."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSide:
     """A run as it is compared.
 
-    `config` holds its choices, "k" and "depth" among them, nested where they are a part's own; `fingerprint` names,
-    part by part ("corpus", "questions", "metrics" …), what else went into its numbers. `scores` are those of its
-    answers, by metric and question id; `doubt` tells why their judge cannot be relied on, "" when it can.
+    `config` holds its choices, "k" and "depth" among them, those of the index nested; `fingerprint` maps everything
+    else that went into its numbers ("corpus", "questions", "metrics" …) to a hash. `scores` are those of its answers,
+    by metric and question id; `doubt` says why their judge is not reliable, "" when it is.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Delta:
 
     @property
     def significant(self) -> bool:
-        """True when chance is not a likely cause of the difference."""
+        """Whether the adjusted p-value is at most `ALPHA`."""
         return self.p_adjusted <= ALPHA
 
 
@@ -88,7 +88,7 @@ class MetricRow:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """Runs side by side, `runs[0]` the baseline, over `question_ids`: n questions that all of them answer from gold.
+    """Runs side by side, `runs[0]` the baseline, over `question_ids`: n questions with gold chunks in all of them.
 
     `settings` are what differs in their configurations, `notes` sentences on what else makes them hard to compare.
     `metrics` holds a row per label ("recall@3", "mrr"), `values` the numbers behind it, (runs, n). `tables` are the
@@ -109,7 +109,7 @@ class Comparison:
 
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
-    """The comparison as the command line prints it; outcomes are counted by recall@k."""
+    """Return the comparison as the command line prints it; wins and losses are counted by recall@k."""
     recall = label("recall", comparison.k)
     return {
         "runs": comparison.runs,
@@ -187,9 +187,9 @@ def settings_that_differ(sides: Sequence[RunSide]) -> tuple[Setting, ...]:
 
 
 def outcomes(comparison: Comparison, metric: str, run: int = 1) -> Outcomes:
-    """Questions that run number `run` wins, ties and loses against the baseline in the metric with this label.
+    """Return the questions that run number `run` wins, ties and loses against the baseline in the metric `metric`.
 
-    By "mrr" they are won and lost by the rank of the first gold chunk, a miss below all.
+    `metric` is a label ("recall@3"). By "mrr" they are won and lost by the rank of the first gold chunk.
 
     Raises:
         NotFoundError: the comparison has no such metric.
@@ -206,7 +206,7 @@ def outcomes(comparison: Comparison, metric: str, run: int = 1) -> Outcomes:
 
 
 def sentence(comparison: Comparison, metrics: Sequence[str] = ("recall", "mrr")) -> str:
-    """The comparison in words, for the metrics of these names.
+    """Return the comparison in words, for the metrics of these names.
 
     "hybrid beats knn on recall@3 by 0.07 [0.02, 0.12]; MRR: no difference that 80 questions can show."
     """
@@ -217,21 +217,21 @@ def sentence(comparison: Comparison, metrics: Sequence[str] = ("recall", "mrr"))
 
 
 def _clauses(comparison: Comparison, name: str) -> Iterator[str]:
-    """A clause for each run that can be told from the baseline, and one for those that cannot."""
+    """Yield a clause for each run that differs significantly from the baseline, and one for the others together."""
     row = comparison.metrics[label(name, comparison.k)]
-    shown = row.label if METRICS[name].at_k else METRICS[name].title
+    metric = row.label if METRICS[name].at_k else METRICS[name].title
     for delta in row.deltas:
         if delta.significant:
-            yield f"{delta.run} {_by_how_much(delta.difference, comparison.runs[0], shown)}"
+            yield f"{delta.run} {_in_words(delta.difference, comparison.runs[0], metric)}"
     alike = [delta.run for delta in row.deltas if not delta.significant]
     if alike:
-        who = "" if len(alike) == len(row.deltas) else f"{', '.join(alike)} on "
+        runs = "" if len(alike) == len(row.deltas) else f"{', '.join(alike)} on "
         count = len(comparison.question_ids)
-        yield f"{who}{shown}: no difference that {count} question{'s' * (count != 1)} can show"
+        yield f"{runs}{metric}: no difference that {count} question{'s' * (count != 1)} can show"
 
 
-def _by_how_much(difference: Difference, baseline: str, shown: str) -> str:
-    """Two digits, three where two would show next to nothing."""
+def _in_words(difference: Difference, baseline: str, metric: str) -> str:
+    """Write a significant difference with two digits, three where it is below 0.01."""
     assert difference.mean is not None
     assert difference.low is not None
     assert difference.high is not None
@@ -239,11 +239,11 @@ def _by_how_much(difference: Difference, baseline: str, shown: str) -> str:
     verb = "beats" if difference.mean > 0 else "trails"
     ends = (difference.low, difference.high) if difference.mean > 0 else (-difference.high, -difference.low)
     low, high = (f"{end:.{digits}f}" for end in ends)
-    return f"{verb} {baseline} on {shown} by {abs(difference.mean):.{digits}f} [{low}, {high}]"
+    return f"{verb} {baseline} on {metric} by {abs(difference.mean):.{digits}f} [{low}, {high}]"
 
 
 def _common(sides: Sequence[RunSide]) -> list[list[Retrieved]]:
-    """Each run's results of the questions that all have and that have evidence, in the first run's order."""
+    """Return each run's results for the questions with evidence that all runs have, in the first run's order."""
     by_id = [{result.question_id: result for result in side.results if result.gold} for side in sides]
     ids = [question_id for question_id in by_id[0] if all(question_id in results for results in by_id)]
     if not ids and not _answer_values(sides):
@@ -258,7 +258,7 @@ def _values(
     k: int,
     evidence: Mapping[str, Evidence] | None,
 ) -> dict[str, Floats]:
-    """Numbers of every metric, (runs, n), by label."""
+    """Return the values of every metric, (runs, n), by label."""
     sides = [
         scores(table, k, characters=measure_characters(ranked, evidence, k) if evidence else None)
         for ranked, table in zip(rankings, tables, strict=True)
@@ -267,15 +267,15 @@ def _values(
 
 
 def _answer_values(sides: Sequence[RunSide]) -> list[dict[str, Floats]]:
-    """Numbers of every metric of answers that all runs have, (runs, n), metrics of the same questions together."""
-    together: dict[tuple[str, ...], dict[str, Floats]] = {}
+    """Return the values of all common metrics of answers, (runs, n), grouped by the questions that have them."""
+    groups: dict[tuple[str, ...], dict[str, Floats]] = {}
     for name in _answer_metrics(sides):
-        known = [{i: s.value for i, s in side.scores[name].items() if s.value is not None} for side in sides]
-        shared = tuple(i for i in known[0] if all(i in values for values in known))
+        values_of_runs = [{i: s.value for i, s in side.scores[name].items() if s.value is not None} for side in sides]
+        shared = tuple(i for i in values_of_runs[0] if all(i in values for values in values_of_runs))
         if shared and len(_versions(sides, name)) == 1:
-            numbers = np.array([[values[i] for i in shared] for values in known], dtype=np.float64)
-            together.setdefault(shared, {})[name] = numbers
-    return list(together.values())
+            matrix = np.array([[values[i] for i in shared] for values in values_of_runs], dtype=np.float64)
+            groups.setdefault(shared, {})[name] = matrix
+    return list(groups.values())
 
 
 def _answer_metrics(sides: Sequence[RunSide]) -> list[str]:
@@ -283,31 +283,31 @@ def _answer_metrics(sides: Sequence[RunSide]) -> list[str]:
 
 
 def _versions(sides: Sequence[RunSide], name: str) -> list[str]:
-    """Versions by which a metric was measured: scores of two are not comparable."""
+    """Return the versions by which a metric was measured: scores of two versions are not comparable."""
     return sorted({score.version for side in sides for score in side.scores[name].values() if score.value is not None})
 
 
 def _rows(groups: Sequence[Mapping[str, Floats]], names: Sequence[str], seed: int) -> dict[str, MetricRow]:
-    """Estimates and differences of all metrics and runs, in each group over the same resampled questions."""
-    found: dict[tuple[str, int], Estimate] = {}
+    """Estimate all metrics and their differences for all runs, each group over the same resampled questions."""
+    means: dict[tuple[str, int], Estimate] = {}
     columns: dict[tuple[str, int], tuple[Floats, Difference]] = {}
-    tests: list[tuple[str, int, int]] = []  # metric, run, and which test of all it is
+    tests: list[tuple[str, int, int]] = []  # metric, run, and the number of its test
     p_values: list[float] = []
     for values in groups:
-        found |= estimates({(m, run): n[run] for m, n in values.items() for run in range(len(names))}, seed=seed)
+        means |= estimates({(m, run): n[run] for m, n in values.items() for run in range(len(names))}, seed=seed)
         pairs = [(name, run) for name in values for run in range(1, len(names))]
         matrix = np.column_stack([_difference(values[name], run) for name, run in pairs])
         differences = paired_differences(matrix, seed=seed)
         columns |= dict(zip(pairs, zip(matrix.T, differences, strict=True), strict=True))
         first, test = _tests(matrix)
         tests += [(*pair, len(p_values) + number) for pair, number in zip(pairs, test, strict=True)]
-        p_values += [differences[column].p_value or 0.0 for column in first]  # n > 0: there is one
+        p_values += [differences[column].p_value or 0.0 for column in first]  # not None, for n > 0
     adjusted = holm(p_values)
     deltas = {(name, run): _delta(names[run], *columns[name, run], adjusted[test]) for name, run, test in tests}
     return {
         name: MetricRow(
             name,
-            tuple(found[name, run] for run in range(len(names))),
+            tuple(means[name, run] for run in range(len(names))),
             tuple(deltas[name, run] for run in range(1, len(names))),
         )
         for values in groups
@@ -320,13 +320,13 @@ def _delta(run: str, column: Floats, difference: Difference, adjusted: float) ->
 
 
 def _difference(numbers: Floats, run: int) -> Floats:
-    """A run minus the baseline, (n,), where what differs in the last bits only is equal."""
+    """Return a run minus the baseline, (n,); differences in the last bits are 0."""
     difference = numbers[run] - numbers[0]
     return np.where(np.abs(difference) < 1e-12, 0.0, difference)
 
 
 def _tests(matrix: Floats) -> tuple[list[int], list[int]]:
-    """Tests among the columns, multiples of each other being one: the column of each, and the test of each column."""
+    """Count columns that are multiples of each other as one test; return a column of each and each column's test."""
     greatest = np.abs(matrix).max(axis=0)
     scaled = np.round(matrix / np.where(greatest > 0, greatest, 1.0), 9) + 0.0  # + 0.0: no −0
     _, first, test = np.unique(scaled, axis=1, return_index=True, return_inverse=True)
@@ -334,11 +334,11 @@ def _tests(matrix: Floats) -> tuple[list[int], list[int]]:
 
 
 def _answer_notes(sides: Sequence[RunSide]) -> Iterator[str]:
-    """What makes scores of answers hard to compare, or keeps them from it."""
+    """Yield what makes scores of answers hard or impossible to compare."""
     yield from (f"{side.name}: {side.doubt}" for side in sides if side.doubt)
     for name in _answer_metrics(sides):
         if len(versions := _versions(sides, name)) > 1:
-            yield f"{name} is not compared: its versions are {', '.join(versions)}; make the older run again."
+            yield f"{name} is not compared: its versions are {', '.join(versions)}; repeat the older run."
     judges = [side.config.get("judge", "") for side in sides]
     if len(set(judges)) > 1 and all(judges) and _answer_metrics(sides):
         each = ", ".join(f"{side.name} {judge}" for side, judge in zip(sides, judges, strict=True))
@@ -346,7 +346,7 @@ def _answer_notes(sides: Sequence[RunSide]) -> Iterator[str]:
 
 
 def _notes(sides: Sequence[RunSide], k: int, depth: int, common: int) -> Iterator[str]:
-    """What, besides the choices compared, is not the same for all runs."""
+    """Yield what, besides the choices compared, is not the same for all runs."""
     for part in dict.fromkeys(part for side in sides for part in side.fingerprint):
         if len({side.fingerprint.get(part) for side in sides}) > 1:
             marks = ", ".join(f"{side.name} {side.fingerprint.get(part, 'none')}" for side in sides)
@@ -364,7 +364,7 @@ def _notes(sides: Sequence[RunSide], k: int, depth: int, common: int) -> Iterato
 
 
 def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Pairs of dotted key and value of nested choices."""
+    """Yield dotted key and value of nested choices."""
     for key, value in config.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{key}.")

@@ -1,7 +1,7 @@
-"""Where a run lost its questions: one cause for each, the first stage of the flow that failed for its evidence.
+"""Failure attribution: one cause for each question, the first stage of the flow that failed for its evidence.
 
-Everything here is read off what a run kept (rankings, gold chunks, answers, verdicts); no model and no text is asked
-for. Where a chunk stands is told by its id.
+Everything is computed from what a run stored (rankings, gold chunks, answers, verdicts), without models and documents;
+a chunk's id holds its offsets.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ragviz.records import Answer, Chunk, ContextKind, Question, Retrieved, Span
 from ragviz.text import language, words
 
 LONG = 2.0
-"""Evidence of more than so many times its longest gold chunk is a passage or a whole document, of which each chunk
-holds a part by right: it is never called split."""
+"""Evidence longer than so many times its longest gold chunk is a passage or a whole document, which no chunk is meant
+to hold whole: it is never called split."""
 SHORT = 8
-"""Words: a reference of no more counts as given when all of them stand in the answer."""
+"""Words: an answer that holds all words of a reference this short is right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ CAUSES: dict[str, Cause] = {
     "not_retrieved": Cause(
         "Not retrieved",
         "No chunk of the evidence was found to the depth of the run.",
-        "Compare retrievers: BM25 finds other words than kNN does, hybrid finds both's; or try another embedder.",
+        "Compare retrievers: BM25 finds exact words, kNN similar meaning, hybrid both; or try another embedder.",
     ),
     "below_k": Cause(
         "Ranked below k",
@@ -66,13 +66,13 @@ CAUSES: dict[str, Cause] = {
     ),
     "wrong": Cause(
         "Answered, but wrong",
-        "The evidence was handed over and the answer is not right; or the documents do not tell the answer, and one "
+        "The evidence was handed over and the answer is not right; or the documents do not hold the answer, and one "
         "was given all the same.",
         "Look at the claims of the answer: what it says beyond the context, and what it leaves out.",
     ),
     "judge_failed": Cause(
         "Judge failed",
-        "The question was answered from its evidence, but the judge gave no verdict that could be read.",
+        "The question was answered from its evidence, but the judge gave no readable verdict.",
         "Judge again what failed; when it fails again, choose another judge.",
     ),
     "fine": Cause(
@@ -84,7 +84,7 @@ CAUSES: dict[str, Cause] = {
 }
 """What happened to a question, in the order of the flow."""
 
-_RETRIEVAL = "Compare with a run that hands over what was retrieved: the difference is what retrieval is worth."
+_RETRIEVAL = "Compare with a run that hands over what was retrieved: the difference is the gain from retrieval."
 CLOSED_BOOK: dict[str, Cause] = {
     "not_answered": Cause(
         "Not answered",
@@ -94,17 +94,17 @@ CLOSED_BOOK: dict[str, Cause] = {
     ),
     "wrong": Cause(
         "Answered, but wrong",
-        "Nothing was handed over (closed book), and the answer is not right; or the documents do not tell the answer, "
+        "Nothing was handed over (closed book), and the answer is not right; or the documents do not hold the answer, "
         "and one was given all the same.",
         _RETRIEVAL,
     ),
     "fine": Cause("Fine", "The answer is right, or the question was rightly refused.", "Nothing to do."),
 }
-"""The same of a run without a context."""
+"""The causes of a run without a context that differ."""
 
 
 def about(cause: str, kind: ContextKind = "retrieved") -> Cause:
-    """Say what a cause means in a run whose context is of this kind."""
+    """Return what a cause means in a run with this kind of context."""
     return (CLOSED_BOOK if kind == "none" else CAUSES).get(cause, CAUSES[cause])
 
 
@@ -113,10 +113,10 @@ def about(cause: str, kind: ContextKind = "retrieved") -> Cause:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """Whether an answer is right, and what told so; `right` is None when nothing did, or the judge failed.
+    """Whether an answer is right, and what decided it; `right` is None when nothing did, or the judge failed.
 
-    `by` is the metric that was read, "reference_in_answer", "refusal", "failed" (there is no answer), "judge_failed",
-    or "" when there is nothing to go by.
+    `by` is the deciding metric, "reference_in_answer", "refusal", "failed" (there is no answer), "judge_failed", or ""
+    when nothing was measured.
     """
 
     right: bool | None
@@ -124,19 +124,19 @@ class Ruling:
 
 
 JUDGED = {"equivalence": 1.0, "factual_recall": 0.5, "completeness": 0.5, "completeness_direct": 0.5}
-"""What a judge's metric must reach for an answer to be right; the first that has a score decides."""
+"""Least value of a judged metric for an answer to be right; the first metric with a score decides."""
 UNJUDGED = {"extractive_questeval_recall": 0.5, "token_f1": 0.5}
-"""The same of metrics that need no judge; one that reaches it is enough."""
+"""The same of metrics that need no judge; one metric that reaches it is enough."""
 
 
 def is_right(
     question: Question, answer: Answer, scores: Mapping[str, float], failed: Collection[str] = frozenset()
 ) -> Ruling:
-    """Tell whether `answer` is right by the best of the `scores` (name → value, those that there are).
+    """Decide whether `answer` is right by the most reliable of the `scores` (name → value).
 
-    An answer to an unanswerable question is right when it refuses, to any other never. Else the verdict of equivalence
-    decides (a partly equivalent answer is not right), or how much of the reference the answer holds; only when no judge
-    was asked, words do. `failed` are the metrics on which a judge was asked in vain.
+    A refusal is right for an unanswerable question only. Else the verdict of equivalence decides (a partly equivalent
+    answer is not right), or how much of the reference the answer holds; without a judge, the words of both decide.
+    `failed` are the metrics for which the judge failed.
     """
     if answer.status == "failed" or (answer.status == "answered" and not answer.text.strip()):
         return Ruling(None if question.kind == "unanswerable" else False, "failed")
@@ -151,16 +151,16 @@ def is_right(
 
 
 def _by_words(question: Question, answer: Answer, scores: Mapping[str, float]) -> Ruling:
-    known = [name for name in UNJUDGED if name in scores]
-    reached = [name for name in known if scores[name] >= UNJUDGED[name]]
+    measured = [name for name in UNJUDGED if name in scores]
+    reached = [name for name in measured if scores[name] >= UNJUDGED[name]]
     if reached:
         return Ruling(True, reached[0])
-    tongue = language.of_answers(question)
-    reference = words.tokens(question.answer, tongue)
-    if 0 < len(reference) <= SHORT:
-        said = words.tokens(without_citations(answer.text), tongue)
-        return Ruling(set(reference) <= set(said), "reference_in_answer")
-    return Ruling(False, known[0]) if known else Ruling(None)
+    lang = language.of_answers(question)
+    reference_words = words.tokens(question.answer, lang)
+    if 0 < len(reference_words) <= SHORT:
+        answer_words = words.tokens(without_citations(answer.text), lang)
+        return Ruling(set(reference_words) <= set(answer_words), "reference_in_answer")
+    return Ruling(False, measured[0]) if measured else Ruling(None)
 
 
 # One question
@@ -180,12 +180,12 @@ def cause(
     kind: ContextKind = "retrieved",
     texts: Mapping[str, str] | None = None,
 ) -> str:
-    """The one cause of a question, a key of `CAUSES`.
+    """Return the one cause of a question, a key of `CAUSES`.
 
-    A right answer is "fine" whatever was missed before it. Else the earliest stage that failed for any group of the
-    evidence is the cause; when none did, what became of the answer. `right` None with `judge_failed` is a judge that
-    failed, without it an answer nobody judged, which is "fine" as far as is known; so is a question that was not
-    answered (`answer` None) and whose evidence is among the first `k`.
+    A right answer is "fine" whatever was missed before it. Else the cause is the earliest stage that failed for any
+    group of the evidence; when none failed, the answer decides. `right` None is with `judge_failed` a judge that
+    failed, without it an answer that was not judged, which counts as "fine"; so does a question that was not answered
+    (`answer` None) and whose evidence is among the first `k`.
 
     `kind` is the run's: with "oracle" the gold chunks are what was retrieved, with "none" only the answer counts.
     `texts` are passages as they were handed over, by chunk id: with them, a chunk of which only a part fitted is in
@@ -216,34 +216,34 @@ def _of_unanswerable(answer: Answer | None) -> str:
 def _stages(
     question: Question, retrieved: Retrieved, k: int, answer: Answer | None, kind: ContextKind, texts: Mapping[str, str]
 ) -> list[str]:
-    """For each group of evidence that did not come through to the answer, where it was lost."""
+    """Return the stage at which each group of evidence was lost; groups that reached the answer are left out."""
     ranked = [chunk_id for gold in retrieved.gold for chunk_id in gold] if kind == "oracle" else retrieved.ranking.ids
     first = ranked if kind == "oracle" else ranked[:k]
-    found = []
+    stages = []
     for spans, gold in zip(question.evidence, retrieved.gold, strict=False):
         if not gold:
-            found.append("not_parsed")
+            stages.append("not_parsed")
         elif not set(gold) & set(ranked):
-            found.append("not_retrieved")
+            stages.append("not_retrieved")
         elif not set(gold) & set(first):
-            found.append("below_k")
+            stages.append("below_k")
         elif _split(spans, gold, first):
-            found.append("split")
+            stages.append("split")
         elif answer is not None and not _handed_over(spans, set(gold) & set(first), answer, texts):
-            found.append("cut_by_budget")
-    return found
+            stages.append("cut_by_budget")
+    return stages
 
 
 def _split(spans: Sequence[Span], gold: Sequence[str], first: Sequence[str]) -> bool:
-    """Whether chunking kept none of the spans whole of which a gold chunk is among the first k."""
+    """Whether none of the spans with a gold chunk among the first k is whole in a chunk or in the first k."""
     chunks, top = _places(gold), _places(first)
-    came = [place for place in top if place in chunks]
-    reached = [span for span in spans if not span.stale and any(_overlap(span, place) for place in came)]
-    return bool(reached) and not any(_kept(span, chunks, top) for span in reached)
+    retrieved = [place for place in top if place in chunks]
+    reached = [span for span in spans if not span.stale and any(_overlap(span, place) for place in retrieved)]
+    return bool(reached) and not any(_is_whole(span, chunks, top) for span in reached)
 
 
-def _kept(span: Span, gold: Sequence[Range], first: Sequence[Range]) -> bool:
-    """Whether a gold chunk holds the span, or the first k together do; of a long one nobody asks that."""
+def _is_whole(span: Span, gold: Sequence[Range], first: Sequence[Range]) -> bool:
+    """Whether a gold chunk holds the span, or the first k together do; a long span need not be whole."""
     longest = max(end - start for document_id, start, end in gold if document_id == span.document_id)
     long = span.end - span.start > LONG * longest
     return long or any(_covered(span, [chunk]) for chunk in gold) or _covered(span, first)
@@ -260,17 +260,21 @@ def _handed_over(spans: Sequence[Span], gold: Collection[str], answer: Answer, t
     if whole & set(gold):
         return True
     cut = [chunk_id for chunk_id in gold if chunk_id in answer.context and chunk_id in texts]
-    parts = [_part(place, texts[chunk_id]) for chunk_id in cut for place in _places([chunk_id])]
+    parts = [
+        (document_id, start, min(end, start + len(texts[chunk_id])))
+        for chunk_id in cut
+        for document_id, start, end in _places([chunk_id])
+    ]
     return any(_covered(span, [part]) for span in spans if not span.stale for part in parts)
 
 
 def _covered(span: Span, ranges: Sequence[Range]) -> bool:
-    """Whether the ranges hold every character of the span together, but for blanks, which chunks are trimmed of."""
+    """Whether the ranges together hold every character of the span; blanks do not count, chunks are trimmed."""
     return all(span.text[left:right].isspace() for left, right in _gaps(span, ranges))
 
 
 def _gaps(span: Span, ranges: Sequence[Range]) -> Iterator[tuple[int, int]]:
-    """What of the span no range holds, counted from its start."""
+    """Yield the parts of the span that no range holds, as offsets from its start."""
     at = span.start
     for _, start, end in sorted(r for r in ranges if r[0] == span.document_id):
         if at < min(start, span.end):
@@ -281,14 +285,8 @@ def _gaps(span: Span, ranges: Sequence[Range]) -> Iterator[tuple[int, int]]:
 
 
 def _places(chunk_ids: Iterable[str]) -> list[Range]:
-    """Where chunks stand; ids that were not made by `Chunk.make_id` do not tell, and are left out."""
+    """Return the ranges of chunks by their ids; ids that `Chunk.make_id` did not make are left out."""
     return [*filter(None, map(Chunk.parse_id, chunk_ids))]
-
-
-def _part(place: Range, text: str) -> Range:
-    """Where the beginning of a chunk stands that was handed over."""
-    document_id, start, end = place
-    return document_id, start, min(end, start + len(text))
 
 
 # A whole run
@@ -304,9 +302,9 @@ def attribute_failures(
     kind: ContextKind = "retrieved",
     texts: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[str, str]:
-    """The cause of every question that was retrieved for, by its id, in the order of `results`.
+    """Return the cause of every question with a result, by its id, in the order of `results`.
 
-    `answers`, `rulings` (see `is_right`) and `texts` (see `cause`) are by question id; what is not there was not
+    `answers`, `rulings` (see `is_right`) and `texts` (see `cause`) are by question id; a missing question was not
     answered, or not judged. Results of questions that are not among `questions` are left out.
     """
     by_id = {question.id: question for question in questions}
@@ -329,9 +327,9 @@ def attribute_failures(
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A bar of the waterfall: `count` questions have the cause, `left` are left when they are taken away.
+    """A bar of the waterfall: `count` questions have the cause, `left` remain after it.
 
-    The first bar ("questions") is all of them, the last ("fine") those that are left.
+    The first bar ("questions") is all of them, the last ("fine") those that remain.
     """
 
     cause: str
@@ -341,7 +339,7 @@ class Step:
 
 
 def waterfall(causes: Sequence[str], kind: ContextKind = "retrieved") -> list[Step]:
-    """Take the causes away from all questions, in the order of the flow; a cause without questions has its step too.
+    """Subtract the causes from all questions, in the order of the flow; a cause without questions has its step too.
 
     >>> [(step.cause, step.count, step.left) for step in waterfall(["fine", "below_k", "fine"]) if step.count]
     [('questions', 3, 3), ('below_k', 1, 2), ('fine', 2, 2)]

@@ -1,4 +1,4 @@
-"""Scores of a judge that cheap evidence contradicts: the questions that a person should look at first."""
+"""Judge's scores that the words of the answer contradict: the questions that a person should look at first."""
 
 from __future__ import annotations
 
@@ -9,44 +9,47 @@ from ragviz.metrics import answers as metrics
 from ragviz.records import EvaluatedAnswer, Score
 
 FULL = 0.99
-"""A share from which a judge says that all is there."""
+"""A share from which the judge calls an answer complete."""
 NO_WORDS = 0.05
-"""Token F1 up to which answer and reference share next to nothing."""
+"""Token F1 up to which answer and reference share almost no words."""
 SAME_WORDS = 0.95
-"""Token F1 from which they are next to the same."""
+"""Token F1 from which they are almost the same words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A question with what the judge said of its answer, and what speaks against it."""
+    """A question whose scores are doubtful: `words` states each score and what contradicts it."""
 
     question_id: str
     question: str
     words: str
 
 
-def doubts(judged: Iterable[EvaluatedAnswer], scores: Mapping[str, Mapping[str, Score]]) -> list[Doubt]:
-    """Questions whose scores contradict the words of their answers, those with most contradictions first."""
-    found = []
-    for known in judged:
-        mine = {name: by[known.question.id].value for name, by in scores.items() if known.question.id in by}
-        if said := _contradictions(known, mine):
-            found.append((len(said), Doubt(known.question.id, known.question.text, "; ".join(said))))
-    return [doubt for _, doubt in sorted(found, key=lambda pair: -pair[0])]
+def doubts(evaluated_answers: Iterable[EvaluatedAnswer], scores: Mapping[str, Mapping[str, Score]]) -> list[Doubt]:
+    """Return the questions whose scores contradict the words of their answers, most contradictions first."""
+    counted = []
+    for evaluated in evaluated_answers:
+        question = evaluated.question
+        values = {
+            name: by_question[question.id].value for name, by_question in scores.items() if question.id in by_question
+        }
+        if contradictions := _contradictions(evaluated, values):
+            counted.append((len(contradictions), Doubt(question.id, question.text, "; ".join(contradictions))))
+    return [doubt for _, doubt in sorted(counted, key=lambda pair: -pair[0])]
 
 
-def _contradictions(judged: EvaluatedAnswer, values: Mapping[str, float | None]) -> list[str]:
-    shared = metrics.score("token_f1", judged).value
-    complete, equivalence = values.get("completeness"), values.get("equivalence")
-    faithful = values.get("faithfulness")
-    said = []
-    if shared is not None and shared <= NO_WORDS:
-        if complete is not None and complete >= FULL:
-            said.append(f"complete {complete:.2f}, but token F1 with the reference {shared:.2f}")
+def _contradictions(evaluated: EvaluatedAnswer, values: Mapping[str, float | None]) -> list[str]:
+    token_f1 = metrics.score("token_f1", evaluated).value
+    completeness, equivalence = values.get("completeness"), values.get("equivalence")
+    faithfulness = values.get("faithfulness")
+    contradictions = []
+    if token_f1 is not None and token_f1 <= NO_WORDS:
+        if completeness is not None and completeness >= FULL:
+            contradictions.append(f"complete {completeness:.2f}, but token F1 with the reference {token_f1:.2f}")
         if equivalence is not None and equivalence >= FULL:
-            said.append(f"equivalent, but token F1 with the reference {shared:.2f}")
-    if shared is not None and shared >= SAME_WORDS and equivalence == 0:
-        said.append(f"different, but token F1 with the reference {shared:.2f}")
-    if faithful is not None and faithful >= FULL and judged.shared_words == 0:
-        said.append(f"faithful {faithful:.2f}, but no word of the answer stands in its passages")
-    return said
+            contradictions.append(f"equivalent, but token F1 with the reference {token_f1:.2f}")
+    if token_f1 is not None and token_f1 >= SAME_WORDS and equivalence == 0:
+        contradictions.append(f"different, but token F1 with the reference {token_f1:.2f}")
+    if faithfulness is not None and faithfulness >= FULL and evaluated.shared_words == 0:
+        contradictions.append(f"faithful {faithfulness:.2f}, but no word of the answer occurs in its passages")
+    return contradictions

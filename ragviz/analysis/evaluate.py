@@ -1,4 +1,4 @@
-"""What a run measured: scores of every question, and their means with intervals, from the rankings it kept."""
+"""What a run measured: scores of every question, and their means with intervals, from the rankings it stored."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Summary:
 
     @property
     def misses(self) -> int:
-        """How many have no gold chunk among the first `depth`."""
+        """How many questions have no gold chunk among the first `depth`."""
         return self.rank_counts["miss"]
 
 
@@ -83,7 +83,7 @@ def _curves(table: ranking.RankTable, seed: int) -> dict[str, Band]:
 
 
 def to_json(summary: Summary) -> dict[str, Any]:
-    """The summary as the command line prints it; numbers that there are none of are null, curves then empty."""
+    """Return the summary as the command line prints it; missing numbers are null, missing curves empty."""
     curves = {name: summary.curves[name][0].tolist() if name in summary.curves else [] for name in CURVES}
     metrics = {name: {"mean": e.mean, "low": e.low, "high": e.high, "n": e.n} for name, e in summary.metrics.items()}
     return {
@@ -99,7 +99,7 @@ def to_json(summary: Summary) -> dict[str, Any]:
 class Scored:
     """A metric of answers over a run: its mean over the questions that have a value, and how many have none and why.
 
-    `statuses` counts the questions by `ScoreStatus`, those without any left out.
+    `statuses` counts the questions by `ScoreStatus`, statuses without any left out.
     """
 
     estimate: Estimate
@@ -112,7 +112,7 @@ class Scored:
 
 
 def summarise_scores(scores: Mapping[str, Mapping[str, Score]], *, seed: int = 0) -> dict[str, Scored]:
-    """Mean and interval of every metric (name → question id → score); what has no value is counted, never averaged."""
+    """Estimate every metric (name → question id → score); a score without a value is counted, never averaged."""
     summary = {}
     for name, by_question in scores.items():
         values = [score.value for score in by_question.values() if score.value is not None]
@@ -122,7 +122,7 @@ def summarise_scores(scores: Mapping[str, Mapping[str, Score]], *, seed: int = 0
 
 
 def scored_to_json(scored: Mapping[str, Scored]) -> dict[str, Any]:
-    """Metrics of answers as the command line prints them, beside the ranking ones."""
+    """Return metrics of answers as the command line prints them, beside the ranking ones."""
     return {
         name: {"mean": e.mean, "low": e.low, "high": e.high, "n": e.n, "statuses": dict(scored[name].statuses)}
         for name in scored
@@ -136,11 +136,11 @@ KINDS = ("single", "multi", "unanswerable")
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Questions that have something in common, and every mean over them.
+    """Questions of one kind or one document, and every mean over them.
 
-    `by` is "all", "kind" (`name` is one of `KINDS`) or "document" (a document's name). `questions` counts all that were
-    asked, `misses` those ranked whose evidence was not found to depth. `metrics` holds the ranking ones, then those of
-    answers; unanswerable questions are "not_applicable" to the former.
+    `by` is "all", "kind" (`name` is one of `KINDS`) or "document" (a document's name). `questions` counts all of
+    them, `misses` those ranked without a gold chunk down to `depth`. `metrics` holds the ranking ones, then those of
+    answers; unanswerable questions are "not_applicable" in the former.
     """
 
     by: Literal["all", "kind", "document"]
@@ -158,10 +158,10 @@ def breakdown(
     *,
     seed: int = 0,
 ) -> list[Slice]:
-    """Every mean over all questions, per kind and per document, each with its n and interval.
+    """Compute every mean over all questions, per kind and per document, each with its n and interval.
 
-    `scores` are those of answers, by metric and question id; `documents` names those that the evidence of each question
-    stands in: a question with evidence in two counts in both, an unanswerable one in none. Kinds come in the order of
+    `scores` are those of answers, by metric and question id; `documents` names those that hold the evidence of each
+    question: a question with evidence in two counts in both, an unanswerable one in none. Kinds come in the order of
     `KINDS`, documents by the mean of recall, the worst first, then by name.
     """
     values, statuses = _values(summary, scores, questions)
@@ -197,7 +197,7 @@ def breakdown(
 def _values(
     summary: Summary, scores: Mapping[str, Mapping[str, Score]], questions: Sequence[Question]
 ) -> tuple[Floats, dict[str, dict[int, str]]]:
-    """Numbers of every metric, (questions, metrics), NaN where there is none; and by metric the status of each row."""
+    """Return every metric's values, (questions, metrics), NaN for none; and by metric the status of each row."""
     rows = {question.id: row for row, question in enumerate(questions)}
     ranked = [rows[question_id] for question_id in summary.question_ids]
     of_ranked = dict.fromkeys(rows.values(), "not_applicable") | dict.fromkeys(ranked, "ok")
@@ -207,28 +207,28 @@ def _values(
         values[ranked, column] = numbers
         statuses[name] = of_ranked
     for column, (name, by_question) in enumerate(scores.items(), start=len(summary.scores)):
-        known = {rows[question_id]: score for question_id, score in by_question.items() if question_id in rows}
-        for row, score in known.items():
+        by_row = {rows[question_id]: score for question_id, score in by_question.items() if question_id in rows}
+        for row, score in by_row.items():
             values[row, column] = np.nan if score.value is None else score.value
-        statuses[name] = {row: score.status for row, score in known.items()}
+        statuses[name] = {row: score.status for row, score in by_row.items()}
     return values, statuses
 
 
 def _estimates(values: Floats, seed: int) -> list[Estimate]:
-    """Estimate every column of `values`, (n, metrics), over its rows with a number, those of the same rows at once."""
-    told = np.isfinite(values)
-    alike: dict[bytes, list[int]] = {}
+    """Estimate every column of `values`, (n, metrics), over its finite rows, columns with the same rows at once."""
+    finite = np.isfinite(values)
+    groups: dict[bytes, list[int]] = {}
     for column in range(values.shape[1]):
-        alike.setdefault(told[:, column].tobytes(), []).append(column)
-    result: dict[int, Estimate] = {}
-    for columns in alike.values():
-        rows = told[:, columns[0]]
-        result |= stats.estimates({column: values[rows, column] for column in columns}, seed=seed)
-    return [result[column] for column in range(values.shape[1])]
+        groups.setdefault(finite[:, column].tobytes(), []).append(column)
+    by_column: dict[int, Estimate] = {}
+    for columns in groups.values():
+        rows = finite[:, columns[0]]
+        by_column |= stats.estimates({column: values[rows, column] for column in columns}, seed=seed)
+    return [by_column[column] for column in range(values.shape[1])]
 
 
 def breakdown_to_json(slices: Sequence[Slice]) -> dict[str, Any]:
-    """Means per kind and per document as the command line prints them."""
+    """Return means per kind and per document as the command line prints them."""
     return {
         f"by_{by}": [
             {by: part.name, "questions": part.questions, "misses": part.misses, "metrics": scored_to_json(part.metrics)}
