@@ -50,8 +50,8 @@ def extractive(question, chunks, budget):
     return extraction.extractive(question, fitted(chunks, budget))
 
 
-def ask(text, *, name="q", evidence=((SPAN,),), reference="", tongue="en"):
-    return Question(name, text, reference, evidence, "hand", "accepted", language=tongue)
+def ask(text, *, name="q", evidence=((SPAN,),), reference="", lang="en"):
+    return Question(name, text, reference, evidence, "hand", "accepted", language=lang)
 
 
 # What fits
@@ -60,9 +60,9 @@ def ask(text, *, name="q", evidence=((SPAN,),), reference="", tongue="en"):
 def test_whole_chunks_to_the_last_token():
     three = [chunk("x" * 50, tokens, start) for tokens, start in ((100, 0), (50, 100), (51, 200))]
     assert fitted(three, 201) == Fitted(tuple(Passage(n, c.id, c.text) for n, c in enumerate(three, start=1)), (), 201)
-    given = fitted(three, 200)
-    assert [p.rank for p in given.passages] == [1, 2, 3]
-    assert (given.context, given.cut) == (tuple(c.id for c in three), (three[2].id,))
+    context = fitted(three, 200)
+    assert [p.rank for p in context.passages] == [1, 2, 3]
+    assert (context.context, context.cut) == (tuple(c.id for c in three), (three[2].id,))
     assert fitted(three, 189).cut == (three[2].id,)
     assert fitted(three, 189).context == (three[0].id, three[1].id)
 
@@ -70,17 +70,17 @@ def test_whole_chunks_to_the_last_token():
 def test_nothing_is_taken_after_what_did_not_fit():
     long, small = chunk("y" * 400, 400), chunk("z", 1, 500)
     first = chunk("x" * 80, 80, 900)
-    given = fitted([first, long, small], 100)
-    assert (given.context, given.cut, given.tokens) == ((first.id,), (long.id, small.id), 80)
+    context = fitted([first, long, small], 100)
+    assert (context.context, context.cut, context.tokens) == ((first.id,), (long.id, small.id), 80)
 
 
 def test_the_last_chunk_ends_with_a_sentence():
     text = "One two three four. " * 5 + "Five six seven eight nine ten."
-    given = fitted([chunk("x" * 10, 10, 500), chunk(text, 100)], 10 + 60)
+    context = fitted([chunk("x" * 10, 10, 500), chunk(text, 100)], 10 + 60)
     # 130 characters, of which 105 (all but the blanks) weigh 100 tokens: 60 reach into the fourth sentence.
-    assert given.passages[1].text == "One two three four. One two three four. One two three four."
-    assert given.tokens == 10 + math.ceil(100 * 48 / 105)
-    assert len(given.cut) == 1
+    assert context.passages[1].text == "One two three four. One two three four. One two three four."
+    assert context.tokens == 10 + math.ceil(100 * 48 / 105)
+    assert len(context.cut) == 1
 
 
 def test_without_a_sentence_it_ends_with_a_word_and_else_with_a_letter():
@@ -125,15 +125,15 @@ def test_chinese_is_cut_at_its_sentences():
 )
 def test_what_fits_is_the_head_of_the_ranking_within_the_budget(parts, budget):
     given_chunks = [chunk(text, tokens, 100 * n) for n, (text, tokens) in enumerate(parts)]
-    found = fitted(given_chunks, budget)
-    assert found.tokens <= max(0, budget)
-    assert [p.rank for p in found.passages] == list(range(1, len(found.passages) + 1))
-    for passage, of in zip(found.passages, given_chunks, strict=False):
-        assert passage.chunk_id == of.id
-        assert of.text.startswith(passage.text)
-        assert (of.id in found.cut) == (passage.text != of.text)
-    assert set(found.context) | set(found.cut) == {c.id for c in given_chunks}
-    assert sum(p.text != c.text for p, c in zip(found.passages, given_chunks, strict=False)) <= 1
+    context = fitted(given_chunks, budget)
+    assert context.tokens <= max(0, budget)
+    assert [p.rank for p in context.passages] == list(range(1, len(context.passages) + 1))
+    for passage, source in zip(context.passages, given_chunks, strict=False):
+        assert passage.chunk_id == source.id
+        assert source.text.startswith(passage.text)
+        assert (source.id in context.cut) == (passage.text != source.text)
+    assert set(context.context) | set(context.cut) == {c.id for c in given_chunks}
+    assert sum(p.text != c.text for p, c in zip(context.passages, given_chunks, strict=False)) <= 1
 
 
 # Citations
@@ -171,17 +171,17 @@ HANDBOOK = chunks(
 
 
 def test_the_sentence_that_shares_most_is_the_answer_clean_and_cited():
-    found = extractive(ask("For how many weeks are maps lent at the library desk?"), HANDBOOK, 3000)
-    assert found == Answer(
+    result = extractive(ask("For how many weeks are maps lent at the library desk?"), HANDBOOK, 3000)
+    assert result == Answer(
         "q", "The library desk lends maps of the valley for three weeks [1].", "answered", "extractive",
         tuple(c.id for c in HANDBOOK), (), (1,),
     )  # fmt: skip
 
 
 def test_a_row_of_a_table_is_an_answer_its_head_and_headings_are_none():
-    found = extractive(ask("What is the price of a day ticket for the cable car?"), HANDBOOK, 3000)
-    assert found.text == "Day ticket for the cable car | 14 euros [2]."
-    assert found.citations == (2,)
+    result = extractive(ask("What is the price of a day ticket for the cable car?"), HANDBOOK, 3000)
+    assert result.text == "Day ticket for the cable car | 14 euros [2]."
+    assert result.citations == (2,)
     head = extractive(ask("item, price?"), HANDBOOK, 3000)
     assert head.status == "refused"
     assert extractive(ask("opening hours of the library"), HANDBOOK, 3000).status == "refused"
@@ -189,13 +189,13 @@ def test_a_row_of_a_table_is_an_answer_its_head_and_headings_are_none():
 
 def test_a_second_sentence_must_add_something():
     question = ask("When does it close in winter, and where are the snow chains kept?")
-    found = extractive(question, HANDBOOK, 3000)
-    assert found.text == "Snow chains are kept in the garage [1]. It closes at 17:30 in winter [1]."
+    result = extractive(question, HANDBOOK, 3000)
+    assert result.text == "Snow chains are kept in the garage [1]. It closes at 17:30 in winter [1]."
     little = chunks("A red stone marks the northern border of the old vineyard. The vineyard belongs to Brennick.")
-    found = extractive(
+    result = extractive(
         ask("Which red stone marks the northern border of the old vineyard near Brennick?"), little, 3000
     )
-    assert found.text == "A red stone marks the northern border of the old vineyard [1]."  # the rest adds 0.10
+    assert result.text == "A red stone marks the northern border of the old vineyard [1]."  # the rest adds 0.10
     twice = chunks(
         "Snow chains are kept in the garage.", "Snow chains are kept in the garage. Chains for snow are kept oiled."
     )
@@ -205,22 +205,24 @@ def test_a_second_sentence_must_add_something():
 def test_rare_words_count_for_more_than_common_ones():
     desks = " ".join(f"The desk opens early on {day}." for day in ("Monday", "Tuesday", "Friday", "Sunday"))
     question = ask("Does the parrot of the curator sit on the desk that opens early?")
-    found = extractive(question, chunks(f"{desks} The curator has a parrot."), 3000)
-    assert found.text.startswith("The curator has a parrot [1].")
+    result = extractive(question, chunks(f"{desks} The curator has a parrot."), 3000)
+    assert result.text.startswith("The curator has a parrot [1].")
 
 
 def test_forms_of_a_word_are_the_same_word():
-    found = extractive(ask("closing domes"), chunks("Nothing here. The dome closes at dawn."), 3000)
-    assert found.text == "The dome closes at dawn [1]."
+    result = extractive(ask("closing domes"), chunks("Nothing here. The dome closes at dawn."), 3000)
+    assert result.text == "The dome closes at dawn [1]."
 
 
 def test_only_the_context_is_read():
-    found = extractive(ask("For how many weeks are maps lent at the library desk?"), HANDBOOK[::-1], HANDBOOK[1].tokens)
-    assert (found.status, found.context, found.cut) == ("refused", (HANDBOOK[1].id,), (HANDBOOK[0].id,))
+    result = extractive(
+        ask("For how many weeks are maps lent at the library desk?"), HANDBOOK[::-1], HANDBOOK[1].tokens
+    )
+    assert (result.status, result.context, result.cut) == ("refused", (HANDBOOK[1].id,), (HANDBOOK[0].id,))
 
 
 def test_what_no_sentence_shares_is_refused_in_the_question_s_language():
-    english = extractive(ask("Who insures the telescopes?", tongue="zh"), HANDBOOK, 3000)
+    english = extractive(ask("Who insures the telescopes?", lang="zh"), HANDBOOK, 3000)
     assert (english.text, english.status, english.citations) == (REFUSALS["en"], "refused", ())
     assert "2 words" in english.reason
     chinese = extractive(ask("谁给望远镜上保险？"), HANDBOOK, 3000)
@@ -234,10 +236,10 @@ def test_one_word_is_enough_when_there_is_only_one():
 
 
 def test_chinese_answers():
-    given = chunks("圆顶在日落前一小时打开。", "室外相对湿度达到85%，就要关闭圆顶；风速超过每秒15米也要关闭。")
-    found = extractive(ask("相对湿度达到多少就要关闭圆顶？", tongue="zh"), given, 3000)
-    assert found.text == "室外相对湿度达到85%，就要关闭圆顶[2]。"
-    assert found.citations == cited(found.text) == (2,)
+    chinese_chunks = chunks("圆顶在日落前一小时打开。", "室外相对湿度达到85%，就要关闭圆顶；风速超过每秒15米也要关闭。")
+    result = extractive(ask("相对湿度达到多少就要关闭圆顶？", lang="zh"), chinese_chunks, 3000)
+    assert result.text == "室外相对湿度达到85%，就要关闭圆顶[2]。"
+    assert result.citations == cited(result.text) == (2,)
 
 
 def test_a_table_that_lost_its_lines_is_no_sentence():
@@ -252,8 +254,8 @@ def test_a_table_that_lost_its_lines_is_no_sentence():
 def cuts():
     tokenizer = open_tokenizer("all-MiniLM-L6-v2")
     documents = [parsing.parse(name, data, detect=language.detect) for name, data in sample.documents()]
-    found = [c for d in documents for c in chunking.split(d, IndexConfig(chunk_size=200), tokenizer)]
-    return documents, found
+    all_chunks = [c for d in documents for c in chunking.split(d, IndexConfig(chunk_size=200), tokenizer)]
+    return documents, all_chunks
 
 
 @pytest.fixture(scope="module")
@@ -262,25 +264,25 @@ def questions(cuts):
     return interchange.read_questions(sample.questions(), "questions.jsonl", by_name).questions
 
 
-def best_chunks(found, question, k):
+def best_chunks(candidates, question, k):
     """The chunks that share most with the question: word overlap weighed by rarity, written apart from the product."""
-    tongue = "zh" if language.detect(question.text) == "zh" else "en"
-    wanted = set(tokens(question.text, tongue))
-    there = [set(tokens(c.text, tongue)) for c in found]
-    held = Counter(word for words in there for word in words)
-    weigh = [sum(math.log(len(found) / held[word]) for word in wanted & words) for words in there]
-    return [found[at] for at in sorted(range(len(found)), key=lambda at: -weigh[at])[:k]]
+    lang = "zh" if language.detect(question.text) == "zh" else "en"
+    question_words = set(tokens(question.text, lang))
+    chunk_words = [set(tokens(c.text, lang)) for c in candidates]
+    counts = Counter(word for words in chunk_words for word in words)
+    weigh = [sum(math.log(len(candidates) / counts[word]) for word in question_words & words) for words in chunk_words]
+    return [candidates[at] for at in sorted(range(len(candidates)), key=lambda at: -weigh[at])[:k]]
 
 
 def test_on_the_sample_evidence_is_found_and_some_refusals_are_right(cuts, questions):
-    _, found = cuts
+    _, all_chunks = cuts
     answers, from_evidence = [], 0
     for question in questions:
-        context = best_chunks(found, question, 5)
+        context = best_chunks(all_chunks, question, 5)
         answers.append(extractive(question, context, 3000))
         quotes = [" ".join(span.text.split()) for group in question.evidence for span in group]
-        said = [s.strip(" .|。") for s in without_citations(answers[-1].text).split(". ")]
-        from_evidence += any(s and (s in quote or quote.strip(" .|;") in s) for s in said for quote in quotes)
+        sentences = [s.strip(" .|。") for s in without_citations(answers[-1].text).split(". ")]
+        from_evidence += any(s and (s in quote or quote.strip(" .|;") in s) for s in sentences for quote in quotes)
     measured = abstention(questions, answers)
     assert from_evidence >= 30
     assert measured.both >= 3
@@ -290,11 +292,11 @@ def test_on_the_sample_evidence_is_found_and_some_refusals_are_right(cuts, quest
 
 
 def test_on_the_sample_gold_chunks_alone_are_answered_from(cuts, questions):
-    _, found = cuts
-    by_id = {c.id: c for c in found}
+    _, all_chunks = cuts
+    by_id = {c.id: c for c in all_chunks}
 
     def of(document_id):
-        return [(c.id, c.start, c.end) for c in found if c.document_id == document_id]
+        return [(c.id, c.start, c.end) for c in all_chunks if c.document_id == document_id]
 
     single = [q for q in questions if q.kind == "single"]
     right = 0
@@ -311,8 +313,8 @@ def test_on_the_sample_gold_chunks_alone_are_answered_from(cuts, questions):
 
 @pytest.fixture
 def server():
-    with ModelServer() as there:
-        yield there
+    with ModelServer() as model_server:
+        yield model_server
 
 
 @pytest.fixture
@@ -321,29 +323,34 @@ def client(server):
 
 
 def test_the_model_answers_from_the_passages_and_cites_them(client):
-    found = answer(ask("What do maps of the valley cost?"), HANDBOOK, "model", client=client)
-    assert (found.status, found.answerer, found.citations, found.wrong_citations) == ("answered", "loopback", (1,), ())
-    assert found.text.endswith("[1].")
-    assert "maps" in found.text
-    assert found.context == tuple(c.id for c in HANDBOOK)
-    assert found.version == VERSIONS["model"]
-    assert found.call is not None
-    assert (found.call.step, found.call.model, found.call.cached) == ("answer", "loopback", False)
-    assert json.loads(found.call.raw)["answerable"] is True
-    assert found.call.prompt_tokens > 100
+    result = answer(ask("What do maps of the valley cost?"), HANDBOOK, "model", client=client)
+    assert (result.status, result.answerer, result.citations, result.wrong_citations) == (
+        "answered",
+        "loopback",
+        (1,),
+        (),
+    )
+    assert result.text.endswith("[1].")
+    assert "maps" in result.text
+    assert result.context == tuple(c.id for c in HANDBOOK)
+    assert result.version == VERSIONS["model"]
+    assert result.call is not None
+    assert (result.call.step, result.call.model, result.call.cached) == ("answer", "loopback", False)
+    assert json.loads(result.call.raw)["answerable"] is True
+    assert result.call.prompt_tokens > 100
 
 
 def test_the_model_says_itself_that_the_passages_do_not_tell(client):
-    found = answer(ask("青岚大学一共花了多少钱？"), HANDBOOK, "model", client=client)
-    assert (found.status, found.text, found.citations) == ("refused", REFUSALS["zh"], ())
-    assert found.call is not None
+    result = answer(ask("青岚大学一共花了多少钱？"), HANDBOOK, "model", client=client)
+    assert (result.status, result.text, result.citations) == ("refused", REFUSALS["zh"], ())
+    assert result.call is not None
 
 
 def test_chinese_by_the_model(client):
-    given = chunks("圆顶在日落前一小时打开。", "相对湿度达到85%就要关闭。")
-    found = answer(ask("相对湿度达到多少就要关闭？", tongue="zh"), given, "model", client=client)
-    assert found.text == "相对湿度达到85%就要关闭 [2]."
-    assert found.citations == (2,)
+    chinese_chunks = chunks("圆顶在日落前一小时打开。", "相对湿度达到85%就要关闭。")
+    result = answer(ask("相对湿度达到多少就要关闭？", lang="zh"), chinese_chunks, "model", client=client)
+    assert result.text == "相对湿度达到85%就要关闭 [2]."
+    assert result.citations == (2,)
 
 
 def test_temperature_and_seed_are_sent(server, client):
@@ -363,10 +370,10 @@ def test_the_prompt_holds_the_passages_under_their_numbers_and_the_question_last
 
 
 def test_the_prompt_is_in_the_question_s_language():
-    system = answer_request(ask("湿度达到多少就要关闭？", tongue="en"), fitted(HANDBOOK, 3000)).messages[0]["content"]
+    system = answer_request(ask("湿度达到多少就要关闭？", lang="en"), fitted(HANDBOOK, 3000)).messages[0]["content"]
     assert system.startswith("你要回答")
     assert REFUSALS["zh"] in system
-    system = answer_request(ask("PIPIT 2?", tongue="zh"), Fitted()).messages[0]["content"]
+    system = answer_request(ask("PIPIT 2?", lang="zh"), Fitted()).messages[0]["content"]
     assert REFUSALS["zh" if language.detect("PIPIT 2?") == "und" else "en"] in system
 
 
@@ -382,69 +389,71 @@ def test_a_passage_cannot_leave_its_line():
 
 
 def test_a_closed_book_has_no_passages(server, client):
-    found = answer(ask("What do maps cost?"), HANDBOOK, "model", client=client, kind="none")
-    assert (found.status, found.text, found.context, found.cut) == ("refused", IGNORANCE["en"], (), ())
+    result = answer(ask("What do maps cost?"), HANDBOOK, "model", client=client, kind="none")
+    assert (result.status, result.text, result.context, result.cut) == ("refused", IGNORANCE["en"], (), ())
     system, user = (message["content"] for message in server.bodies[0]["messages"])
     assert passages(user) == ["What do maps cost?"]
     assert "[1]" not in system + user
     assert IGNORANCE["en"] in system
     assert answer(ask("Where are the chains?"), HANDBOOK, "extractive", kind="none").status == "refused"
-    asked = ask("地图多少钱？", tongue="zh")
-    assert IGNORANCE["zh"] in answer_request(asked, Fitted(), kind="none").messages[0]["content"]
-    assert answer_request(asked, fitted(HANDBOOK, 99), kind="none") == answer_request(asked, Fitted(), kind="none")
+    question = ask("地图多少钱？", lang="zh")
+    assert IGNORANCE["zh"] in answer_request(question, Fitted(), kind="none").messages[0]["content"]
+    assert answer_request(question, fitted(HANDBOOK, 99), kind="none") == answer_request(
+        question, Fitted(), kind="none"
+    )
 
 
-def told(text, *, answerable=True):
+def model_reply(text, *, answerable=True):
     reply = AnswerReply(answerable=answerable, answer=text)
     return Completion(reply.model_dump_json(), reply, 100, 10, 0.5, True, "m1", 0.25)
 
 
 def test_citations_are_checked_against_the_passages():
-    given = fitted(HANDBOOK, 3000)
-    found = read_answer(ask("…"), given, told("Three weeks [2][7], 14 euros [1, 3, 0]."))
-    assert (found.citations, found.wrong_citations) == ((2, 1), (7, 3, 0))
-    found = read_answer(ask("…"), replace(given, passages=given.passages[:1]), told("x [2]"))
-    assert (found.citations, found.wrong_citations) == ((), (2,))
-    closed = read_answer(ask("…"), given, told("x [2]"), kind="none")
+    context = fitted(HANDBOOK, 3000)
+    result = read_answer(ask("…"), context, model_reply("Three weeks [2][7], 14 euros [1, 3, 0]."))
+    assert (result.citations, result.wrong_citations) == ((2, 1), (7, 3, 0))
+    result = read_answer(ask("…"), replace(context, passages=context.passages[:1]), model_reply("x [2]"))
+    assert (result.citations, result.wrong_citations) == ((), (2,))
+    closed = read_answer(ask("…"), context, model_reply("x [2]"), kind="none")
     assert (closed.context, closed.wrong_citations) == ((), (2,))
 
 
 def test_the_call_is_kept():
-    call = read_answer(ask("…"), fitted(HANDBOOK, 3000), told("x")).call
+    call = read_answer(ask("…"), fitted(HANDBOOK, 3000), model_reply("x")).call
     assert call is not None
-    kept = (call.prompt, call.prompt_tokens, call.completion_tokens, call.seconds, call.cost, call.cached)
-    assert kept == (VERSIONS["model"], 100, 10, 0.5, 0.25, True)
+    record = (call.prompt, call.prompt_tokens, call.completion_tokens, call.seconds, call.cost, call.cached)
+    assert record == (VERSIONS["model"], 100, 10, 0.5, 0.25, True)
 
 
 def test_a_refusal_is_what_the_model_marks_and_not_what_it_sounds_like():
-    given = fitted(HANDBOOK, 3000)
-    assert read_answer(ask("…"), given, told(REFUSALS["en"])).status == "answered"
-    said = read_answer(ask("…"), given, told("Not in here, see [1].", answerable=False))
-    assert (said.status, said.text, said.citations) == ("refused", "Not in here, see [1].", (1,))
-    empty = read_answer(ask("…"), given, told(" "))
+    context = fitted(HANDBOOK, 3000)
+    assert read_answer(ask("…"), context, model_reply(REFUSALS["en"])).status == "answered"
+    refusal = read_answer(ask("…"), context, model_reply("Not in here, see [1].", answerable=False))
+    assert (refusal.status, refusal.text, refusal.citations) == ("refused", "Not in here, see [1].", (1,))
+    empty = read_answer(ask("…"), context, model_reply(" "))
     assert (empty.status, empty.text) == ("failed", "")
     assert "empty answer" in empty.reason
-    assert read_answer(ask("…"), given, told("Three.")).reason == ""
+    assert read_answer(ask("…"), context, model_reply("Three.")).reason == ""
 
 
 def test_a_call_that_fails_is_a_failed_answer_and_an_outage_is_raised(server, client):
     server.script.extend(["500", "500"])
-    found = answer(ask("What do maps cost?"), HANDBOOK, "model", client=client, budget=HANDBOOK[0].tokens)
-    assert (found.status, found.text, found.answerer, found.call) == ("failed", "", "model", None)
-    assert "HTTP 500" in found.reason
-    assert (found.context, found.cut) == ((HANDBOOK[0].id,), (HANDBOOK[1].id,))
+    result = answer(ask("What do maps cost?"), HANDBOOK, "model", client=client, budget=HANDBOOK[0].tokens)
+    assert (result.status, result.text, result.answerer, result.call) == ("failed", "", "model", None)
+    assert "HTTP 500" in result.reason
+    assert (result.context, result.cut) == ((HANDBOOK[0].id,), (HANDBOOK[1].id,))
     server.script.extend(["503", "503"])
     with pytest.raises(ModelError, match="503"):
         answer(ask("What do maps cost?"), HANDBOOK, "model", client=client)
 
 
-def test_a_dry_run_pretends_a_reply():
+def test_a_dry_run_makes_up_a_reply():
     assert placeholder(ask("…", reference="Three weeks."), HANDBOOK).answer == "Three weeks. [1]"
     assert placeholder(ask("…"), HANDBOOK).answerable
     assert placeholder(ask("…"), []).answer
 
 
-def test_unknown_answerers_and_missing_models_are_told():
+def test_unknown_answerers_and_missing_models_are_errors():
     assert list(ANSWERERS) == ["extractive", "model"]
     with pytest.raises(UsageError, match="no answerer 'none'; there are extractive, model"):
         answer(ask("…"), HANDBOOK, "none")
@@ -458,21 +467,26 @@ def test_unknown_answerers_and_missing_models_are_told():
 # Refusals
 
 
-def said(name, status):
+def answer_of(name, status):
     return Answer(name, "", status, "extractive")
 
 
 def test_abstention_by_hand():
     questions = [ask("?", name=name) for name in "abc"] + [ask("?", name=name, evidence=()) for name in "xyz"]
-    answers = [said("a", "refused"), said("b", "answered"), said("c", "failed"), said("x", "refused")]
-    answers += [said("y", "answered"), said("z", "failed"), said("other", "refused")]
+    answers = [
+        answer_of("a", "refused"),
+        answer_of("b", "answered"),
+        answer_of("c", "failed"),
+        answer_of("x", "refused"),
+    ]
+    answers += [answer_of("y", "answered"), answer_of("z", "failed"), answer_of("other", "refused")]
     assert abstention(questions, answers) == Abstention(0.5, 0.5, 2, 2, 1)
-    answers[4] = said("y", "refused")
+    answers[4] = answer_of("y", "refused")
     assert abstention(questions, answers) == Abstention(2 / 3, 1.0, 3, 2, 2)
 
 
 def test_abstention_without_a_denominator():
-    answered, refused = said("q", "answered"), said("q", "refused")
+    answered, refused = answer_of("q", "answered"), answer_of("q", "refused")
     assert abstention([ask("?")], [answered]) == Abstention(None, None, 0, 0, 0)
     assert abstention([ask("?")], [refused]) == Abstention(0.0, None, 1, 0, 0)
     assert abstention([ask("?", evidence=())], [answered]) == Abstention(None, 0.0, 0, 1, 0)

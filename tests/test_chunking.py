@@ -141,7 +141,7 @@ def test_every_chunking(text, chunker, tokenizer, size, share, media_type):
 
 @settings(max_examples=150, deadline=None)
 @given(text=texts, chunker=st.sampled_from(["tokens", "sentences"]))
-def test_no_character_as_it_is_read_is_cut(text, chunker):
+def test_no_grapheme_is_cut(text, chunker):
     """Against the `regex` package's extended grapheme clusters, on texts where each of them fits a chunk."""
     regex = pytest.importorskip("regex")
     starts = [match.start() for match in regex.finditer(r"\X", text)]
@@ -231,7 +231,7 @@ def test_pages():
 
 
 @pytest.mark.parametrize(
-    ("choice", "told"),
+    ("choice", "message"),
     [
         ({"chunk_size": 0}, "chunk size of 0 "),
         ({"chunk_size": -5}, "chunk size of -5 "),
@@ -240,17 +240,17 @@ def test_pages():
         ({"chunker": "magic"}, "no chunker 'magic': choose one of tokens, recursive, sentences"),
     ],
 )
-def test_choices_that_cannot_be_used(choice, told):
-    with pytest.raises(UsageError, match=told):
+def test_choices_that_cannot_be_used(choice, message):
+    with pytest.raises(UsageError, match=message):
         chunking.split(document("one two"), IndexConfig(**choice), WORD_PIECES)
 
 
-def test_sentences_must_be_handed_in():
+def test_sentences_must_be_passed_in():
     with pytest.raises(UsageError, match="sentences"):
         chunking.split(document("one two"), IndexConfig(chunker="sentences"), WORD_PIECES)
 
 
-def test_helpers_of_the_preview():
+def test_pages_overlaps_and_long_chunks():
     chunks = cut("one two three four five six", size=3, overlap=1)
     assert [c.text for c in chunks] == ["one two three", "three four five", "five six"]
     assert chunking.overlaps(chunks) == [(8, 13), (19, 23)]
@@ -273,7 +273,7 @@ def test_large_documents_take_a_second_or_so(chunker):
 
 
 @pytest.mark.parametrize("chunker", sorted(chunking.CHUNKERS))
-def test_words_without_end(chunker):
+def test_very_long_words(chunker):
     text = "=" * 8000 + "字" * 8000 + "x" * 8000 + "https://example.org/" * 400
     chunks = cut(text, chunker)
     assert all(c.tokens <= 200 for c in chunks)
@@ -298,7 +298,7 @@ LONG = {
 @pytest.mark.parametrize("overlap", [0, 20])
 @pytest.mark.parametrize("language_of_text", LONG)
 @pytest.mark.parametrize("chunker", sorted(chunking.CHUNKERS))
-def test_a_text_read_in_windows_is_cut_as_it_is_at_once(chunker, language_of_text, overlap, monkeypatch):
+def test_a_text_tokenized_in_windows_is_cut_as_in_one(chunker, language_of_text, overlap, monkeypatch):
     text = LONG[language_of_text]
     whole = cut(text, chunker, 60, overlap, lang=language_of_text)
     monkeypatch.setattr(chunking, "WINDOW", 1500)

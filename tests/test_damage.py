@@ -1,4 +1,4 @@
-"""An index that is not what was built any more is told and mended; it never answers, and never as if nothing fitted."""
+"""A damaged index is reported and repaired; it never answers, least of all with no hits."""
 
 from __future__ import annotations
 
@@ -266,11 +266,11 @@ def test_damage_is_told_and_mended(
     broken(workspace)
     info = workspace.store.index("my pumps")
     config = RunConfig(info.id, workspace.store.question_set("q").id, "bm25", 3, 5)
-    said = f"Index 'my pumps' is damaged: .*{reason}.*`ragviz index build pumps --name 'my pumps'"
+    message = f"Index 'my pumps' is damaged: .*{reason}.*`ragviz index build pumps --name 'my pumps'"
     for way in ("knn", "bm25", "hybrid"):
-        with pytest.raises(SearchError, match=said):
+        with pytest.raises(SearchError, match=message):
             search.search(workspace, info, "east pump", way, 3)
-    with pytest.raises(SearchError, match=said):
+    with pytest.raises(SearchError, match=message):
         running.run(workspace, "r", config)
     assert not workspace.store.runs()
 
@@ -342,18 +342,18 @@ def test_an_index_of_an_earlier_version_is_searched_as_before(workspace: Workspa
 
 @pytest.fixture
 def stretched(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Thread, Event]]:
-    """A build of more documents, as another process makes it, held when it has published and its row is not written."""
+    """A build of more documents, as another process makes it, paused after publishing and before its row is written."""
     published, written = Event(), Event()
     update = Store.update_index
 
-    def held(store: Store, info: IndexInfo, cuts: Any = None) -> None:
+    def paused_update(store: Store, info: IndexInfo, cuts: Any = None) -> None:
         if cuts is not None:
             published.set()
             written.wait(30)
         update(store, info, cuts)
 
     corpora.add_file(workspace, workspace.store.corpus("pumps"), "pipes.txt", TEXT.replace("pump", "pipe").encode())
-    monkeypatch.setattr(Store, "update_index", held)
+    monkeypatch.setattr(Store, "update_index", paused_update)
     other = Workspace(workspace.settings)
     building = Thread(target=build, args=(other, workspace.store.index("my pumps").config.backend))
     building.start()
@@ -374,7 +374,7 @@ def test_an_index_that_is_being_published_is_no_damage(workspace: Workspace, str
     ]  # fmt: skip
     current = running.run(workspace, "r", RunConfig(before.id, workspace.store.question_set("q").id, "bm25", 3, 5))
     assert [r.gold for r in workspace.store.results(current.id)] != [()]
-    with pytest.raises(SearchError, match="'my pumps' was built anew meanwhile, so what was found is left: start"):
+    with pytest.raises(SearchError, match="'my pumps' was rebuilt meanwhile, so the results are discarded: start"):
         search.retriever(workspace, before, "bm25")(["east"], 3)
 
 
@@ -422,9 +422,11 @@ def test_what_is_on_a_server_that_is_gone_can_be_deleted(
         lost = Workspace(home)
         info = lost.store.index("my pumps")
         reason = r"127\.0\.0\.1:9 cannot be reached" if url else "set ELASTICSEARCH_URL"
-        with pytest.raises(SearchError, match=f"'my pumps' was not deleted.*{reason}.*--leave-remote.*the box") as said:
+        with pytest.raises(
+            SearchError, match=f"'my pumps' was not deleted.*{reason}.*--leave-remote.*the box"
+        ) as error:
             indexing.delete_index(lost, info)
-        assert "hunter2" not in str(said.value)
+        assert "hunter2" not in str(error.value)
         with pytest.raises(SearchError, match=reason):
             indexing.delete_corpus(lost, lost.store.corpus("pumps"))
         assert lost.store.documents(info.corpus_id)
@@ -434,9 +436,11 @@ def test_what_is_on_a_server_that_is_gone_can_be_deleted(
         with pytest.raises(SystemExit) as end:
             cli.main()
         assert not end.value.code
-    said = " ".join(capsys.readouterr().err.split())
-    assert f"Left behind: the indices {alias}.* on Elasticsearch at http://••••@127.0.0.1:9. Delete them there" in said
-    assert said.count("Left behind") == 2
+    output = " ".join(capsys.readouterr().err.split())
+    assert (
+        f"Left behind: the indices {alias}.* on Elasticsearch at http://••••@127.0.0.1:9. Delete them there" in output
+    )
+    assert output.count("Left behind") == 2
     assert workspace.store.corpora() == []
     assert list(index.concretes()) == left
     index.drop()

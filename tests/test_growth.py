@@ -1,4 +1,4 @@
-"""What is done for one thing does not grow with how many there are: counted in steps of SQLite, not in seconds."""
+"""The work for one item does not grow with the number of items: counted in steps of SQLite, not in seconds."""
 
 import time
 from collections.abc import Callable
@@ -76,10 +76,10 @@ def test_evidence_is_moved_in_one_reading_of_the_questions(workspace, steps, tmp
     store = workspace.store
     corpus = store.create_corpus("notes")
     corpora.add_files(workspace, corpus, write(tmp_path / "in", 60))
-    asked = store.create_question_set(corpus.id, "set")
+    question_set = store.create_question_set(corpus.id, "set")
     infos = store.documents(corpus.id)
     quote = "the pump was replaced"
-    store.put_questions(asked.id, [question(info, 8 + len(info.name) - 8, quote) for info in infos])
+    store.put_questions(question_set.id, [question(info, 8 + len(info.name) - 8, quote) for info in infos])
     files = write(tmp_path / "in", 60, "A line before. Note {n}: the pump was replaced.")
     steps.statements.clear()
     outcomes = corpora.add_files(workspace, corpus, files, replace=True)
@@ -87,7 +87,7 @@ def test_evidence_is_moved_in_one_reading_of_the_questions(workspace, steps, tmp
     readings = [s for s in steps.statements if s.startswith("SELECT") and "questions.body" in s]
     assert len(readings) == 1
     names = {d.id: d.name for d in store.documents(corpus.id)}
-    for asked_question in store.questions(asked.id):
+    for asked_question in store.questions(question_set.id):
         [[span]] = asked_question.evidence
         assert not span.stale
         document = store.document(corpus.id, span.document_id)
@@ -97,7 +97,7 @@ def test_evidence_is_moved_in_one_reading_of_the_questions(workspace, steps, tmp
     steps.statements.clear()
     corpora.delete_documents(workspace, corpus, [*names])
     assert len([s for s in steps.statements if s.startswith("SELECT") and "questions.body" in s]) == 1
-    assert all(q.evidence[0][0].stale for q in store.questions(asked.id))
+    assert all(q.evidence[0][0].stale for q in store.questions(question_set.id))
 
 
 def question(info: DocumentInfo, start: int, quote: str) -> Question:
@@ -109,8 +109,8 @@ def test_evidence_is_moved_though_the_addition_is_stopped(workspace, tmp_path):
     store = workspace.store
     corpus = store.create_corpus("notes")
     corpora.add_files(workspace, corpus, write(tmp_path / "in", 20))
-    asked = store.create_question_set(corpus.id, "set")
-    store.put_questions(asked.id, [question(info, 9, "the pump") for info in store.documents(corpus.id)])
+    question_set = store.create_question_set(corpus.id, "set")
+    store.put_questions(question_set.id, [question(info, 9, "the pump") for info in store.documents(corpus.id)])
     files = write(tmp_path / "in", 20, "A line before. Note {n}: the pump was replaced.")
 
     def stopping(done: int, *_: object) -> None:
@@ -119,22 +119,22 @@ def test_evidence_is_moved_though_the_addition_is_stopped(workspace, tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         corpora.add_files(workspace, corpus, files, replace=True, progress=stopping)
-    there = {d.id for d in store.documents(corpus.id)}
-    spans = [q.evidence[0][0] for q in store.questions(asked.id)]
-    assert {span.document_id for span in spans} == there
+    document_ids = {d.id for d in store.documents(corpus.id)}
+    spans = [q.evidence[0][0] for q in store.questions(question_set.id)]
+    assert {span.document_id for span in spans} == document_ids
     assert not any(span.stale for span in spans)
 
 
 def test_a_question_costs_the_same_in_a_long_set(workspace, steps):
-    asked = workspace.store.create_question_set(workspace.store.create_corpus("notes").id, "set")
+    question_set = workspace.store.create_question_set(workspace.store.create_corpus("notes").id, "set")
 
     def put(start: int) -> None:
         for n in range(start, start + 50):
-            workspace.store.put_questions(asked.id, [Question(f"q{n}", "?", "!", (), "hand")])
+            workspace.store.put_questions(question_set.id, [Question(f"q{n}", "?", "!", (), "hand")])
 
     rounds = [steps.of(lambda start=start: put(start)) for start in range(0, 500, 50)]
     assert rounds[-1] < 1.5 * rounds[1], rounds
-    assert [q.id for q in workspace.store.questions(asked.id)] == [f"q{n}" for n in range(500)]
+    assert [q.id for q in workspace.store.questions(question_set.id)] == [f"q{n}" for n in range(500)]
 
 
 def test_a_name_is_found_without_reading_the_others(workspace, steps):
@@ -142,7 +142,7 @@ def test_a_name_is_found_without_reading_the_others(workspace, steps):
     corpus = store.create_corpus("notes")
 
     def make(numbers: range) -> None:
-        """Make so many rows like those there are."""
+        """Add so many rows like the existing ones."""
         with store._engine.begin() as connection:
             for letter, table in (("i", tables["indexes"]), ("s", tables["question_sets"]), ("r", tables["runs"])):
                 row = connection.execute(sa.select(table).limit(1)).one()._asdict()
@@ -174,14 +174,14 @@ def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspac
     monkeypatch.setattr(store, "documents", lambda *_, **__: infos)
     began = time.process_time()
     assert indexing.stale(workspace, replace(info, documents=ids[1:])) == ([infos[0]], [], [])
-    asked = store.create_question_set(corpus.id, "s")
-    plan = running._plan(workspace, RunConfig(info.id, asked.id))
-    provenance._provenance(workspace, plan, replace(info, documents=ids), asked, [])
+    question_set = store.create_question_set(corpus.id, "s")
+    plan = running._plan(workspace, RunConfig(info.id, question_set.id))
+    provenance._provenance(workspace, plan, replace(info, documents=ids), question_set, [])
     assert time.process_time() - began < 2
 
 
-def test_a_job_looks_only_whether_it_was_stopped(workspace, steps):
-    """Its row holds the names of all its files: to read those once a file grows with the square."""
+def test_a_job_reads_only_whether_it_was_stopped(workspace, steps):
+    """Its row holds the names of all its files: reading it for each file takes quadratic time."""
     job = workspace.store.create_job("documents", "Add", "", {"files": [["a", "b"]] * 1000})
     with jobs._Beat(workspace.store, job, None) as beat:
         steps.statements.clear()
@@ -190,12 +190,12 @@ def test_a_job_looks_only_whether_it_was_stopped(workspace, steps):
     assert not any("arguments" in statement for statement in steps.statements)
 
 
-def test_a_job_looks_at_all_that_it_works_on_in_two_queries(workspace, steps):
-    """It does so four times a second while it is at work."""
+def test_a_job_checks_all_that_it_works_on_in_two_queries(workspace, steps):
+    """It does so four times a second while it runs."""
     store = workspace.store
     corpus = store.create_corpus("notes")
-    index, asked = store.create_index(corpus.id, "i", IndexConfig()), store.create_question_set(corpus.id, "q")
-    config = {"index": index.name, "questions": asked.id}
+    index, question_set = store.create_index(corpus.id, "i", IndexConfig()), store.create_question_set(corpus.id, "q")
+    config = {"index": index.name, "questions": question_set.id}
     beat = jobs._Beat(store, store.create_job("run", "Run", corpus.id, {"name": "r", "config": config}), None)
     assert len(beat._subjects) == 4
     for _ in range(2):
@@ -203,7 +203,7 @@ def test_a_job_looks_at_all_that_it_works_on_in_two_queries(workspace, steps):
         beat._look()
         assert len([s for s in steps.statements if s.startswith("SELECT")]) == 2
     assert not beat.stopping.is_set()
-    store.delete_question_set(asked.id)
+    store.delete_question_set(question_set.id)
     beat._look()
     assert beat.stopping.is_set()
-    assert beat.deleted == f"Stopped: question set '{asked.id}' that was worked on was deleted."
+    assert beat.deleted == f"Stopped: question set '{question_set.id}' that was worked on was deleted."

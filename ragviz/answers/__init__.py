@@ -1,1 +1,1 @@
-"""A question and its chunks to an answer with checked citations."""
+"""A question and its chunks → an answer with checked citations."""

@@ -10,7 +10,7 @@ from ragviz.records import Answer, Question
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """How well refusals fit the questions that the documents do not answer; `both` were refused rightly.
+    """How well refusals match the questions that the documents do not answer; `both` counts the right refusals.
 
     `precision` is `both` ÷ `refused`, `recall` is `both` ÷ `unanswerable`; None when there is nothing to divide by.
     """
@@ -23,11 +23,11 @@ class Abstention:
 
 
 def abstention(questions: Iterable[Question], answers: Iterable[Answer]) -> Abstention:
-    """Measure refusals over the questions that have an answer; failed answers are left out, as if never asked."""
+    """Measure refusals over the questions that have an answer; failed answers are left out."""
     status = {answer.question_id: answer.status for answer in answers if answer.status != "failed"}
-    asked = [question for question in questions if question.id in status]
-    refused = {question.id for question in asked if status[question.id] == "refused"}
-    unanswerable = {question.id for question in asked if question.kind == "unanswerable"}
+    measured = [question for question in questions if question.id in status]
+    refused = {question.id for question in measured if status[question.id] == "refused"}
+    unanswerable = {question.id for question in measured if question.kind == "unanswerable"}
     both = len(refused & unanswerable)
     precision = both / len(refused) if refused else None
     recall = both / len(unanswerable) if unanswerable else None

@@ -15,10 +15,7 @@ from ragviz.models.requests import Completion, Request
 from ragviz.records import Answer, AnswerStatus, Call, Chunk, ContextKind, Question, digest, json_line
 
 MOST_TOKENS = 1024
-"""Of a model's reply: twice an answer of 500 tokens, which is ten times a short one."""
-
-
-# By a model
+"""Tokens of a model's reply: twice an answer of 500 tokens, which is ten times a short one."""
 
 
 class AnswerReply(BaseModel):
@@ -65,41 +62,43 @@ Answer in the language of the question.""",
 
 def answer_request(
     question: Question,
-    given: Fitted,
+    fitted: Fitted,
     temperature: float = 0.0,
     kind: ContextKind = "retrieved",
     seed: int | None = None,
 ) -> Request[AnswerReply]:
-    """What the model is sent; with `kind` "none" (closed book) it is sent no passages, whatever was given."""
-    tongue = wording.of_two(wording.tongue(question))
-    asked, passages = json_line(question.text), [] if kind == "none" else given.passages
+    """Build the request to the model; with `kind` "none" (closed book) it holds no passages."""
+    lang = wording.refusal_language(question)
+    question_line, passages = json_line(question.text), [] if kind == "none" else fitted.passages
     # The fence is made of the texts' own digest, so that no text can hold it.
-    fence = f"passages-{digest(asked, *(passage.text for passage in passages))}"
-    refusal = (IGNORANCE if kind == "none" else REFUSALS)[tongue]
-    system = (CLOSED_BOOK if kind == "none" else PROMPTS)[tongue].format(fence=fence, refusal=refusal)
+    fence = f"passages-{digest(question_line, *(passage.text for passage in passages))}"
+    refusal = (IGNORANCE if kind == "none" else REFUSALS)[lang]
+    system = (CLOSED_BOOK if kind == "none" else PROMPTS)[lang].format(fence=fence, refusal=refusal)
     lines = [line for passage in passages for line in (f"[{passage.rank}]", json_line(passage.text))]
-    user = [f"<{fence}>", asked, f"</{fence}>"] if kind == "none" else [f"<{fence}>", *lines, f"</{fence}>", asked]
+    user = [f"<{fence}>", *lines, f"</{fence}>", question_line]
+    if kind == "none":
+        user = [f"<{fence}>", question_line, f"</{fence}>"]
     messages = [{"role": "system", "content": system}, {"role": "user", "content": "\n".join(user)}]
     return Request(messages, AnswerReply, temperature=temperature, seed=seed, max_tokens=MOST_TOKENS)
 
 
 def read_answer(
     question: Question,
-    given: Fitted,
+    fitted: Fitted,
     completion: Completion[AnswerReply] | ModelError,
     kind: ContextKind = "retrieved",
     model: str = "",
 ) -> Answer:
-    """The answer that a model gave to `answer_request`, its citations checked; a call that failed is a failed answer.
+    """Return the answer that a model gave to `answer_request`, its citations checked; a failed call is a failed answer.
 
     So is an empty answer to a question that the model calls answerable. A refusal without words gets ours. `model`
-    names the model of a failed call, which does not tell.
+    names the model of a failed call, whose error does not.
 
     Raises:
-        ModelError: the endpoint as a whole fails, not this one call.
+        ModelError: the whole endpoint fails, not only this call.
 
     """
-    context = Fitted() if kind == "none" else given
+    context = Fitted() if kind == "none" else fitted
     blank = (context.context, context.cut)
     if isinstance(completion, ModelError):
         if completion.outage:
@@ -109,28 +108,24 @@ def read_answer(
     assert reply is not None
     text = reply.answer.strip()
     if not reply.answerable:
-        text = text or (IGNORANCE if kind == "none" else REFUSALS)[wording.of_two(wording.tongue(question))]
+        text = text or (IGNORANCE if kind == "none" else REFUSALS)[wording.refusal_language(question)]
     status: AnswerStatus = "refused" if not reply.answerable else "answered" if text else "failed"
     reason = "" if text else "The model calls the question answerable and gave an empty answer; answer it again."
-    call = _call(completion)
-    checked = citations.checked(citations.cited(text), context.passages)
-    return Answer(question.id, text, status, completion.model, *blank, *checked, reason, VERSIONS["model"], call)
-
-
-def _call(completion: Completion[AnswerReply]) -> Call:
     counts = (completion.prompt_tokens, completion.completion_tokens, completion.seconds)
-    prompt = VERSIONS["model"]
-    return Call("answer", completion.model, prompt, *counts, completion.cost, completion.cached, completion.text)
+    version, model = VERSIONS["model"], completion.model
+    call = Call("answer", model, version, *counts, completion.cost, completion.cached, completion.text)
+    checked = citations.checked(citations.cited(text), context.passages)
+    return Answer(question.id, text, status, model, *blank, *checked, reason, version, call)
 
 
 def placeholder(question: Question, chunks: Sequence[Chunk]) -> AnswerReply:
-    """A reply about as long as a model's would be, for a dry run: the reference, else the beginning of a chunk."""
+    """Make up a reply about as long as a model's, for a dry run: the reference, else the beginning of a chunk."""
     text = question.answer or (chunks[0].text[:200] if chunks else REFUSALS["en"])
     return AnswerReply(answerable=True, answer=f"{text} [1]")
 
 
 def _by_model(
-    question: Question, given: Fitted, ask: Ask | None, temperature: float, kind: ContextKind, seed: int
+    question: Question, fitted: Fitted, ask: Ask | None, temperature: float, kind: ContextKind, seed: int
 ) -> Answer:
     if ask is None:
         raise UsageError(
@@ -138,25 +133,23 @@ def _by_model(
         )
     completion: Completion[AnswerReply] | ModelError
     try:
-        completion = ask(answer_request(question, given, temperature, kind, seed))
+        completion = ask(answer_request(question, fitted, temperature, kind, seed))
     except ModelError as error:
         completion = error
-    return read_answer(question, given, completion, kind, "model")
+    return read_answer(question, fitted, completion, kind, "model")
 
-
-# All of them
 
 Ask = Callable[[Request[Any]], Completion[Any]]
-"""Has a model answer: `ModelClient.ask`, or something that counts, waits or pretends."""
+"""Has a model answer: `ModelClient.ask`, or a function that also counts calls, waits or makes up replies."""
 Answerer = Callable[[Question, Fitted, Ask | None, float, ContextKind, int], Answer]
 
 ANSWERERS: dict[str, Answerer] = {"extractive": extraction.extractive, "model": _by_model}
-"""Each of (question, fitted chunks, ask, temperature, kind of context, seed); only "model" needs to ask."""
+"""Answerer by name: (question, fitted chunks, ask, temperature, kind of context, seed); only "model" needs `ask`."""
 
 
 def answer(
     question: Question,
-    given: Fitted,
+    fitted: Fitted,
     answerer: str,
     *,
     ask: Ask | None = None,
@@ -164,7 +157,7 @@ def answer(
     kind: ContextKind = "retrieved",
     seed: int = 0,
 ) -> Answer:
-    """Answer from what was fitted into the context; with `kind` "none" from nothing.
+    """Answer a question from the fitted passages; with `kind` "none" from none.
 
     Raises:
         UsageError: no such answerer, or "model" without `ask`.
@@ -174,4 +167,4 @@ def answer(
     """
     if answerer not in ANSWERERS:
         raise UsageError(f"There is no answerer '{answerer}'; there are {', '.join(ANSWERERS)}.")
-    return ANSWERERS[answerer](question, Fitted() if kind == "none" else given, ask, temperature, kind, seed)
+    return ANSWERERS[answerer](question, Fitted() if kind == "none" else fitted, ask, temperature, kind, seed)

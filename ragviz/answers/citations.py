@@ -1,4 +1,4 @@
-"""Numbered citations of an answer: read, checked against the passages, taken out."""
+"""Numbered citations of an answer: read, checked against the passages, removed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _CITED_AND_BLANKS = re.compile(rf"[ \t]*(?:{_CITED.pattern})")
 
 
 def cited(text: str) -> tuple[int, ...]:
-    """Numbers that `text` cites, in the order of their first mention: [2], [1, 3], [1-3], 【2】, ［２］.
+    """Return the numbers that `text` cites, in the order of their first mention: [2], [1, 3], [1-3], 【2】, ［２］.
 
     A number of four digits or more is none: "[2019]" is a year.
 
     >>> cited("Dogs stay outside [2], cats too [1–3]. 狗也不行【４】。")
     (2, 1, 3, 4)
     """
-    return tuple(dict.fromkeys(number for found in _CITED.finditer(text) for number in _numbers(found[1])))
+    return tuple(dict.fromkeys(number for mark in _CITED.finditer(text) for number in _numbers(mark[1])))
 
 
 def _numbers(listed: str) -> Iterable[int]:
@@ -30,7 +30,7 @@ def _numbers(listed: str) -> Iterable[int]:
 
 
 def without_citations(text: str) -> str:
-    """`text` without the marks of its citations and the blanks before them.
+    """Return `text` without its citations and the blanks before them.
 
     >>> without_citations("Dogs stay outside [2].")
     'Dogs stay outside.'
@@ -39,7 +39,7 @@ def without_citations(text: str) -> str:
 
 
 def checked(numbers: Iterable[int], passages: Sequence[Passage]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Those that are ranks of passages, and those that are not."""
-    there = {passage.rank for passage in passages}
+    """Split cited numbers into those that are ranks of passages, and those that are not."""
+    ranks = {passage.rank for passage in passages}
     numbers = tuple(numbers)
-    return tuple(n for n in numbers if n in there), tuple(n for n in numbers if n not in there)
+    return tuple(n for n in numbers if n in ranks), tuple(n for n in numbers if n not in ranks)

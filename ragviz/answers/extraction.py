@@ -1,4 +1,4 @@
-"""Answers without a model: the sentences of the passages that support the question best."""
+"""Extractive answers, without a model: the sentences of the passages that share most with the question."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragviz.text import language, prose, segmentation
 from ragviz.text.words import tokens
 
 SHARED = 2
-"""Words of the question that a sentence must share to answer it without a model (all, when it has fewer).
+"""Words of the question that a sentence must share to answer it (all, when the question has fewer).
 
 On 250 unanswerable and 250 answerable questions of CLAP NQ, with the first three passages by BM25, 1 refuses 1 and 1, 2
 refuses 66 and 28, 3 refuses 167 and 123, 4 refuses 217 and 204: none separates them well, 2 refuses few wrongly.
@@ -24,93 +24,95 @@ refuses 66 and 28, 3 refuses 167 and 123, 4 refuses 217 and 204: none separates 
 GAIN = 0.15
 """Share of the question's weight that a second sentence must add to the first."""
 LONGEST = 400
-"""Characters: a longer sentence is none, but a table or list that lost its lines."""
+"""Characters: a longer “sentence” is a table or a list that lost its line breaks."""
 
 
-def extractive(question: Question, given: Fitted, *_: object) -> Answer:
-    """The one or two sentences of the context that share most with the question, word for word, each cited.
+def extractive(question: Question, fitted: Fitted, *_: object) -> Answer:
+    """Answer with the one or two sentences of the context that share most with the question, word for word, each cited.
 
-    A word weighs more the fewer sentences of the context hold it. Headings and questions answer nothing and are passed
-    over; a table's row stands for a sentence. Refused when no sentence shares `SHARED` words with the question, which
-    is a weak test: what the documents do not tell is often asked in their own words.
+    A word weighs more the fewer sentences of the context hold it. Headings and questions are skipped; a table's row
+    counts as a sentence. Refused when no sentence shares `SHARED` words with the question, which is a weak test: what
+    the documents do not say is often asked in their own words.
     """
-    tongue = wording.tongue(question)
-    wanted = _words(question.text, tongue)
-    said: dict[str, frozenset[str]] = {}
+    lang = wording.question_language(question)
+    question_words = _words(question.text, lang)
+    sentences: dict[str, frozenset[str]] = {}
     ranks: dict[str, int] = {}
-    for passage in given.passages:
-        for sentence, words in _said(passage.text, tongue):
-            said[sentence] = words
-            ranks.setdefault(sentence, passage.rank)  # said twice where chunks overlap
-    picked = _best(wanted, said)
-    text = (" " if tongue != "zh" else "").join(_with_citation(s, ranks[s], tongue) for s in picked)
+    for passage in fitted.passages:
+        for sentence, words in _sentences(passage.text, lang):
+            sentences[sentence] = words
+            ranks.setdefault(sentence, passage.rank)  # a sentence occurs twice where chunks overlap
+    picked = _best(question_words, sentences)
+    text = (" " if lang != "zh" else "").join(_with_citation(s, ranks[s], lang) for s in picked)
     return Answer(
         question_id=question.id,
-        text=text or REFUSALS[wording.of_two(tongue)],
+        text=text or REFUSALS[wording.refusal_language(question)],
         status="answered" if picked else "refused",
         answerer="extractive",
-        context=given.context,
-        cut=given.cut,
+        context=fitted.context,
+        cut=fitted.cut,
         citations=tuple(dict.fromkeys(ranks[sentence] for sentence in picked)),
-        reason="" if picked else _why_not(wanted, given),
+        reason="" if picked else _why_refused(question_words, fitted),
         version=VERSIONS["extractive"],
     )
 
 
-def _why_not(wanted: frozenset[str], given: Fitted) -> str:
-    if not given.passages:
+def _why_refused(question_words: frozenset[str], fitted: Fitted) -> str:
+    if not fitted.passages:
         return "there are no passages to answer from"
-    needed = min(SHARED, len(wanted))
+    needed = min(SHARED, len(question_words))
     return f"no sentence shares {needed} words with the question" if needed else "the question names nothing"
 
 
-def _best(wanted: frozenset[str], said: Mapping[str, frozenset[str]]) -> list[str]:
-    """The sentence with most of the wanted words' weight, and one that adds enough to it; ties: the first said."""
-    held = Counter(word for words in said.values() for word in words & wanted)
-    weights = {word: math.log(1 + len(said) / (held[word] + 0.5)) for word in wanted}
+def _best(question_words: frozenset[str], sentences: Mapping[str, frozenset[str]]) -> list[str]:
+    """Return the sentence with most of the question's weight, and one that adds enough to it; ties: the earlier one."""
+    counts = Counter(word for words in sentences.values() for word in words & question_words)
+    weights = {word: math.log(1 + len(sentences) / (counts[word] + 0.5)) for word in question_words}
+    needed = min(SHARED, len(question_words))
+    candidates = [sentence for sentence, words in sentences.items() if len(words & question_words) >= needed]
     picked: list[str] = []
-    left, enough = set(wanted), 0.0
+    left, enough = set(question_words), 0.0
     for _ in range(2):
-        fit = [s for s, words in said.items() if s not in picked and len(words & wanted) >= min(SHARED, len(wanted))]
-        if not left or not fit:
+        if not left or not candidates:
             break
-        gains = {s: sum(weights[word] for word in said[s] & left) for s in fit}
+        gains = {s: sum(weights[word] for word in sentences[s] & left) for s in candidates}
         best = max(gains, key=gains.__getitem__)
         if gains[best] <= enough:
             break
         picked.append(best)
-        left -= said[best]
+        candidates.remove(best)
+        left -= sentences[best]
         enough = GAIN * sum(weights.values())
     return picked
 
 
 @lru_cache(maxsize=4096)
-def _said(text: str, tongue: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Sentences and table rows of a passage as they read, with their words; kept, for many questions get a passage."""
+def _sentences(text: str, lang: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Return sentences and table rows of a passage as they read, with their words; cached: passages recur."""
     read = prose.read(text)
-    found = []
+    sentences = []
     for start, end in segmentation.sentences(text, language.detect(text)):
         first, last = read.within(start, end)
         sentence = (
             citations.without_citations(" ".join(read.text[first:last].split())).strip("| ").rstrip(" ,;:，、；：")
         )
         if 0 < len(sentence) <= LONGEST and sentence[-1] not in "?？" and not _is_heading(text, start, end):
-            found.append((sentence, _words(sentence, tongue)))
-    return tuple(found)
+            sentences.append((sentence, _words(sentence, lang)))
+    return tuple(sentences)
 
 
 def _is_heading(text: str, start: int, end: int) -> bool:
-    """Whether the line begins as a heading does, or the next one is the rule under a table's head."""
+    """Return whether the line begins as a heading does, or the next one is the rule under a table's header."""
     following = text[end:].lstrip().split("\n", 1)[0]
     line = text[text.rfind("\n", 0, start) + 1 : end].lstrip()
     return line.startswith("#") or (line.startswith("|") and bool(re.fullmatch(r"[|\s:-]*--[|\s:-]*", following)))
 
 
-def _with_citation(sentence: str, rank: int, tongue: str) -> str:
-    """The sentence with its number before the mark that ends it, which it gets when it has none."""
+def _with_citation(sentence: str, rank: int, lang: str) -> str:
+    """Return the sentence with its citation before its final mark, which is added where there is none."""
     end = re.search(r"[.!。！…]+[\"'”’」』)）]*$", sentence)
-    body, mark = (sentence[: end.start()], end.group()) if end else (sentence, "。" if tongue == "zh" else ".")
-    return f"{body}{'' if tongue == 'zh' else ' '}[{rank}]{mark}"
+    body, mark = (sentence[: end.start()], end.group()) if end else (sentence, "。" if lang == "zh" else ".")
+    return f"{body}{'' if lang == 'zh' else ' '}[{rank}]{mark}"
 
 
 _ENGLISH = (
@@ -129,17 +131,17 @@ _CHINESE = (
 _STOP_WORDS = {"en": frozenset(_ENGLISH.split()), "zh": frozenset(_CHINESE.split())}
 
 
-def _words(text: str, tongue: str) -> frozenset[str]:
-    """Words that say what a text is about, of one form; of a language without a list all of them are taken."""
-    words = [word for word in tokens(text, tongue) if word not in _STOP_WORDS.get(tongue, ())]
-    return frozenset(map(_stem, words) if tongue == "en" else words)
+def _words(text: str, lang: str) -> frozenset[str]:
+    """Return the content words of a text, stemmed; all words in a language without a list of stop words."""
+    words = [word for word in tokens(text, lang) if word not in _STOP_WORDS.get(lang, ())]
+    return frozenset(map(_stem, words) if lang == "en" else words)
 
 
 _ENDINGS = (("ies", "y"), ("sses", "ss"), ("ings", ""), ("ing", ""), ("ed", ""), ("ly", ""))
 
 
 def _stem(word: str) -> str:
-    """An English word without what inflects it, roughly: only to be compared with others of its kind.
+    """Return an English word without its inflection, roughly: only to be compared with other stems.
 
     >>> [_stem(word) for word in ("closes", "closing", "stopped", "dishes", "glass", "bus")]
     ['clos', 'clos', 'stop', 'dish', 'glass', 'bus']

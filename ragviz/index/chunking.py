@@ -5,7 +5,7 @@ document order, none blank, none inside another; none has more than `chunk_size`
 `overlap`. A cut falls inside a word, or inside what a reader sees as one character, only where that alone is longer
 than `chunk_size`; a character that the tokenizer makes several tokens of is never cut.
 
-A document is read window by window and cut as it is read, so that what is held beside its text does not grow with it.
+A document is tokenized window by window while it is cut, so that memory beside its text does not grow with it.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from ragviz.text.untrusted import without_surrogates
 Range = tuple[int, int]
 
 Sentences = Callable[[str, str], Iterable[Range]]
-"""(text, language) -> offsets of the sentences, in order: `segmentation.each_sentence`."""
+"""(text, language) → offsets of the sentences, in order: `segmentation.each_sentence`."""
 
 WINDOW = 2**16
-"""Characters that are tokenized together: a tokenizer holds a hundred bytes and more for each."""
+"""Characters that are tokenized together: a tokenizer needs a hundred bytes and more for each."""
 CONTEXT = 512
-"""Characters before and after a window that are tokenized with it, so that its first and last tokens are those that the
-whole text has there: all tokenizers that cut text at blanks or signs, or decide within this distance, make the same."""
+"""Characters before and after a window that are tokenized with it, so that its first and last tokens are those of the
+whole text: this holds for all tokenizers that split at blanks or punctuation, or decide within this distance."""
 PART = 2**18
-"""Characters in which structure is looked for together, four times as many where there is no good place to go on at."""
+"""Characters whose structure is parsed together; up to four times as many where the next part has no good beginning."""
 RUN = 4000
-"""Characters without a blank or a sign that are looked at together."""
+"""Characters without a blank or punctuation that are split together."""
 
 
 class Tokenizer(Protocol):
-    """Counts as the embedder reads."""
+    """Splits text into tokens as the embedder does."""
 
     def offsets(self, text: str) -> list[Range]:
-        """Give the characters of every token of `text`, in order, special tokens left out."""
+        """Return the character range of every token of `text`, in order, without special tokens."""
         ...
 
 
@@ -52,8 +52,8 @@ def split(
 ) -> list[Chunk]:
     """Cut `document` as `config.chunker`, `chunk_size` and `overlap` (tokens) say; a blank document has no chunks.
 
-    `chunk.tokens` is the number of the document's tokens that end inside the chunk. Tokenized on its own a chunk has as
-    many, but for a few more or fewer where it was cut inside a word. `sentences` is needed by the chunker "sentences".
+    `chunk.tokens` is the number of the document's tokens that end inside the chunk. Tokenized alone, a chunk that was
+    cut inside a word can have a few more or fewer. `sentences` is needed by the chunker "sentences".
 
     Raises:
         UsageError: a chunker, size or overlap that cannot be used.
@@ -65,7 +65,7 @@ def split(
 def cuts(
     document: Document, config: IndexConfig, tokenizer: Tokenizer, sentences: Sentences | None = None
 ) -> Iterator[tuple[int, int, int]]:
-    """Give start, end and tokens of every chunk that `split` makes, one after the other.
+    """Yield start, end and tokens of every chunk that `split` makes, in order.
 
     Raises:
         UsageError: as `split`.
@@ -78,13 +78,13 @@ def cuts(
 
 
 def cut_out(document: Document, start: int, end: int, tokens: int) -> Chunk:
-    """Make the chunk of `document` that lies between two characters and has so many tokens."""
+    """Return the chunk of `document` between two characters, with its number of tokens."""
     identity, page = Chunk.make_id(document.id, start, end), page_at(document, start)
     return Chunk(identity, document.id, start, end, document.text[start:end], tokens, page)
 
 
 def check(config: IndexConfig) -> None:
-    """Refuse a configuration that cannot be cut with.
+    """Raise UsageError for a chunking configuration that cannot be used.
 
     Raises:
         UsageError: an unknown chunker, a size below 1, an overlap below 0 or not below the size.
@@ -107,19 +107,19 @@ def page_at(document: Document, at: int) -> int | None:
 
 
 def overlaps(chunks: Sequence[Chunk]) -> list[Range]:
-    """Characters that two neighbouring chunks of one document share, in order; without overlap there are none."""
+    """Return the ranges that neighbouring chunks of one document share, in order; empty without overlap."""
     return [(right.start, left.end) for left, right in pairwise(chunks) if right.start < left.end]
 
 
 def longer_than(chunks: Sequence[Chunk], limit: int) -> list[Chunk]:
-    """Chunks of more than `limit` tokens; with `tokenizer.text_tokens_of` these are not read to their end."""
+    """Return the chunks of more than `limit` tokens; with `tokenizer.text_tokens_of`, those that are truncated."""
     return [chunk for chunk in chunks if chunk.tokens > limit]
 
 
 class _Tokens:
-    """The tokens of a text, tokenized window by window as far as it is asked for; a few windows are held.
+    """The tokens of a text, tokenized window by window as far as needed; the last few windows are cached.
 
-    A token counts where it ends, or where one before it does if that is later: so ends never fall.
+    A token counts where it ends, or where an earlier one ends if that is later: so ends never decrease.
     """
 
     def __init__(self, text: str, tokenizer: Tokenizer) -> None:
@@ -132,7 +132,7 @@ class _Tokens:
     def before(self, at: int) -> int:
         """Count the tokens that end at or before the character `at`."""
         while self._bounds[-1] < at or len(self._bounds) == 1:
-            self._go_on()
+            self._extend()
         number = min(bisect_right(self._bounds, at), len(self._totals) - 1) - 1
         return self._totals[number] + bisect_right(self._window(number)[1], at)
 
@@ -141,14 +141,14 @@ class _Tokens:
         return self.before(end) - self.before(start)
 
     def exceed(self, start: int, end: int, size: int) -> bool:
-        """Tell whether more than `size` tokens end inside [start, end), and tokenize no further than it takes."""
+        """Return whether more than `size` tokens end inside [start, end); tokenizes no further than that needs."""
         most = self.before(start) + size
         while self._bounds[-1] < end and self._totals[-1] <= most:
-            self._go_on()
+            self._extend()
         return self._totals[-1] > most if self._bounds[-1] < end else self.before(end) > most
 
     def begins(self, start: int, end: int) -> Iterator[int]:
-        """Where tokens begin that end inside [start, end), but for the first and those that another reaches into."""
+        """Yield where the tokens that end inside [start, end) begin, but the first and those that overlap another."""
         self.before(start)
         number = min(bisect_right(self._bounds, start), len(self._totals) - 1) - 1
         previous: int | None = None
@@ -160,16 +160,16 @@ class _Tokens:
                 previous = ends[index]
             number += 1
             if number + 1 == len(self._bounds) and self._bounds[number] < end:
-                self._go_on()
+                self._extend()
 
-    def _go_on(self) -> None:
-        """Find where the next window ends, and count its tokens."""
+    def _extend(self) -> None:
+        """Add the next window, and count its tokens."""
         number = len(self._bounds) - 1
-        self._bounds.append(_resting_place(self.text, self._bounds[-1]))
+        self._bounds.append(_window_end(self.text, self._bounds[-1]))
         self._totals.append(self._totals[-1] + len(self._window(number)[1]))
 
     def _tokenized(self, number: int) -> tuple[array[int], array[int]]:
-        """Starts and ends of the tokens of a window."""
+        """Return starts and ends of the tokens of a window."""
         start, end = self._bounds[number : number + 2]
         origin = max(0, start - CONTEXT)
         spans = self.tokenizer.offsets(self.text[origin : end + CONTEXT])
@@ -180,22 +180,22 @@ class _Tokens:
         return starts, array("i", (origin + right for right in ends[first:final]))
 
 
-def _resting_place(text: str, start: int) -> int:
-    """Where a window that begins at `start` ends: best after a word before a blank, else before a sign."""
+def _window_end(text: str, start: int) -> int:
+    """Return where the window from `start` ends: best between a word and a blank, else before punctuation."""
     end = start + WINDOW
     if end >= len(text):
         return len(text)
-    sign = 0
+    punctuation = 0
     for at in range(end, start + WINDOW // 2, -1):
         if text[at - 1].isalnum():
             if text[at].isspace():
                 return at
-            sign = sign or at * (unicodedata.category(text[at])[0] in "PS")
-    return sign or end
+            punctuation = punctuation or at * (unicodedata.category(text[at])[0] in "PS")
+    return punctuation or end
 
 
 def _by_tokens(document: Document, config: IndexConfig, tokens: _Tokens, _: Sentences | None) -> Iterator[Range]:
-    """Windows of as many whole words as fit into `chunk_size` tokens."""
+    """Cut into ranges of as many whole words as fit into `chunk_size` tokens."""
     whole = _refined([0, len(document.text)], tokens, config.chunk_size)
     return _packed(whole, tokens, config.chunk_size, config.overlap)
 
@@ -203,15 +203,15 @@ def _by_tokens(document: Document, config: IndexConfig, tokens: _Tokens, _: Sent
 def _by_sentences(
     document: Document, config: IndexConfig, tokens: _Tokens, sentences: Sentences | None
 ) -> Iterator[Range]:
-    """As many whole sentences as fit; a longer one is cut by words. The overlap is whole sentences too."""
+    """Cut into ranges of as many whole sentences as fit; longer ones by words. The overlap is whole sentences too."""
     if sentences is None:
-        raise UsageError("The chunker 'sentences' needs a function that finds sentences: hand it to split().")
-    ends = _ends(sentences(document.text, document.language), len(document.text))
+        raise UsageError("The chunker 'sentences' needs a function that finds sentences: pass it to split().")
+    ends = _sentence_cuts(sentences(document.text, document.language), len(document.text))
     return _packed(_refined(ends, tokens, config.chunk_size), tokens, config.chunk_size, config.overlap)
 
 
-def _ends(sentences: Iterable[Range], length: int) -> Iterator[int]:
-    """Cuts after every sentence but the last: what stands between two sentences goes with the second."""
+def _sentence_cuts(sentences: Iterable[Range], length: int) -> Iterator[int]:
+    """Yield a cut after every sentence but the last: the characters between two sentences go with the second."""
     yield 0
     for (_, end), _ in pairwise(sentences):
         yield end
@@ -219,37 +219,38 @@ def _ends(sentences: Iterable[Range], length: int) -> Iterator[int]:
 
 
 def _recursive(document: Document, config: IndexConfig, tokens: _Tokens, _: Sentences | None) -> Iterator[Range]:
-    """Largest pieces of the document's structure that fit: sections, paragraphs, sentences, words."""
-    begun = reached = 0
+    """Cut into the largest parts of the document's structure that fit: sections, paragraphs, sentences, words."""
+    latest_start = latest_end = 0
     for start, end in _structured(document, config, tokens):
-        if end <= reached:
+        if end <= latest_end:
             continue
-        # Words counted one by one can come to less than the text: then pieces are too long, and overlaps.
-        if start < begun or tokens.between(start, reached) > config.overlap:
-            start = reached
-        for begun, reached in _packed(_refined([start, end], tokens, config.chunk_size), tokens, config.chunk_size, 0):
-            yield begun, reached
+        # The sum over words can be less than the text's tokens: then pieces and overlaps are too long.
+        if start < latest_start or tokens.between(start, latest_end) > config.overlap:
+            start = latest_end
+        cuts = _refined([start, end], tokens, config.chunk_size)
+        for latest_start, latest_end in _packed(cuts, tokens, config.chunk_size, 0):
+            yield latest_start, latest_end
 
 
 def _structured(document: Document, config: IndexConfig, tokens: _Tokens) -> Iterator[Range]:
-    """Pieces as the splitter makes them, part by part of a long document.
+    """Yield the splitter's pieces, part by part of a long document.
 
-    A part is cut again from the start of one of its last pieces: a piece depends on nothing before its start, but for
-    the Markdown around it. So a part of Markdown begins with a block of its own wherever four times `PART` hold one; in
-    a list, table or code without an end, the first pieces of a part may be others than in the whole.
+    The next part begins with one of the last pieces of this one: a piece depends on nothing before its start, except
+    the Markdown around it. So a part of Markdown begins with a new block wherever four times `PART` hold one; in a
+    longer list, table or code block, the first pieces of a part may differ from those of the whole.
     """
     from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
     markdown = _is_markdown(document)
     counts = _Counts(tokens.tokenizer, config.chunk_size)
-    # Untrimmed pieces hold every character; blanks have no tokens, and are taken off afterwards.
+    # Untrimmed pieces hold every character; blanks have no tokens, and are trimmed afterwards.
     splitter: Any = (MarkdownSplitter if markdown else TextSplitter).from_callback(
         counts.of, config.chunk_size, config.overlap, trim=False
     )
     text, start, length = document.text, 0, PART
     while True:
         end = start + length
-        # To cut within what has no blank or sign takes the square of its length.
+        # To split a run without blanks or punctuation takes time with the square of its length.
         if run := re.compile(_UNBROKEN % (RUN * length // PART)).search(text, start, end):
             end = run.end()
         part = without_surrogates(text[start:end])
@@ -268,9 +269,9 @@ def _structured(document: Document, config: IndexConfig, tokens: _Tokens) -> Ite
 
 
 def _next_part(part: str, start: int, pieces: Sequence[Range], *, anywhere: bool) -> int | None:
-    """Which piece the next part may begin with, the later the better; None when none may.
+    """Return the number of the piece that the next part begins with, as late as possible; None when none is suitable.
 
-    Not the last two, which may end where they do because the part does.
+    The last two are not: they may end where they do because the part does.
     """
     latest = len(pieces) - 2
     fences = [] if anywhere else _fenced(part)
@@ -292,7 +293,7 @@ _BLOCK = re.compile(r"\s*?^(?:#{1,6} |[^\W\d_])", re.MULTILINE)
 
 
 def _fenced(text: str) -> list[Range]:
-    """Ranges of fenced code and of what HTML keeps as it is; one that is never closed goes on to the end."""
+    """Return the ranges of fenced code and of verbatim HTML; one that is never closed goes on to the end."""
     fences, place = [], 0
     while opening := _OPENING.search(text, place):
         fence, tag = opening["fence"], (opening["html"] or "").lower()
@@ -304,7 +305,7 @@ def _fenced(text: str) -> list[Range]:
 
 
 def _begins_block(text: str, at: int, fences: Sequence[Range]) -> bool:
-    """Tell whether a heading or paragraph begins at the character `at`, or after blanks there, in no other block."""
+    """Return whether a heading or paragraph begins at the character `at`, or after blanks there, outside of fences."""
     match = _BLOCK.match(text, at)
     if match is None:
         return False
@@ -317,20 +318,20 @@ CHUNKERS: dict[Chunker, Callable[[Document, IndexConfig, _Tokens, Sentences | No
     "recursive": _recursive,
     "sentences": _by_sentences,
 }
-"""Cutters by name: ranges of the document, not yet trimmed, in order, together holding every character."""
+"""Chunker by name: it yields ranges of the document, not yet trimmed, in order, that together hold every character."""
 
 
 def _is_markdown(document: Document) -> bool:
-    """Tell whether the text is Markdown: its own, or what parsers made of a format with structure."""
+    """Return whether the text is Markdown: as it was added, or as parsed from a format with structure."""
     kind = document.media_type
     return not kind.startswith("text/") or kind in ("text/markdown", "text/x-markdown", "text/html")
 
 
 class _Counts(dict[str, int]):
-    """Tokens of a text as the sum over its words, each tokenized once; counted no further than to more than `limit`.
+    """Tokens of a text as the sum over its words, each tokenized once; counting stops above `limit`.
 
-    The splitter measures every text many times over: this is ten times faster than tokenizing it each time, and the
-    same number for tokenizers that see no blanks.
+    The splitter measures every text many times: this is ten times faster than tokenizing it each time, and gives the
+    same number for tokenizers that ignore blanks.
     """
 
     def __init__(self, tokenizer: Tokenizer, limit: int) -> None:
@@ -356,9 +357,9 @@ _STRETCH = re.compile(r".{1,1000}(?!\S)|\S{1,20000}", re.DOTALL)
 
 
 def _packed(cuts: Iterable[int], tokens: _Tokens, size: int, overlap: int) -> Iterator[Range]:
-    """Join neighbouring pieces, as many as have `size` tokens together; begin the next `overlap` tokens earlier."""
+    """Join as many neighbouring pieces as fit into `size` tokens; the next range begins `overlap` tokens earlier."""
     source = iter(cuts)
-    # The cuts from where a range begins to the first that is too far, or the next; and the tokens before each.
+    # The cuts from the start of a range to the first that is too far, or the next; and the tokens before each.
     near, before = array("q"), array("q")
     while True:
         while len(near) < 3 or before[-1] <= before[0] + size:
@@ -372,21 +373,21 @@ def _packed(cuts: Iterable[int], tokens: _Tokens, size: int, overlap: int) -> It
         yield near[0], near[last]
         if last == len(near) - 1:
             return
-        # Not so early that the next range would end where this one does.
+        # The overlap is smaller where the next range would end where this one does.
         shared = min(overlap, size - (before[last + 1] - before[last]))
         first = bisect_left(before, before[last] - shared, 1, last) if shared > 0 else last
         del near[:first], before[:first]
 
 
 def _refined(cuts: Iterable[int], tokens: _Tokens, size: int) -> Iterator[int]:
-    """Cut pieces of more than `size` tokens at words, if need be at graphemes, if need be at characters."""
+    """Cut pieces of more than `size` tokens at words, where needed at graphemes, where needed at tokens."""
     for may_cut in (_between_words, _between_graphemes, _between_tokens):
         cuts = _finer(cuts, tokens, size, may_cut)
     return iter(cuts)
 
 
 def _finer(cuts: Iterable[int], tokens: _Tokens, size: int, may_cut: Callable[[str, int], bool]) -> Iterator[int]:
-    """Cut pieces of more than `size` tokens wherever tokens let `may_cut`."""
+    """Cut pieces of more than `size` tokens at every token where `may_cut` allows it."""
     latest: int | None = None
     for right in cuts:
         if latest is not None and tokens.exceed(latest, right, size):
@@ -403,21 +404,21 @@ _IDEOGRAPHIC = re.compile(
     "\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"  # full-width punctuation
 )
 
-# Pieces of a word of more than a thousand characters: up to a sign after letters, else any sign or ideograph.
+# Pieces of a word of more than a thousand characters: up to punctuation after letters, else any sign or ideograph.
 _LONG = re.compile(
     rf"\S{{1,1000}}(?!\S)|\S{{0,999}}[^\W_](?=[^\w\s])|\S{{0,999}}(?:[\W_]|{_IDEOGRAPHIC.pattern})|\S{{1,4000}}"
 )
 
 
 def _between_words(text: str, at: int) -> bool:
-    """Tell whether a cut before the character `at` leaves every word whole; each ideograph is a word."""
+    """Return whether a cut before the character `at` leaves every word whole; each ideograph is a word."""
     left, right = text[at - 1], text[at]
     free = left.isspace() or right.isspace() or _IDEOGRAPHIC.match(left) or _IDEOGRAPHIC.match(right)
     return bool(free) and _between_graphemes(text, at)
 
 
 def _between_graphemes(text: str, at: int) -> bool:
-    """Tell whether a cut before the character `at` leaves whole what is read as one character (after UAX 29)."""
+    """Return whether a cut before the character `at` leaves every grapheme whole (after UAX 29)."""
     left, right = text[at - 1], text[at]
     if left < "\u0300" and right < "\u0300":  # nothing combines before those
         return left + right != "\r\n"
@@ -442,20 +443,20 @@ def _is_flag_letter(character: str) -> bool:
 
 
 def _between_tokens(text: str, at: int) -> bool:
-    """Allow every cut; the caller looks for tokens only."""
+    """Allow every cut: the caller tries the beginnings of tokens only."""
     return 0 < at < len(text)
 
 
 def _trimmed(text: str, ranges: Iterator[Range]) -> Iterator[Range]:
-    """Take blanks off both ends; drop a range of nothing but blanks, and one that lies inside a neighbour."""
-    kept = (0, 0)
+    """Trim blanks off both ends; drop blank ranges, and those that lie inside a neighbour."""
+    pending = (0, 0)
     for start, end in ranges:
         piece = text[start:end]
         first, last = start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
-        if last <= max(first, kept[1]):
+        if last <= max(first, pending[1]):
             continue
-        if kept[0] < kept[1] and kept[0] < first:
-            yield kept
-        kept = (first, last)
-    if kept[0] < kept[1]:
-        yield kept
+        if pending[0] < pending[1] and pending[0] < first:
+            yield pending
+        pending = (first, last)
+    if pending[0] < pending[1]:
+        yield pending

@@ -1,4 +1,4 @@
-"""How documents would be cut, and what an index of them would come to, before it is built; loads no model."""
+"""A preview of an index before it is built, without a model: the chunks of a sample, and an estimate of its size."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from ragviz.records import Chunk, Document, DocumentInfo, IndexConfig
 from ragviz.workspace import Workspace
 
 SAMPLE = 300_000
-"""Characters that are cut to preview and estimate."""
+"""Characters that are chunked for the preview and the estimate."""
 SHOWN = 6_000
-"""Characters of a document of which at least the cuts are known."""
+"""Characters of a sampled document that are chunked, at least."""
 SPEED = 14 * 200
-"""Tokens a second of the packaged model on two cores; other models differ."""
+"""Tokens a second that the packaged model embeds on two cores; other models differ."""
 DIMS = 384
-"""Numbers in a vector of the packaged model."""
+"""Dimensions of the packaged model's vectors."""
 
 _DOCUMENTS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What an index would come to; `exact` when every character was cut, else scaled up from a sample."""
+    """The estimated size of an index; `exact` when every character was chunked, else scaled up from a sample.
+
+    `seconds` are those of the embedding, `size` is in bytes.
+    """
 
     chunks: int
     tokens: int
@@ -33,22 +36,22 @@ class Extent:
 
 
 def sampled(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
-    """All documents of a small corpus; of a large one twelve, spread evenly over it, the first among them."""
+    """Return all documents of a small corpus; of a large one twelve, spread evenly over it, the first among them."""
     if sum(d.characters for d in documents) <= SAMPLE:
         return list(documents)
     return list(documents)[:: max(1, len(documents) // _DOCUMENTS)][:_DOCUMENTS]
 
 
-def share_of(chosen: Sequence[DocumentInfo]) -> int:
-    """Characters of each sampled document that are cut, so that all together come to about `SAMPLE`."""
-    small = sum(d.characters for d in chosen) <= SAMPLE
-    return SAMPLE if small else max(SAMPLE // len(chosen), SHOWN)
+def share_of(sample: Sequence[DocumentInfo]) -> int:
+    """Return how many characters of each sampled document are chunked: about `SAMPLE` in all."""
+    small = sum(d.characters for d in sample) <= SAMPLE
+    return SAMPLE if small else max(SAMPLE // len(sample), SHOWN)
 
 
 def cuts(
     workspace: Workspace, corpus_id: str, ids: Sequence[str], most: int, config: IndexConfig
 ) -> dict[str, list[Chunk]]:
-    """Chunks of the documents with these ids, by id, of each the first `most` characters.
+    """Return the chunks of the first `most` characters of the documents with these ids, by id.
 
     Raises:
         UsageError: the choices cannot be used, or the embedder's tokenizer cannot be had.
@@ -67,17 +70,17 @@ def _shortened(document: Document, most: int) -> Document:
 
 
 def extent(
-    documents: Sequence[DocumentInfo], chosen: Sequence[DocumentInfo], chunks: Sequence[Sequence[Chunk]]
+    documents: Sequence[DocumentInfo], sample: Sequence[DocumentInfo], chunks: Sequence[Sequence[Chunk]]
 ) -> Extent:
-    """Scale the chunks of the `chosen` documents up to all, by characters.
+    """Scale the chunks of the documents in `sample` up to all `documents`, by characters.
 
     >>> extent([], [], [])
     Extent(chunks=0, tokens=0, seconds=0.0, size=0, exact=True)
     """
-    share = share_of(chosen) if chosen else 0
-    seen = sum(min(d.characters, share) for d in chosen)
+    share = share_of(sample) if sample else 0
+    chunked = sum(min(d.characters, share) for d in sample)
     total = sum(d.characters for d in documents)
-    scale = total / max(seen, 1)
+    scale = total / max(chunked, 1)
     count = round(sum(map(len, chunks)) * scale)
     tokens = round(sum(chunk.tokens for document in chunks for chunk in document) * scale)
-    return Extent(count, tokens, tokens / SPEED, round(count * DIMS * 4 + total * 1.5), seen == total)
+    return Extent(count, tokens, tokens / SPEED, round(count * DIMS * 4 + total * 1.5), chunked == total)

@@ -16,12 +16,12 @@ from ragviz.records import Answer
 
 def _answer(state: State, plan: Plan, ask: Asks) -> Answer:
     question, config = state.item.question, plan.config
-    state.given = contexts.fitted(state.item.chunks, config.context_tokens)
+    state.fitted = contexts.fitted(state.item.chunks, config.context_tokens)
     asking = partial(ask, plan.answerer) if plan.answerer else None
     for again in range(2):  # an empty answer is asked again, in other words and with another seed, or it came back
         answer = answering.answer(
             question,
-            state.given,
+            state.fitted,
             config.answerer,
             ask=asking
             if not (asking and again)

@@ -41,7 +41,7 @@ class State:
     item: Item
     place: int
     answer: Answer | None = None
-    given: contexts.Fitted | None = None
+    fitted: contexts.Fitted | None = None
     results: dict[str, Any] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
     failures: dict[str, str] = field(default_factory=dict)
@@ -72,9 +72,9 @@ class State:
     @property
     def context(self) -> dict[str, str]:
         """Texts of the passages that are judged, by chunk: as the answerer got them, without one the first k."""
-        if self.given is None:
+        if self.fitted is None:
             return {chunk.id: chunk.text for chunk in self.item.chunks}
-        return {passage.chunk_id: passage.text for passage in self.given.passages}
+        return {passage.chunk_id: passage.text for passage in self.fitted.passages}
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,8 +98,8 @@ def _known(state: State, plan: Plan) -> EvaluatedAnswer:
     answer = state.answer or Answer(question.id, "", "failed" if "answer" in state.failures else "answered", "none")
     if "answer" in state.failures:
         answer = replace(answer, reason=state.failures["answer"], answerer=plan.config.answerer)
-        if state.given is not None:
-            answer = replace(answer, context=state.given.context, cut=state.given.cut)
+        if state.fitted is not None:
+            answer = replace(answer, context=state.fitted.context, cut=state.fitted.cut)
     calls = {(call.step, call.raw): call for call in reversed([*state.item.paid, *state.calls])}
     judged = EvaluatedAnswer(question, answer, failures=dict(state.failures), calls=tuple(reversed(calls.values())))
     for name, step in STEPS.items():
