@@ -324,13 +324,13 @@ def asks_others(embedder: str) -> str:
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def results(of: cache.State, query: str, way: str) -> list[searcher.Found]:
+def results(of: cache.State, query: str, way: str) -> list[searcher.ChunkHit]:
     """Hits with the text of their documents: state of the index and of its corpus."""
     workspace = cache.workspace()
     return searcher.search(workspace, workspace.store.index(of.ids[0]), query, way, 10)  # type: ignore[arg-type]
 
 
-def hits(found: Sequence[searcher.Found]) -> None:
+def hits(found: Sequence[searcher.ChunkHit]) -> None:
     if not found:
         st.caption("Nothing found.")
     best = max((f.hit.score for f in found), default=1.0)

@@ -11,16 +11,11 @@ from ragviz.errors import RagvizError, UsageError
 from ragviz.metrics.answers import ANSWER_METRICS, current_names
 from ragviz.models.tokenizer import REMOTE
 from ragviz.records import IndexInfo, QuestionSet, Run, RunConfig, digest
-from ragviz.retrieval.retrievers import RETRIEVERS
+from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
 from ragviz.runs import choices, foreign, running
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, frame, job_panel, widgets, wording
 
-WAYS = {
-    "knn": "Nearest chunks by the similarity of embeddings: finds meaning, blurs names and numbers.",
-    "bm25": "Chunks that share words with the question: exact on names and numbers, blind to paraphrase.",
-    "hybrid": "Both, fused by reciprocal rank.",
-}
 ANSWERERS = {
     "none": "No answers: only where the evidence ranks is measured.",
     "extractive": "The sentences of the context that share most words with the question. No model, nothing to pay.",
@@ -48,14 +43,18 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
         index_name = address.choose("Index", [i.name for i in indexes], "index")
     with right:
         set_name = address.choose("Question set", [s.name for s in sets], "set")
-    way = st.segmented_control(
+    index = next(i for i in indexes if i.name == index_name)
+    names = offered(index.config)
+    retriever = st.segmented_control(
         "Retriever",
-        list(RETRIEVERS),
-        default=start.retriever if start.retriever in RETRIEVERS else "knn",
+        names,
+        default=start.retriever if start.retriever in names else names[0],
         required=True,
-        key=f"way-{start.hash()}",
+        key=f"retriever-{'-'.join(names)}-{start.hash()}",
     )
-    st.caption(WAYS.get(way, ""))
+    st.caption(RETRIEVERS[retriever].description)
+    if len(names) < len(RETRIEVERS):
+        st.caption("This index was built without an embedder, so it is searched by words only.")
     one, two, three = st.columns(3)
     k = one.number_input(
         "k", 1, 1000, start.k, key=f"k-{start.hash()}",
@@ -68,11 +67,10 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
     seed = three.number_input(
         "Seed", 0, 2**31 - 1, start.seed, key=f"seed-{start.hash()}", help="Of the intervals' resampling."
     )
-    index = next(i.id for i in indexes if i.name == index_name)
     asked = next(s.id for s in sets if s.name == set_name)
     return {
-        "index": index, "questions": asked, "retriever": way, "k": int(k), "depth": int(depth), "seed": int(seed),
-        "rrf_constant": start.rrf_constant,
+        "index": index.id, "questions": asked, "retriever": retriever, "k": int(k), "depth": int(depth),
+        "seed": int(seed), "rrf_constant": start.rrf_constant,
     }  # fmt: skip
 
 
@@ -233,7 +231,7 @@ def cost(config: RunConfig) -> None:
     with st.grid(2, min_column_width=140):
         widgets.tile("Retrievals", f"{n:,}", f"over {wording.counted(index.chunks, 'chunk')}")
         if not (resolved.model or resolved.judge):
-            embeds = config.retriever != "bm25" and index.config.embedder.startswith(REMOTE)
+            embeds = "embedder" in needs(config.retriever) and index.config.embedder.startswith(REMOTE)
             widgets.tile("Model calls", "0", "but for embeddings" if embeds else "nothing to pay")
         elif told is None:
             widgets.tile("Model calls", "–", "not estimated yet")
@@ -245,7 +243,7 @@ def cost(config: RunConfig) -> None:
             st.caption(plain(told.paid_words))
     if resolved.model or resolved.judge:
         estimate(config, key, "Estimate calls and cost" if told is None else "Estimate again")
-    wait = 12 if config.retriever != "bm25" else 3
+    wait = 12 if "embedder" in needs(config.retriever) else 3
     seconds = wait + n * 0.02
     words = f"About {wording.duration(seconds)}, most of it for loading the embedder." if wait > 3 else "A few seconds."
     st.caption(f"Retrieving: {words[0].lower()}{words[1:]}")

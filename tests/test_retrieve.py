@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,9 +15,10 @@ from hypothesis import strategies as st
 
 from ragviz.backends.opening import open_index
 from ragviz.backends.protocol import Index
-from ragviz.errors import UsageError
+from ragviz.errors import ModelError, UsageError
 from ragviz.records import Chunk, Ranking
-from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, bm25, fuse, hybrid, knn
+from ragviz.retrieval.reranking import Candidates, reranked
+from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, Sources, bm25, fuse, hybrid, knn
 
 TEXTS = {"cats": "cats purr at night", "dogs": "dogs bark at cats", "fish": "fish swim silently"}
 VECTORS = {"cats": (1.0, 0.0), "dogs": (0.8, 0.6), "fish": (0.0, 1.0)}
@@ -120,9 +122,18 @@ def test_bm25(index: Index):
     ]
 
 
+def sources(index: Index, vectors: dict[str, Sequence[float]] | None = None, constant: int = 60) -> Sources:
+    """What retrievers are built from; without `vectors` there is no embedder."""
+    return Sources(index, None if vectors is None else embedder(vectors), texts, constant)
+
+
+def texts(chunk_ids: Sequence[str]) -> list[str]:
+    return [TEXTS[chunk_id] for chunk_id in chunk_ids]
+
+
 def test_no_questions(index: Index):
-    for build in RETRIEVERS.values():
-        assert build(index, embedder({}), 60)([], 5) == []
+    for spec in RETRIEVERS.values():
+        assert spec.build(sources(index, {}))([], 5) == []
 
 
 @pytest.mark.parametrize(
@@ -131,20 +142,101 @@ def test_no_questions(index: Index):
 )
 def test_retrievers_by_name(index: Index, name: Any, expected: tuple[str, ...]):
     """A question that is a cat by its vector and a fish by its word: fused, 1/63 + 1/61 for fish, 1/61 for cats."""
-    assert RETRIEVERS[name](index, embedder({"fish": (1, 0)}), 60)(["fish"], 3)[0].ids == expected
+    assert RETRIEVERS[name].build(sources(index, {"fish": (1, 0)}))(["fish"], 3)[0].ids == expected
 
 
 def test_the_constant_reaches_the_fusion(index: Index):
-    search = RETRIEVERS["hybrid"](index, embedder({"cats": (1, 0)}), 0)
+    search = RETRIEVERS["hybrid"].build(sources(index, {"cats": (1, 0)}, constant=0))
     assert search(["cats"], 1)[0] == Ranking(("cats",), (2.0,))
 
 
-def test_bm25_needs_no_embedder(index: Index):
-    assert RETRIEVERS["bm25"](index, None, 60)(["fish"], 3)[0].ids == ("fish",)
+@pytest.mark.parametrize("name", list(RETRIEVERS))
+def test_a_retriever_needs_what_it_says(index: Index, name: Any):
+    spec = RETRIEVERS[name]
+    if "embedder" in spec.needs:
+        with pytest.raises(UsageError, match="needs the embedder"):
+            spec.build(sources(index))
+    else:
+        assert spec.build(sources(index))(["fish"], 3)[0].ids == ("fish",)
 
 
-@pytest.mark.parametrize("name", ["knn", "hybrid"])
-def test_the_others_do(index: Index, name: Any):
-    build: Callable[..., Retriever] = RETRIEVERS[name]
-    with pytest.raises(UsageError, match="needs the embedder"):
-        build(index, None, 60)
+# reranking
+
+
+def letters(candidates: Sequence[Candidates]) -> list[list[float]]:
+    """Scores of texts: how many different letters of the question each has."""
+    return [[len(set(each.question) & set(text)) for text in each.texts] for each in candidates]
+
+
+def letter_texts(chunk_ids: Sequence[str]) -> list[str]:
+    return [{"a": "xy", "b": "zx", "c": "z", "d": "xyz"}[chunk_id] for chunk_id in chunk_ids]
+
+
+def test_reranking_by_hand():
+    """ "xy" shares 2 letters with a, 1 with b, 0 with c and 2 with d: a before d, for its id; "z" 0, 1, 1, 1."""
+    search = reranked(fixed(ranked("c", "d", "b", "a"), ranked("d", "c", "b")), letters, letter_texts, 4)
+    assert search(["xy", "z"], 10) == [
+        Ranking(("a", "d", "b", "c"), (2.0, 2.0, 1.0, 0.0)),
+        Ranking(("b", "c", "d"), (1.0, 1.0, 1.0)),
+    ]
+    assert search(["xy", "z"], 2) == [Ranking(("a", "d"), (2.0, 2.0)), Ranking(("b", "c"), (1.0, 1.0))]
+
+
+def test_reranking_sees_so_many_chunks_as_its_depth():
+    search = reranked(fixed(ranked("c", "b", "a")), letters, letter_texts, 2)
+    assert search(["xy"], 10) == [Ranking(("b", "c"), (1.0, 0.0))]
+
+
+def test_the_scorer_is_handed_questions_texts_and_scores_in_one_call():
+    calls: list[Sequence[Candidates]] = []
+
+    def by_the_old_scores(candidates: Sequence[Candidates]) -> list[Sequence[float]]:
+        calls.append(candidates)
+        return [[-score for score in each.ranking.scores] for each in candidates]
+
+    search = reranked(fixed(ranked("a", "b"), Ranking((), ()), ranked("c")), by_the_old_scores, letter_texts, 5)
+    assert [ranking.ids for ranking in search(["one", "none", "two"], 5)] == [("b", "a"), (), ("c",)]
+    assert calls == [
+        [Candidates("one", ranked("a", "b"), ("xy", "zx")), Candidates("two", ranked("c"), ("z",))],
+    ]
+
+
+def test_nothing_to_rerank_asks_no_scorer():
+    def fails(candidates: Sequence[Candidates]) -> list[list[float]]:
+        raise AssertionError(candidates)
+
+    assert reranked(fixed(Ranking((), ())), fails, letter_texts, 5)(["one"], 5) == [Ranking((), ())]
+    assert reranked(fixed(), fails, letter_texts, 5)([], 5) == []
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ([[1.0]], "gave 1 scores for 2 chunks of 'one'"),
+        ([[1.0, math.nan]], "gave chunk b the score nan for 'one'"),
+        ([[math.inf, 0.0]], "gave chunk a the score inf for 'one'"),
+        ([], "scored 0 of 1 questions"),
+    ],
+)
+def test_scores_that_cannot_be_ranked_are_an_error(scores: list[list[float]], message: str):
+    search = reranked(fixed(ranked("a", "b")), lambda candidates: scores, letter_texts, 5)
+    with pytest.raises(ModelError, match=message):
+        search(["one"], 5)
+
+
+def test_a_reranking_depth_of_0_is_refused():
+    with pytest.raises(UsageError, match="depth to rerank is 0"):
+        reranked(fixed(), letters, letter_texts, 0)
+
+
+def test_a_reranker_over_an_index(index: Index):
+    """The words of a chunk in the order of the alphabet of its text: "cats purr" before "dogs bark"."""
+
+    def by_first_letter(candidates: Sequence[Candidates]) -> list[list[float]]:
+        return [[-float(ord(text[0])) for text in each.texts] for each in candidates]
+
+    search = reranked(bm25(index), by_first_letter, texts, 10)
+    assert search(["dogs cats", "penguin"], 10) == [
+        Ranking(("cats", "dogs"), (-float(ord("c")), -float(ord("d")))),
+        Ranking((), ()),
+    ]

@@ -160,7 +160,7 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
     judged = judgement.judged.get(question.id)
     scores = [by_question[question.id] for by_question in judgement.scores.values() if question.id in by_question]
     retrieved = next(r for r in workspace.store.results(run.id) if r.question_id == question.id)
-    hits = search.found(workspace, run.corpus_id, retrieved.ranking.hits()[: run.config.k])
+    hits = search.with_chunks(workspace, run.corpus_id, retrieved.ranking.hits()[: run.config.k])
     gold = {chunk_id for group in retrieved.gold for chunk_id in group}
     body = {
         "run": run.name,
@@ -194,7 +194,7 @@ def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> dict[
 def _draw_inspected(
     question: Question,
     judged: EvaluatedAnswer | None,
-    hits: Sequence[search.Found],
+    hits: Sequence[search.ChunkHit],
     gold: Collection[str],
     scores: Sequence[Score],
     cause: diagnose.Cause,
@@ -213,7 +213,7 @@ def _draw_inspected(
     console.table(("metric", "value", "status", "reason", "version"), drawn)
 
 
-def _first_line(found: search.Found) -> str:
+def _first_line(found: search.ChunkHit) -> str:
     return " ".join(found.chunk.text.split())[:100] if found.chunk else "(its document was deleted)"
 
 

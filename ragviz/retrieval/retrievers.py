@@ -6,10 +6,11 @@ hybrid(knn(index, embedder), bm25(index))(["How long is parental leave?"], 50)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from ragviz.errors import UsageError
-from ragviz.records import Ranking, RetrieverName
+from ragviz.records import IndexConfig, IndexInfo, Ranking, RetrieverName
 
 if TYPE_CHECKING:
     from ragviz.backends.protocol import Index
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 
 Retriever = Callable[[Sequence[str], int], list[Ranking]]
 """(questions, depth) → one ranking for each question, at most `depth` long."""
+
+Need = Literal["embedder", "texts"]
+"""What a retriever or reranker uses beside the index: the embedder of its vectors, the texts of its chunks."""
+
+Texts = Callable[[Sequence[str]], Sequence[str]]
+"""Chunk ids → their texts in the same order, "" for a chunk whose document is gone."""
 
 FUSED_DEPTH = 100
 """How deep `hybrid` looks into both rankings at least, so that the head does not change with the depth asked for."""
@@ -67,27 +74,76 @@ def fuse(rankings: Sequence[Ranking], depth: int, constant: int = 60) -> Ranking
     return Ranking(tuple(best), tuple(scores[chunk_id] for chunk_id in best))
 
 
-def _knn(index: Index, embedder: Embedder | None, _: int) -> Retriever:
-    return knn(index, _needed(embedder))
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What retrievers are built from.
+
+    `embedder` is the one that the index was built with, None where it has none or the retriever does not need it;
+    `constant` is that of reciprocal rank fusion.
+    """
+
+    index: Index
+    embedder: Embedder | None
+    texts: Texts
+    constant: int = 60
+
+    def required_embedder(self) -> Embedder:
+        """Return the embedder; UsageError when there is none."""
+        if self.embedder is None:
+            raise UsageError("This retriever compares vectors and needs the embedder that the index was built with.")
+        return self.embedder
 
 
-def _bm25(index: Index, _: Embedder | None, __: int) -> Retriever:
-    return bm25(index)
+@dataclass(frozen=True, slots=True)
+class RetrieverSpec:
+    """One retriever that can be chosen: `description` for people, what it needs, and how it is built."""
+
+    description: str
+    build: Callable[[Sources], Retriever]
+    needs: frozenset[Need] = frozenset()
 
 
-def _hybrid(index: Index, embedder: Embedder | None, constant: int) -> Retriever:
-    return hybrid(knn(index, _needed(embedder)), bm25(index), constant)
-
-
-def _needed(embedder: Embedder | None) -> Embedder:
-    if embedder is None:
-        raise UsageError("This retriever compares vectors and needs the embedder that the index was built with.")
-    return embedder
-
-
-RETRIEVERS: Mapping[RetrieverName, Callable[[Index, Embedder | None, int], Retriever]] = {
-    "knn": _knn,
-    "bm25": _bm25,
-    "hybrid": _hybrid,
+RETRIEVERS: Mapping[RetrieverName, RetrieverSpec] = {
+    "knn": RetrieverSpec(
+        "Nearest chunks by the similarity of embeddings: finds meaning, blurs names and numbers.",
+        lambda sources: knn(sources.index, sources.required_embedder()),
+        needs=frozenset({"embedder"}),
+    ),
+    "bm25": RetrieverSpec(
+        "Chunks that share words with the question: exact on names and numbers, blind to paraphrase.",
+        lambda sources: bm25(sources.index),
+    ),
+    "hybrid": RetrieverSpec(
+        "Both, fused by reciprocal rank.",
+        lambda sources: hybrid(knn(sources.index, sources.required_embedder()), bm25(sources.index), sources.constant),
+        needs=frozenset({"embedder"}),
+    ),
 }
-"""Builders by name, each of (index, embedder, constant of the fusion); "bm25" needs no embedder: give None."""
+"""Retrievers by name. One that wraps a reranker builds `reranking.reranked(…)`, and needs what both need."""
+
+
+def needs(name: RetrieverName) -> frozenset[Need]:
+    """Return what the retriever called `name` needs; nothing for an imported ranking, which is never made again.
+
+    >>> sorted(needs("hybrid")), sorted(needs("bm25")), sorted(needs("imported"))
+    (['embedder'], [], [])
+    """
+    return RETRIEVERS[name].needs if name in RETRIEVERS else frozenset()
+
+
+def offered(config: IndexConfig) -> list[RetrieverName]:
+    """Return the retrievers that an index of this configuration can serve, the default first.
+
+    >>> offered(IndexConfig()), offered(IndexConfig(embedder=""))
+    (['knn', 'bm25', 'hybrid'], ['bm25'])
+    """
+    return [name for name, spec in RETRIEVERS.items() if config.embedder or "embedder" not in spec.needs]
+
+
+def check_offered(info: IndexInfo, name: RetrieverName) -> None:
+    """Raise UsageError for a retriever that an index cannot serve."""
+    if name in RETRIEVERS and name not in (names := offered(info.config)):
+        raise UsageError(
+            f"Retriever '{name}' compares vectors, and index '{info.name}' was built without an embedder: use "
+            f"{' or '.join(names)}, or build an index with an embedder."
+        )

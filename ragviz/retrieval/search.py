@@ -1,24 +1,22 @@
-"""An index searched: hits with their chunks."""
+"""An index searched by a retriever, and hits shown with their chunks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from ragviz.errors import SearchError
-from ragviz.index import indexing
+from ragviz.index import chunking, indexing
 from ragviz.index.damage import require_sound, sound
 from ragviz.models.spending import Spending
 from ragviz.records import Chunk, Hit, IndexInfo, Ranking, RetrieverName
-from ragviz.retrieval.retrievers import RETRIEVERS, Retriever
+from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, Sources, Texts, check_offered, needs
 from ragviz.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A hit with its chunk and where that stands. `chunk` is None when its document is gone."""
+class ChunkHit:
+    """A hit with its chunk and the name of its document; `chunk` is None when the document is gone."""
 
     hit: Hit
     document_name: str
@@ -26,7 +24,7 @@ class Found:
 
 
 def ready(workspace: Workspace, info: IndexInfo) -> IndexInfo:
-    """The newest row of an index that can be searched; UsageError when it is not built, SearchError when damaged."""
+    """Return the newest row of an index; UsageError when it is not built, SearchError when it is damaged."""
     indexing.check_ready(info)
     return sound(workspace, info)
 
@@ -44,40 +42,64 @@ def retriever(
     The retriever raises SearchError when the index is damaged, gone, or built anew since `info` was read.
 
     Raises:
-        UsageError: the index is not built.
+        UsageError: the index is not built, or has no embedder and the retriever needs one.
 
     """
     indexing.check_ready(info)
-    embedder = None if name == "bm25" else workspace.embedder(info.config.embedder, spending)
-    search_all = RETRIEVERS[name](workspace.index(info), embedder, constant)
+    check_offered(info, name)
+    embedder = workspace.embedder(info.config.embedder, spending) if "embedder" in needs(name) else None
+    sources = Sources(workspace.index(info), embedder, texts_of(workspace, info.corpus_id), constant)
+    rank = RETRIEVERS[name].build(sources)
 
     def ranked(questions: Sequence[str], depth: int) -> list[Ranking]:
         try:
-            rankings = search_all(questions, depth)
+            rankings = rank(questions, depth)
         except SearchError:
-            require_sound(workspace, info)  # it may be the index, and then this tells how to mend it
+            require_sound(workspace, info)  # the index may be the reason, and then this error says how to mend it
             raise
-        require_sound(workspace, info)  # else what was not found would be taken for what is not there
+        require_sound(workspace, info)  # a damaged index would give misses that are none
         return rankings
 
     return ranked
 
 
-def search(workspace: Workspace, info: IndexInfo, query: str, name: RetrieverName, depth: int) -> list[Found]:
-    """Rank the chunks of an index for one query; raises as `ready`, and as its retriever."""
+def search(workspace: Workspace, info: IndexInfo, query: str, name: RetrieverName, depth: int) -> list[ChunkHit]:
+    """Rank the chunks of an index for one query; raises as `ready` and `retriever`, and as the retriever itself."""
     ranking = retriever(workspace, ready(workspace, info), name)([query], depth)[0]
-    return found(workspace, info.corpus_id, ranking.hits())
+    return with_chunks(workspace, info.corpus_id, ranking.hits())
 
 
-def found(workspace: Workspace, corpus_id: str, hits: Sequence[Hit]) -> list[Found]:
-    """Hits with their text: a chunk's id tells its document, start and end."""
-    parts = [Chunk.parse_id(hit.chunk_id) or (hit.chunk_id, 0, 0) for hit in hits]
-    texts = workspace.store.document_texts(corpus_id, list(dict.fromkeys(p[0] for p in parts)))
-    documents = {d.id: d for d in texts}
-    result = []
-    for hit, (document_id, start, end) in zip(hits, parts, strict=True):
-        document = documents.get(document_id)
-        cut = np.array([[start, end, 0]], dtype=np.int32)
-        chunk = indexing.chunks_of(document, cut)[0] if document is not None else None
-        result.append(Found(hit, document.name if document is not None else "(deleted)", chunk))
-    return result
+def with_chunks(workspace: Workspace, corpus_id: str, hits: Sequence[Hit]) -> list[ChunkHit]:
+    """Return `hits` with their chunks, whose ids hold document, start and end."""
+    places = [_place_of(hit.chunk_id) for hit in hits]
+    ids = list(dict.fromkeys(document_id for document_id, _, _ in places))
+    documents = {document.id: document for document in workspace.store.document_texts(corpus_id, ids)}
+    return [
+        ChunkHit(hit, document.name, chunking.cut_out(document, start, end, 0))
+        if (document := documents.get(document_id))
+        else ChunkHit(hit, "(deleted)", None)
+        for hit, (document_id, start, end) in zip(hits, places, strict=True)
+    ]
+
+
+def texts_of(workspace: Workspace, corpus_id: str) -> Texts:
+    """Return what reads the texts of a corpus's chunks by their ids, "" for one whose document is gone."""
+
+    def texts(chunk_ids: Sequence[str]) -> list[str]:
+        cuts: dict[str, list[tuple[str, int, int]]] = {}
+        for chunk_id in chunk_ids:
+            document_id, start, end = _place_of(chunk_id)
+            cuts.setdefault(document_id, []).append((chunk_id, start, end))
+        text_of = {
+            chunk_id: document.text[start:end]
+            for document in workspace.store.document_texts(corpus_id, list(cuts))
+            for chunk_id, start, end in cuts[document.id]
+        }
+        return [text_of.get(chunk_id, "") for chunk_id in chunk_ids]
+
+    return texts
+
+
+def _place_of(chunk_id: str) -> tuple[str, int, int]:
+    """Document, start and end of a chunk; of a chunk without them, which is in no document, its id and 0."""
+    return Chunk.parse_id(chunk_id) or (chunk_id, 0, 0)

@@ -14,6 +14,7 @@ from ragviz.models.chat import ModelClient
 from ragviz.models.tokenizer import REMOTE
 from ragviz.models.vectors import Embedder
 from ragviz.records import Cache, RunConfig
+from ragviz.retrieval import retrievers
 from ragviz.workspace import Workspace
 
 
@@ -24,9 +25,12 @@ def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
     stands for none. "all" leaves out the metrics of the context where there is none (closed book).
 
     Raises:
-        UsageError: a model is needed and none is configured, or a metric cannot be had.
+        UsageError: a model is needed and none is configured, a metric cannot be had, or the index cannot serve the
+            retriever.
 
     """
+    if (index := workspace.store.index_named(config.index)) is not None:
+        retrievers.check_offered(index, config.retriever)
     answers, settings = config.answerer != "none", workspace.settings
     asked = tuple(name for name in config.metrics if name != "none")
     if not config.metrics and answers:
@@ -79,7 +83,7 @@ def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) 
     """Raise UsageError for a budget over models whose prices are not known; None is none."""
     if budget is None:
         return
-    index = workspace.store.index_named(config.index) if config.retriever != "bm25" else None
+    index = workspace.store.index_named(config.index) if "embedder" in retrievers.needs(config.retriever) else None
     embedders = [index.config.embedder] if index is not None else []
     embedders += [workspace.settings.embedder] if compares_vectors(config) else []
     remote = (name.removeprefix(REMOTE) for name in embedders if name.startswith(REMOTE))

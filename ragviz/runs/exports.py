@@ -15,7 +15,7 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
     store = workspace.store
     results, judgement = measurements.results_of(workspace, current), judgements.judgement_of(workspace, current, k)
     hits = {hit.chunk_id: hit for r in results for hit in r.ranking.hits()[: k or current.config.k]}
-    texts = {f.chunk.id: f.chunk for f in search.found(workspace, current.corpus_id, [*hits.values()]) if f.chunk}
+    texts = {f.chunk.id: f.chunk for f in search.with_chunks(workspace, current.corpus_id, [*hits.values()]) if f.chunk}
     return cases.cases(
         measurements.summary_of(workspace, current, k),
         store.asked(current.id),

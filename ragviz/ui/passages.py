@@ -10,7 +10,7 @@ import streamlit as st
 from ragviz.judging.texts import sentences_of
 from ragviz.records import Chunk, ClaimVerdict, Evidence, Hit, Question, Retrieved, Span
 from ragviz.retrieval import search
-from ragviz.retrieval.search import Found
+from ragviz.retrieval.search import ChunkHit
 from ragviz.text.markup import Lit, around, badges, highlighted, score_bar
 from ragviz.ui import address, cache, wording
 
@@ -71,7 +71,7 @@ def ranked_chunks(
     shown = hits if st.session_state.get(more) else [h for h in hits if h.rank <= first or h.chunk_id in gold]
     best = max((hit.score for hit in hits), default=1.0)
     last = 0
-    for each in search.found(cache.workspace(), corpus_id, shown):
+    for each in search.with_chunks(cache.workspace(), corpus_id, shown):
         if last <= k < each.hit.rank:
             st.html(f'<p class="rv-cut">cut at k = {k}: what follows is not kept</p>')
         if each.hit.rank > last + 1:
@@ -90,19 +90,19 @@ def ranked_chunks(
 def given_chunks(corpus_id: str, question: Question, ids: Sequence[str], notes: Mapping[str, Note]) -> None:
     """Draw chunks that were handed over without a ranking, as cards."""
     hits = [Hit(chunk_id, rank, 0.0) for rank, chunk_id in enumerate(ids, start=1)]
-    for each in search.found(cache.workspace(), corpus_id, hits):
+    for each in search.with_chunks(cache.workspace(), corpus_id, hits):
         with st.container(border=True, gap="xsmall"):
             note = notes.get(each.hit.chunk_id, Note())
             first = Note((("", f"passage {each.hit.rank}"), *note.badges), note.claim_verdict)
             _chunk_text(each, question.evidence, narrow=True, note=first)
 
 
-def _chunk_card(each: Found, evidence: Evidence, target: bool, best: float, narrow: bool, note: Note) -> None:
+def _chunk_card(each: ChunkHit, evidence: Evidence, target: bool, best: float, narrow: bool, note: Note) -> None:
     st.html(score_bar(each.hit.rank, each.hit.score, best, marked=target))
     _chunk_text(each, evidence, narrow, note)
 
 
-def _chunk_text(each: Found, evidence: Evidence, narrow: bool, note: Note) -> None:
+def _chunk_text(each: ChunkHit, evidence: Evidence, narrow: bool, note: Note) -> None:
     if note.badges:
         st.html(badges(note.badges))
     if each.chunk is None:
@@ -118,7 +118,7 @@ def _chunk_text(each: Found, evidence: Evidence, narrow: bool, note: Note) -> No
 def source_chunks(corpus_id: str, question: Question) -> None:
     """Draw the chunks that a question was made of."""
     hits = [Hit(chunk_id, rank, 0.0) for rank, chunk_id in enumerate(question.source_chunks, start=1)]
-    for each in search.found(cache.workspace(), corpus_id, hits):
+    for each in search.with_chunks(cache.workspace(), corpus_id, hits):
         if each.chunk is not None:
             at = f"{each.chunk.start}-{each.chunk.end}"
             address.link("documents", each.document_name, document=each.document_name, at=at)
