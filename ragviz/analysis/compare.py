@@ -14,7 +14,8 @@ import numpy as np
 
 from ragviz.errors import NotFoundError, UsageError
 from ragviz.metrics.characters import measure_characters
-from ragviz.metrics.ranking import Floats, Rankings, RankTable, measure, read
+from ragviz.metrics.metric import Floats
+from ragviz.metrics.ranking import Rankings, RankTable, measure, read
 from ragviz.metrics.registry import METRICS, label, scores
 from ragviz.records import Estimate, Evidence, Retrieved, Score
 from ragviz.stats import (

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ragviz import stats
 from ragviz.metrics import ranking
 from ragviz.metrics.characters import measure_characters
-from ragviz.metrics.ranking import RankTable
-from ragviz.metrics.registry import RANKING, label, scores, shown_in
+from ragviz.metrics.ranking import RANKING, RankTable
+from ragviz.metrics.registry import label, scores, shown_in
 from ragviz.records import Estimate, Question, Retrieved, Score
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ from ragviz.errors import UsageError
 from ragviz.judging.planning import Input
 from ragviz.judging.steps import VERSIONS
 from ragviz.metrics import grounding, questeval, text
-from ragviz.metrics.places import Place
+from ragviz.metrics.metric import Place
 from ragviz.records import Bank, EvaluatedAnswer, Score, ScoreStatus
 from ragviz.text import language
 
