@@ -78,7 +78,7 @@ def test_options_have_defaults():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"kind": "flat"}, "no option kind.*type, m, ef_construction"),
         ({"type": "ivf"}, "'ivf'.*hnsw, int8_hnsw, flat"),
@@ -89,8 +89,8 @@ def test_options_have_defaults():
         ({"shards": 0}, "shards is 0"),
     ],
 )
-def test_wrong_options_are_refused(options: dict[str, Any], said: str):
-    with pytest.raises(UsageError, match=said):
+def test_wrong_options_are_refused(options: dict[str, Any], message: str):
+    with pytest.raises(UsageError, match=message):
         ElasticIndex("handbook", NOBODY, options=options)
 
 
@@ -122,7 +122,7 @@ def test_without_vectors_the_server_has_no_field_for_them(index: ElasticIndex):
 
 
 @pytest.mark.parametrize(
-    ("depth", "wanted", "size", "candidates"),
+    ("depth", "option", "size", "candidates"),
     [
         (3, None, 23, 200),
         (50, None, 70, 200),
@@ -132,8 +132,8 @@ def test_without_vectors_the_server_has_no_field_for_them(index: ElasticIndex):
         (10_000, None, 10_000, 10_000),
     ],
 )
-def test_knn_asks_for_enough_and_not_too_much(depth: int, wanted: int | None, size: int, candidates: int):
-    body = elastic_requests.knn_body(units(1)[0], depth, wanted)
+def test_knn_asks_for_enough_and_not_too_much(depth: int, option: int | None, size: int, candidates: int):
+    body = elastic_requests.knn_body(units(1)[0], depth, option)
     assert (body["size"], body["knn"]["k"], body["knn"]["num_candidates"]) == (size, size, candidates)
 
 
@@ -193,7 +193,7 @@ def test_raw_scores_undo_what_elasticsearch_documents(cosine: float):
 
 
 def described(aliases: list[str], age_hours: float = 0.0, **builder: Any) -> dict[str, Any]:
-    """A concrete index as the server describes it; its builder is this process unless told otherwise."""
+    """A concrete index as the server describes it; its builder is this process unless given otherwise."""
     meta = elastic.metadata("handbook")
     meta["ragviz"]["builder"].update(builder)
     created = str(int((time.time() - 3600 * age_hours) * 1000))
@@ -222,14 +222,14 @@ def test_what_is_left_over(body: dict[str, Any], left_over: bool):
     assert elastic.is_left_over(body, "alias") is left_over
 
 
-# errors, from a server that answers as told
+# errors, from a server with scripted replies
 
 
 class Answers(ThreadingHTTPServer):
-    """Answers the requests in turn with (status, body); the last one for ever. Keeps what was asked."""
+    """Answers the requests in turn with (status, body), the last one for ever; records the requests."""
 
     def __init__(self, *replies: tuple[int, Any], product: str = "Elasticsearch") -> None:
-        self.replies, self.asked, self.product = list(replies), [], product
+        self.replies, self.requests, self.product = list(replies), [], product
         super().__init__(("127.0.0.1", 0), Answer)
 
     @property
@@ -242,7 +242,7 @@ class Answer(BaseHTTPRequestHandler):
 
     def answer(self) -> None:
         sent = self.rfile.read(int(self.headers.get("content-length", 0)))
-        self.server.asked.append((self.path, sent))
+        self.server.requests.append((self.path, sent))
         status, body = self.server.replies.pop(0) if len(self.server.replies) > 1 else self.server.replies[0]
         data = json.dumps(body).encode()
         self.send_response(status)
@@ -286,7 +286,7 @@ BUSY = {"error": {"type": "es_rejected_execution_exception", "reason": "queue is
 def test_a_busy_server_is_asked_again(answering: Callable[..., Answers], no_pauses: None, status: int):
     server = answering((status, BUSY), (status, BUSY), (200, {"count": 7}))
     assert ElasticIndex("handbook", server.url).count() == 7
-    assert len(server.asked) == 3
+    assert len(server.requests) == 3
 
 
 def test_a_server_that_stays_busy(answering: Callable[..., Answers], no_pauses: None):
@@ -301,47 +301,47 @@ def test_only_what_was_rejected_is_sent_again(answering: Callable[..., Answers],
     writer = elastic.ElasticWriter(ElasticIndex("handbook", server.url), "concrete", 8)
     writer.add(chunks(3), units(3))
     writer._wait(most=0)
-    (_, first), (_, second) = server.asked
+    (_, first), (_, second) = server.requests
     action, source = first.splitlines()[2:4]
     assert second.splitlines() == [action, source]
     assert json.loads(action)["index"]["_id"].startswith("c0001")
 
 
-def test_a_refused_chunk_is_told_and_not_sent_again(answering: Callable[..., Answers], no_pauses: None):
+def test_a_refused_chunk_is_reported_and_not_sent_again(answering: Callable[..., Answers], no_pauses: None):
     refused = {"index": {"status": 400, "error": {"type": "x", "reason": "y", "caused_by": {"reason": "bad vector"}}}}
     server = answering((200, {"items": [refused]}))
     writer = elastic.ElasticWriter(ElasticIndex("handbook", server.url), "concrete", 8)
     writer.add(chunks(1), units(1))
     with pytest.raises(SearchError, match=r"\(400\): bad vector"):
         writer.publish(1)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
-def test_nothing_secret_is_in_what_is_said(answering: Callable[..., Answers], no_pauses: None):
+def test_nothing_secret_is_in_a_message(answering: Callable[..., Answers], no_pauses: None):
     refusing = answering((401, {"error": {"type": "security_exception", "reason": "unable to authenticate"}}))
-    said = []
+    messages = []
     for url in (NOBODY, refusing.url):
         index = ElasticIndex("handbook", url.replace("//", "//elastic:hunter2@"), api_key="a2V5OnNlY3JldA==")
         with pytest.raises(SearchError) as caught:
             index.count()
-        said += [str(caught.value), repr(index), repr(index.server), repr(caught.value.__cause__)]
+        messages += [str(caught.value), repr(index), repr(index.server), repr(caught.value.__cause__)]
     with pytest.raises(UsageError) as wrong:
         ElasticIndex("handbook", "elastic:hunter2@localhost:9200/")
-    text = " ".join([*said, str(wrong.value), addresses.shown("http://u:hunter2/@h:1?key=a2V5OnNlY3JldA==")])
+    text = " ".join([*messages, str(wrong.value), addresses.shown("http://u:hunter2/@h:1?key=a2V5OnNlY3JldA==")])
     assert "hunter2" not in text
     assert "a2V5" not in text
     assert NOBODY.replace("//", "//••••@") in text
     assert "ELASTICSEARCH_API_KEY" in text
 
 
-def test_health_of_nobody_is_told_soon():
+def test_health_of_a_missing_server_is_reported_soon():
     start = time.monotonic()
     with pytest.raises(SearchError, match=f"{NOBODY} cannot be reached.*make elasticsearch"):
         elastic_server.health(NOBODY)
     assert time.monotonic() - start < 5
 
 
-def test_health_of_a_silent_server_is_told_soon():
+def test_health_of_a_silent_server_is_reported_soon():
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -351,7 +351,7 @@ def test_health_of_a_silent_server_is_told_soon():
         assert time.monotonic() - start < 10
 
 
-def test_another_kind_of_server_is_told(answering: Callable[..., Answers]):
+def test_another_kind_of_server_is_reported(answering: Callable[..., Answers]):
     server = answering((200, {"version": {"number": "2.11"}}), product="OtherSearch")
     with pytest.raises(SearchError, match="is not Elasticsearch"):
         elastic_server.health(server.url)
@@ -384,10 +384,11 @@ def test_recall_of_each_type(elasticsearch_url: str, kind: str, least: float):
     writer.add(chunks(3000), vectors)
     writer.publish(3000)
     exact = np.argsort(-queries @ vectors.T, axis=1)[:, :10]
-    found = index.knn(queries, 10)
+    rankings = index.knn(queries, 10)
     index.drop()
     shares = [
-        len({f"c{row:04d}" for row in rows} & {*ranking.ids}) / 10 for rows, ranking in zip(exact, found, strict=True)
+        len({f"c{row:04d}" for row in rows} & {*ranking.ids}) / 10
+        for rows, ranking in zip(exact, rankings, strict=True)
     ]
     assert np.mean(shares) >= least
 
@@ -410,7 +411,7 @@ def test_the_server_takes_the_terms_as_they_are(index: ElasticIndex, text: str):
 
 
 @pytest.mark.elasticsearch
-def test_what_the_server_refuses_is_told(elasticsearch_url: str):
+def test_what_the_server_refuses_is_reported(elasticsearch_url: str):
     index = ElasticIndex(f"dot {secrets.token_hex(4)}", elasticsearch_url, similarity="dot_product")
     writer = index.rebuild(8)
     writer.add(chunks(2), 3 * units(2))
@@ -538,8 +539,8 @@ def test_what_a_killed_build_left_is_swept_but_not_what_is_being_built(index: El
 
 @pytest.mark.elasticsearch
 def test_searches_go_on_while_the_content_is_switched(index: ElasticIndex, elasticsearch_url: str):
-    """Every search sees one whole generation: its ids carry its number."""
-    seen: list[set[str]] = []
+    """Every search sees one whole generation; its number is part of its ids."""
+    results: list[set[str]] = []
     stop = threading.Event()
 
     def publish(generation: int, *, update: bool = False) -> None:
@@ -551,7 +552,7 @@ def test_searches_go_on_while_the_content_is_switched(index: ElasticIndex, elast
     def search() -> None:
         reader = ElasticIndex(index.name, elasticsearch_url)
         while not stop.is_set():
-            seen.extend({*ranking.ids} for ranking in reader.knn(units(3), 30) + reader.bm25(["text"], 30))
+            results.extend({*ranking.ids} for ranking in reader.knn(units(3), 30) + reader.bm25(["text"], 30))
 
     publish(0)
     errors: list[BaseException] = []
@@ -562,8 +563,8 @@ def test_searches_go_on_while_the_content_is_switched(index: ElasticIndex, elast
     stop.set()
     reader.join()
     assert errors == []
-    assert {len(ids) for ids in seen} == {30}
-    assert all(len({chunk_id.split()[0] for chunk_id in ids}) == 1 for ids in seen)
+    assert {len(ids) for ids in results} == {30}
+    assert all(len({chunk_id.split()[0] for chunk_id in ids}) == 1 for ids in results)
 
 
 def catch(call: Callable[[], None], errors: list[BaseException]) -> None:

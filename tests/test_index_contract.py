@@ -1,4 +1,4 @@
-"""What every backend must do, asked of the local one and of a real Elasticsearch."""
+"""What every backend must do, tested on the local one and on a real Elasticsearch."""
 
 from __future__ import annotations
 
@@ -464,7 +464,7 @@ def random_texts(count: int, seed: int) -> list[str]:
 
 @pytest.mark.parametrize("shards", [1, 3])
 def test_after_updates_every_score_is_a_fresh_index_s(opened: Open, backend: str, shards: int):
-    """Adds, replacements and removals: no word of a removed chunk may count in BM25, nor in what is fused of it."""
+    """Adds, replacements and removals: no word of a removed chunk may count in BM25 or in a fusion with it."""
     if (backend, shards) == ("local", 3):
         pytest.skip("the local backend has no shards")
     updated, fresh = opened("updated", shards=shards), opened("fresh", shards=shards)
@@ -542,5 +542,5 @@ def test_names_that_are_nearly_the_same_are_apart(opened: Open):
     for number, index in enumerate(indexes):
         fill(index, [f"c{number}"], units(1))
     indexes[0].drop()
-    found = [index.knn(units(1), 3)[0].ids for index in indexes]
-    assert found == [(), *((f"c{number}",) for number in range(1, len(names)))]
+    rankings = [index.knn(units(1), 3)[0].ids for index in indexes]
+    assert rankings == [(), *((f"c{number}",) for number in range(1, len(names)))]

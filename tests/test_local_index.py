@@ -106,7 +106,7 @@ def brute(vectors: Vectors, query: np.ndarray, similarity: str) -> np.ndarray:
     seed=st.integers(0, 2**16),
 )
 def test_nearest_is_exact(count, dims, depth, similarity, scale, spread, copies, seed):
-    """Also where the vectors are so near to each other that a product in float32 cannot tell them apart."""
+    """Also where the vectors are so near to each other that a product in float32 cannot separate them."""
     rng = np.random.default_rng(seed)
     vectors = (rng.standard_normal(dims) + spread * rng.standard_normal((count, dims))).astype(np.float32)
     vectors[rng.integers(0, count, copies)] = vectors[0]
@@ -220,9 +220,9 @@ def test_bm25_ranks_well(index: LocalIndex, name: str, ndcg: float):
         query_id, document_id, grade = line.split("\t")
         gold.setdefault(query_id, {})[document_id] = int(grade)
     fill(index, {row["_id"]: f"{row['title']} {row['text']}" for row in corpus})
-    asked = [query for query in queries if query["_id"] in gold]
-    rankings = index.bm25([query["text"] for query in asked], 10)
-    values = [ndcg_at_10(ranking, gold[query["_id"]]) for query, ranking in zip(asked, rankings, strict=True)]
+    judged_queries = [query for query in queries if query["_id"] in gold]
+    rankings = index.bm25([query["text"] for query in judged_queries], 10)
+    values = [ndcg_at_10(ranking, gold[query["_id"]]) for query, ranking in zip(judged_queries, rankings, strict=True)]
     assert sum(values) / len(values) > ndcg
 
 
@@ -401,7 +401,7 @@ def test_a_generation_that_vanishes_while_it_is_opened_is_no_error(index: LocalI
     "file", ["meta.json", "ids.npy", "rows/vectors.f32", "rows/terms.txt", "rows/ends.npy", "bm25/meta.json"]
 )
 @pytest.mark.parametrize("damage", ["missing", "cut", "empty", "other"])
-def test_damaged_files_are_told(index: LocalIndex, file: str, damage: str):
+def test_damaged_files_are_reported(index: LocalIndex, file: str, damage: str):
     fill(index, {"a": "alpha", "b": "beta"})
     path = index.folder / str(index.live_name()) / file
     content = path.read_bytes()
@@ -417,7 +417,7 @@ def test_damaged_files_are_told(index: LocalIndex, file: str, damage: str):
     assert reader.bm25(["gamma"], 3)[0].ids == ("c",)
 
 
-def test_a_damaged_segment_is_told(index: LocalIndex):
+def test_a_damaged_segment_is_reported(index: LocalIndex):
     fill(index, {"a": "alpha", "b": "beta"})
     for path in (index.folder / str(index.live_name()) / "bm25").glob("*.term"):
         path.write_bytes(path.read_bytes()[:-5])
@@ -425,14 +425,14 @@ def test_a_damaged_segment_is_told(index: LocalIndex):
         LocalIndex("handbook", index.folder.parent).bm25(["alpha"], 3)
 
 
-def test_a_missing_generation_is_told(index: LocalIndex):
+def test_a_missing_generation_is_reported(index: LocalIndex):
     fill(index, {"a": "alpha"})
     shutil.rmtree(index.folder / str(index.live_name()))
     with pytest.raises(SearchError, match="rebuild it"):
         LocalIndex("handbook", index.folder.parent).count()
 
 
-def test_files_of_another_version_are_told(index: LocalIndex):
+def test_files_of_another_version_are_reported(index: LocalIndex):
     fill(index, {"a": "alpha"})
     path = index.folder / str(index.live_name()) / "meta.json"
     path.write_text(path.read_text().replace('"format": 1', '"format": 99'))
@@ -440,14 +440,17 @@ def test_files_of_another_version_are_told(index: LocalIndex):
         LocalIndex("handbook", index.folder.parent).count()
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path):
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path):
     (tmp_path / "file").write_text("in the way")
-    for place, said in ((tmp_path / "file" / "in", r"cannot be written \(.*\); check the disk"), ("file", "no folder")):
-        with pytest.raises(SearchError, match=said):
+    for place, message in (
+        (tmp_path / "file" / "in", r"cannot be written \(.*\); check the disk"),
+        ("file", "no folder"),
+    ):
+        with pytest.raises(SearchError, match=message):
             LocalIndex("handbook", tmp_path / place).rebuild(8)
 
 
-def test_an_index_dropped_under_a_writer_is_told(index: LocalIndex):
+def test_an_index_dropped_under_a_writer_is_reported(index: LocalIndex):
     writer = index.rebuild(8)
     add(writer, {"a": "alpha"})
     index.drop()
@@ -456,7 +459,7 @@ def test_an_index_dropped_under_a_writer_is_told(index: LocalIndex):
     assert not index.exists()
 
 
-def test_another_similarity_than_it_was_built_for_is_told(index: LocalIndex):
+def test_another_similarity_than_it_was_built_for_is_reported(index: LocalIndex):
     fill(index, {"a": "alpha"})
     with pytest.raises(SearchError, match=r"built for cosine, not l2_norm\); rebuild it"):
         LocalIndex("handbook", index.folder.parent, "l2_norm").knn(units(1), 3)
@@ -485,7 +488,7 @@ def test_open_index(tmp_path: Path):
         ({"backend": "elasticsearch", "url": "http://127.0.0.1:9", "options": {"m": "16"}}, "m is '16'"),
     ],
 )
-def test_open_index_tells_what_is_wrong(tmp_path: Path, arguments: dict, message: str):
-    with pytest.raises(UsageError) as told:
+def test_open_index_says_what_is_wrong(tmp_path: Path, arguments: dict, message: str):
+    with pytest.raises(UsageError) as caught:
         open_index(**{"name": "handbook", "backend": "local", "folder": tmp_path} | arguments)
-    assert message in str(told.value)
+    assert message in str(caught.value)

@@ -1,6 +1,6 @@
-"""Checksums of the files of an index: written when it is built, compared before it is searched.
+"""Checksums of an index's files: written when it is built, compared before it is searched.
 
-At 100,000 chunks of 384 dimensions a comparison takes about a tenth of a second. Each process makes it once, and again
+At 100,000 chunks of 384 dimensions a comparison takes about a tenth of a second. Each process compares once, and again
 when a file's size or times changed.
 """
 
@@ -16,11 +16,11 @@ NAME = "checksums.json"
 
 Stamp = tuple[tuple[str, int, int, int], ...]
 _compared: dict[Path, Stamp] = {}
-"""Folders whose files were as they were written, with the files' sizes and times then."""
+"""Folders whose checksums were correct, with their files' sizes and times at that moment."""
 
 
 def write(folder: Path, parts: Iterable[str]) -> None:
-    """Write down the checksums of some files of `folder`, and of those in its folders among `parts`, to the disk."""
+    """Write the checksums of `parts` of `folder`, each a file or a folder of files, through to the disk."""
     sums = {name: _sum_of(folder / name) for part in parts for name in _files(folder, part)}
     with (folder / NAME).open("w", encoding="utf-8") as file:
         json.dump(sums, file)
@@ -29,11 +29,11 @@ def write(folder: Path, parts: Iterable[str]) -> None:
 
 
 def compare(folder: Path) -> None:
-    """Do nothing when the files below `folder` are those that were written.
+    """Do nothing when the files below `folder` have the checksums that were written.
 
     Raises:
         OSError: a file is missing or cannot be read.
-        ValueError: a file is not the one that was written; the checksums are damaged.
+        ValueError: a file has another checksum; the checksums are damaged.
 
     """
     sums = json.loads((folder / NAME).read_text(encoding="utf-8"))

@@ -34,15 +34,15 @@ BULK_REPLY = ("items.*.status", "items.*.error")
 SEARCH_REPLY = ("responses.hits.hits.sort", "responses.error", "responses.status")
 
 UNUSABLE = {"index_closed_exception": "closed", "cluster_block_exception": "blocked"}
-"""What the server names the errors of an index that is there and lets nobody search it."""
+"""The server's errors for an index that exists and cannot be searched."""
 CONTENT = ("indices.*.shards.*.routing.primary", "indices.*.shards.*.seq_no.max_seq_no")
 EVERY_STATE = ("open", "closed", "hidden")
 
 DROP_SECONDS = 5.0
 FOREIGN_HOURS = 24
-"""After so long, a half-built index of another machine is taken for left over."""
+"""After so long, a half-built index of another machine counts as abandoned."""
 EXPUNGE_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0)
-"""Pauses between two requests to merge deleted chunks away, the time that the server merges not counted."""
+"""Pauses between two requests to expunge deleted chunks, not counting the time that the server merges."""
 
 
 class ElasticIndex:
@@ -76,18 +76,19 @@ class ElasticIndex:
         return bool(self._read(lambda client: client.indices.exists_alias(name=self.alias)))
 
     def count(self) -> int:
-        """How many chunks a search sees; 0 when nothing was published."""
+        """Return the number of searchable chunks; 0 when nothing was published."""
         reply = self._read(lambda client: client.count(index=self.alias))
         return int(reply.get("count", 0))
 
     def check(self, expected: int, content: str = "") -> None:
         """Do nothing when `expected` chunks are published with the digest `content` ("": not compared), unchanged.
 
-        The server numbers whatever is written to an index: no number may follow the last one of the build. (Indices of
-        earlier versions have no such number.)
+        The server numbers all operations on an index: none may follow the last one of the build. (Indices of earlier
+        versions did not store that number.)
+
 
         Raises:
-            DamagedIndex: nothing is published, nobody can search it, it is another content, or somebody wrote to it.
+            DamagedIndex: nothing is published, it cannot be searched, is another content, or was written to.
             SearchError: the server cannot be asked.
 
         """
@@ -96,7 +97,7 @@ class ElasticIndex:
             published = self.published()
             self._compare(published, expected, content)
         except SearchError as error:
-            if published is not None and published != self.published():  # it was replaced meanwhile
+            if published is not None and published != self.published():  # replaced meanwhile
                 return self.check(expected, content)
             if error.kind in UNUSABLE:
                 where = f"it is {UNUSABLE[error.kind]} on Elasticsearch at {self.server.address}"
@@ -107,20 +108,20 @@ class ElasticIndex:
         if published is None:
             raise DamagedIndex(self.name, f"it is gone from Elasticsearch at {self.server.address}")
         concrete, mappings = published
-        kept, last = mappings["_meta"]["ragviz"], self.last_operations(concrete)
-        if content and kept.get("content") and kept["content"] != content:
+        meta, last = mappings["_meta"]["ragviz"], self.last_operations(concrete)
+        if content and meta.get("content") and meta["content"] != content:
             raise DamagedIndex(self.name, ANOTHER_BUILD)
-        built = kept.get("operations", last)
+        built = meta.get("operations", last)
         if len(last) < len(built):
             lost = f"{len(built) - len(last)} of its {len(built)} shards cannot be reached"
             raise DamagedIndex(self.name, f"{lost} on Elasticsearch at {self.server.address}, a node may be down")
         if (count := self.count()) != expected:
             raise DamagedIndex(self.name, f"it has {count:,} chunks, and {expected:,} were built")
-        if last != built or kept.get("dims") not in (None, elastic_requests.dims_of(mappings)):
+        if last != built or meta.get("dims") not in (None, elastic_requests.dims_of(mappings)):
             raise DamagedIndex(self.name, "somebody changed it on the server since it was built")
 
     def last_operations(self, concrete: str) -> list[int]:
-        """The number of the last operation of each shard that can be reached, in their order; -1 where was none."""
+        """Return the number of the last operation of each reachable shard, in their order; -1 for none."""
         reply = self._read(
             lambda client: client.indices.stats(index=concrete, metric="docs", level="shards", filter_path=CONTENT)
         )
@@ -130,14 +131,14 @@ class ElasticIndex:
         return [int(copy["seq_no"]["max_seq_no"]) for copy in copies if copy["routing"]["primary"]]
 
     def size(self) -> int:
-        """Bytes on the server's disks of what is published, replicas not counted."""
+        """Return the size of the published content on the server's disks, in bytes, without replicas."""
         reply = self._read(lambda client: client.indices.stats(index=self.alias, metric="store"))
         return int(reply["_all"]["primaries"]["store"]["size_in_bytes"]) if "_all" in reply else 0
 
     def rebuild(self, dims: int) -> ElasticWriter:
-        """Open a writer that starts from nothing and replaces the content when published.
+        """Open a writer that starts empty and replaces the content when published.
 
-        What crashed builds of this index left behind is deleted first.
+        What crashed builds of this index left is deleted first.
         """
         self.sweep()
         concrete = f"{self.alias}.{secrets.token_hex(6)}"
@@ -147,7 +148,7 @@ class ElasticIndex:
         return ElasticWriter(self, concrete, dims, merge=True)
 
     def update(self) -> ElasticWriter:
-        """Open a writer that starts from the published content, out of sight until it is published.
+        """Open a writer that starts from a copy of the published content.
 
         Raises:
             SearchError: nothing is published under the name.
@@ -162,7 +163,7 @@ class ElasticIndex:
         return ElasticWriter(self, self.clone(source), elastic_requests.dims_of(mappings))
 
     def clone(self, source: str) -> str:
-        """Make a concrete index of the same content (hard links) that this process fills, and return its name."""
+        """Create a concrete index of the same content (hard links) for this process to fill, and return its name."""
         concrete = f"{self.alias}.{secrets.token_hex(6)}"
         self.server.ask(
             lambda client: client.indices.clone(index=source, target=concrete, **elastic_requests.clone_body(concrete))
@@ -171,7 +172,7 @@ class ElasticIndex:
         return concrete
 
     def knn(self, vectors: Vectors, depth: int) -> list[Ranking]:
-        """Nearest chunks of each row by the index's own graph or scan; scores are the similarity's own.
+        """Return the nearest chunks of each row by the index's graph or scan; scores are those of the similarity.
 
         Cosine and dot product are -1 … 1 for rows of unit length; l2_norm is the negative distance.
 
@@ -193,7 +194,7 @@ class ElasticIndex:
         )
 
     def bm25(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Best chunks for each query by BM25; only chunks that share a term with the query.
+        """Return the best chunks for each query by BM25: only chunks that share a term with the query.
 
         Raises:
             SearchError: the server fails.
@@ -206,38 +207,38 @@ class ElasticIndex:
         return self._rankings([elastic_requests.bm25_body(query, depth) for query in queries], depth, None)
 
     def drop(self) -> None:
-        """Delete the index with all it wrote, half-built ones too; does nothing when there is none.
+        """Delete the index and all its files, half-built ones too; does nothing when there is none.
 
-        A person waits: a server that does not answer is told within some ten seconds.
+        A person waits: a server that does not answer is reported within some ten seconds.
         """
-        soon = SHORT_SECONDS[:1]
-        self.server.ask(lambda client: client.options(request_timeout=DROP_SECONDS).info(), retries=soon)
+        retries = SHORT_SECONDS[:1]
+        self.server.ask(lambda client: client.options(request_timeout=DROP_SECONDS).info(), retries=retries)
         self.delete(self.concretes())
 
     def sweep(self) -> None:
-        """Delete what was replaced, and what crashed builds left behind; what a process still builds stays."""
+        """Delete concrete indices that were replaced or left by crashed builds; those being filled stay."""
         self.delete(name for name, body in self.concretes().items() if is_left_over(body, self.alias))
 
     def concretes(self) -> dict[str, Body]:
-        """All concrete indices of this name with their aliases, mappings and settings."""
+        """Return all concrete indices of this name with their aliases, mappings and settings."""
         pattern = f"{self.alias}.*"
         return dict(self.server.ask(lambda client: client.indices.get(index=pattern, expand_wildcards=EVERY_STATE)))
 
     def holders(self) -> dict[str, Body]:
-        """Indices that the alias leads to, closed ones too, or one that is itself called so; with their mappings."""
+        """Return the indices that have the alias, closed ones too, or that are named like it, with their mappings."""
         reply = self._read(lambda client: client.indices.get_mapping(index=self.alias))
         return {} if "error" in reply else {name: body["mappings"] for name, body in reply.items()}
 
     def delete(self, concretes: Iterable[str]) -> None:
-        """Delete concrete indices; unknown ones are passed over."""
+        """Delete concrete indices; unknown ones are ignored."""
         for concrete in concretes:
             self.server.ask(partial(delete_index, concrete=concrete))
 
     def published(self) -> tuple[str, Body] | None:
-        """The concrete index that is searched, and its mappings; None when nothing is published.
+        """Return the searched concrete index and its mappings; None when nothing is published.
 
         Raises:
-            DamagedIndex: it is not an index of ragviz's, or of another version, or for another similarity.
+            DamagedIndex: it is not ragviz's, of another version, or for another similarity.
 
         """
         holders = self.holders()
@@ -257,23 +258,23 @@ class ElasticIndex:
             raise DamagedIndex(self.name, f"it was built for {similarity}, not {self.similarity}")
 
     def _read(self, call: Callable[[Elasticsearch], T]) -> T:
-        """Ask for something that may not be there: 404 is a reply."""
+        """Request something that may not exist: 404 is a reply."""
         return self.server.ask(lambda client: call(client.options(ignore_status=404)), retries=SHORT_SECONDS)
 
     def _rankings(self, bodies: Sequence[Body], depth: int, similarity: str | None) -> list[Ranking]:
-        """Send searches a hundred at a time, two requests at once: one is answered while another is written or read."""
+        """Send searches a hundred at a time, in two threads: one is answered while another is written or read."""
         parts = [bodies[begin : begin + BATCH_SEARCHES] for begin in range(0, len(bodies), BATCH_SEARCHES)]
         if len(parts) <= 1:
-            return [found for part in parts for found in self._asked(part, depth, similarity)]
+            return [ranking for part in parts for ranking in self._search_batch(part, depth, similarity)]
         pool = ThreadPoolExecutor(SEARCH_THREADS, thread_name_prefix="ragviz-search")
         try:
-            answers = [pool.submit(self._asked, part, depth, similarity) for part in parts]
-            return [found for answer in answers for found in answer.result()]
+            batches = [pool.submit(self._search_batch, part, depth, similarity) for part in parts]
+            return [ranking for batch in batches for ranking in batch.result()]
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _asked(self, bodies: Sequence[Body], depth: int, similarity: str | None) -> list[Ranking]:
-        """Send searches in one request; one ranking each."""
+    def _search_batch(self, bodies: Sequence[Body], depth: int, similarity: str | None) -> list[Ranking]:
+        """Send searches in one request, and return a ranking for each."""
         operations = [elastic_requests.search_operation(body) for body in bodies]
         # 404: the index behind the alias was replaced and deleted while the search ran.
         replies = self.server.ask_each(operations, self._search, RETRY_STATUS | {404})
@@ -285,19 +286,19 @@ class ElasticIndex:
 
 
 def delete_index(client: Elasticsearch, concrete: str) -> None:
-    """Delete one concrete index; one that is gone is passed over."""
+    """Delete one concrete index; one that is gone is ignored."""
     client.options(ignore_status=404).indices.delete(index=concrete)
 
 
 def metadata(name: str, **published: Any) -> Body:
-    """What a concrete index says of itself: whose it is, which process fills it; and what `check` compares."""
+    """Return a concrete index's metadata: its name, the process that fills it, and what `check` compares."""
     return {"ragviz": {"name": name, "format": FORMAT, "builder": processes.this_process(), **published}}
 
 
 def is_left_over(body: Body, alias: str) -> bool:
-    """True for a concrete index that was replaced, or whose building process is gone.
+    """Return whether a concrete index was replaced, or the process that filled it has ended.
 
-    `body` is the server's description of it. A process of another machine cannot be asked: it is given 24 hours.
+    `body` is the server's description of it. A process on another machine counts as ended after 24 hours.
     """
     if alias in body["aliases"] or "_meta" not in body["mappings"]:
         return False
@@ -311,21 +312,21 @@ def is_left_over(body: Body, alias: str) -> bool:
 
 
 class ElasticWriter:
-    """Fills one concrete index, out of sight; see `ragviz.backends.protocol.Writer`.
+    """Fills one concrete index that is not searched yet; see `ragviz.backends.protocol.Writer`.
 
-    Requests are sent by two threads while the caller makes the next chunks; a failure shows at a later call, at the
+    Two threads send requests while the caller prepares the next chunks; a failure is raised by a later call, at the
     latest in `publish`.
     """
 
     def __init__(self, index: ElasticIndex, concrete: str, dims: int, *, merge: bool = False) -> None:
-        """Write to the concrete index, which exists and which nobody searches; `merge` its segments at the end."""
+        """Write to the concrete index, which exists and is not searched; `merge` its segments at the end."""
         self._index = index
         self._concrete = concrete
         self._dims = dims
         self._merge = merge
         self._open = True
         self._pool = ThreadPoolExecutor(BULK_THREADS, thread_name_prefix="ragviz-bulk")
-        self._under_way: deque[tuple[Future[None], frozenset[str]]] = deque()
+        self._in_flight: deque[tuple[Future[None], frozenset[str]]] = deque()
 
     def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
         """Add `chunks` with their vectors, row by row; an id that is already there is replaced.
@@ -339,28 +340,28 @@ class ElasticWriter:
             self._send([chunk.id for chunk in chunks[part]], elastic_requests.add_operations(chunks[part], rows[part]))
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
-        """Take chunks out; unknown ids are passed over."""
+        """Remove chunks; unknown ids are ignored."""
         for begin in range(0, len(chunk_ids), 10 * BATCH_CHUNKS):
             ids = chunk_ids[begin : begin + 10 * BATCH_CHUNKS]
             self._send(ids, elastic_requests.delete_operations(ids))
 
     def publish(self, expected: int, content: str = "") -> None:
-        """Count, and let searches see the content: the alias moves in one step, then the old content is deleted.
+        """Check the number of chunks, move the alias to the content in one step, and delete the old content.
 
         `content` is its digest, for `ElasticIndex.check`.
 
         Raises:
-            SearchError: the content is not `expected` chunks, or something was refused; nothing is switched.
+            SearchError: the content is not `expected` chunks, or the server refuses; nothing is published.
 
         """
         self._require_open()
         self._wait(most=0)
         index, ask = self._index, self._index.server.ask
         ask(lambda client: client.indices.refresh(index=self._concrete))
-        found = int(ask(lambda client: client.count(index=self._concrete))["count"])
-        if found != expected:
+        count = int(ask(lambda client: client.count(index=self._concrete))["count"])
+        if count != expected:
             raise SearchError(
-                f"Index {index.name!r} would hold {found} chunks instead of {expected}; nothing was switched. "
+                f"Index {index.name!r} would hold {count} chunks instead of {expected}; nothing was published. "
                 "Build it again."
             )
         ask(lambda client: client.indices.flush(index=self._concrete))
@@ -370,7 +371,7 @@ class ElasticWriter:
         ask(lambda client: client.indices.put_settings(index=concrete, settings=PUBLISHED))
         state = {"content": content, "dims": self._dims, "operations": index.last_operations(concrete)}
         ask(lambda client: client.indices.put_mapping(index=concrete, meta=metadata(index.name, **state)))
-        if self._merge:  # not waited for: the server goes on with it
+        if self._merge:  # in the background
             ask(lambda client: client.indices.forcemerge(index=concrete, max_num_segments=1, wait_for_completion=False))
         actions = elastic_requests.switch_actions(index.alias, concrete, index.holders())
         ask(lambda client: client.indices.update_aliases(actions=actions))
@@ -378,17 +379,17 @@ class ElasticWriter:
         index.sweep()
 
     def abandon(self) -> None:
-        """Drop what was not published; may be called at any time, also after `publish` (does nothing then)."""
+        """Discard what was not published; may be called at any time, also after `publish` (does nothing then)."""
         if self._open:
             self._close()
-            # A server that is down keeps it; the next build deletes it.
+            # When the server is down, the next build deletes it.
             with contextlib.suppress(SearchError):
                 self._index.delete([self._concrete])
 
     def _expunge(self) -> None:
-        """Merge deleted chunks away: BM25 would go on counting their words, so that no score were a fresh index's.
+        """Expunge deleted chunks: BM25 would go on counting their words, and differ from a fresh index's scores.
 
-        In a clone: a deletion made in this index is kept for a replica's sake, up to 30 seconds whatever is merged.
+        In a clone: this index keeps its deletions for replicas for up to 30 seconds, whatever is merged.
         """
         index, ask, filled = self._index, self._index.server.ask, self._concrete
         ask(lambda client: client.indices.put_settings(index=filled, settings={"index.blocks.write": True}))
@@ -404,11 +405,11 @@ class ElasticWriter:
             time.sleep(pause)
         raise SearchError(
             f"Elasticsearch at {index.server.address} keeps {deleted:,} deleted chunks in index {index.name!r}, which "
-            "would change its BM25 scores; nothing was switched. Build it anew: `ragviz index build --fresh`."
+            "would change its BM25 scores; nothing was published. Build it anew: `ragviz index build --fresh`."
         )
 
     def _deleted(self) -> int:
-        """How many deleted chunks (and marks of deletions) the segments still hold."""
+        """Return the number of deleted chunks (and tombstones) that the segments still hold."""
         self._index.server.ask(lambda client: client.indices.refresh(index=self._concrete))
         return int(self._stats("docs")["deleted"])
 
@@ -421,24 +422,24 @@ class ElasticWriter:
 
     def _require_open(self) -> None:
         if not self._open:
-            raise SearchError(f"This writer of index {self._index.name!r} was published or given up; open another.")
+            raise SearchError(f"This writer of index {self._index.name!r} is closed; open another one.")
 
     def _close(self) -> None:
         self._open = False
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _send(self, ids: Sequence[str], operations: list[bytes]) -> None:
-        """Hand a request to the threads: at most four under way, and never two about the same chunk."""
+        """Hand a request to the threads: at most four in flight, and never two about the same chunk."""
         self._require_open()
-        wanted = frozenset(ids)
-        clash = any(not wanted.isdisjoint(others) for _, others in self._under_way)
+        chunk_ids = frozenset(ids)
+        clash = any(not chunk_ids.isdisjoint(others) for _, others in self._in_flight)
         self._wait(most=0 if clash else 2 * BULK_THREADS - 1)
-        self._under_way.append((self._pool.submit(self._bulk, operations), wanted))
+        self._in_flight.append((self._pool.submit(self._bulk, operations), chunk_ids))
 
     def _wait(self, most: int) -> None:
-        """Wait until at most `most` requests are under way; raises what the others met."""
-        while len(self._under_way) > most:
-            self._under_way.popleft()[0].result()
+        """Wait until at most `most` requests are in flight; raises the errors of the others."""
+        while len(self._in_flight) > most:
+            self._in_flight.popleft()[0].result()
 
     def _bulk(self, operations: list[bytes]) -> None:
         def send(client: Elasticsearch, operations: Any) -> list[Body]:

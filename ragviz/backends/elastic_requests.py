@@ -1,4 +1,4 @@
-"""Bodies of requests to Elasticsearch, and what its replies mean: pure functions."""
+"""Bodies of requests to Elasticsearch, and rankings read from its replies: pure functions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ fifty; 100 found 0.962 and 0.905 in nine tenths of the time.
 DEEPEST = 10_000
 """Elasticsearch's own limit of one search's hits and of `num_candidates`."""
 SPARE = 20
-"""Hits asked for beyond the depth, so that equal scores at its edge are told apart by chunk id."""
+"""Hits requested beyond the depth, so that equal scores at the cut are ordered by chunk id."""
 
 BATCH_CHUNKS = 500
 BATCH_BYTES = 4 * 2**20
@@ -40,7 +40,7 @@ FLOAT_BYTES = 12
 
 
 def alias_of(name: str) -> str:
-    """The alias of an index, whatever letters its name has; other names, other aliases.
+    """Return the alias of an index, whatever letters its name has; different names have different aliases.
 
     The readable part has no dot, so that `alias + ".*"` matches this index's concrete indices and no other's.
 
@@ -52,15 +52,15 @@ def alias_of(name: str) -> str:
 
 
 def writer_alias(concrete: str) -> str:
-    """The alias through which a concrete index is filled; it has none once it is published.
+    """Return the alias through which a concrete index is filled, removed when it is published.
 
-    Writing only through an alias keeps the server from making an index by itself when this one was deleted.
+    Writing only through an alias keeps the server from creating an index by itself when this one was deleted.
     """
     return f"{concrete}.writer"
 
 
 def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """All options, the defaults filled in.
+    """Return all options, with defaults filled in.
 
     Raises:
         UsageError: an unknown option, or a value Elasticsearch would refuse.
@@ -80,7 +80,7 @@ def checked_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_range(option: str, value: object, low: int, high: int) -> None:
-    """Refuse what is not a whole number from `low` to `high`."""
+    """Refuse a value that is not a whole number from `low` to `high`."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise UsageError(f"Option {option} is {value!r}; use a whole number from {low} to {high}.")
 
@@ -92,19 +92,18 @@ def check_depth(depth: int) -> None:
 
 
 def vector_field(dims: int, similarity: str, options: Mapping[str, Any]) -> Body:
-    """Mapping of the field that holds the vectors."""
+    """Return the mapping of the field that holds the vectors."""
     graph = {} if options["type"] == "flat" else {"m": options["m"], "ef_construction": options["ef_construction"]}
     kind = {"type": options["type"], **graph}
     return {"type": "dense_vector", "dims": dims, "index": True, "similarity": similarity, "index_options": kind}
 
 
 def index_body(concrete: str, meta: Body, vector: Body | None, shards: int) -> Body:
-    """Settings and mappings of a concrete index while it is filled: no refresh, no replicas, lazy durability.
+    """Return settings and mappings of a concrete index while it is filled: no refresh, no replicas, async durability.
 
-    `vector` is the mapping of the vectors' field, None for an index without vectors.
-
-    `terms` is what BM25 searches, `text` is for people. There is no stored source: to filter it, the server would parse
-    every vector a second time. `meta` says which process fills it.
+    `vector` is the mapping of the vectors' field, None for an index without vectors. BM25 searches `terms`, people read
+    `text`. `_source` is off: to filter it, the server would parse every vector a second time. `meta` names the process
+    that fills the index.
     """
     stored = {"type": "integer", "index": False}
     megabytes = flush_megabytes(vector["dims"] if vector else 0)
@@ -136,7 +135,7 @@ def index_body(concrete: str, meta: Body, vector: Body | None, shards: int) -> B
 
 
 def dims_of(mappings: Body) -> int:
-    """Numbers in a vector of an index with these mappings; 0 when it keeps no vectors.
+    """Return the dimensions of the vectors of an index with these mappings; 0 when it keeps none.
 
     >>> dims_of({"properties": {"vector": {"type": "dense_vector", "dims": 384}}}), dims_of({"properties": {}})
     (384, 0)
@@ -145,17 +144,17 @@ def dims_of(mappings: Body) -> int:
 
 
 def flush_megabytes(dims: int) -> int:
-    """How much an index takes in before it writes segments, one of each thread: about 5,000 chunks.
+    """Return the megabytes an index takes in before it writes segments, one per thread: about 5,000 chunks.
 
-    A graph is cheaper to build the smaller it is, and merging builds it again: filled so, 100,000 chunks took 156
-    seconds of CPU instead of 265. Searching many graphs costs more than one, so they are merged behind the person's
-    back once they are published (`ElasticWriter.publish`).
+    The smaller a graph, the cheaper it is to build, and merging builds it again: so 100,000 chunks took 156 seconds of
+    CPU instead of 265. Searching many graphs costs more than one, so `ElasticWriter.publish` has the server merge them
+    in the background.
     """
     return 1 + 5000 * (FLOAT_BYTES * dims + 2000) // 2**20
 
 
 def clone_body(concrete: str) -> Body:
-    """Settings and alias of a clone, as of an index that is filled."""
+    """Return settings and alias of a clone that is filled."""
     settings = {
         "index.blocks.write": None,
         "index.auto_expand_replicas": "false",
@@ -167,7 +166,7 @@ def clone_body(concrete: str) -> Body:
 
 
 UNMERGED = 100
-"""So many segments of about one size may an index have while it is filled."""
+"""Segments of about one size that an index may have while it is filled."""
 PUBLISHED = {
     "index": {
         "auto_expand_replicas": "0-1",
@@ -176,7 +175,7 @@ PUBLISHED = {
         "blocks.write": True,
     }
 }
-"""Settings of an index that is searched: a replica where there is a second node, and nobody writes to it."""
+"""Settings of a published index: a replica where there is a second node, and read-only."""
 
 
 ONLY_SORT: Body = {
@@ -185,24 +184,24 @@ ONLY_SORT: Body = {
     "stored_fields": "_none_",
     "track_total_hits": False,
 }
-"""Of a hit only its sort values, score and chunk id: to read the stored id would cost as much as the search."""
+"""Return only a hit's sort values, score and chunk id: reading the stored id would cost as much as the search."""
 
 
 def knn_body(vector: Vectors, depth: int, candidates: int | None) -> Body:
-    """Search for the chunks nearest to one vector."""
+    """Return the search for the chunks nearest to one vector."""
     size = min(depth + SPARE, DEEPEST)
-    wanted = max(200, 4 * depth) if candidates is None else candidates
-    knn = {"field": "vector", "query_vector": vector, "k": size, "num_candidates": min(max(wanted, size), DEEPEST)}
+    most = max(200, 4 * depth) if candidates is None else candidates
+    knn = {"field": "vector", "query_vector": vector, "k": size, "num_candidates": min(max(most, size), DEEPEST)}
     return {"knn": knn, "size": size, **ONLY_SORT}
 
 
 def bm25_body(query: str, depth: int) -> Body:
-    """Search for the chunks that share terms with the query, by BM25."""
+    """Return the search for the chunks that share terms with the query, by BM25."""
     return {"query": {"match": {"terms": searchable(query)}}, "size": depth, **ONLY_SORT}
 
 
 def chunk_source(chunk: Chunk, vector: Vectors) -> Body:
-    """What is stored of one chunk; no vector where it has no numbers."""
+    """Return the fields that are stored of one chunk; no vector when it has no numbers."""
     place = {"chunk_id": chunk.id, "document_id": chunk.document_id, "start": chunk.start, "end": chunk.end}
     return {
         **place,
@@ -214,7 +213,7 @@ def chunk_source(chunk: Chunk, vector: Vectors) -> Body:
 
 
 def searchable(text: str) -> str:
-    """The terms of `text`, the same as the local index's, so that the `standard` analyzer takes each as it is.
+    """Return the terms of `text`, the same as the local index's, written so that the `standard` analyzer keeps each.
 
     That analyzer cuts Chinese into single characters; pairs of them are therefore spelled in letters and digits.
 
@@ -225,38 +224,38 @@ def searchable(text: str) -> str:
 
 
 def spelled(term: str) -> str:
-    """The code points of `term`."""
+    """Return the code points of `term`."""
     return "".join(f"u{ord(character):x}" for character in term)
 
 
 def line(body: Body) -> bytes:
-    """One line of JSON; a NumPy row becomes a list of the shortest numbers that are the same float32."""
+    """Encode one line of JSON; a NumPy row becomes a list of the shortest numbers that are the same float32."""
     import orjson
 
     return orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE)
 
 
 def add_operations(chunks: Sequence[Chunk], vectors: Vectors) -> list[bytes]:
-    """Operations of a bulk request that add chunks, or replace those of the same id."""
+    """Return the operations of a bulk request that add chunks, or replace those of the same id."""
     pairs = zip(chunks, vectors, strict=True)
     return [line({"index": {"_id": chunk.id}}) + line(chunk_source(chunk, row)) for chunk, row in pairs]
 
 
 def delete_operations(chunk_ids: Iterable[str]) -> list[bytes]:
-    """Operations of a bulk request that take chunks out."""
+    """Return the operations of a bulk request that remove chunks."""
     return [line({"delete": {"_id": chunk_id}}) for chunk_id in chunk_ids]
 
 
 def search_operation(body: Body) -> bytes:
-    """One search of a multi-search request; half an answer, of some shards only, is an error instead."""
+    """Return one search of a multi-search request; results of some shards only are an error instead."""
     return line({"allow_partial_search_results": False}) + line(body)
 
 
 def switch_actions(alias: str, concrete: str, holders: Iterable[str]) -> list[Body]:
-    """Actions that move the alias to a concrete index and end its building, all in one step.
+    """Return the actions that move the alias to a concrete index and end its building, in one step.
 
-    `holders` have the alias now: a pattern passes over closed indices, and over those of others. One that is itself
-    called like the alias, which the server makes when somebody writes to a name that is gone, is deleted.
+    `holders` have the alias now, some of them closed or not ours, which a pattern misses. An index whose own name is
+    the alias, which the server creates when somebody writes to a name that is gone, is deleted.
     """
     others = [
         {"remove_index": {"index": alias}}
@@ -273,7 +272,7 @@ def switch_actions(alias: str, concrete: str, holders: Iterable[str]) -> list[Bo
 
 
 def batches(chunks: Sequence[Chunk], dims: int) -> Iterator[slice]:
-    """Slices of `chunks` for one bulk request each: at most 500 chunks, and about 4 MB."""
+    """Yield slices of `chunks` for one bulk request each: at most 500 chunks, and about 4 MB."""
     begin, size = 0, 0
     for position, chunk in enumerate(chunks):
         weight = FLOAT_BYTES * dims + 3 * len(chunk.text) + 200
@@ -286,7 +285,7 @@ def batches(chunks: Sequence[Chunk], dims: int) -> Iterator[slice]:
 
 
 def raw_score(score: float, similarity: str) -> float:
-    """The similarity itself, out of the positive score that Elasticsearch makes of it.
+    """Return the similarity from the positive score that Elasticsearch makes of it.
 
     Cosine and dot product: -1 … 1 for rows of unit length; l2_norm: the negative distance.
 
@@ -299,7 +298,7 @@ def raw_score(score: float, similarity: str) -> float:
 
 
 def ranking(reply: Body, depth: int, similarity: str | None) -> Ranking:
-    """The ranking in the reply to one search; `similarity` None keeps the scores as they are."""
+    """Return the ranking in the reply to one search; `similarity` None keeps the scores as they are."""
     pairs = [hit["sort"] for hit in reply.get("hits", {}).get("hits", ())][:depth]
     scores = tuple(score if similarity is None else raw_score(score, similarity) for score, _ in pairs)
     return Ranking(tuple(chunk_id for _, chunk_id in pairs), scores)

@@ -1,4 +1,4 @@
-"""An Elasticsearch server: requests sent, sent again, and their errors told."""
+"""An Elasticsearch server: requests, retries, and errors in plain words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Send(Protocol):
-    """Sends operations in one request; the result of each, in order."""
+    """Sends operations in one request; returns the result of each, in order."""
 
     def __call__(self, client: Elasticsearch, operations: Sequence[bytes]) -> list[Body]: ...  # noqa: D102
 
@@ -29,9 +29,9 @@ BULK_THREADS = 2
 RETRY_STATUS = frozenset({429, 502, 503, 504})
 
 RETRY_SECONDS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
-"""Pauses before further attempts: long enough for a node's restart."""
+"""Pauses before each retry: long enough in all for a node's restart."""
 SHORT_SECONDS = RETRY_SECONDS[:3]
-"""The same where a person waits: the first thing that any search asks."""
+"""The same for reads, where a person waits: the first request of every search."""
 TIMEOUT_SECONDS = 60.0
 
 
@@ -39,7 +39,7 @@ class Server:
     """An Elasticsearch server: its client, and its address without user, password or key."""
 
     def __init__(self, url: str, api_key: str | None, timeout: float = TIMEOUT_SECONDS) -> None:
-        """Make the client; nothing is sent yet.
+        """Create the client; nothing is sent yet.
 
         Raises:
             UsageError: `url` is not an address.
@@ -66,7 +66,7 @@ class Server:
             ) from None
 
     def ask(self, call: Callable[[Elasticsearch], T], *, retries: Sequence[float] = RETRY_SECONDS) -> T:
-        """Make a call, again after a pause when it may help: a busy server, a broken connection.
+        """Make a call, and retry it after a pause when the server is busy or the connection broke.
 
         Raises:
             SearchError: the server is not reachable, busy for too long, or refuses.
@@ -78,7 +78,7 @@ class Server:
             try:
                 return call(self.client)
             except (ApiError, TransportError) as error:
-                if pause is None or not may_pass(error):
+                if pause is None or not is_temporary(error):
                     raise SearchError(self.explain(error), kind_of(error)) from None
                 time.sleep(pause)
         raise AssertionError("the last attempt returns or raises")
@@ -87,9 +87,9 @@ class Server:
         self,
         items: Sequence[bytes],
         send: Send,
-        passing: Collection[int],
+        temporary: Collection[int],
     ) -> list[Body]:
-        """Send items in one request, and again those whose status is `passing`; their results, in order.
+        """Send items in one request, retry those with a `temporary` status, and return their results, in order.
 
         Raises:
             SearchError: an item is refused, or the server stays too busy for it.
@@ -104,7 +104,7 @@ class Server:
             failed = [results[position] for position in waiting if "error" in results[position]]
             if not failed:
                 return results
-            refused = [reply for reply in failed if reply["status"] not in passing]
+            refused = [reply for reply in failed if reply["status"] not in temporary]
             if refused or pause is None:
                 worst = (refused or failed)[0]
                 raise SearchError(self.refusal(worst["status"], worst))
@@ -113,7 +113,7 @@ class Server:
         raise AssertionError("the last attempt returns or raises")
 
     def explain(self, error: Exception) -> str:
-        """What happened, in a sentence: address, reason, next step."""
+        """Return what happened, in a sentence: address, reason, next step."""
         from elasticsearch import ApiError, UnsupportedProductError
 
         if isinstance(error, UnsupportedProductError):
@@ -126,9 +126,9 @@ class Server:
         return self.refusal(error.status_code, error.body)
 
     def refusal(self, status: int, body: object) -> str:
-        """The same for a reply with an error in it."""
+        """Return the same for a reply with an error in it."""
         if status == 403 and "cluster_block_exception" in str(body):
-            advice = "take the block away in its settings (index.blocks.…), then try again"
+            advice = "remove the block in its settings (index.blocks.…), then try again"
             return f"Elasticsearch at {self.address} refuses the request ({status}: {reason_of(body)}); {advice}."
         if status in (401, 403):
             advice = "check ELASTICSEARCH_API_KEY"
@@ -138,8 +138,8 @@ class Server:
         return f"Elasticsearch at {self.address} refuses the request ({status}): {reason_of(body)}."
 
 
-def may_pass(error: Exception) -> bool:
-    """True for errors that another attempt may not meet."""
+def is_temporary(error: Exception) -> bool:
+    """Return whether a retry may succeed."""
     import elasticsearch
 
     if isinstance(error, elasticsearch.ApiError):
@@ -148,14 +148,14 @@ def may_pass(error: Exception) -> bool:
 
 
 def kind_of(error: Exception) -> str:
-    """The server's name of what it refused; "" when it is busy, cannot be reached, or gives none."""
+    """Return the server's type of an error; "" when it is busy, cannot be reached, or gives none."""
     status, body = getattr(error, "status_code", 0), getattr(error, "body", None)
-    refused = body.get("error") if isinstance(body, Mapping) and status not in RETRY_STATUS else None
-    return str(refused.get("type", "")) if isinstance(refused, Mapping) else ""
+    details = body.get("error") if isinstance(body, Mapping) and status not in RETRY_STATUS else None
+    return str(details.get("type", "")) if isinstance(details, Mapping) else ""
 
 
 def reason_of(body: object) -> str:
-    """The innermost reason of an error's body, at most 300 characters."""
+    """Return the innermost reason of an error's body, at most 300 characters."""
     error = body.get("error", body) if isinstance(body, Mapping) else body
     while isinstance(error, Mapping):
         inner = error.get("caused_by") or next(iter(error.get("root_cause", ())), None)
@@ -167,7 +167,7 @@ def reason_of(body: object) -> str:
 
 
 def health(url: str, api_key: str | None = None) -> dict[str, str]:
-    """Version and status ("green", "yellow", "red") of the server at `url`, asked once, within 3 seconds.
+    """Return version and status ("green", "yellow", "red") of the server at `url`, asked once, within 3 seconds.
 
     Raises:
         UsageError: `url` is not an address.

@@ -1,4 +1,4 @@
-"""The nearest vectors, exactly: blocks of rows multiplied, the best kept."""
+"""Exact nearest neighbours: matrix products over blocks of rows."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ragviz.errors import SearchError
 from ragviz.models.vectors import Vectors
 
 SCORE_BYTES = 100 * 2**20
-"""Size of the block of scores that one matrix product makes: memory against speed."""
+"""Bytes of the block of scores that one matrix product makes: memory against speed."""
 MOST_QUERIES = 256
 """Queries in one matrix product; more gain nothing."""
 BLOCK_ROWS = 4096
-"""Rows that are gathered or copied together."""
+"""Rows gathered or copied together."""
 
 Indices = NDArray[np.int64]
 
@@ -23,13 +23,13 @@ Indices = NDArray[np.int64]
 def nearest(
     vectors: Vectors, lengths: NDArray[np.float32] | None, queries: Vectors, depth: int, similarity: str
 ) -> Iterator[tuple[Indices, NDArray[np.float32]]]:
-    """For each query the rows of `vectors` (n, dims) nearest to it, and their scores, best first, ties by row.
+    """Yield for each query the rows of `vectors` (n, dims) nearest to it, and their scores, best first, ties by row.
 
     `lengths` (n,) are the rows' Euclidean lengths, None when all are 1. Exact: a fast product in float32 picks the
     rows that can be among the first `depth`, with room for its rounding; float64 scores, rounded to float32, rank
-    them. So a score depends neither on the other queries nor on where the row stands, and equal rows tie.
+    them. So a score depends neither on the other queries nor on the row's position, and equal rows tie.
     """
-    reach = 1.0 if lengths is None or not len(lengths) else float(lengths.max())
+    longest = 1.0 if lengths is None or not len(lengths) else float(lengths.max())
     batch = max(1, min(MOST_QUERIES, len(queries), SCORE_BYTES // (4 * max(1, len(vectors)))))
     block = np.empty((batch, len(vectors)), np.float32)
     for start in range(0, len(queries), batch):
@@ -39,7 +39,7 @@ def nearest(
             scores -= lengths**2 / 2  # q·v - |v|²/2 falls as the distance grows
         floors = lower_bounds(scores, depth)
         for query, row_scores, floor in zip(some, scores, floors, strict=True):
-            margin = (len(query) + 8) * 2.0**-23 * max(float(np.linalg.norm(query)), reach) ** 2
+            margin = (len(query) + 8) * 2.0**-23 * max(float(np.linalg.norm(query)), longest) ** 2
             rows = np.flatnonzero(row_scores >= np.float32(floor - margin))
             exact = exact_scores(vectors, rows, query, similarity)
             first = np.argsort(-exact, kind="stable")[:depth]
@@ -47,10 +47,9 @@ def nearest(
 
 
 def lower_bounds(scores: NDArray[np.float32], depth: int) -> NDArray[np.float32]:
-    """For each row of `scores` (m, n) a number that its `depth`-th largest score is not below; shape (m,).
+    """Return for each row of `scores` (m, n) a lower bound of its `depth`-th largest score; shape (m,).
 
-    The columns are dealt into groups: `depth` groups have a score at least as high as the `depth`-th highest of the
-    groups' maxima. It is found among fewer numbers, and the maxima cost less than a partition of all scores.
+    The bound is the `depth`-th largest maximum of groups of columns: cheaper than a partition of all scores.
     """
     count = scores.shape[1]
     if depth >= count:
@@ -63,7 +62,7 @@ def lower_bounds(scores: NDArray[np.float32], depth: int) -> NDArray[np.float32]
 
 
 def exact_scores(vectors: Vectors, rows: Indices, query: NDArray[np.float32], similarity: str) -> NDArray[np.float32]:
-    """Similarity of some rows with the query, computed in float64 and rounded: the cosine, dot product or -distance."""
+    """Return the similarity of some rows with the query, computed in float64: the cosine, dot product or -distance."""
     target = query.astype(np.float64)
     scores = np.empty(len(rows), np.float32)
     for start in range(0, len(rows), BLOCK_ROWS):
@@ -85,7 +84,7 @@ def require_vectors(dims: int, what: str) -> None:
 
 
 def checked(vectors: Vectors, dims: int, similarity: str, what: str) -> Vectors:
-    """Vectors as float32 rows that `similarity` can compare; for cosine they are brought to unit length.
+    """Return vectors as float32 rows that `similarity` can compare; for cosine they are scaled to unit length.
 
     With `dims` 0, for an index without vectors, the rows are empty: (n, 0).
 
@@ -95,13 +94,13 @@ def checked(vectors: Vectors, dims: int, similarity: str, what: str) -> Vectors:
     """
     rows = np.ascontiguousarray(vectors, dtype=np.float32)
     if rows.ndim != 2 or rows.shape[1] != dims:
-        given = f"{rows.shape[1]}-d" if rows.ndim == 2 else f"of shape {rows.shape}"
+        shape = f"{rows.shape[1]}-d" if rows.ndim == 2 else f"of shape {rows.shape}"
         raise SearchError(
-            f"{what} holds {dims}-d vectors, these are {given}; rebuild it, or pick the model it was built with."
+            f"{what} holds {dims}-d vectors, these are {shape}; rebuild it, or pick the model it was built with."
         )
     if not np.isfinite(rows).all():
         row = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
-        raise SearchError(f"{what} takes finite numbers only, vector {row} has others; check the embedder.")
+        raise SearchError(f"{what} takes finite numbers only, vector {row} has NaN or infinity; check the embedder.")
     if similarity != "cosine" or not dims:
         return rows
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 
 FORMAT = 1
-"""Version of the files and of `terms`; another one asks for a rebuild."""
+"""Version of the files and of `terms`; files of another version need a rebuild."""
 
 BM25_HEAP = 64 * 2**20
 """Bytes Tantivy may fill before it writes a segment."""
 
 GENERATION = re.compile(r"gen-[0-9a-f]{16}")
-"""Names of generations; nothing else below an index is ever searched or deleted as one."""
+"""Names of generations: a folder with any other name is neither searched nor deleted as one."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -42,20 +42,20 @@ class Rows:
 
     vectors: Vectors
     text: int
-    """Descriptor of the file of terms: read in pieces, where a mapped one would fill the memory with all of it."""
+    """Descriptor of the file of terms, read in pieces: mapped, all of it would come to lie in memory."""
     ends: Indices
 
     def terms(self, row: int) -> str:
-        """Terms of a row, a space between them."""
+        """Return a row's terms, separated by spaces."""
         start, end = int(self.ends[row]), int(self.ends[row + 1])
         return os.pread(self.text, end - start, start).decode("utf-8")
 
 
 class RowsFile:
-    """Rows being written, one after the other."""
+    """Writes rows, one after the other."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the files in `folder`, which is made."""
+        """Create `folder`, and open the files in it."""
         folder.mkdir(parents=True)
         self.folder = folder
         self.vectors = (folder / "vectors.f32").open("wb")
@@ -63,13 +63,13 @@ class RowsFile:
         self.ends = array("q", [0])
 
     def append(self, words: Iterable[str], vectors: Vectors) -> None:
-        """Add rows; `words` are the terms of each, a space between them."""
+        """Add rows; `words` are the terms of each, separated by spaces."""
         for line in words:
             self.ends.append(self.ends[-1] + self.text.write(line.encode("utf-8")))
         self.vectors.write(np.ascontiguousarray(vectors, "<f4").tobytes())
 
     def close(self) -> None:
-        """Write all to the disk; may be called again."""
+        """Write everything through to the disk; may be called again."""
         if self.vectors.closed:
             return
         for file in (self.vectors, self.text):
@@ -96,7 +96,7 @@ def open_rows(folder: Path, dims: int) -> Rows:
 
 
 def _check_size(path: Path, expected: int) -> int:
-    """The bytes of a file; ValueError when they are not so many as there are to be."""
+    """Return a file's size in bytes; ValueError when it is not `expected`."""
     size = path.stat().st_size
     if size != expected:
         raise ValueError(f"{path.name} has {size:,} bytes instead of {expected:,}")
@@ -104,13 +104,13 @@ def _check_size(path: Path, expected: int) -> int:
 
 
 def mapped(path: Path, kind: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Map a whole file as an array; ValueError when it has not exactly the size of the array."""
+    """Map a whole file as an array; ValueError when its size is not that of the array."""
     size = _check_size(path, int(np.prod(shape)) * kind.itemsize)
     return np.asarray(np.memmap(path, kind, "r", shape=shape)) if size else np.empty(shape, kind)
 
 
 def save_array(path: Path, values: NDArray[Any]) -> None:
-    """Write an array to the disk."""
+    """Write an array through to the disk."""
     with path.open("wb") as file:
         np.save(file, values)
         file.flush()
@@ -118,7 +118,7 @@ def save_array(path: Path, values: NDArray[Any]) -> None:
 
 
 def save_text(path: Path, text: str) -> None:
-    """Write a small file to the disk, replacing the one that is there in one step."""
+    """Write a small file through to the disk, replacing an existing one atomically."""
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     with temporary.open("w", encoding="utf-8") as file:
         file.write(text)
@@ -128,7 +128,7 @@ def save_text(path: Path, text: str) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Write a folder's entries to the disk, where the system can (Windows does so itself)."""
+    """Write a folder's entries through to the disk, where the system can (Windows does so itself)."""
     with contextlib.suppress(PermissionError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -138,10 +138,10 @@ def sync_folder(folder: Path) -> None:
 
 
 class Bm25File:
-    """A Tantivy index being written: the terms of each row, and its number."""
+    """Writes a Tantivy index: the terms of each row, and its number."""
 
     def __init__(self, folder: Path) -> None:
-        """Open an empty index in `folder`, which is made."""
+        """Create `folder`, and an empty index in it."""
         import tantivy
 
         folder.mkdir()
@@ -164,14 +164,14 @@ class Bm25File:
             self.writer.add_document(document)
 
     def close(self) -> None:
-        """Write all to the disk."""
+        """Commit, and wait until all segments are on the disk."""
         self.writer.commit()
         self.writer.wait_merging_threads()
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """A published set of rows, open for searching; its files stay readable while it is open, also once deleted."""
+    """A published set of rows, open for searching; its files stay readable while it is open, even when deleted."""
 
     name: str
     dims: int
@@ -184,27 +184,27 @@ class Generation:
     schema: tantivy.Schema
 
     def ranking(self, rows: Iterable[int], scores: Iterable[float]) -> Ranking:
-        """Rows and their scores as a ranking of chunk ids."""
+        """Return rows and their scores as a ranking of chunk ids."""
         return Ranking(tuple(decoded(self.ids[list(rows)])), tuple(scores))
 
     def matching(self, words: Sequence[str], depth: int) -> list[tuple[float, int]]:
-        """BM25 score and row of the best rows that have one of `words`, best first, ties by row."""
+        """Return BM25 score and row of the best rows that hold one of `words`, best first, ties by row."""
         import tantivy
 
         clauses = [tantivy.Query.term_query(self.schema, "terms", word, "freq") for word in words]
         query = tantivy.Query.boolean_query([(tantivy.Occur.Should, clause) for clause in clauses])
         limit = depth + 1
         hits = self.searcher.search(query, limit, count=False).hits
-        while len(hits) == limit and hits[-1][0] == hits[depth - 1][0]:  # a tie across the edge: see all of it
+        while len(hits) == limit and hits[-1][0] == hits[depth - 1][0]:  # a tie across the cut: fetch all of it
             limit *= 2
             hits = self.searcher.search(query, limit, count=False).hits
         rows: list[Any] = self.searcher.fast_field_values("row", [address for _, address in hits])
-        found = [(float(score), int(row)) for (score, _), row in zip(hits, rows, strict=True)]
-        return sorted(found, key=lambda hit: (-hit[0], hit[1]))[:depth]
+        scored = [(float(score), int(row)) for (score, _), row in zip(hits, rows, strict=True)]
+        return sorted(scored, key=lambda hit: (-hit[0], hit[1]))[:depth]
 
 
 def open_generation(folder: Path) -> Generation:
-    """Open a generation for searching: its files must be those that were written, and agree on the number of rows.
+    """Open a generation for searching: its files must be as written, and agree on the number of rows.
 
     Raises:
         DAMAGE: files are missing, damaged, or of another version of ragviz.
@@ -213,7 +213,7 @@ def open_generation(folder: Path) -> Generation:
     import tantivy
 
     for path in folder.rglob("*"):
-        if not (path.is_file() or path.is_dir()):  # to open a FIFO would wait for ever
+        if not (path.is_file() or path.is_dir()):  # opening a FIFO would block for ever
             raise ValueError(f"{path.name} is neither a file nor a folder")
     meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
     if meta["format"] != FORMAT:
@@ -227,8 +227,7 @@ def open_generation(folder: Path) -> Generation:
     index.reload()
     searcher = index.searcher()
     if not len(ids) == len(rows.vectors) == searcher.num_docs:
-        counts = f"{len(ids):,} ids, {len(rows.vectors):,} vectors and {searcher.num_docs:,} texts"
-        raise ValueError(f"it has {counts}")
+        raise ValueError(f"it has {len(ids):,} ids, {len(rows.vectors):,} vectors and {searcher.num_docs:,} texts")
     similarity = meta["similarity"]
     lengths = None if similarity == "cosine" else np.sqrt(np.einsum("ij,ij->i", rows.vectors, rows.vectors))
     content = str(meta.get("content", ""))
@@ -236,11 +235,11 @@ def open_generation(folder: Path) -> Generation:
 
 
 def encoded(ids: Iterable[str]) -> NDArray[np.bytes_]:
-    """Chunk ids as bytes of one width; they sort as the ids do."""
+    """Encode chunk ids as bytes of one width, which sort as the ids do."""
     values = [chunk_id.encode("utf-8", "surrogatepass") for chunk_id in ids]
     return np.array(values, dtype=f"S{max(map(len, values), default=1)}")
 
 
 def decoded(ids: NDArray[np.bytes_]) -> list[str]:
-    """Chunk ids that were encoded."""
+    """Decode chunk ids."""
     return [chunk_id.decode("utf-8", "surrogatepass") for chunk_id in ids.tolist()]

@@ -24,19 +24,16 @@ from ragviz.models.vectors import Vectors
 from ragviz.records import Chunk, Ranking, digest
 
 FOREIGN_HOURS = 24
-"""After so long, an unpublished generation of another machine is taken for left over."""
+"""After so long, an unpublished generation of another machine counts as abandoned."""
 
 DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError)
 """What opening a damaged generation raises."""
 
 
-# ------------------------------------------------------------------------------------------------- the index
-
-
 class LocalIndex:
     """An index in files under a folder; see `ragviz.backends.protocol.Index`.
 
-    Every search reads the pointer, so readers in other processes see new content as soon as it is published.
+    Every search reads the pointer `live`, so other processes see new content as soon as it is published.
     """
 
     def __init__(self, name: str, folder: Path, similarity: str = "cosine") -> None:
@@ -58,12 +55,12 @@ class LocalIndex:
         return self.live_name() is not None
 
     def count(self) -> int:
-        """How many chunks a search sees; 0 when nothing was published."""
+        """Return the number of searchable chunks; 0 when nothing was published."""
         generation = self.live()
         return 0 if generation is None else len(generation.ids)
 
     def size(self) -> int:
-        """Bytes on disk of what is published."""
+        """Return the size of the published content on disk, in bytes."""
         name = self.live_name()
         files = () if name is None else (self.folder / name).rglob("*")
         return sum(path.stat().st_size for path in files if path.is_file())
@@ -84,9 +81,9 @@ class LocalIndex:
             raise DamagedIndex(self.name, f"it has {len(generation.ids):,} chunks, and {expected:,} were built")
 
     def rebuild(self, dims: int) -> LocalWriter:
-        """Open a writer that starts from nothing and replaces the content when published.
+        """Open a writer that starts empty and replaces the content when published.
 
-        What crashed builds of this index left behind is deleted first.
+        What crashed builds of this index left is deleted first.
         """
         if dims < 0:
             raise UsageError(f"Vectors cannot have {dims} dimensions; use at least 1, or 0 for no vectors.")
@@ -105,7 +102,7 @@ class LocalIndex:
         return LocalWriter(self, generation.dims, generation)
 
     def knn(self, vectors: Vectors, depth: int) -> list[Ranking]:
-        """Nearest chunks of each row of `vectors`, exactly; scores are cosine, dot product or negative distance.
+        """Return the exact nearest chunks of each row; scores are cosine, dot product or negative distance.
 
         Raises:
             SearchError: the index has no vectors or of other dimensions, or these cannot be compared.
@@ -117,33 +114,33 @@ class LocalIndex:
             return [Ranking((), ()) for _ in vectors]
         exact.require_vectors(generation.dims, f"Index {self.name!r}")
         queries = exact.checked(vectors, generation.dims, generation.similarity, f"Index {self.name!r}")
-        found = exact.nearest(generation.rows.vectors, generation.lengths, queries, depth, generation.similarity)
-        return [generation.ranking(rows.tolist(), scores.tolist()) for rows, scores in found]
+        hits = exact.nearest(generation.rows.vectors, generation.lengths, queries, depth, generation.similarity)
+        return [generation.ranking(rows.tolist(), scores.tolist()) for rows, scores in hits]
 
     def bm25(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Best chunks for each query by BM25 (k1 1.2, b 0.75) over `terms`; a query is words, never a syntax."""
+        """Return the best chunks for each query by BM25 (k1 1.2, b 0.75) over `terms`; a query has no syntax."""
         check_depth(depth)
         generation = self.live()
         if generation is None:
             return [Ranking((), ()) for _ in queries]
-        found = (generation.matching(terms.terms(query), depth) for query in queries)
-        return [generation.ranking([row for _, row in hits], [score for score, _ in hits]) for hits in found]
+        hit_lists = (generation.matching(terms.terms(query), depth) for query in queries)
+        return [generation.ranking([row for _, row in hits], [score for score, _ in hits]) for hits in hit_lists]
 
     def drop(self) -> None:
-        """Delete the index with all it wrote, unpublished generations too; does nothing when there is none."""
+        """Delete the index and all its files, unpublished generations too; does nothing when there is none."""
         with os_errors(self.name):
             clear_way(self)
             (self.folder / "live").unlink(missing_ok=True)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    # what the protocol does not ask for
+    # beyond the protocol
 
     def live_name(self) -> str | None:
-        """Name of the generation that is searched; None when nothing is published, or the pointer names none."""
+        """Return the name of the searched generation; None when nothing is published, or the pointer names none."""
         try:
             pointer = self.folder / "live"
             name = pointer.read_text(encoding="utf-8").strip() if pointer.is_file() else ""
-        except (OSError, ValueError):  # there is no pointer, or another thing in its place
+        except (OSError, ValueError):  # no pointer, or something else in its place
             return None
         return name if GENERATION.fullmatch(name) else None
 
@@ -173,7 +170,7 @@ class LocalIndex:
 
 
 def folder_name(name: str) -> str:
-    """A folder's name for an index's name, whatever letters it has; other names, other folders, on every system.
+    """Return the folder of an index's name, whatever its letters; different names, different folders on every system.
 
     >>> folder_name("My handbook!"), folder_name("手册")
     ('my-handbook-23f8e621d5b9', 'index-3ce099fbbf80')
@@ -183,22 +180,19 @@ def folder_name(name: str) -> str:
 
 
 def check_depth(depth: int) -> None:
-    """Refuse a depth that asks for nothing."""
+    """Refuse a depth below 1."""
     if depth < 1:
         raise UsageError(f"Depth is {depth}; use at least 1.")
 
 
-# ------------------------------------------------------------------------------------------------- the writer
-
-
 class LocalWriter:
-    """Fills a generation out of sight; see `ragviz.backends.protocol.Writer`.
+    """Fills an unpublished generation; see `ragviz.backends.protocol.Writer`.
 
-    What is added goes to the disk as it comes; `publish` puts it in order with what is kept of `base`.
+    Added chunks are written at once; `publish` merges them, in order of ids, with what stays of `base`.
     """
 
     def __init__(self, index: LocalIndex, dims: int, base: Generation | None) -> None:
-        """Make the generation's folder, after clearing away what crashed writers left."""
+        """Create the generation's folder, after deleting what crashed writers left."""
         self.index = index
         self.dims = dims
         self.base = base
@@ -229,18 +223,18 @@ class LocalWriter:
         self.added.update((chunk.id, row) for row, chunk in enumerate(chunks, start))
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
-        """Take chunks out; unknown ids are passed over."""
+        """Remove chunks; unknown ids are ignored."""
         self._check_open()
         self.removed.update(chunk_ids)
         for chunk_id in chunk_ids:
             self.added.pop(chunk_id, None)
 
     def publish(self, expected: int, content: str = "") -> None:
-        """Count, and let searches see the content; `content` is its digest, for `LocalIndex.check`.
+        """Check the number of chunks, and make the content searchable; `content` is its digest, for `LocalIndex.check`.
 
         Raises:
             SearchError: the content is not `expected` chunks, another writer published since this update began, or
-                the disk refuses; nothing is switched.
+                the disk refuses; nothing is published.
 
         """
         self._check_open()
@@ -255,31 +249,28 @@ class LocalWriter:
             self._switch()
 
     def abandon(self) -> None:
-        """Drop what was not published; may be called at any time, also after `publish` (does nothing then)."""
+        """Discard what was not published; may be called at any time, also after `publish` (does nothing then)."""
         if self.open:
             self.open = False
-            self._close_files()
+            with contextlib.suppress(OSError):
+                self.arrived.close()
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _check_open(self) -> None:
         if not self.open:
             raise SearchError(f"This writer of index {self.index.name!r} is closed; open another one.")
 
-    def _check_count(self, found: int, expected: int) -> None:
-        if found != expected:
-            numbers = f"Index {self.index.name!r} would hold {found:,} chunks instead of {expected:,}"
+    def _check_count(self, count: int, expected: int) -> None:
+        if count != expected:
+            numbers = f"Index {self.index.name!r} would hold {count:,} chunks instead of {expected:,}"
             raise SearchError(f"{numbers}; nothing was published. Build it again.")
 
-    def _close_files(self) -> None:
-        with contextlib.suppress(OSError):
-            self.arrived.close()
-
     def _kept(self) -> Indices:
-        """Rows of the published content that stay as they are."""
+        """Return the rows of the published content that are neither removed nor replaced."""
         if self.base is None:
             return np.empty(0, np.int64)
-        gone = generations.encoded(self.removed | self.added.keys())
-        return np.flatnonzero(~np.isin(self.base.ids, gone))
+        outdated = generations.encoded(self.removed | self.added.keys())
+        return np.flatnonzero(~np.isin(self.base.ids, outdated))
 
     def _write(self, kept: Indices, content: str) -> None:
         """Write the generation's files: kept and added rows, in the order of their ids."""
@@ -298,7 +289,7 @@ class LocalWriter:
         checksums.write(self.folder, ("meta.json", "ids.npy", "rows", "bm25"))
 
     def _copy(self, places: Sequence[tuple[Rows, int]]) -> None:
-        """Write vectors and terms from their places, and the BM25 index of the terms."""
+        """Write vectors and terms, read from their places, and the BM25 index of the terms."""
         rows, bm25 = RowsFile(self.folder / "rows"), Bm25File(self.folder / "bm25")
         for start in range(0, len(places), exact.BLOCK_ROWS):
             block = places[start : start + exact.BLOCK_ROWS]
@@ -309,47 +300,47 @@ class LocalWriter:
         bm25.close()
 
     def _count(self) -> int:
-        """How many chunks are on the disk: ids, vectors and texts, which must agree."""
+        """Return the number of chunks on the disk: of ids, vectors and texts, which must agree."""
         return len(generations.open_generation(self.folder).ids)
 
     def _switch(self) -> None:
-        """Point the index at this generation, and delete the one before."""
+        """Point the index at this generation, and delete the previous one."""
         shutil.rmtree(self.folder / "arrived", ignore_errors=True)
         generations.sync_folder(self.folder)
-        before = self.index.live_name()
-        if self.base is not None and self.base.name != before:
+        previous = self.index.live_name()
+        if self.base is not None and self.base.name != previous:
             changed = f"Index {self.index.name!r} was changed by another writer since this update began"
             raise SearchError(f"{changed}; nothing was published. Update it again.")
         generations.save_text(self.index.folder / "live", self.folder.name)
         generations.sync_folder(self.index.folder)
         self.open = False
         (self.folder / "owner.json").unlink()
-        if before is not None:
-            shutil.rmtree(self.index.folder / before, ignore_errors=True)  # its readers keep their open files
+        if previous is not None:
+            shutil.rmtree(self.index.folder / previous, ignore_errors=True)  # its readers keep their open files
 
 
 @contextlib.contextmanager
 def os_errors(name: str) -> Iterator[None]:
-    """Turn what the disk refuses into a SearchError (Tantivy tells it as ValueError)."""
+    """Turn errors of the disk into a SearchError (Tantivy raises ValueError)."""
     try:
         yield
     except (OSError, ValueError) as error:
         raise SearchError(
-            f"Index {name!r} cannot be written ({error}); check the disk's space and rights, and build it again."
+            f"Index {name!r} cannot be written ({error}); check the disk's space and permissions, and build it again."
         ) from error
 
 
 def clear_way(index: LocalIndex) -> None:
-    """Delete a file in the place of the index's folder, and a folder in the place of its pointer.
+    """Delete a file in place of the index's folder, and a folder in place of its pointer.
 
     Raises:
-        SearchError: the place of all indexes is no folder; what is there, or leads elsewhere, is not ours to delete.
+        SearchError: the folder of all indexes is a file or a link, which is not ours to delete.
 
     """
     place = index.folder.parent
     if os.path.lexists(place) and not place.is_dir():
-        leads = f"a link to {place.readlink()}, where no folder is" if place.is_symlink() else "no folder"
-        raise SearchError(f"{place} is {leads}: bring the folder back or move this away, then build the indexes again.")
+        kind = f"a link to {place.readlink()}, where no folder is" if place.is_symlink() else "no folder"
+        raise SearchError(f"{place} is {kind}: bring the folder back or move this away, then build the indexes again.")
     if index.folder.is_file():
         index.folder.unlink()
     if (index.folder / "live").is_dir():
@@ -357,7 +348,7 @@ def clear_way(index: LocalIndex) -> None:
 
 
 def sweep(index: LocalIndex) -> None:
-    """Delete generations that are not searched and that no running process writes, and what is in an index's way."""
+    """Delete generations that are neither searched nor written by a running process, and what is in the index's way."""
     clear_way(index)
     live = index.live_name()
     for folder in index.folder.glob("gen-*"):

@@ -1,4 +1,4 @@
-"""An index opened in the backend that it is kept in."""
+"""Opening an index on its backend."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def open_index(
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where indexes are: a folder, and the address and key of a server if there is one."""
+    """Where indexes are stored: a folder, and the address and key of a server if there is one."""
 
     folder: Path
     url: str | None
@@ -61,7 +61,7 @@ def _open_elasticsearch(place: Place, name: str, similarity: str, options: Mappi
     from ragviz.backends.elastic import ElasticIndex
 
     if not place.url:
-        raise UsageError(f"Index {name!r} is on Elasticsearch, and there is no address; set ELASTICSEARCH_URL.")
+        raise UsageError(f"Index {name!r} is on Elasticsearch, which has no address here; set ELASTICSEARCH_URL.")
     return ElasticIndex(name, place.url, place.api_key, similarity, options)
 
 
@@ -69,4 +69,4 @@ BACKENDS: Mapping[str, Callable[[Place, str, str, Mapping[str, Any]], Index]] = 
     "local": _open_local,
     "elasticsearch": _open_elasticsearch,
 }
-"""What opens an index on each backend."""
+"""The function that opens an index on each backend."""

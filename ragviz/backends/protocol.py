@@ -1,4 +1,4 @@
-"""What every backend of an index can do."""
+"""The protocol of every backend: an index that is searched, and its writer."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ SIMILARITIES = ("cosine", "dot_product", "l2_norm")
 
 
 ANOTHER_BUILD = "its chunks are those of another build"
-"""Reason of a DamagedIndex whose content is whole, but has another digest than the one asked for."""
+"""Reason of a DamagedIndex whose content is whole, but has another digest than the expected one."""
 
 
 class Writer(Protocol):
-    """Takes chunks until it is published or given up."""
+    """Takes chunks until it is published or abandoned."""
 
     def add(self, chunks: Sequence[Chunk], vectors: Vectors) -> None:
         """Add `chunks` with their vectors, row by row; an id that is already there is replaced.
@@ -27,22 +27,22 @@ class Writer(Protocol):
         ...
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
-        """Take chunks out (only a writer that updates a published index has any); unknown ids are passed over."""
+        """Remove chunks (of the published content, when this is an update); unknown ids are ignored."""
         ...
 
     def publish(self, expected: int, content: str = "") -> None:
-        """Count, and let searches see the content.
+        """Check the number of chunks, and make the content searchable.
 
-        `content` is a digest of it that is kept beside it, for `Index.check`.
+        `content` is its digest, stored with it for `Index.check`.
 
         Raises:
-            SearchError: the content is not `expected` chunks; nothing is switched.
+            SearchError: the content is not `expected` chunks; nothing is published.
 
         """
         ...
 
     def abandon(self) -> None:
-        """Drop what was not published; may be called at any time, also after `publish` (does nothing then)."""
+        """Discard what was not published; may be called at any time, also after `publish` (does nothing then)."""
         ...
 
 
@@ -61,11 +61,11 @@ class Index(Protocol):
         ...
 
     def count(self) -> int:
-        """How many chunks a search sees; 0 when nothing was published."""
+        """Return the number of searchable chunks; 0 when nothing was published."""
         ...
 
     def size(self) -> int:
-        """Bytes on disk of what is published."""
+        """Return the size of the published content on disk, in bytes."""
         ...
 
     def check(self, expected: int, content: str = "") -> None:
@@ -78,7 +78,7 @@ class Index(Protocol):
         ...
 
     def rebuild(self, dims: int) -> Writer:
-        """Open a writer that starts from nothing and replaces the content when published.
+        """Open a writer that starts empty and replaces the content when published.
 
         With `dims` 0 no vectors are kept: such an index can be searched by `bm25` only.
         """
@@ -94,7 +94,7 @@ class Index(Protocol):
         ...
 
     def knn(self, vectors: Vectors, depth: int) -> list[Ranking]:
-        """Nearest chunks of each row; scores are the similarity's own (cosine: -1 … 1).
+        """Return the nearest chunks of each row; scores are those of the similarity (cosine: -1 … 1).
 
         Raises:
             SearchError: the index has no vectors or of other dimensions, or these are not finite.
@@ -103,9 +103,9 @@ class Index(Protocol):
         ...
 
     def bm25(self, queries: Sequence[str], depth: int) -> list[Ranking]:
-        """Best chunks for each query by BM25; only chunks that share a term with the query."""
+        """Return the best chunks for each query by BM25: only chunks that share a term with the query."""
         ...
 
     def drop(self) -> None:
-        """Delete the index with all it wrote; does nothing when there is none."""
+        """Delete the index and all its files; does nothing when there is none."""
         ...

@@ -13,7 +13,7 @@ NO_TERM = {code: " " for code in range(128) if not chr(code).isalnum()}
 
 
 def terms(text: str) -> list[str]:
-    """Words of `text` for BM25, in lower case and without stemming; empty when it has no letter or digit.
+    """Return the words of `text` for BM25, in lower case and without stemming; empty when it has no letter or digit.
 
     Chinese (and Hiragana), written without spaces, gives its single characters and its pairs of neighbours: that
     ranked better than jieba's words on XQuAD, and needs no dictionary.
@@ -28,5 +28,5 @@ def terms(text: str) -> list[str]:
 
 
 def han_terms(run: str) -> list[str]:
-    """Characters of `run`, and its pairs of neighbours."""
+    """Return the characters of `run`, and its pairs of neighbours."""
     return [*run, *map("".join, pairwise(run))]
