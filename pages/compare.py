@@ -15,7 +15,7 @@ from ragviz.records import Run
 from ragviz.report import curve_plots, difference_plots, rank_plots
 from ragviz.runs import measurements
 from ragviz.text.markup import highlighted, legend, plain
-from ragviz.ui import address, cache, frame, passages, question_table, widgets, wording
+from ragviz.ui import address, cache, frame, heading, passages, question_table, widgets, wording
 
 MOST = 7  # runs that keep colours of their own
 SIDES = ("won", "lost", "tied")
@@ -146,13 +146,13 @@ def setting_words(value: object) -> str:
 def differences(found: Comparison) -> None:
     others = found.runs[1:]
     with st.container(horizontal=True, vertical_alignment="center"):
-        heading = st.container(width="stretch")
+        title = st.container(width="stretch")
         if len(others) > 1:
             with st.container(width=210):
                 other = address.choose("Against", others, "other", label_visibility="collapsed")
         else:
             other = others[0]
-        heading.markdown(f"**{plain(str(other))} minus {plain(found.runs[0])}**")
+        title.markdown(f"**{plain(str(other))} minus {plain(found.runs[0])}**")
     changes = [
         difference_plots.Change(
             name, d.difference.mean or 0.0, d.difference.low or 0.0, d.difference.high or 0.0, d.difference.n,
@@ -275,8 +275,8 @@ def cases(found: Comparison, runs: Sequence[Run]) -> None:
         widgets.table(rows, f"cases-{side}", columns=columns, on_select=opened, height=330, alt=f"Questions {side}")
 
 
-def heading() -> None:
-    frame.header("Compare", "Whether a change really helped.")
+def draw_heading() -> None:
+    heading.header("Compare", "Whether a change really helped.")
 
 
 def opened_question(question_id: str, found: Comparison, runs: Sequence[Run]) -> None:
@@ -285,11 +285,11 @@ def opened_question(question_id: str, found: Comparison, runs: Sequence[Run]) ->
     crumbs = [("compare", "Compare " + ", ".join(found.runs), {"runs": st.query_params.get("runs", "")})]
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch"):
-            frame.breadcrumb(crumbs)
+            heading.breadcrumb(crumbs)
         if st.button("All questions", shortcut="esc"):
             address.put(question=None)
             st.rerun()
-    frame.header(question.text)
+    heading.header(question.text)
     st.html(highlighted(question.answer or "(no answer given)", language=question.language))
     st.html(legend([("gold", "evidence")]))
     for place, (column, run) in enumerate(zip(st.columns(len(runs), gap="medium"), runs, strict=True)):
@@ -301,13 +301,13 @@ def opened_question(question_id: str, found: Comparison, runs: Sequence[Run]) ->
             passages.ranked_chunks(
                 run.corpus_id, question, answer, k=found.k, first=5, key=run.id, narrow=len(runs) > 1
             )
-    frame.from_the_top(question_id)
+    heading.scroll_to_top(question_id)
 
 
 corpus = frame.need_corpus()
 done = [run for run in store.runs(corpus.id) if run.status == "done"]
 if len(done) < 2:
-    heading()
+    draw_heading()
     with widgets.nothing(
         f"Comparing takes two runs on the same questions; {plain(corpus.name)} has {wording.counted(len(done), 'run')}."
     ):
@@ -318,7 +318,7 @@ title, top = st.container(), st.container(horizontal=True, vertical_alignment="b
 with top:
     with st.container():
         if not wanted:
-            heading()
+            draw_heading()
         runs = chosen_runs(done)
     depth = min((run.config.depth for run in runs), default=1)
     with st.container(width=110):
@@ -337,7 +337,7 @@ with widgets.errors_shown():
         ids = address.one_of(found.question_ids)
         opened = address.readable("question", ids, "one with evidence that all these runs were asked")
         if wanted and opened is None:
-            heading()
+            draw_heading()
     if opened is not None:
         opened_question(opened, found, runs)
         st.stop()

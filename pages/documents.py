@@ -12,7 +12,7 @@ from ragviz.index import indexing
 from ragviz.records import Corpus, Document, DocumentInfo, IndexInfo, Job
 from ragviz.text import markup
 from ragviz.text.markup import plain
-from ragviz.ui import address, frame, job_panel, widgets, wording
+from ragviz.ui import address, frame, heading, job_panel, widgets, wording
 
 PART = 20_000  # characters of a document that are drawn at once
 MARKS = {"added": "✓", "replaced": "✓", "same": "=", "exists": "?", "password": "✗", "unreadable": "✗"}
@@ -86,7 +86,7 @@ def outcomes_of(corpus: Corpus, job: Job) -> None:
         with st.expander("Every file", expanded=False):
             st.dataframe(pd.DataFrame([line(outcome) for _, outcome in files]), hide_index=True)
         if st.button("Close", key=f"close-{job.id}"):
-            job_panel.put_away(job)
+            job_panel.dismiss(job)
             corpora.discard_staged(workspace, Path(job.arguments["folder"]))
             st.rerun()
 
@@ -205,7 +205,7 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
 def opened_document(corpus: Corpus, info: DocumentInfo) -> None:
     """One document: its text with page marks, and the chunks of an index as tints."""
     crumbs = [("documents", corpus.name, {"corpus": corpus.name})]
-    frame.header(info.name, crumbs=crumbs)
+    heading.header(info.name, crumbs=crumbs)
     if info.status == "error":
         st.error(plain(info.error))
         st.caption("Put another file of the same name in to replace it.")
@@ -273,7 +273,7 @@ def text(document: Document, index: IndexInfo | None) -> None:
 corpora_there = store.corpora()
 corpus = frame.current_corpus()
 if corpus is None:
-    frame.header("Documents", "What is to be searched. A corpus is a named set of documents.")
+    heading.header("Documents", "What is to be searched. A corpus is a named set of documents.")
     create_corpus()
     st.stop()
 documents = store.documents(corpus.id)
@@ -286,7 +286,7 @@ if wanted:
         opened_document(corpus, info)
         st.stop()
 with (
-    frame.header("Documents", f"What is in {corpus.name}, and what could be read."),
+    heading.header("Documents", f"What is in {corpus.name}, and what could be read."),
     st.popover("New corpus", key=f"new-{corpus.id}"),
 ):
     create_corpus()

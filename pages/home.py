@@ -5,7 +5,7 @@ from ragviz import jobs, sample
 from ragviz.metrics.registry import METRICS
 from ragviz.records import Corpus, Run
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, frame, job_panel, widgets, wording
+from ragviz.ui import address, cache, frame, heading, job_panel, widgets, wording
 
 workspace = frame.begin()
 store = workspace.store
@@ -122,7 +122,7 @@ def checklist() -> None:
                 st.caption(plain(fix))
 
 
-frame.header("Home", "What there is, what works, and the next step.")
+heading.header("Home", "What there is, what works, and the next step.")
 corpora = store.corpora()
 if not corpora:
     first_visit()

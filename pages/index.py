@@ -19,7 +19,7 @@ from ragviz.retrieval import search as searcher
 from ragviz.retrieval.retrievers import RETRIEVERS
 from ragviz.text import markup
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, frame, job_panel, widgets, wording
+from ragviz.ui import address, cache, frame, heading, job_panel, widgets, wording
 
 STRATEGIES = {
     "tokens": "Fixed windows of tokens: every chunk has the same length, borders fall anywhere.",
@@ -359,7 +359,7 @@ def new_index() -> None:
 
 
 corpus = frame.need_corpus()
-frame.header("Index", f"How {corpus.name} is cut, embedded and searched.")
+heading.header("Index", f"How {corpus.name} is cut, embedded and searched.")
 documents = [d for d in store.documents(corpus.id) if d.status == "ok" and d.characters]
 indexes = store.indexes(corpus.id)
 if not documents:

@@ -13,7 +13,7 @@ from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
 from ragviz.records import Bank, Call, Claim, ClaimVerdict, EvaluatedAnswer, Matrix, Question, Retrieved, Run, Score
 from ragviz.runs import judgements
 from ragviz.text.markup import SIGNS, Said, claimed, legend, measure, plain, quest_table, visible
-from ragviz.ui import address, cache, frame, question_table, widgets, wording
+from ragviz.ui import address, cache, frame, heading, question_table, widgets, wording
 from ragviz.ui.passages import Note, given_chunks, lit_in, ranked_chunks
 
 VERBS = {"supported": "supports", "together": "with others supports", "contradicted": "contradicts"}
@@ -358,7 +358,7 @@ def call_words(call: Call) -> str:
 corpus = frame.need_corpus()
 runs = [run for run in store.runs(corpus.id) if run.status == "done"]
 if not runs:
-    frame.header("Inspect", "One question of one run, down to the sentence.")
+    heading.header("Inspect", "One question of one run, down to the sentence.")
     with widgets.nothing(f"No run of {plain(corpus.name)} is done yet."):
         address.link("run", "Make a run")
     st.stop()
@@ -379,9 +379,9 @@ question_id = wanted if wanted in asked else next(iter(shown or asked))
 address.settle("question", question_id)
 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     with st.container(width="stretch"):
-        frame.breadcrumb(
+        heading.breadcrumb(
             [
-                *frame.crumbs_of(run, corpus),
+                *heading.crumbs_of(run, corpus),
                 ("results", run.name, {"run": run.name, "k": str(k), **question_table.view()}),
             ]
         )
@@ -398,7 +398,7 @@ if on := {name: value for name, value in question_table.view().items() if name !
 question, retrieved = asked[question_id]
 judged = found.judged.get(question_id)
 claim = chosen_claim(judged.matrix if judged else Matrix())
-frame.header(question.text)
+heading.header(question.text)
 if judged and found.controls is not None and not found.controls.reliable:
     st.warning(plain(found.controls.sentence))
 with widgets.errors_shown():
@@ -416,4 +416,4 @@ if judged:
         banks(judged)
     with widgets.errors_shown():
         replies(judged)
-frame.from_the_top(question_id)
+heading.scroll_to_top(question_id)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from ragviz import jobs
 from ragviz.judging import banks
-from ragviz.models.spending import dollars
+from ragviz.models import spending
 from ragviz.questions import authoring, generation
 from ragviz.questions.sets import export_questions, import_banks, import_questions
 from ragviz.questions.synthesize import GENERATORS
@@ -16,7 +16,7 @@ from ragviz.records import Question, QuestionSet
 from ragviz.store.codecs import version_of
 from ragviz.text import markup
 from ragviz.text.markup import plain
-from ragviz.ui import address, frame, job_panel, marking, passages, unsaved, widgets, wording
+from ragviz.ui import address, budget, frame, heading, job_panel, marking, passages, unsaved, widgets, wording
 
 STATUSES = ("proposed", "accepted", "rejected")
 SHOWN = ("all", *STATUSES, "stale")  # stale: with evidence whose text is gone
@@ -54,7 +54,7 @@ def tiles(asked: QuestionSet, questions: Sequence[Question], names: dict[str, st
     generators = ", ".join(sorted({q.generator for q in questions}))
     note = f"{stale} with stale evidence" if stale else f"made by {generators}"
     calls, paid = store.paid(asked.id)
-    note += f" · {calls:,} model calls, {dollars(paid)} paid" if calls else ""
+    note += f" · {calls:,} model calls, {spending.dollars(paid)} paid" if calls else ""
     judged = f"{by_status['proposed']} proposed, {by_status['rejected']} rejected"
     kinds = " · ".join(f"{by_kind[kind]:,}" for kind in ("single", "multi", "unanswerable"))
     with widgets.tiles():
@@ -260,13 +260,13 @@ def generate(suggested: str) -> None:
         one, two = st.columns([2, 1])
         with one:
             name = widgets.suggested_name("Into the set", "generate-name", suggested, "A new name, or a set to add to.")
-        budget = None
+        dollars = None
         if workspace.settings.model_configured:
-            budget = two.number_input(
-                "Budget in dollars", 0.0, None, None, step=1.0, format="%.2f", placeholder="no limit",
-                help="Of the generator “model”, for all questions ever written into the set. It stops before a call "
-                "that could cost more, and keeps what it has.",
-            )  # fmt: skip
+            with two:
+                dollars = budget.field(
+                    "Of the generator “model”, for all questions ever generated into the set. It stops before a call "
+                    "that could exceed it, and keeps its questions."
+                )
         arguments: dict[str, Any] = {"index": index, "name": name, "limit": int(limit), "generator": generator}
         arguments |= {"passages": int(passages), "seed": int(seed)}
         with st.container(horizontal=True):
@@ -274,7 +274,7 @@ def generate(suggested: str) -> None:
             estimated = generator == "model" and st.form_submit_button("Estimate calls and cost")
         if wanted and name:
             title = f"Generate {wording.counted(int(limit), 'question')}"
-            job_panel.watch(jobs.submit(workspace, "questions", title, corpus.id, arguments | {"budget": budget}))
+            job_panel.watch(jobs.submit(workspace, "questions", title, corpus.id, arguments | {"budget": dollars}))
             address.put(set=name)
             st.rerun()
     with right:
@@ -419,7 +419,7 @@ if frame.current_corpus() is None:
 corpus = frame.need_corpus()
 sets = store.question_sets(corpus.id)
 names = {d.id: d.name for d in store.documents(corpus.id) if d.status == "ok"}
-with frame.header("Questions", f"What is asked about {corpus.name}, with the answers and where they stand."):
+with heading.header("Questions", f"What is asked about {corpus.name}, with the answers and where they stand."):
     if sets:
         with st.container(width=280):
             chosen_set = address.choose("Question set", [s.name for s in sets], "set", within=("question", "edit"))

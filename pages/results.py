@@ -17,10 +17,14 @@ from ragviz.records import Estimate, Question, Retrieved, Run
 from ragviz.report import curve_plots, plots, rank_plots
 from ragviz.runs import choices, exports, judgements, measurements
 from ragviz.text.markup import highlighted, legend, plain
-from ragviz.ui import address, cache, frame, job_panel, passages, question_table, widgets, wording
+from ragviz.ui import address, budget, cache, frame, heading, job_panel, passages, question_table, widgets, wording
 
 ANCHOR = "questions-shown"
 LOOK_AT = 5  # questions whose scores are contradicted that are shown
+MISSES_EXPLAINED = (
+    "Questions with no gold chunk anywhere in the ranking. A larger k does not help: change the chunking, the embedder "
+    "or the retriever."
+)
 
 workspace = frame.begin()
 store = workspace.store
@@ -39,7 +43,7 @@ def tiles(summary: Summary) -> None:
         widgets.estimate_tile(f"Recall@{k}", summary.metrics[f"recall@{k}"], explained=METRICS["recall"].explanation)
         widgets.estimate_tile("Precision@1", first, explained=METRICS["precision"].explanation)
         widgets.estimate_tile("MRR", summary.metrics["mrr"], explained=METRICS["mrr"].explanation)
-        widgets.tile("Misses ↓", f"{summary.misses:,}", note, explained=widgets.MISSES_EXPLAINED)
+        widgets.tile("Misses ↓", f"{summary.misses:,}", note, explained=MISSES_EXPLAINED)
 
 
 def pictures(summary: Summary, key: str) -> None:
@@ -107,18 +111,16 @@ def answer_line(run: Run, found: judgements.Judgement) -> None:
 
 def judge_again(run: Run) -> None:
     """Ask again about what failed, within a budget where something is to be paid."""
-    budget = None
+    dollars = None
     if run.config.model or run.config.judge:
-        budget = job_panel.budget_field(
-            f"again-{run.id}", run, explained="For the whole run, what it paid before included."
-        )
+        dollars = budget.field_of_run(run, f"again-{run.id}")
     if st.button(
         "Judge again",
         help="Asks again about what failed; all of it, when the judge could not be relied on and now can.",
     ):
-        choices.check_budget(workspace, run.config, budget)
+        choices.check_budget(workspace, run.config, dollars)
         title = f"Judge again what failed in {run.name}"
-        job_panel.watch(jobs.submit(workspace, "rejudge", title, corpus.id, {"run": run.name, "budget": budget}))
+        job_panel.watch(jobs.submit(workspace, "rejudge", title, corpus.id, {"run": run.name, "budget": dollars}))
         st.rerun()
 
 
@@ -449,16 +451,16 @@ def questions_table(run: Run, rows: pd.DataFrame, total: int, unanswerable: int,
 
 
 def opened_question(run: Run, question: Question, found: Retrieved, summary: Summary, shown: Sequence[str]) -> None:
-    crumbs = [*frame.crumbs_of(run, corpus), ("results", run.name, {"run": run.name, "k": str(summary.k)})]
+    crumbs = [*heading.crumbs_of(run, corpus), ("results", run.name, {"run": run.name, "k": str(summary.k)})]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width="stretch"):
-            frame.breadcrumb(crumbs)
+            heading.breadcrumb(crumbs)
         if gone_to := question_table.walk(shown, question.id):
             address.put(question=gone_to)
             st.rerun()
         if st.button("All questions", shortcut="esc"):
             clear("question", "view")
-    frame.header(question.text)
+    heading.header(question.text)
     row = summary.question_ids.index(question.id) if question.id in summary.question_ids else None
     if row is not None:
         numbers(summary, row)
@@ -484,7 +486,7 @@ def opened_question(run: Run, question: Question, found: Retrieved, summary: Sum
         st.markdown(f"**Ranking** by {run.config.retriever}")
         st.html(legend([("gold", "evidence")]))
         passages.ranked_chunks(run.corpus_id, question, found, k=summary.k, first=max(summary.k + 2, 5), key=run.id)
-    frame.from_the_top(question.id)
+    heading.scroll_to_top(question.id)
 
 
 def numbers(summary: Summary, row: int) -> None:
@@ -538,12 +540,12 @@ corpus = frame.need_corpus()
 every = store.runs(corpus.id)
 runs = [run for run in every if run.status == "done"]
 if (wanted := st.query_params.get("run")) in {run.name for run in every} - {run.name for run in runs}:
-    frame.header("Results", f"Run {wanted}")
+    heading.header("Results", f"Run {wanted}")
     with widgets.nothing(f"Run {plain(wanted)} is not finished yet."):
         address.link("run", "See how far it is, or let it go on")
     st.stop()
 if not runs:
-    frame.header("Results", "Where retrieval loses.")
+    heading.header("Results", "Where retrieval loses.")
     with widgets.nothing(f"No run of {plain(corpus.name)} is done yet."):
         address.link("run", "Make a run")
     st.stop()
@@ -567,7 +569,7 @@ if wanted in asked and ranking_only:
     st.stop()
 if wanted and wanted not in asked:
     st.warning(f"This run did not ask the question “{wording.quoted(wanted)}”.")
-with frame.header("Results", settings_line(run), crumbs=frame.crumbs_of(run, corpus)):
+with heading.header("Results", settings_line(run), crumbs=heading.crumbs_of(run, corpus)):
     with st.container(width=240):
         address.choose("Run", [run.name for run in runs], "run")
     with st.container(width=110):

@@ -14,7 +14,7 @@ from ragviz.records import IndexInfo, QuestionSet, Run, RunConfig, digest
 from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
 from ragviz.runs import choices, foreign, running
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, frame, job_panel, widgets, wording
+from ragviz.ui import address, budget, cache, frame, heading, job_panel, widgets, wording
 
 ANSWERERS = {
     "none": "No answers: only where the evidence ranks is measured.",
@@ -132,12 +132,12 @@ def judging(start: RunConfig, answerer: str) -> tuple[dict[str, Any], float | No
     if needs_judge:
         named = start.judge or settings.judge or settings.model
         judge = one.text_input("Judge", named, max_chars=200, key=f"judge-{start.hash()}")
-    budget = two.number_input(
-        "Budget in dollars", 0.0, None, None, step=1.0, format="%.2f", placeholder="no limit",
-        key=f"budget-{start.hash()}",
-        help="The run stops before a call that could cost more, and keeps what it has. Give more to go on.",
-    )  # fmt: skip
-    return {"metrics": names, "judge": judge.strip()}, None if budget is None else float(budget)
+    with two:
+        dollars = budget.field(
+            "The run stops before a call that could exceed it, and keeps its results. Raise it to resume.",
+            f"budget-{start.hash()}",
+        )
+    return {"metrics": names, "judge": judge.strip()}, dollars
 
 
 def metrics_of(how: str, answerer: str) -> tuple[str, ...]:
@@ -204,9 +204,9 @@ def form(indexes: list[IndexInfo], sets: list[QuestionSet], earlier: Run | None)
     with st.container(border=True):
         chosen |= answering(start)
     with st.container(border=True):
-        told, budget = judging(start, chosen["answerer"])
-        chosen |= told
-    return RunConfig(**chosen), budget
+        judge, dollars = judging(start, chosen["answerer"])
+        chosen |= judge
+    return RunConfig(**chosen), dollars
 
 
 def naming(config: RunConfig) -> str:
@@ -283,21 +283,19 @@ def unfinished(runs: list[Run], going: Collection[str]) -> None:
 
 
 def go_on(run: Run) -> None:
-    """The button that takes a run up again; a budget holds until another is given."""
-    budget = None
+    """Draw the button that resumes a run; its budget holds until another is given."""
+    dollars = None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        if run.config.model or run.config.judge or job_panel.last_budget(run) is not None:
-            budget = job_panel.budget_field(
-                f"more-{run.id}", run, explained="For the whole run, what it paid before included."
-            )
+        if run.config.model or run.config.judge or budget.last_budget(run) is not None:
+            dollars = budget.field_of_run(run, f"more-{run.id}")
         if st.button("Resume", key=f"go-on-{run.id}"):
-            choices.check_budget(workspace, run.config, budget)
-            begin_run(run.name, run.config, budget)
+            choices.check_budget(workspace, run.config, dollars)
+            begin_run(run.name, run.config, dollars)
 
 
-def begin_run(name: str, config: RunConfig, budget: float | None) -> None:
+def begin_run(name: str, config: RunConfig, dollars: float | None) -> None:
     st.session_state.pop("run-name-suggested", None)
-    arguments = {"name": name, "config": asdict(config), "budget": budget}
+    arguments = {"name": name, "config": asdict(config), "budget": dollars}
     job_panel.watch(jobs.submit(workspace, "run", f"Run {name}", corpus.id, arguments))
     st.rerun()
 
@@ -330,10 +328,10 @@ def outcome() -> None:
         )
         st.markdown(f"**Run {plain(job.result['run'])} is done.**{told}", width="stretch")
         if st.button("Open its results", type="primary"):
-            job_panel.put_away(job)
+            job_panel.dismiss(job)
             address.go_to("results", run=job.result["run"], k=None)
         if st.button("Close", type="tertiary", key="close-run"):
-            job_panel.put_away(job)
+            job_panel.dismiss(job)
             st.rerun()
 
 
@@ -385,7 +383,7 @@ def imported() -> None:
 
 
 corpus = frame.need_corpus()
-frame.header("Run", f"Ask the questions about {corpus.name}: where their evidence ranks, and what is answered.")
+heading.header("Run", f"Ask the questions about {corpus.name}: where their evidence ranks, and what is answered.")
 imported()
 indexes = [i for i in store.indexes(corpus.id) if i.build]
 sets = [s for s in store.question_sets(corpus.id) if s.total]
@@ -404,7 +402,7 @@ with left:
     names = [run.name for run in runs]
     widgets.still_there("start-from", ["The defaults", *names], "run")
     again = st.selectbox("Start from", ["The defaults", *names], key="start-from") if names else None
-    config, budget = form(indexes, sets, next((run for run in runs if run.name == again), None))
+    config, dollars = form(indexes, sets, next((run for run in runs if run.name == again), None))
 with right:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         with st.container(width="stretch"):
@@ -415,8 +413,8 @@ with right:
             choices.check_run(choices.resolved(workspace, config))
             if store.run_named(name):
                 raise UsageError(f"There is already a run called “{name}”: choose another name.")
-            choices.check_budget(workspace, choices.resolved(workspace, config), budget)
-            begin_run(name, config, budget)
+            choices.check_budget(workspace, choices.resolved(workspace, config), dollars)
+            begin_run(name, config, dollars)
     try:
         cost(config)
     except RagvizError as error:

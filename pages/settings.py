@@ -11,7 +11,7 @@ from ragviz.models.prices import Prices, merged_prices
 from ragviz.records import digest
 from ragviz.text import addresses
 from ragviz.text.markup import plain
-from ragviz.ui import cache, frame, widgets
+from ragviz.ui import cache, frame, heading, widgets
 
 SECRET = ("DATABASE_URL", "API_KEY")
 
@@ -258,7 +258,7 @@ def priced(rows: pd.DataFrame) -> dict[str, tuple[float, float]]:
     return table
 
 
-frame.header("Settings", "What ragviz is connected to, and where each value comes from.")
+heading.header("Settings", "What ragviz is connected to, and where each value comes from.")
 columns = st.columns(2)
 with columns[0]:
     part("Store", workspace.store.address, "store")

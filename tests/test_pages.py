@@ -458,7 +458,7 @@ def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch
         next(b for b in app.button if b.label == "Estimate calls and cost").click()
         checked(app.run())
         calls = next(m for m in app.metric if m.label == "Model calls")
-        assert (calls.value, calls.delta) == ("3", "0 of them paid already")
+        assert (calls.value, calls.delta) == ("3", "0 of them already paid")
         assert server.counts.calls == 2  # how long the endpoint takes
         next(n for n in app.number_input if n.label == "Budget in dollars").set_value(1.5)
         monkeypatch.setattr("ragviz.jobs.submit", lambda *words: open_workspace().store.create_job(*words[1:]))

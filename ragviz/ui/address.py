@@ -1,4 +1,9 @@
-"""The address is the state: parameters read from it, and written to it."""
+"""The parameters of a page's address, which are its state: read, checked, written, and carried by links.
+
+A choice that changes the picture is in the query string; widgets are set from it and write to it, so that back, reload
+and a shared link show the same view. A parameter that the address leaves open has its last value of this session, else
+its default.
+"""
 
 from __future__ import annotations
 
@@ -22,30 +27,30 @@ _CARRIED = {
 Read = TypeVar("Read")
 
 REMEMBERED = "remembered"  # session state: the last value of every parameter
-_CHOSEN = "chosen"  # session state: what each parameter came to at the last look
-TOLD = "told-gone"  # session state: what this drawing of the page told to be gone
-TOLD_AGAIN = "tell-gone"  # session state: what it is to tell that the one before, which was given up, told
+_CHOSEN = "chosen"  # session state: the value of each parameter when the page was last drawn
+WARNED = "warned"  # session state: the warnings of this run of the page
+WARN_AGAIN = "warn-again"  # session state: warnings of a run that was aborted, to be repeated in the next one
 
-_SETTLED = "settled"  # session state: parameters that the address does not hold yet
+_SETTLED = "settled"  # session state: values of parameters that are not in the address yet
 FRAMED = "framed"  # session state: this run goes through `frame.py`
 
 
 def put(**values: str | int | None) -> None:
-    """Write parameters into the address, as one step that the browser's back button takes back; None takes one out."""
+    """Write parameters into the address, as one step of the browser's history; None removes one."""
     remembered = st.session_state.setdefault(REMEMBERED, {})
     before = st.query_params.to_dict()
-    wanted = dict(before)
+    after = dict(before)
     for name, value in values.items():
-        for held in (remembered, wanted):
-            held.pop(name, None)
+        for parameters in (remembered, after):
+            parameters.pop(name, None)
             if value is not None:
-                held[name] = str(value)
-    if wanted != before:
-        st.query_params.from_dict(wanted)
+                parameters[name] = str(value)
+    if after != before:
+        st.query_params.from_dict(after)
 
 
 def settle(name: str, value: str | None) -> None:
-    """Remember what a parameter that the address leaves open came to; `write_address` adds it."""
+    """Remember the value chosen for a parameter that the address leaves open; `write_address` adds it."""
     remembered = st.session_state.setdefault(REMEMBERED, {})
     if value is None:
         remembered.pop(name, None)
@@ -58,7 +63,7 @@ def settle(name: str, value: str | None) -> None:
 
 
 def write_address() -> None:
-    """Add what the page settled on to the address, all in one step: then it can be pasted."""
+    """Add the values that the page chose to the address, all in one step, so that it can be shared."""
     if settled := st.session_state.pop(_SETTLED, {}):
         st.query_params.update(settled)
 
@@ -66,47 +71,48 @@ def write_address() -> None:
 def chosen(name: str, options: Sequence[str], default: str | None = None, *, noun: str = "") -> str | None:
     """Return the option that the address, else this session, else `default` names; None only without options.
 
-    What was chosen is written to the address. An address that names nothing there is says so, as a `noun`. When what
-    was shown is gone, a click that was made on it does nothing.
+    The choice is written to the address. A name in the address that is no option is reported, as a `noun`. When the
+    option that was shown has been deleted, a click made on it does nothing.
     """
-    wanted = st.query_params.get(name)
+    requested = st.query_params.get(name)
     remembered = st.session_state.get(REMEMBERED, {}).get(name)
-    value = first_of((wanted, remembered, default), options)
+    value = first_of((requested, remembered, default), options)
     chosen_before = st.session_state.setdefault(_CHOSEN, {})
     before, chosen_before[name] = chosen_before.get(name), value
-    if wanted is not None and wanted == before and wanted not in options:
-        st.session_state[TOLD_AGAIN] = st.session_state.get(TOLD, [])
-        st.rerun()  # deleted since it was shown: what was clicked was meant for it, and for nothing else
-    if wanted is not None and wanted != value:
-        there = f"; this is “{plain(value)}”" if value is not None else ""
-        tell(f"There is no {noun or name} called “{wording.quoted(wanted)}” here{there}.")
+    if requested is not None and requested == before and requested not in options:
+        st.session_state[WARN_AGAIN] = st.session_state.get(WARNED, [])
+        st.rerun()  # deleted since it was shown: the click was meant for it, not for what replaces it
+    if requested is not None and requested != value:
+        shown_instead = f"; this is “{plain(value)}”" if value is not None else ""
+        warn(f"There is no {noun or name} called “{wording.quoted(requested)}” here{shown_instead}.")
     settle(name, value)
     return value
 
 
-def tell(sentence: str) -> None:
-    """Warn of what is gone. It is told again when the page is drawn anew at once, for another thing that is gone."""
+def warn(sentence: str) -> None:
+    """Show a warning, and repeat it when the page is rerun at once because something else was deleted too."""
     st.warning(sentence)
-    st.session_state.setdefault(TOLD, []).append(sentence)
+    st.session_state.setdefault(WARNED, []).append(sentence)
 
 
 def chosen_number(name: str, low: int, high: int, default: int) -> int:
-    """Return the whole number of the address, else of this session, else `default`, kept between `low` and `high`.
+    """Return the whole number of the address, else of this session, else `default`, limited to `low` … `high`.
 
-    An address that holds another is told.
+    A value in the address that cannot be used is reported.
     """
-    wanted, remembered = st.query_params.get(name), st.session_state.get(REMEMBERED, {}).get(name)
-    value = number_of((wanted, remembered), low, high, default)
-    if wanted is not None and wanted != str(value):
-        st.warning(f"“{wording.quoted(wanted)}” cannot be {name} here, which is {low} to {high:,}: this is {value:,}.")
+    requested, remembered = st.query_params.get(name), st.session_state.get(REMEMBERED, {}).get(name)
+    value = number_of((requested, remembered), low, high, default)
+    if requested is not None and requested != str(value):
+        st.warning(f"“{wording.quoted(requested)}” cannot be {name} here, which is {low} to {high:,}: using {value:,}.")
     settle(name, str(value))
     return value
 
 
 def readable(name: str, read: Callable[[str], Read | None], what: str) -> Read | None:
-    """Return what `read` makes of the parameter `name` of the address, None when it is missing or empty.
+    """Return the parameter `name` of the address as `read` parses it, None when it is missing or empty.
 
-    One that it makes nothing of is told as not being `what`, and taken out: nothing on the page may seem to follow it.
+    A value that cannot be parsed is reported as not being `what` and removed from the address, so that the page does
+    not seem to follow it.
     """
     text = st.query_params.get(name)
     if not text:
@@ -118,12 +124,12 @@ def readable(name: str, read: Callable[[str], Read | None], what: str) -> Read |
 
 
 def one_of(options: Collection[str]) -> Callable[[str], str | None]:
-    """For `readable`: a text that is an option."""
+    """Return a parser for `readable` that accepts one of `options`."""
     return lambda text: text if text in options else None
 
 
 def number_within(low: int, high: int) -> Callable[[str], int | None]:
-    """For `readable`: a whole number from `low` to `high`.
+    """Return a parser for `readable` that accepts a whole number from `low` to `high`.
 
     >>> [number_within(1, 20)(text) for text in ("20", "21", "9" * 5000, "x", "٣")]
     [20, None, None, None, None]
@@ -137,16 +143,17 @@ def number_within(low: int, high: int) -> Callable[[str], int | None]:
 
 
 def bound(name: str, default: Read, read: Callable[[str], Read | None], what: str) -> dict[str, Any]:
-    """Return the options of a widget that shows the parameter `name` of the address, else `default`, and writes it.
+    """Return the arguments of a widget that shows the parameter `name` of the address, else `default`, and writes it.
 
-    `bind="query-params"` says nothing of a value that it cannot use, and fails at a number of 5,000 digits.
+    Streamlit's `bind="query-params"` is silent about a value that it cannot use, and fails on a number of 5,000 digits.
     """
     value = readable(name, read, what)
     st.session_state[name] = default if value is None else value
 
     def write() -> None:
-        held = st.session_state[name]
-        put(**{name: None if held == default else str(held).lower() if isinstance(held, bool) else str(held)})
+        selected = st.session_state[name]
+        text = str(selected).lower() if isinstance(selected, bool) else str(selected)
+        put(**{name: None if selected == default else text})
 
     return {"key": name, "on_change": write}
 
@@ -160,7 +167,7 @@ def choose(
     within: Sequence[str] = (),
     **widget: Any,
 ) -> str | None:
-    """Select box whose value is the parameter `name` of the address; another choice takes out what was `within` it."""
+    """Draw a select box bound to the parameter `name`; another choice removes the parameters `within` it."""
     value = chosen(name, options, default, noun=label.lower())
     key = f"choice-{name}"
     st.session_state[key] = value
@@ -173,45 +180,45 @@ def choose(
 
 
 def choose_tab(names: Sequence[str], key: str) -> list[Any]:
-    """Tabs of which the address tells the open one, as `tab`; only the open one is to be drawn (`.open`)."""
+    """Draw tabs, the open one of which is the parameter `tab` of the address; draw the content of that one only."""
     st.session_state[key] = readable("tab", one_of(names), f"one of {', '.join(names)}") or names[0]
     return list(st.tabs(names, key=key, on_change=lambda: put(tab=st.session_state[key])))
 
 
-def first_of(wanted: Sequence[str | None], options: Sequence[str]) -> str | None:
-    """Return the first of `wanted` that is an option, else the first option.
+def first_of(names: Sequence[str | None], options: Sequence[str]) -> str | None:
+    """Return the first of `names` that is an option, else the first option.
 
     >>> first_of(("gone", None, "b"), ["a", "b"]), first_of((None,), ["a"]), first_of(("a",), [])
     ('b', 'a', None)
     """
-    return next((name for name in wanted if name in options), options[0] if options else None)
+    return next((name for name in names if name in options), options[0] if options else None)
 
 
-def number_of(wanted: Sequence[str | None], low: int, high: int, default: int) -> int:
-    """Return the first of `wanted` that is a whole number, else `default`; kept between `low` and `high`.
+def number_of(texts: Sequence[str | None], low: int, high: int, default: int) -> int:
+    """Return the first of `texts` that is a whole number, else `default`; limited to `low` … `high`.
 
     >>> number_of(("x", "7"), 1, 5, 3), number_of((None,), 1, 5, 3), number_of(("9" * 5000,), 1, 5, 3)
     (5, 3, 5)
     """
-    given = next((text for text in wanted if text and text.isascii() and text.isdigit()), str(default))
-    return max(low, min(high, int(given) if len(given) < 20 else high))
+    digits = next((text for text in texts if text and text.isascii() and text.isdigit()), str(default))
+    return max(low, min(high, int(digits) if len(digits) < 20 else high))
 
 
 def go_to(page: str, **params: str | int | None) -> None:
-    """Leave for another page, at once; a parameter that is None is forgotten."""
+    """Switch to another page at once; a parameter that is None is forgotten."""
     for name in [name for name, value in params.items() if value is None]:
         st.session_state.get(REMEMBERED, {}).pop(name, None)
     st.switch_page(f"pages/{page}.py", query_params=query_of(page, params))
 
 
 def link(page: str, label: str, **params: str | int | None) -> None:
-    """Draw a link to another page with these parameters; what else the page takes is what was looked at last."""
+    """Draw a link to another page with these parameters; its other parameters keep their last values."""
     st.page_link(f"pages/{page}.py", label=f":blue[{plain(label)}]", query_params=query_of(page, params))
 
 
 def query_of(page: str, params: Mapping[str, str | int | None]) -> dict[str, str]:
-    """Parameters of a link to `page`: those that were looked at last, then those given."""
+    """Return the parameters of a link to `page`: the last values of those it takes, overridden by `params`."""
     remembered = st.session_state.get(REMEMBERED, {})
     carried = {name: remembered[name] for name in _CARRIED.get(page, ()) if name in remembered}
-    given = {name: str(value) for name, value in params.items() if value is not None}
-    return {name: value for name, value in (carried | given).items() if params.get(name, value) is not None}
+    own = {name: str(value) for name, value in params.items() if value is not None}
+    return {name: value for name, value in (carried | own).items() if params.get(name, value) is not None}

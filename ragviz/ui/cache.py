@@ -1,4 +1,4 @@
-"""What pages read from the store, kept as long as what they show has not changed."""
+"""What the pages read from the store, cached as long as it has not changed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ragviz.workspace import Workspace, open_workspace
 @st.cache_resource(show_spinner=False)
 def workspace() -> Workspace:
     """Open what the environment configures, once for all sessions of this server."""
-    os.umask(0o077)  # what is kept is for this user alone
+    os.umask(0o077)  # files are readable by this user only
     return open_workspace()
 
 
 class State(NamedTuple):
-    """What a page shows (ids), and how often that was changed so far: what is kept of it is keyed by this.
+    """The ids of what a page shows, and how often each was changed so far: the key of what is cached of it.
 
-    Every argument of a cached function is part of its key: Streamlit leaves out those that begin with an underscore.
+    Every argument of a cached function is part of its key, but for those whose names begin with an underscore.
     """
 
     store: str
@@ -34,13 +34,13 @@ class State(NamedTuple):
 
 
 def state(*ids: str) -> State:
-    """State of corpora, indexes, question sets or runs now: one look-up by key, for every drawing of a page."""
+    """Return the present state of corpora, indexes, question sets or runs, by one query on their keys."""
     store = workspace().store
     return State(store.address, ids, store.revisions(*ids))
 
 
 def summary(run: Run, k: int | None = None) -> Summary:
-    """What a run measured at `k` (default: its own), computed once."""
+    """Return the ranking metrics of a run at `k` (default: its own)."""
     return _summary(state(run.id), k or run.config.k)
 
 
@@ -50,7 +50,7 @@ def _summary(of: State, k: int) -> Summary:
 
 
 def documents_of(run: Run) -> dict[str, Sequence[str]]:
-    """Names of the documents in which the evidence of each question of a run stands, by question id."""
+    """Return the names of the documents that hold the evidence of each question of a run, by question id."""
     return _documents_of(state(run.id, run.corpus_id))
 
 
@@ -65,19 +65,21 @@ def _documents_of(of: State) -> dict[str, Sequence[str]]:
 
 
 def breakdown(run: Run, k: int) -> list[Slice]:
-    """Every mean of a run at `k`: over all questions, per kind, and per document."""
+    """Return every mean of a run at `k`: over all questions, by kind, and by document."""
     return _breakdown(state(run.id, run.corpus_id), k)
 
 
-@st.cache_data(show_spinner="Measuring per kind and document", max_entries=32)
+@st.cache_data(show_spinner="Measuring by kind and document", max_entries=32)
 def _breakdown(of: State, k: int) -> list[Slice]:
     run = workspace().store.run(of.ids[0])
-    asked = [question for question, _ in answered(run).values()]
-    return evaluate.breakdown(summary(run, k), judgement(run).scores, asked, documents_of(run), seed=run.config.seed)
+    questions = [question for question, _ in answered(run).values()]
+    return evaluate.breakdown(
+        summary(run, k), judgement(run).scores, questions, documents_of(run), seed=run.config.seed
+    )
 
 
 def answered(run: Run) -> dict[str, tuple[Question, Retrieved]]:
-    """What a run asked and found, by question id, in order."""
+    """Return the questions of a run with their rankings, by question id, in order."""
     return _answered(state(run.id))
 
 
@@ -86,14 +88,14 @@ def _answered(of: State) -> dict[str, tuple[Question, Retrieved]]:
     store, run_id = workspace().store, of.ids[0]
     results = measurements.results_of(workspace(), store.run(run_id))
     pairs = zip(store.asked(run_id), results, strict=True)
-    return {question.id: (question, found) for question, found in pairs}
+    return {question.id: (question, retrieved) for question, retrieved in pairs}
 
 
 def judgement(run: Run) -> judgements.Judgement:
-    """What became of a run's answers, summed up once; shared by all sessions, and not to be changed."""
+    """Return the evaluated answers of a run and their summary; shared by all sessions, so never to be changed."""
     return _judgement(state(run.id))
 
 
-@st.cache_resource(show_spinner="Reading what was judged", max_entries=8)
+@st.cache_resource(show_spinner="Reading the judgements", max_entries=8)
 def _judgement(of: State) -> judgements.Judgement:
     return judgements.judgement_of(workspace(), workspace().store.run(of.ids[0]))

@@ -1,4 +1,4 @@
-"""Which requests the dashboard's server answers: those to its own names, from its own pages, in a window of their own.
+"""Protection of the dashboard's server against DNS rebinding, cross-origin requests and clickjacking.
 
 The dashboard has no sign-in, so whoever can open its socket can change the model endpoint in Settings. A page of the
 web can make a browser do that: by a name that resolves to 127.0.0.1 (DNS rebinding: a foreign Host), from another
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
-"""Names of this machine, always answered."""
+"""Names of this machine, always allowed."""
 ALLOWED_HOSTS = "RAGVIZ_ALLOWED_HOSTS"
-"""Variable that lists more names, with commas between them: those by which a proxy or another machine asks."""
+"""Environment variable with more allowed names, separated by commas, such as the name of a proxy."""
 FRAMING = ((b"content-security-policy", b"frame-ancestors 'none'"), (b"x-frame-options", b"DENY"))
 
 
@@ -27,11 +27,11 @@ class Guard:
     """ASGI middleware that refuses foreign hosts and origins (403), and forbids framing.
 
     A request is answered when its Host is one of `LOCAL_HOSTS` or `hosts`, and its Origin, where there is one, is that
-    same host and port: a proxy hands the Host on. Clients other than browsers send no Origin.
+    same host and port: a proxy must preserve the Host. Clients other than browsers send no Origin.
     """
 
     def __init__(self, app: ASGIApp, hosts: Iterable[str] = ()) -> None:
-        """Put the guard before `app`; `hosts` are names without scheme and port."""
+        """Wrap `app`; `hosts` are names without scheme and port."""
         self._app = app
         self._named = frozenset(name for host in hosts if (name := host.strip().lower().rstrip(".")))
 
@@ -46,19 +46,19 @@ class Guard:
             await _refuse(scope, reason, send)
             return
 
-        async def framed(message: Message) -> None:
+        async def with_framing_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", []), *FRAMING]
             await send(message)
 
-        async def to_whom_is_there(message: Message) -> None:
-            with suppress(OSError):  # the browser is gone: `receive` says so, and told twice Streamlit logs a traceback
+        async def send_if_connected(message: Message) -> None:
+            with suppress(OSError):  # the browser disconnected: `receive` reports it; twice, Streamlit logs a traceback
                 await send(message)
 
-        await self._app(scope, receive, framed if scope["type"] == "http" else to_whom_is_there)
+        await self._app(scope, receive, with_framing_headers if scope["type"] == "http" else send_if_connected)
 
     def refusal(self, host: str, origin: str | None) -> str:
-        """Why a request with these headers is not answered, "" when it is.
+        """Return why a request with these headers is refused, "" when it is answered.
 
         >>> guard = Guard(None, ["ragviz.example"])
         >>> guard.refusal("127.0.0.1:8501", "http://127.0.0.1:8501"), guard.refusal("[::1]:8501", None)
@@ -79,20 +79,20 @@ class Guard:
 
 
 def allowed_hosts() -> list[str]:
-    """Names beside the machine's own that the environment lists."""
+    """Return the names that the environment allows beside the machine's own."""
     return os.environ.get(ALLOWED_HOSTS, "").split(",")
 
 
 def _netloc(origin: str) -> str:
-    """Host and port of the origin of a web page, in lower case; "" for "null" and what is none."""
-    found = re.fullmatch(r"https?://([^/?#@\\]+)", origin.lower())
-    return found[1] if found else ""
+    """Return host and port of an Origin header in lower case, "" for "null" and for what is no web origin."""
+    match = re.fullmatch(r"https?://([^/?#@\\]+)", origin.lower())
+    return match[1] if match else ""
 
 
 def _hostname(host: str) -> str:
-    """Name in a Host header, in lower case and without brackets; "" for what is no name with a port."""
-    found = re.fullmatch(r"(?:\[([0-9a-f:.]+)\]|([^\s/?#@,:\\\[\]]+))(?::[0-9]{1,5})?", host.lower())
-    return (found[1] or found[2]).rstrip(".") if found else ""
+    """Return the name in a Host header in lower case, without port and brackets, "" for what is no host."""
+    match = re.fullmatch(r"(?:\[([0-9a-f:.]+)\]|([^\s/?#@,:\\\[\]]+))(?::[0-9]{1,5})?", host.lower())
+    return (match[1] or match[2]).rstrip(".") if match else ""
 
 
 async def _refuse(scope: Scope, reason: str, send: Send) -> None:

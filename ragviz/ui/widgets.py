@@ -1,4 +1,4 @@
-"""Tiles, tables, figures, notices and errors on a page."""
+"""The widgets that pages are built of: tiles, tables, figures, fields, notices, errors, confirmations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import streamlit as st
 
 from ragviz.errors import RagvizError
 from ragviz.index import indexing
-from ragviz.judging import forecast
+from ragviz.judging.forecast import Forecast
 from ragviz.questions.interchange import csv_of
 from ragviz.records import Estimate, IndexInfo
 from ragviz.report import style
@@ -26,16 +26,11 @@ from ragviz.ui import cache, wording
 
 log = logging.getLogger("ragviz")
 
-MISSES_EXPLAINED = (
-    "Questions none of whose gold chunks is in the ranking, however deep one looks. No k can save them: change chunks, "
-    "embedder or retriever."
-)
-
 
 def suggested_name(label: str, key: str, suggested: str, explained: str | None = None) -> str:
-    """The name typed into a field, else the suggestion; one that changes meanwhile leaves what was typed as it is.
+    """Return the name typed into a field, else the suggestion; a new suggestion does not replace what was typed.
 
-    Whoever uses the name up takes `KEY-suggested` out of the session, and the next one is suggested anew.
+    When the name has been used, remove `KEY-suggested` from the session, so that the field shows a suggestion again.
     """
     typed, before = st.session_state.get(key, ""), st.session_state.get(f"{key}-suggested")
     st.session_state[key] = suggested if before is None or typed in ("", before) else typed
@@ -45,19 +40,19 @@ def suggested_name(label: str, key: str, suggested: str, explained: str | None =
 
 
 def still_there(key: str, options: Sequence[str], noun: str) -> None:
-    """Let a click do nothing when what the select box `key` showed is gone, and say so; call it before the box."""
-    held, gone = st.session_state.get(key), f"{key}-gone"
-    if held is not None and held not in options:
+    """Ignore a click, and say so, when the selected option of the box `key` was deleted; call it before the box."""
+    selected, deleted_key = st.session_state.get(key), f"{key}-deleted"
+    if selected is not None and selected not in options:
         del st.session_state[key]
-        st.session_state[gone] = held
+        st.session_state[deleted_key] = selected
         st.rerun()
-    if (name := st.session_state.pop(gone, None)) is not None:
+    if (name := st.session_state.pop(deleted_key, None)) is not None:
         st.warning(f"The {noun} “{wording.quoted(name)}” was deleted meanwhile: nothing was done. Choose again.")
 
 
 @contextmanager
 def nothing(sentence: str) -> Iterator[None]:
-    """Empty state: what is missing; the body gives the buttons or links that make it."""
+    """Draw an empty state: the sentence says what is missing, the body draws the buttons or links that make it."""
     with st.container(border=True):
         st.markdown(sentence)
         with st.container(horizontal=True, gap="small"):
@@ -66,24 +61,24 @@ def nothing(sentence: str) -> Iterator[None]:
 
 @contextmanager
 def errors_shown() -> Iterator[None]:
-    """Show what goes wrong in the body in place: errors on purpose as their sentence, others with a short apology."""
+    """Show the errors of the body in place: those raised on purpose by their message, defects by a short notice."""
     try:
         yield
     except RagvizError as error:
         st.error(plain(str(error)))
     except Exception as error:
-        if isinstance(error, OSError) and (refused := disk.told(error)) is not None:
-            st.error(plain(str(refused)))
+        if isinstance(error, OSError) and (explained := disk.told(error)) is not None:
+            st.error(plain(str(explained)))
             return
         log.error("A defect in ragviz\n%s", _traceback())
         st.error(
             f"This part could not be shown: a defect in ragviz ({type(error).__name__}). The traceback is in the "
-            "terminal that runs the app; please report it with what you did. The rest goes on working."
+            "terminal that runs the app; please report it with what you did. The rest of the page works."
         )
 
 
 def _traceback() -> str:
-    """The traceback of what went wrong, without keys and passwords."""
+    """Return the traceback of the current exception, without keys and passwords."""
     keys: tuple[str, ...] = ()
     with suppress(RagvizError):
         keys = cache.workspace().settings.keys
@@ -94,9 +89,9 @@ def _traceback() -> str:
 def confirm(
     sentence: str, verb: str, action: Callable[[], object], box: str = "", ticked: Callable[[], object] | None = None
 ) -> None:
-    """Ask once before something is destroyed; `sentence` says what goes with it.
+    """Ask once before something is deleted; `sentence` says what is deleted with it.
 
-    When the `box` of these words is ticked, `ticked` is done instead of `action`; without words there is no box.
+    With the checkbox labelled `box` ticked, `ticked` is called instead of `action`; without a label there is no box.
     """
     st.markdown(plain(sentence))
     if box and ticked and st.checkbox(plain(box), key="confirm-box"):
@@ -111,18 +106,18 @@ def confirm(
 
 
 def leaving(indexes: Iterable[IndexInfo]) -> str:
-    """Words of the box that lets indexes be deleted here whose server cannot be asked; "" when all are here."""
-    left = [each for info in indexes if (each := indexing.remote(cache.workspace(), info))]
-    return f"Also when the server cannot be asked: {'; '.join(left)} then stay there." if left else ""
+    """Return the label of the checkbox that deletes indexes here though not on their server, "" when all are local."""
+    remote = [where for info in indexes if (where := indexing.remote(cache.workspace(), info))]
+    return f"Also when the server cannot be reached: {'; '.join(remote)} then stay there." if remote else ""
 
 
 def tiles() -> Any:
-    """Return the row for tiles, four of them where there is room."""
+    """Return the row for tiles, four side by side where there is room."""
     return st.grid(4, min_column_width=140)
 
 
 def tile(label: str, value: str, note: str = "", *, explained: str | None = None) -> None:
-    """One number with what it needs to be read: range or interval, and n."""
+    """Draw one number with its note: range or interval, and n."""
     st.metric(
         label,
         value,
@@ -136,26 +131,26 @@ def tile(label: str, value: str, note: str = "", *, explained: str | None = None
 
 
 def estimate_tile(label: str, estimate: Estimate, *, explained: str | None = None, better: str = "↑") -> None:
-    """A mean with its 95 % interval, its n, and which way is better."""
+    """Draw a mean with its 95 % interval, its n, and an arrow for which direction is better."""
     value, note = estimate_words(estimate)
     tile(f"{label} {better}".strip(), value, note, explained=explained)
 
 
 def estimate_words(estimate: Estimate) -> tuple[str, str]:
-    """Value and note of a tile.
+    """Return value and note of a mean's tile.
 
     >>> estimate_words(Estimate(0.8333, 0.741, 0.899, 80))
     ('0.83', '[0.74, 0.90] · n = 80')
     >>> estimate_words(Estimate(None, None, None, 0))
-    ('–', 'no question has it')
+    ('–', 'no question is scored')
     """
     if estimate.mean is None:
-        return "–", "no question has it"
+        return "–", "no question is scored"
     return f"{estimate.mean:.2f}", f"[{estimate.low:.2f}, {estimate.high:.2f}] · n = {estimate.n:,}"
 
 
 def figure(drawn: go.Figure, key: str, *, on_select: Callable[[], None] | None = None) -> None:
-    """Show a figure; with `on_select` its points can be clicked, and `st.session_state[key]` tells which."""
+    """Show a figure; with `on_select` its points can be clicked, and `st.session_state[key]` holds the selection."""
     alt = (drawn.layout.meta or {}).get("alt")
     if on_select is None:
         st.plotly_chart(drawn, key=key, config=style.CONFIG, alt=alt)
@@ -180,7 +175,7 @@ def clicked(state: Any) -> tuple[int, ...] | None:
 
 
 def selected(state: Any, ids: Sequence[str]) -> str | None:
-    """Return the id of the row in which a cell of a table is selected; None when none is, or it is out of the table.
+    """Return the id of the row in which a cell is selected; None when none is, or the row is not in the table.
 
     >>> [selected({"selection": {"cells": [(row, "Question")]}}, ["a", "b"]) for row in (1, 2)]
     ['b', None]
@@ -189,21 +184,21 @@ def selected(state: Any, ids: Sequence[str]) -> str | None:
     return ids[cells[0][0]] if cells and cells[0][0] < len(ids) else None
 
 
-def forecast_tiles(told: forecast.Forecast) -> None:
+def forecast_tiles(forecast: Forecast) -> None:
     """Draw the tiles of a dry run: calls, tokens, cost, time."""
-    left = told.total - told.cached
-    tile("Model calls", f"{told.total:,}", f"{told.cached:,} of them paid already")
-    tokens = f"{told.prompt_tokens:,} asked + {told.completion_tokens:,} answered"
-    tile("Tokens to pay", f"{told.prompt_tokens + told.completion_tokens:,}", f"{tokens}, estimated")
-    dollars = "–" if told.cost is None else f"\\${told.cost:,.2f}"
-    tile("Cost", dollars, "no price known: enter it in Settings" if told.cost is None else "estimated")
-    time_left = wording.duration(told.seconds) if left and told.seconds is not None else "–"
-    known = "learnt from this endpoint's calls" if told.seconds is not None else "the endpoint does not answer"
-    tile("Time for the calls", time_left, known if left else "all are paid")
+    unpaid = forecast.total - forecast.cached
+    tile("Model calls", f"{forecast.total:,}", f"{forecast.cached:,} of them already paid")
+    tokens = f"{forecast.prompt_tokens:,} input + {forecast.completion_tokens:,} output"
+    tile("Tokens to pay", f"{forecast.prompt_tokens + forecast.completion_tokens:,}", f"{tokens}, estimated")
+    dollars = "–" if forecast.cost is None else f"\\${forecast.cost:,.2f}"
+    tile("Cost", dollars, "no price known: enter it in Settings" if forecast.cost is None else "estimated")
+    duration = wording.duration(forecast.seconds) if unpaid and forecast.seconds is not None else "–"
+    basis = "from this endpoint's earlier calls" if forecast.seconds is not None else "the endpoint does not answer"
+    tile("Time for the calls", duration, basis if unpaid else "all are paid")
 
 
 def interval_words(estimate: Estimate) -> str:
-    """Say an interval, for a cell."""
+    """Return an interval as a cell shows it."""
     return "" if estimate.mean is None else f"[{estimate.low:.2f}, {estimate.high:.2f}]"
 
 
@@ -217,9 +212,9 @@ def table(
     alt: str | None = None,
     empty: str = "",
 ) -> None:
-    """Show rows without an index; with `on_select` a click anywhere on a row tells `st.session_state[key]`.
+    """Show rows without an index; with `on_select` a click anywhere in a row is put into `st.session_state[key]`.
 
-    `empty` stands in cells without a value.
+    `empty` is shown in cells without a value.
     """
     shown = rows.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
     options: dict[str, Any] = {"hide_index": True, "column_config": columns, "height": height, "alt": alt, "key": key}
@@ -230,12 +225,12 @@ def table(
 
 
 def above_table(key: str) -> Any:
-    """Return the row above a table, for its count and buttons; its end is left to the table's own toolbar."""
+    """Return the row above a table, for its count and buttons; its end is kept free for the table's toolbar."""
     return st.container(horizontal=True, vertical_alignment="center", key=f"above-{key}")
 
 
 def csv_button(rows: pd.DataFrame, file_name: str, key: str, label: str = "CSV") -> None:
-    """Download exactly the rows that are shown, written as the other exports are."""
+    """Draw a button that downloads exactly the rows shown, in the format of the other exports."""
     cells = rows.astype(object).where(rows.notna(), None)
     data = csv_of([*map(str, rows.columns)], cells.itertuples(index=False, name=None))
     st.download_button(label, data, file_name, "text/csv", key=key, on_click="ignore")

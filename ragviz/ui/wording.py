@@ -1,4 +1,4 @@
-"""Times, sizes, counts and names in words."""
+"""Durations, sizes, counts and names as the pages write them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ragviz.text.markup import plain, shortened
 
 
 def quoted(text: str) -> str:
-    """What an address holds, as a sentence tells it: its beginning."""
+    """Return the beginning of a parameter's value, to be quoted in a message."""
     return plain(shortened(text, 80))
 
 
 def duration(seconds: float) -> str:
-    """Say a length of time in the unit that fits.
+    """Return a duration in the unit that fits.
 
     >>> [duration(s) for s in (0.4, 48, 200, 5000)]
     ['1 s', '48 s', '3 min', '1 h 23 min']
@@ -28,7 +28,7 @@ def duration(seconds: float) -> str:
 
 
 def ago(then: float, now: float | None = None) -> str:
-    """Say how long ago a time was.
+    """Return how long ago a time was.
 
     >>> [ago(0, seconds) for seconds in (5, 180, 7200, 200000)]
     ['just now', '3 min ago', '2 h ago', '2 days ago']
@@ -42,7 +42,7 @@ def ago(then: float, now: float | None = None) -> str:
 
 
 def size_words(size: float) -> str:
-    """Say a number of bytes.
+    """Return a number of bytes in the unit that fits.
 
     >>> [size_words(n) for n in (900, 2048, 3_500_000)]
     ['900 B', '2 KB', '3.3 MB']
@@ -53,7 +53,7 @@ def size_words(size: float) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Say how many there are of something.
+    """Return a number with its noun in singular or plural.
 
     >>> counted(1, "index"), counted(2, "index"), counted(1200, "question")
     ('1 index', '2 indexes', '1,200 questions')
@@ -64,7 +64,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def short_name(name: str) -> str:
-    """First word of a name, in small letters, to make other names of.
+    """Return the first word of a name in lower case, as the beginning of derived names.
 
     >>> short_name("Sample: Tarrow Ridge Observatory"), short_name("18F handbook"), short_name("!!")
     ('sample', '18f', 'corpus')
@@ -86,4 +86,4 @@ LANGUAGES = {
     "ar": "Arabic", "de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian",
     "ja": "Japanese", "ko": "Korean", "nl": "Dutch", "pt": "Portuguese", "ru": "Russian", "zh": "Chinese", "und": "–",
 }  # fmt: skip
-"""What the codes of documents' languages are called; others are shown as they are."""
+"""Code of a document's language → name; other codes are shown as they are."""

@@ -436,7 +436,7 @@ def test_a_job_that_is_gone_with_what_it_worked_on_is_told(home: Path, subject: 
     store.delete_job(job.id)  # as its process does
     checked(app.run())
     shown = words(app).replace("\\", "")
-    assert f"{job.title}** is gone" in shown
+    assert f"{job.title}** was removed" in shown
     assert "What it worked on was deleted" in shown
     gone = {"corpus": "corpus called “notes”", "index": "index called “small”", "set": "question set called “asked”"}
     assert f"There is no {gone[subject]} here" in warning(app)

@@ -1,0 +1,36 @@
+"""The budget of model calls: its field, and the one that a run had last."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ragviz import jobs
+from ragviz.records import Run
+from ragviz.ui import cache
+
+RUN_OF = {"run": "name", "rejudge": "run"}
+"""Kind of job → the argument that names its run."""
+
+
+def field(explained: str, key: str | None = None, default: float | None = None) -> float | None:
+    """Ask for the most dollars that may be paid; None is no limit."""
+    dollars = st.number_input(
+        "Budget in dollars", 0.0, None, default, step=1.0, format="%.2f", placeholder="no limit", key=key,
+        help=explained,
+    )  # fmt: skip
+    return None if dollars is None else float(dollars)
+
+
+def field_of_run(run: Run, key: str) -> float | None:
+    """Ask for the budget of a run that is continued; the default is its last one."""
+    with st.container(width=180):
+        return field("For the whole run, including what it has paid so far.", key, last_budget(run))
+
+
+def last_budget(run: Run) -> float | None:
+    """Return the budget that a run was given last, None when it had none."""
+    jobs_of_run = (
+        job for job in jobs.jobs(cache.workspace()) if run.name == job.arguments.get(RUN_OF.get(job.kind, ""))
+    )
+    newest = next(jobs_of_run, None)
+    return None if newest is None else newest.arguments.get("budget")

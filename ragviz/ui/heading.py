@@ -1,0 +1,72 @@
+"""The heading of a page: breadcrumb, title, and the scroll position that goes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from ragviz.records import Corpus, Run, digest
+from ragviz.text.markup import plain
+from ragviz.ui import address
+
+Crumb = tuple[str, str, Mapping[str, str]]
+"""Page, label and parameters of a link in the breadcrumb."""
+
+
+def breadcrumb(crumbs: Sequence[Crumb]) -> None:
+    """Draw links to what the page rests on."""
+    with st.container(horizontal=True, gap="xxsmall", vertical_alignment="center"):
+        for place, (page, label, params) in enumerate(crumbs):
+            if place:
+                st.html('<span class="rv-crumb">›</span>', width="content")
+            address.link(page, label, **params)
+
+
+def crumbs_of(run: Run, corpus: Corpus) -> list[Crumb]:
+    """Return the crumbs of a run: its documents and its index; an imported run has no index."""
+    if not run.provenance["index_config"]:
+        return [("documents", corpus.name, {"corpus": corpus.name})]
+    index = run.provenance["index"]
+    return [("documents", corpus.name, {"corpus": corpus.name}), ("index", index, {"index": index})]
+
+
+def header(title: str, lead: str = "", *, crumbs: Sequence[Crumb] = ()) -> Any:
+    """Draw breadcrumb, title and a lead of one line, and return the container beside the title, for its pickers."""
+    if crumbs:
+        breadcrumb(crumbs)
+    with st.container(horizontal=True, vertical_alignment="bottom", wrap=True):
+        with st.container(width="stretch"):
+            st.title(plain(title), anchor=False)
+        beside = st.container(horizontal=True, vertical_alignment="bottom", width="content", gap="small")
+    if lead:
+        st.caption(plain(lead))
+    return beside
+
+
+def scroll_to_top(subject: str) -> None:
+    """Scroll to the top when another `subject` is shown than before: Streamlit keeps the scroll position.
+
+    It is repeated until the page is drawn, because what is drawn late moves it again, and ends when the person scrolls.
+    """
+    st.html(f"<script>{_TO_THE_TOP} // {digest(subject)}</script>", unsafe_allow_javascript=True)
+
+
+_TO_THE_TOP = """
+(() => {
+  const main = document.querySelector('[data-testid=stMain]');
+  const app = document.querySelector('[data-testid=stApp]');
+  const ends = ['wheel', 'touchstart', 'pointerdown', 'keydown'];
+  let left = 5;
+  const leave = () => { left = 0; };
+  ends.forEach(name => window.addEventListener(name, leave, { once: true, passive: true }));
+  const step = () => {
+    if (left <= 0) return ends.forEach(name => window.removeEventListener(name, leave));
+    main.scrollTo(0, 0);
+    if (app.dataset.testScriptState !== 'running') left -= 1;
+    setTimeout(step, 100);
+  };
+  step();
+})();
+"""
