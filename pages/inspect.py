@@ -396,7 +396,7 @@ if on := {name: value for name, value in question_table.view().items() if name !
     words = [titles[v] if n == "cause" and v in titles else f"{n} {v}" for n, v in on.items()]
     st.caption(f"Within: {plain(', '.join(words))}")
 question, retrieved = asked[question_id]
-judged = found.judged.get(question_id)
+judged = found.evaluated.get(question_id)
 claim = chosen_claim(judged.matrix if judged else Matrix())
 heading.header(question.text)
 if judged and found.controls is not None and not found.controls.reliable:

@@ -145,15 +145,15 @@ def judge_panel(run: Run, found: judgements.Judgement) -> None:
 def coverage(run: Run, found: judgements.Judgement) -> str:
     """How many questions have scores, of the measure with fewest to that with most, and why the others have not."""
     total, failed = len(asked), len(found.failed)
-    failures = [step for judged in found.judged.values() for step in judged.failures]
-    unanswered = sum("answer" in judged.failures for judged in found.judged.values())
+    failures = [step for judged in found.evaluated.values() for step in judged.failures]
+    unanswered = sum("answer" in judged.failures for judged in found.evaluated.values())
     covered = plain(judgements.coverage_words(found, total))
-    words = [covered or f"**{len(found.judged) - failed} of {total:,}** answered"]
+    words = [covered or f"**{len(found.evaluated) - failed} of {total:,}** answered"]
     if unanswered:
         words.append(f":orange[▲] {wording.counted(unanswered, 'answer')} failed")
     if errors := failed - unanswered:
         words.append(f":orange[▲] {wording.counted(errors, 'judge error')}")
-    if missing := total - len(found.judged):
+    if missing := total - len(found.evaluated):
         words.append(f"{wording.counted(missing, 'question')} not reached")
     return ", ".join(words) if failures or missing else words[0]
 
@@ -584,7 +584,7 @@ if not len(rows):
 if summary.n:
     with widgets.errors_shown():
         tiles(summary)
-if judgement.judged:
+if judgement.evaluated:
     with widgets.errors_shown():
         answer_tiles(judgement)
         answer_line(run, judgement)

@@ -42,16 +42,16 @@ def written(*results) -> bytes:
 
 
 def test_verdicts_become_the_matrix_and_the_scores(workspace):
-    found = foreign.read_ragchecker(written(result()), "out.json")
-    run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "r", found)
+    foreign_run = foreign.read_ragchecker(written(result()), "out.json")
+    run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "r", foreign_run)
     judgement = judgements.judgement_of(workspace, run)
     values = {name: scores["7"].value for name, scores in judgement.scores.items()}
     assert values["faithfulness"] == 0.5
     assert values["context_recall"] == pytest.approx(2 / 3)
     assert (values["context_precision"], values["context_precision_plain"]) == (0.5, 0.5)
     assert (values["factual_precision"], values["completeness"]) == (0.5, pytest.approx(1 / 3))
-    assert judgement.judged["7"].matrix.answer_claims[0].text == "pump replaced 1998"
-    assert judgement.judged["7"].matrix.reference_by_answer[1].verdict == "contradicted"
+    assert judgement.evaluated["7"].matrix.answer_claims[0].text == "pump replaced 1998"
+    assert judgement.evaluated["7"].matrix.reference_by_answer[1].verdict == "contradicted"
     assert judgement.causes["7"] == "wrong"
 
 
@@ -78,7 +78,7 @@ def texts_of(workspace, run) -> set[str]:
 
 
 def test_what_an_import_cannot_know_is_not_shown(workspace):
-    """Its gold would be what the system itself retrieved: every hit a hit."""
+    """Its gold chunks would be what the system itself retrieved, and every question a hit."""
     run = foreign.import_run(
         workspace, workspace.store.create_corpus("c"), "r", foreign.read_ragchecker(written(result()), "out.json")
     )
@@ -97,11 +97,11 @@ def test_an_earlier_import_that_kept_gold_is_not_ranked_either(workspace):
     run = foreign.import_run(
         workspace, workspace.store.create_corpus("c"), "r", foreign.read_ragchecker(written(result()), "out.json")
     )
-    kept = workspace.store.results(run.id)
-    stored = [replace(each, gold=(each.ranking.ids[1:],)) for each in kept]
+    results = workspace.store.results(run.id)
+    stored = [replace(each, gold=(each.ranking.ids[1:],)) for each in results]
     workspace.store.results = lambda _: stored
     assert measurements.summary_of(workspace, run).n == 0
-    assert measurements.results_of(workspace, run) == kept
+    assert measurements.results_of(workspace, run) == results
 
 
 def test_an_empty_response_is_a_missing_answer_and_no_refusal(workspace):
@@ -111,7 +111,7 @@ def test_an_empty_response_is_a_missing_answer_and_no_refusal(workspace):
     )
     judgement = judgements.judgement_of(workspace, run)
     assert judgement.abstention.refused == 0
-    answer = judgement.judged["7"].answer
+    answer = judgement.evaluated["7"].answer
     assert (answer.status, answer.reason) == ("failed", "the response is empty in the imported file")
     assert judgement.causes["7"] == "not_answered"
     assert judgement.scores["faithfulness"]["7"].status == "skipped"
@@ -131,12 +131,12 @@ def test_two_imports_of_the_same_questions_are_compared_by_their_answers(workspa
     assert "not compared" in comparing.to_json(comparison)["sentence"]
 
 
-def test_what_cannot_be_read_is_told_and_the_rest_goes_on(workspace):
+def test_unreadable_results_are_reported_and_the_rest_is_read(workspace):
     short = result(query_id="8", answer2response=["Entailment"])
-    found = foreign.read_ragchecker(written(result(), short, {"query": "?"}), "out.json")
-    assert [each.id for each in found.answers] == ["7"]
-    assert "Result 2: Value error, answer2response has 1 verdicts for 2 claims." in found.problems
-    assert found.problems[1].startswith("Result 3: query_id")
+    foreign_run = foreign.read_ragchecker(written(result(), short, {"query": "?"}), "out.json")
+    assert [each.id for each in foreign_run.answers] == ["7"]
+    assert "Result 2: Value error, answer2response has 1 verdicts for 2 claims." in foreign_run.problems
+    assert foreign_run.problems[1].startswith("Result 3: query_id")
     for data in (b"[]", b"nothing", b'{"results": 3}', b"\xff\xfe"):
         with pytest.raises(InputError, match=r"out\.json is no output of RAGChecker"):
             foreign.read_ragchecker(data, "out.json")
@@ -144,38 +144,38 @@ def test_what_cannot_be_read_is_told_and_the_rest_goes_on(workspace):
         foreign.read_ragchecker(written(short), "out.json")
 
 
-def test_odd_rows_are_set_aside_and_the_rest_is_kept(workspace):
+def test_odd_rows_are_reported_and_the_rest_is_imported(workspace):
     unknown = result(query_id="unknown", answer2response=["Entailment", "Failed to parse"])
     twice = result(query_id="twice", retrieved_context=[{"doc_id": "a", "text": "Dogs stay outside."}] * 2)
     broken = result(query_id="broken", response="half \ud800")
     data = written(result(), result(), unknown, twice, broken)
-    found = foreign.read_ragchecker(data, "out.json")
-    assert [each.id for each in found.answers] == ["7", "broken"]
-    assert "with the id" in found.problems[0]
-    assert "no verdict 'Failed to parse'" in found.problems[1]
-    assert "same passage" in found.problems[2]
-    run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "r", found)
-    assert len(judgements.judgement_of(workspace, run).judged) == 2
+    foreign_run = foreign.read_ragchecker(data, "out.json")
+    assert [each.id for each in foreign_run.answers] == ["7", "broken"]
+    assert "with the id" in foreign_run.problems[0]
+    assert "no verdict 'Failed to parse'" in foreign_run.problems[1]
+    assert "same passage" in foreign_run.problems[2]
+    run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "r", foreign_run)
+    assert len(judgements.judgement_of(workspace, run).evaluated) == 2
     with pytest.raises(InputError, match="no output of RAGChecker"):
         foreign.read_ragchecker(b"[" * 100_000, "out.json")
 
 
 def test_an_import_that_breaks_leaves_nothing_behind(workspace, monkeypatch):
     corpus = workspace.store.create_corpus("c")
-    found = foreign.read_ragchecker(written(result()), "out.json")
+    foreign_run = foreign.read_ragchecker(written(result()), "out.json")
     monkeypatch.setattr(workspace.store, "put_judged", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        foreign.import_run(workspace, corpus, "r", found)
+        foreign.import_run(workspace, corpus, "r", foreign_run)
     assert not workspace.store.runs()
     assert not workspace.store.question_sets()
 
 
 def test_a_taken_name_leaves_nothing_behind(workspace):
     corpus = workspace.store.create_corpus("c")
-    found = foreign.read_ragchecker(written(result()), "out.json")
-    foreign.import_run(workspace, corpus, "r", found)
+    foreign_run = foreign.read_ragchecker(written(result()), "out.json")
+    foreign.import_run(workspace, corpus, "r", foreign_run)
     with pytest.raises(UsageError, match="already a question set called 'r'"):
-        foreign.import_run(workspace, corpus, "r", found)
+        foreign.import_run(workspace, corpus, "r", foreign_run)
     assert len(workspace.store.runs()) == len(workspace.store.question_sets()) == 1
 
 
@@ -202,7 +202,7 @@ def test_real_verdicts_give_the_figures_that_were_computed_from_them(workspace):
 
 
 @pytest.mark.parametrize("levels", [600, 200_000])
-def test_nesting_without_end_is_one_sentence(levels):
+def test_deep_nesting_is_refused_in_one_sentence(levels):
     deep = "[" * levels + "]" * levels
     with pytest.raises(InputError, match="nested more than 100 deep"):
         foreign.read_ragchecker(f'{{"results": [{{"query_id": 1, "other": {deep}}}]}}'.encode(), "out.json")

@@ -120,7 +120,7 @@ def test_a_database_of_every_earlier_schema_is_upgraded_with_its_data(dump, kind
     assert (measured["recall@3"]["mean"], measured["recall@3"]["n"]) == (1.0, 2)
     judgement = judgements.judgement_of(workspace, run)
     if version >= 2:
-        assert judgement.judged.keys() == {q.id for q in questions}
+        assert judgement.evaluated.keys() == {q.id for q in questions}
         assert [score.value for score in judgement.scores["faithfulness"].values()].count(1.0) == 1
     assert (store.paid(run.id)[0] > 0) == (version >= 3)
     assert {job.kind for job in store.jobs()} == {"index", "run"}

@@ -1,4 +1,4 @@
-"""Runs that answer and judge: kept, killed and resumed, judged again, foreseen, on the command line and in jobs."""
+"""Runs that answer and judge: stored, killed and resumed, judged again, estimated, on the command line and in jobs."""
 
 import json
 import os
@@ -81,14 +81,14 @@ def config(**more) -> RunConfig:
     return RunConfig("i", "q", "bm25", **{"answerer": "model", "metrics": ("all",), **more})
 
 
-def test_a_run_answers_judges_and_tells_where_it_lost(workspace, server):
-    told = running.foresee(workspace, config())
-    probed = sum("messages" in body for body in server.bodies)
-    assert probed == 2  # how long a call takes was not known
-    assert 0 < told.seconds < 60
+def test_a_run_answers_judges_and_names_causes(workspace, server):
+    estimate = running.foresee(workspace, config())
+    probes = sum("messages" in body for body in server.bodies)
+    assert probes == 2  # how long a call takes was not known
+    assert 0 < estimate.seconds < 60
     run = running.run(workspace, "r", config())
-    asked = sum("messages" in body for body in server.bodies) - probed
-    assert asked <= told.total <= asked + 2  # a refusal has no claims; that cannot be foreseen
+    calls = sum("messages" in body for body in server.bodies) - probes
+    assert calls <= estimate.total <= calls + 2  # a refusal has no claims; that cannot be foreseen
     assert (run.status, run.config.model, run.config.judge) == ("done", "loopback", "loopback")
     judgement = judgements.judgement_of(workspace, run)
     assert set(judgement.metrics) == set(ANSWER_METRICS)
@@ -96,7 +96,7 @@ def test_a_run_answers_judges_and_tells_where_it_lost(workspace, server):
     assert judgement.metrics["completeness"].statuses == {"ok": len(PLACES), "no_answer": 1}
     assert judgement.metrics["completeness"].estimate.mean == 1
     assert judgement.failed == []
-    assert judgement.usage.calls == asked
+    assert judgement.usage.calls == calls
     assert judgement.abstention.unanswerable == 1
     assert set(judgement.causes) == {row["id"] for row in ROWS}
     before = server.counts.calls
@@ -105,7 +105,7 @@ def test_a_run_answers_judges_and_tells_where_it_lost(workspace, server):
     assert workspace.store.scores(again.id).keys() == workspace.store.scores(run.id).keys()
 
 
-def test_the_record_tells_host_form_and_embedder_and_the_fingerprint_what_changes_numbers(workspace, server):
+def test_the_record_names_host_form_and_embedder_and_the_fingerprint_what_changes_numbers(workspace, server):
     server.refuse = {"json_schema"}
     run = running.run(workspace, "r", config())
     host = server.url.split("/")[2]
@@ -123,7 +123,7 @@ def test_the_record_tells_host_form_and_embedder_and_the_fingerprint_what_change
     assert not any("endpoint" in note for note in notes)
 
 
-def test_a_later_run_tells_the_calls_of_the_banks_it_found(workspace, server):
+def test_a_later_run_counts_the_calls_of_the_banks_it_found(workspace, server):
     first = judgements.judgement_of(workspace, running.run(workspace, "r", config()))
     again = judgements.judgement_of(workspace, running.run(workspace, "again", config()))
     assert again.usage.calls == first.usage.calls == sum("messages" in body for body in server.bodies)
@@ -132,7 +132,7 @@ def test_a_later_run_tells_the_calls_of_the_banks_it_found(workspace, server):
     assert "this run paid 0 calls" in judgements.cost_words(again)
 
 
-def test_calls_are_told_without_a_price_and_those_of_failed_steps_too(workspace, server, monkeypatch):
+def test_calls_are_counted_without_a_price_and_those_of_failed_steps_too(workspace, server, monkeypatch):
     monkeypatch.setattr(model_server, "complete", lambda body: "nothing of use")
     with pytest.raises(UselessModel):
         running.run(workspace, "r", config())
@@ -143,13 +143,13 @@ def test_calls_are_told_without_a_price_and_those_of_failed_steps_too(workspace,
     assert f"this run paid {judgement.paid[0]:,} calls" in judgements.cost_words(judgement)
 
 
-def test_what_is_shown_of_replies_hides_the_key_and_what_is_kept_does_not(workspace):
+def test_replies_are_shown_without_the_key_and_stored_unchanged(workspace):
     run = running.run(workspace, "r", config())
-    key = "pump was replaced"  # stands in every answer, as if the server echoed it
+    key = "pump was replaced"  # occurs in every answer, as if the server echoed it
     shown = Workspace(workspace.settings.model_copy(update={"openai_api_key": SecretStr(key)}))
-    assert key in repr(judgements.judgement_of(workspace, run).judged)
-    assert key not in "".join(map(repr, (j.answer for j in judgements.judgement_of(shown, run).judged.values())))
-    assert all(key not in call.raw for j in judgements.judgement_of(shown, run).judged.values() for call in j.calls)
+    assert key in repr(judgements.judgement_of(workspace, run).evaluated)
+    assert key not in "".join(map(repr, (j.answer for j in judgements.judgement_of(shown, run).evaluated.values())))
+    assert all(key not in call.raw for j in judgements.judgement_of(shown, run).evaluated.values() for call in j.calls)
     assert key in repr(shown.store.judged(run.id))
 
 
@@ -163,7 +163,7 @@ def test_a_run_that_cannot_begin_leaves_none_behind(workspace, server, monkeypat
             running.run(workspace, "r", config())
     assert workspace.store.run_named("r") is None
 
-    with monkeypatch.context() as broken:  # one that has begun is kept, to go on with
+    with monkeypatch.context() as broken:  # one that has begun is kept, to resume
         broken.setattr(running, "BATCH", 4)
         searches = iter([search.retriever(workspace, workspace.store.index("i"), "bm25"), down])
         broken.setattr(search, "retriever", lambda *_, **__: lambda *words: next(searches)(*words))
@@ -193,7 +193,7 @@ def test_a_build_that_cannot_begin_leaves_no_row_that_says_building(workspace, m
     assert store.index("i").status == "ready"
 
 
-def test_what_cannot_be_had_is_said_before_anything_is_made(workspace):
+def test_what_is_not_possible_is_refused_before_anything_is_stored(workspace):
     with pytest.raises(UsageError, match="no metric 'charm'"):
         running.run(workspace, "r", config(metrics=("charm",)))
     with pytest.raises(UsageError, match="seed"):
@@ -209,20 +209,20 @@ def test_what_cannot_be_had_is_said_before_anything_is_made(workspace):
 def test_a_budget_holds_over_all_attempts(workspace, server):
     workspace.set_prices({"loopback": (10.0, 20.0), "bags": (0.0, 0.0)})
     whole = running.foresee(workspace, config()).cost
-    paid, asked = [], []
+    paid, calls = [], []
     for _ in range(3):
         with pytest.raises(BudgetReached, match="does not hold another call"):
             running.run(workspace, "r", config(), budget=whole / 3)
         run = workspace.store.run("r")
         paid.append(workspace.store.paid(run.id))
-        asked.append(sum("messages" in body for body in server.bodies))
+        calls.append(sum("messages" in body for body in server.bodies))
     dollars = [amount for _, amount in paid]
     assert 0 < dollars[0] <= dollars[1] <= dollars[2] <= whole / 3, "a cheaper call may still fit another time"
-    assert 0 < asked[0] <= asked[1] <= asked[2]
+    assert 0 < calls[0] <= calls[1] <= calls[2]
     running.run(workspace, "r", config(), budget=2 * whole)
     judgement = judgements.judgement_of(workspace, workspace.store.run("r"))
     assert judgement.paid[1] < 2 * whole
-    assert judgement.usage.cost == pytest.approx(judgement.paid[1])  # the makers of banks are not asked about twice
+    assert judgement.usage.cost == pytest.approx(judgement.paid[1])  # the calls of banks are counted once
     again = judgements.judgement_of(workspace, running.run(workspace, "again", config(), budget=0.0))
     assert again.paid[1] == 0 < again.usage.cost
     assert "this run paid $0.00" in judgements.cost_words(again)
@@ -230,7 +230,7 @@ def test_a_budget_holds_over_all_attempts(workspace, server):
     assert workspace.store.paid(run.id) == (0, 0.0)
 
 
-def test_without_a_model_the_counterparts_are_measured(workspace, server):
+def test_without_a_model_the_metrics_without_a_judge_are_measured(workspace, server):
     bare = Workspace(workspace.settings.model_copy(update={"embedder": "openai:bags"}))
     before = server.counts.calls
     run = running.run(bare, "r", config(answerer="extractive", metrics=()))
@@ -241,21 +241,21 @@ def test_without_a_model_the_counterparts_are_measured(workspace, server):
 
 
 def test_a_run_of_an_earlier_version_opens_and_is_judged_again(workspace):
-    """It asked for a metric that had two names, and for one that is measured no more."""
+    """It has a metric that had two names, and one that no longer exists."""
     run = running.run(workspace, "r", config(metrics=("factual_precision", "token_f1")))
     store, names = workspace.store, ("conciseness", "extractive_questeval_precision", "token_f1")
     old = store.create_run("old", run.corpus_id, replace(run.config, metrics=names), "f", run.provenance)
-    found = {result.question_id: result for result in store.results(run.id)}
-    store.put_results(old.id, [(place, q, found[q.id]) for place, q in enumerate(store.asked(run.id))])
-    kept = [(judged, [Score(name, 0.25) for name in names]) for judged in store.judged(run.id).values()]
-    kept[0] = (replace(kept[0][0], failures={"comparison": "HTTP 500"}), kept[0][1])
-    store.put_judged(old.id, kept)
+    results = {result.question_id: result for result in store.results(run.id)}
+    store.put_results(old.id, [(place, q, results[q.id]) for place, q in enumerate(store.asked(run.id))])
+    scored = [(evaluated, [Score(name, 0.25) for name in names]) for evaluated in store.judged(run.id).values()]
+    scored[0] = (replace(scored[0][0], failures={"comparison": "HTTP 500"}), scored[0][1])
+    store.put_judged(old.id, scored)
     store.finish_run(old.id, "done")
     scores = judgements.judgement_of(workspace, old).scores
     assert list(scores) == ["factual_precision", "token_f1"]
     assert {score.value for score in scores["factual_precision"].values()} == {0.25}
     again = running.rejudge(workspace, store.run("old"))
-    assert again == [kept[0][0].question.id]
+    assert again == [scored[0][0].question.id]
     after, before = (judgements.judgement_of(workspace, r).scores["factual_precision"] for r in (old, run))
     assert after[again[0]] == before[again[0]]
 
@@ -263,12 +263,14 @@ def test_a_run_of_an_earlier_version_opens_and_is_judged_again(workspace):
 def test_closed_book_and_oracle_contexts(workspace):
     closed = running.run(workspace, "closed", config(context="none"))
     oracle = running.run(workspace, "oracle", config(context="oracle"))
-    known = judgements.judgement_of(workspace, closed)
-    assert all(judged.answer.context == () for judged in known.judged.values())
-    assert {judged.answer.status for judged in known.judged.values()} == {"refused"}  # the loopback knows nothing
-    for question_id, judged in judgements.judgement_of(workspace, oracle).judged.items():
+    judgement = judgements.judgement_of(workspace, closed)
+    assert all(evaluated.answer.context == () for evaluated in judgement.evaluated.values())
+    assert {evaluated.answer.status for evaluated in judgement.evaluated.values()} == {
+        "refused"
+    }  # the loopback knows nothing
+    for question_id, evaluated in judgements.judgement_of(workspace, oracle).evaluated.items():
         gold = {r.question_id: r.gold for r in workspace.store.results(oracle.id)}[question_id]
-        assert judged.answer.context == tuple(group[0] for group in gold)
+        assert evaluated.answer.context == tuple(group[0] for group in gold)
 
 
 def test_only_what_failed_is_judged_again(workspace, server, monkeypatch):
@@ -300,8 +302,8 @@ def test_only_what_failed_is_judged_again(workspace, server, monkeypatch):
 def test_a_killed_run_is_resumed_and_pays_only_the_calls_in_flight_again(workspace, server):
     server.latency = 0.15
     corpus = workspace.store.corpus("pumps")
-    wanted = {"index": "i", "questions": "q", "retriever": "bm25", "answerer": "model", "metrics": ["all"]}
-    job = jobs.submit(workspace, "run", "Run r", corpus.id, {"name": "r", "config": wanted})
+    choices = {"index": "i", "questions": "q", "retriever": "bm25", "answerer": "model", "metrics": ["all"]}
+    job = jobs.submit(workspace, "run", "Run r", corpus.id, {"name": "r", "config": choices})
     end = time.time() + 120
     while sum("messages" in body for body in server.bodies) < 20:
         assert time.time() < end, workspace.store.job(job.id)
@@ -313,7 +315,7 @@ def test_a_killed_run_is_resumed_and_pays_only_the_calls_in_flight_again(workspa
     jobs.perform(workspace, job.id)
     run = workspace.store.run("r")
     assert run.status == "done"
-    asked = sum("messages" in body for body in server.bodies)
+    calls = sum("messages" in body for body in server.bodies)
     scores = workspace.store.scores(run.id)
     assert set(scores) == set(ANSWER_METRICS)
     assert all(len(by_question) == len(ROWS) for by_question in scores.values())
@@ -321,14 +323,14 @@ def test_a_killed_run_is_resumed_and_pays_only_the_calls_in_flight_again(workspa
         Workspace(workspace.settings.model_copy(update={"home": workspace.settings.home})), config()
     )
     assert whole.cached == whole.total
-    fresh = sum(whole.calls.values()) + 2 * len(PLACES)  # the banks are kept, and not foreseen again
-    assert asked <= fresh + 4
+    fresh = sum(whole.calls.values()) + 2 * len(PLACES)  # the banks are cached, and not estimated again
+    assert calls <= fresh + 4
 
 
 def test_a_second_process_at_the_same_run_is_refused(workspace, server):
-    wanted = {"index": "i", "questions": "q", "retriever": "bm25", "answerer": "model", "metrics": ["all"]}
+    choices = {"index": "i", "questions": "q", "retriever": "bm25", "answerer": "model", "metrics": ["all"]}
     first, second = (
-        workspace.store.create_job("run", "Run r", workspace.store.corpus("pumps").id, {"name": "r", "config": wanted})
+        workspace.store.create_job("run", "Run r", workspace.store.corpus("pumps").id, {"name": "r", "config": choices})
         for _ in range(2)
     )
     me = psutil.Process()
@@ -341,11 +343,11 @@ def test_a_second_process_at_the_same_run_is_refused(workspace, server):
     assert not workspace.store.runs()
     assert jobs.runs_going_on(workspace) == {"r"}
     workspace.store.update_job(first.id, status="cancelled")
-    jobs.perform(workspace, workspace.store.create_job("run", "Run r", "", {"name": "r", "config": wanted}).id)
+    jobs.perform(workspace, workspace.store.create_job("run", "Run r", "", {"name": "r", "config": choices}).id)
     assert workspace.store.run("r").status == "done"
 
 
-def test_a_run_that_was_stopped_tells_only_what_it_has(workspace, server):
+def test_an_interrupted_run_shows_only_what_it_has(workspace, server):
     def stop(done, total, unit, message=""):
         if message.startswith(work.WORKING) and ": 0 of" not in message:
             raise Cancelled("Stopped.")
@@ -356,9 +358,9 @@ def test_a_run_that_was_stopped_tells_only_what_it_has(workspace, server):
     server.latency = 0.0
     run = workspace.store.run("r")
     judgement = judgements.judgement_of(workspace, run)
-    assert set(judgement.causes) == set(judgement.judged)
-    assert 1 <= len(judgement.judged) < len(ROWS)
-    with pytest.raises(UsageError, match="stopped on the way"):
+    assert set(judgement.causes) == set(judgement.evaluated)
+    assert 1 <= len(judgement.evaluated) < len(ROWS)
+    with pytest.raises(UsageError, match="was interrupted"):
         running.rejudge(workspace, run)
     running.run(workspace, "r", config())
     assert len(judgements.judgement_of(workspace, workspace.store.run("r")).causes) == len(ROWS)
@@ -379,8 +381,8 @@ def ragviz(workspace, monkeypatch, capsys):
     return call
 
 
-def test_the_command_line_foresees_runs_and_opens_a_question(ragviz):
-    asked = (
+def test_the_command_line_estimates_runs_and_opens_a_question(ragviz):
+    command = (
         "run",
         "--index",
         "i",
@@ -393,9 +395,9 @@ def test_the_command_line_foresees_runs_and_opens_a_question(ragviz):
         "--metrics",
         "all",
     )
-    told = json.loads(ragviz(*asked, "--dry-run", "--json"))
-    assert told["total"] > told["cached"] == 0
-    body = json.loads(ragviz(*asked, "--name", "r", "--json"))
+    estimate = json.loads(ragviz(*command, "--dry-run", "--json"))
+    assert estimate["total"] > estimate["cached"] == 0
+    body = json.loads(ragviz(*command, "--name", "r", "--json"))
     names = {
         "faithfulness",
         "equivalence",
@@ -408,26 +410,26 @@ def test_the_command_line_foresees_runs_and_opens_a_question(ragviz):
     assert body["metrics"]["faithfulness"].keys() == {"mean", "low", "high", "n", "statuses"}
     assert body["metrics"]["recall@3"]["n"] == len(PLACES)
     assert sum(body["lost"].values()) == len(ROWS)
-    seen = json.loads(ragviz("inspect", "r", "q-west", "--json"))
-    assert seen["judged"]["matrix"]["answer_claims"]
-    assert {score["metric"] for score in seen["scores"]} == set(ANSWER_METRICS)
-    assert seen["questeval"]["questions"] >= seen["questeval"]["answerable"] > 0
-    assert seen["questeval"]["crud"].keys() == {"precision", "recall"}
+    inspected = json.loads(ragviz("inspect", "r", "q-west", "--json"))
+    assert inspected["judged"]["matrix"]["answer_claims"]
+    assert {score["metric"] for score in inspected["scores"]} == set(ANSWER_METRICS)
+    assert inspected["questeval"]["questions"] >= inspected["questeval"]["answerable"] > 0
+    assert inspected["questeval"]["crud"].keys() == {"precision", "recall"}
     drawn = ragviz("inspect", "r", "q-west")
     assert "The west pump was replaced in 1993" in drawn
     assert "no question 'x'" in ragviz("inspect", "r", "x", code=2)
     ragviz("rejudge", "r")
-    assert "no metric 'charm'" in ragviz(*asked[:-1], "charm", "--name", "n", code=2)
+    assert "no metric 'charm'" in ragviz(*command[:-1], "charm", "--name", "n", code=2)
 
 
-def test_piped_tables_are_cut_off_nowhere(ragviz):
+def test_piped_tables_are_not_truncated(ragviz):
     lines = ragviz("questions", "show", "q").splitlines()
     for row in ROWS:
         assert any(row["id"] in line and row["question"] in line for line in lines)
 
 
-def test_a_budget_holds_embeddings_and_what_it_let_through_is_kept(workspace, server):
-    """Vectors that were paid are in the cache, though the budget refused the next call for some."""
+def test_a_budget_limits_embeddings_and_what_it_paid_is_cached(workspace, server):
+    """Vectors that were paid are in the cache, though the budget refused the next call."""
     workspace.set_prices({"loopback": (0.0, 0.0), "bags": (1000.0, 0.0)})
     with pytest.raises(BudgetReached, match="another call, which may cost"):
         running.run(workspace, "r", replace(config(answerer="none", metrics=()), retriever="knn"), budget=0.01)

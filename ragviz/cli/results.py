@@ -60,9 +60,9 @@ def results(
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
     steps = diagnose.waterfall(list(judgement.causes.values()), run.config.context)
     body |= {"lost": {step.cause: step.count for step in steps[1:]}}
-    if judgement.judged or judgement.paid[0]:
+    if judgement.evaluated or judgement.paid[0]:
         body |= {"paid": dict(zip(("calls", "cost"), judgement.paid, strict=True))}
-    if judgement.judged:
+    if judgement.evaluated:
         body |= {"usage": asdict(judgement.usage)}
         body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
         body |= judgements.judge_to_json(run) | {
@@ -85,7 +85,7 @@ def results(
                 run.name,
             )
             console.out.print(f"misses to depth {run.config.depth}: {summary.misses} of {summary.n}")
-        if judgement.judged:
+        if judgement.evaluated:
             _draw_judgement(run, judgement, steps)
         elif judgement.paid[0]:
             console.out.print(judgements.cost_words(judgement))
@@ -157,7 +157,7 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
     judgement = judgements.judgement_of(workspace, run)
     if question.id not in judgement.causes:
         raise UsageError(f"Run '{run.name}' was stopped before this question: give its command again.")
-    judged = judgement.judged.get(question.id)
+    judged = judgement.evaluated.get(question.id)
     scores = [by_question[question.id] for by_question in judgement.scores.values() if question.id in by_question]
     retrieved = next(r for r in workspace.store.results(run.id) if r.question_id == question.id)
     hits = search.with_chunks(workspace, run.corpus_id, retrieved.ranking.hits()[: run.config.k])

@@ -1,13 +1,13 @@
-"""A case is one question of a run with all that became of it: as records, JSON, and the files a person takes away.
+"""A case is one question of a run with its ranking, answer, scores and cause: as a record, as JSON, and in files.
 
     results.csv, results.jsonl   a row a question: reference, answer, cause, rank, hits, every score with its reason
     dataset.csv                  the questions, with evidence: imported, it gives the same questions
     answers.csv                  a row a hit, with its text; a question without any has one row
     evaluation.csv               a row a question: rank and scores
     metrics.csv                  every mean, over all questions, per kind and per document, with n and interval, and
-                                 how the judge did on control items
+                                 the judge's accuracy on control items
 
-A spreadsheet's cell takes 32,767 characters: so the texts of the hits are in answers.csv and results.jsonl only.
+A spreadsheet's cell holds 32,767 characters, so the texts of the hits are in answers.csv and results.jsonl only.
 """
 
 from __future__ import annotations
@@ -33,9 +33,8 @@ class Case:
 
     `rank` is that of its first gold chunk, None for a miss and for a question without evidence; `ranking` are the
     metrics of its ranking, empty where it is not ranked, and `scores` those of its answer. `hits` are the first k,
-    `chunks` their texts by id where their document is still there. `cause` is a key of `diagnose.CAUSES`, "" for a
-    question
-    that a stopped run did not reach; `judged` is None where nothing was answered or judged.
+    `chunks` their texts by id where their document still exists. `cause` is a key of `diagnose.CAUSES`, "" for a
+    question that an interrupted run did not reach; `evaluated` is None where nothing was answered or judged.
     """
 
     question: Question
@@ -47,25 +46,25 @@ class Case:
     hits: tuple[Hit, ...]
     gold: frozenset[str]
     chunks: Mapping[str, Chunk]
-    judged: EvaluatedAnswer | None
+    evaluated: EvaluatedAnswer | None
     scores: Mapping[str, Score]
 
     @property
     def rank_cell(self) -> int | str:
-        """The rank, or the word that tells why there is none."""
+        """The rank, or why there is none."""
         return self.rank or ("miss" if self.outcome == "missed" else self.outcome)
 
     @property
     def answer(self) -> tuple[str, str, str]:
-        """Text and status of the answer, and why there is none; all empty for a run that does not answer."""
-        given = self.judged.answer if self.judged else None
-        return (given.text, given.status, given.reason) if given and given.answerer != "none" else ("", "", "")
+        """Text and status of the answer, and the reason why there is none; all empty for a run without answers."""
+        answer = self.evaluated.answer if self.evaluated else None
+        return (answer.text, answer.status, answer.reason) if answer and answer.answerer != "none" else ("", "", "")
 
     def reason(self, score: Score) -> str:
-        """Why there is no score, or what the judge gave as its reason."""
+        """Why there is no score, or the judge's reason for it."""
         if score.status != "ok":
             return f"{score.status}: {score.reason}"
-        return self.judged.equivalence_reason if self.judged and score.metric == "equivalence" else score.reason
+        return self.evaluated.equivalence_reason if self.evaluated and score.metric == "equivalence" else score.reason
 
 
 def cases(
@@ -75,34 +74,39 @@ def cases(
     names: Mapping[str, str],
     *,
     chunks: Mapping[str, Chunk] | None = None,
-    judged: Mapping[str, EvaluatedAnswer] | None = None,
+    evaluated: Mapping[str, EvaluatedAnswer] | None = None,
     scores: Mapping[str, Mapping[str, Score]] | None = None,
     causes: Mapping[str, str] | None = None,
 ) -> list[Case]:
-    """Put together what is known of each question of a run, in the order in which they were asked.
+    """Return the case of each question of a run with a result, in the order of `questions`.
 
-    `names` are documents' by id; `judged` and `causes` are by question id, `scores` by metric and question id.
+    `names` are those of the documents by id; `evaluated` and `causes` are by question id, `scores` by metric and
+    question id.
     """
     places = {question_id: row for row, question_id in enumerate(summary.question_ids)}
-    found = {result.question_id: result for result in results}
+    by_id = {result.question_id: result for result in results}
     return [
         _case(
             question,
-            found[question.id],
+            by_id[question.id],
             summary,
             places.get(question.id),
             documents=tuple(documents_of(question, names)),
             cause=(causes or {}).get(question.id, ""),
             chunks=chunks or {},
-            judged=(judged or {}).get(question.id),
-            scores={name: known[question.id] for name, known in (scores or {}).items() if question.id in known},
+            evaluated=(evaluated or {}).get(question.id),
+            scores={
+                name: by_question[question.id]
+                for name, by_question in (scores or {}).items()
+                if question.id in by_question
+            },
         )
         for question in questions
-        if question.id in found
+        if question.id in by_id
     ]
 
 
-def _case(question: Question, result: Retrieved, summary: Summary, place: int | None, **known: Any) -> Case:
+def _case(question: Question, result: Retrieved, summary: Summary, place: int | None, **fields: Any) -> Case:
     rank = 0 if place is None else int(summary.ranks[place])
     outcome: Outcome = "missed" if not rank else "found" if rank <= summary.k else "below k"
     if place is None:
@@ -114,12 +118,12 @@ def _case(question: Question, result: Retrieved, summary: Summary, place: int | 
         ranking={} if place is None else {name: float(column[place]) for name, column in summary.scores.items()},
         hits=tuple(result.ranking.hits()[: summary.k]),
         gold=frozenset(chunk_id for group in result.gold for chunk_id in group),
-        **known,
+        **fields,
     )
 
 
 def chosen(
-    found: Iterable[Case],
+    all_cases: Iterable[Case],
     *,
     outcome: str = "",
     cause: str = "",
@@ -127,11 +131,11 @@ def chosen(
     document: str = "",
     find: str = "",
 ) -> list[Case]:
-    """Keep the cases that pass every filter given; `find` looks into question, reference and answer, in any case."""
+    """Return the cases that pass every filter; `find` searches question, reference and answer, ignoring case."""
     words = find.casefold()
     return [
         case
-        for case in found
+        for case in all_cases
         if outcome in ("", case.outcome)
         and cause in ("", case.cause)
         and kind in ("", case.question.kind)
@@ -141,9 +145,9 @@ def chosen(
 
 
 def to_json(case: Case, names: Mapping[str, str]) -> dict[str, Any]:
-    """Give a case as JSON; `rank` is null where there is none, and `outcome` tells why."""
+    """Return a case as JSON; where `rank` is null, `outcome` says why."""
     text, status, reason = case.answer
-    given = {"text": text, "status": status, "reason": reason} if status else None
+    answer = {"text": text, "status": status, "reason": reason} if status else None
     return {
         "question_id": case.question.id,
         "question": case.question.text,
@@ -151,7 +155,7 @@ def to_json(case: Case, names: Mapping[str, str]) -> dict[str, Any]:
         "documents": case.documents,
         "evidence": question_row(case.question, names)["evidence"],
         "reference_answer": case.question.answer,
-        "answer": given | {"citations": case.judged.answer.citations} if given and case.judged else None,
+        "answer": answer | {"citations": case.evaluated.answer.citations} if answer and case.evaluated else None,
         "outcome": case.outcome,
         "cause": case.cause,
         "rank": case.rank,
@@ -181,45 +185,45 @@ def _text(case: Case, hit: Hit) -> str | None:
 
 
 def files(
-    found: Sequence[Case], slices: Sequence[Slice], names: Mapping[str, str], controls: Controls | None = None
+    run_cases: Sequence[Case], slices: Sequence[Slice], names: Mapping[str, str], controls: Controls | None = None
 ) -> dict[str, bytes]:
-    """Write a run's cases and means as files, by file name; `controls` tell how far its judge can be relied on."""
-    lines = [json.dumps(to_json(case, names), ensure_ascii=False) + "\n" for case in found]
+    """Write a run's cases and means as files, by file name; `controls` holds its judge's control items."""
+    lines = [json.dumps(to_json(case, names), ensure_ascii=False) + "\n" for case in run_cases]
     return {
-        "results.csv": _results(found, names),
+        "results.csv": _results(run_cases, names),
         "results.jsonl": "".join(lines).encode("utf-8", "replace"),
-        "dataset.csv": _dataset(found, names),
-        "answers.csv": _answers(found, names),
-        "evaluation.csv": _evaluation(found),
+        "dataset.csv": _dataset(run_cases, names),
+        "answers.csv": _answers(run_cases, names),
+        "evaluation.csv": _evaluation(run_cases),
         "metrics.csv": _metrics(slices, controls),
     }
 
 
-def _results(found: Sequence[Case], names: Mapping[str, str]) -> bytes:
-    asked = ("question_id", "question", "kind", "document", "reference_answer")
-    told = ("answer", "answer_status", "answer_reason", "cause", "rank", "hits")
+def _results(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
+    question_columns = ("question_id", "question", "kind", "document", "reference_answer")
+    answer_columns = ("answer", "answer_status", "answer_reason", "cause", "rank", "hits")
     rows = []
-    for case in found:
+    for case in run_cases:
         q, hits = case.question, [_hit(case, hit, names) for hit in case.hits]
         documents = ", ".join(case.documents)
         rows.append([q.id, q.text, q.kind, documents, q.answer, *case.answer, case.cause, case.rank_cell, hits])
-    return _scored((*asked, *told), rows, found)
+    return _scored((*question_columns, *answer_columns), rows, run_cases)
 
 
-def _evaluation(found: Sequence[Case]) -> bytes:
+def _evaluation(run_cases: Sequence[Case]) -> bytes:
     header = ("question_id", "question", "rank", "kind", "cause")
-    rows = [[c.question.id, c.question.text, c.rank_cell, c.question.kind, c.cause] for c in found]
-    return _scored(header, rows, found)
+    rows = [[c.question.id, c.question.text, c.rank_cell, c.question.kind, c.cause] for c in run_cases]
+    return _scored(header, rows, run_cases)
 
 
-def _scored(header: Sequence[str], rows: Sequence[Sequence[Any]], found: Sequence[Case]) -> bytes:
-    """`rows` with every score; after each of an answer's the reason, of which it begins with the status."""
-    ranking = list(dict.fromkeys(name for case in found for name in case.ranking))
-    names = list(dict.fromkeys(name for case in found for name in case.scores))
+def _scored(header: Sequence[str], rows: Sequence[Sequence[Any]], run_cases: Sequence[Case]) -> bytes:
+    """Write `rows` with every score; after each score of an answer, its status and reason."""
+    ranking = list(dict.fromkeys(name for case in run_cases for name in case.ranking))
+    names = list(dict.fromkeys(name for case in run_cases for name in case.scores))
     columns = [column for name in names for column in (name, f"{name}_reason")]
     cells = [
         [*row, *(case.ranking.get(name, "") for name in ranking), *(c for name in names for c in _score(case, name))]
-        for row, case in zip(rows, found, strict=True)
+        for row, case in zip(rows, run_cases, strict=True)
     ]
     return csv_of((*header, *ranking, *columns), cells)
 
@@ -229,30 +233,30 @@ def _score(case: Case, name: str) -> tuple[float | str, str]:
     return ("", "") if score is None else ("" if score.value is None else score.value, case.reason(score))
 
 
-def _dataset(found: Sequence[Case], names: Mapping[str, str]) -> bytes:
-    """Questions as an import reads them; `chunk_id` names every chunk once, `evidence` tells which go together."""
+def _dataset(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
+    """Write questions as an import reads them; `chunk_id` names every chunk once, `evidence` groups them."""
     rest = [column for column in COLUMNS if column not in ("id", "question", "answer", "document")]
     rows = []
-    for case in found:
+    for case in run_cases:
         row = question_row(case.question, names)
         row["chunk_id"] = " ".join(dict.fromkeys(case.question.source_chunks or sorted(case.gold)))
         rows.append([row[column] for column in ("id", "question", "answer", "chunk_id", "document", *rest)])
     return csv_of(("id", "question", "answer", "chunk_id", "document", *rest), rows)
 
 
-def _answers(found: Sequence[Case], names: Mapping[str, str]) -> bytes:
-    place_columns = ("question_id", "rank", "chunk_id", "score", "document", "text", "gold")
-    told_columns = ("question", "answer", "answer_status", "answer_reason")
+def _answers(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
+    hit_columns = ("question_id", "rank", "chunk_id", "score", "document", "text", "gold")
+    answer_columns = ("question", "answer", "answer_status", "answer_reason")
     rows: list[list[Any]] = []
-    for case in found:
-        asked = [case.question.text, *case.answer]
+    for case in run_cases:
+        answer_cells = [case.question.text, *case.answer]
         for hit in case.hits:
-            told = _hit(case, hit, names)
-            place = [case.question.id, hit.rank, hit.chunk_id, told["score"], told["document"]]
-            rows.append([*place, _text(case, hit) or "", "yes" if told["gold"] else "no", *asked])
+            cells = _hit(case, hit, names)
+            hit_cells = [case.question.id, hit.rank, hit.chunk_id, cells["score"], cells["document"]]
+            rows.append([*hit_cells, _text(case, hit) or "", "yes" if cells["gold"] else "no", *answer_cells])
         if not case.hits:
-            rows.append([case.question.id, *[""] * 6, *asked])
-    return csv_of((*place_columns, *told_columns), rows)
+            rows.append([case.question.id, *[""] * 6, *answer_cells])
+    return csv_of((*hit_columns, *answer_columns), rows)
 
 
 def _metrics(slices: Sequence[Slice], controls: Controls | None) -> bytes:

@@ -1,4 +1,4 @@
-"""The choices of a run, with nothing left open, and whether they can be had."""
+"""The choices of a run: defaults filled in, and checked."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from ragviz.workspace import Workspace
 
 
 def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
-    """`config` with its models and metrics named.
+    """Return `config` with its models and metrics named.
 
-    Without any metric named, a model's answers are judged by all there are, others by those that need no judge; "none"
-    stands for none. "all" leaves out the metrics of the context where there is none (closed book).
+    By default a model's answers are measured by all metrics, others by those that need no judge; "none" stands for no
+    metric. "all" leaves out the metrics of the context where there is none (closed book).
 
     Raises:
-        UsageError: a model is needed and none is configured, a metric cannot be had, or the index cannot serve the
-            retriever.
+        UsageError: a model is needed and none is configured, a metric does not exist or is not possible, or the index
+            cannot serve the retriever.
 
     """
     if (index := workspace.store.index_named(config.index)) is not None:
         retrievers.check_offered(index, config.retriever)
     answers, settings = config.answerer != "none", workspace.settings
-    asked = tuple(name for name in config.metrics if name != "none")
+    chosen = tuple(name for name in config.metrics if name != "none")
     if not config.metrics and answers:
-        asked = ("all",) if config.answerer == "model" else answer_metrics.chosen(("all",), judge=False)
-    names = answer_metrics.chosen(asked, judge=bool(config.judge) or settings.model_configured, answers=answers)
-    if config.context == "none" and "all" in asked:
+        chosen = ("all",) if config.answerer == "model" else answer_metrics.chosen(("all",), judge=False)
+    names = answer_metrics.chosen(chosen, judge=bool(config.judge) or settings.model_configured, answers=answers)
+    if config.context == "none" and "all" in chosen:
         names = tuple(name for name in names if not answer_metrics.ANSWER_METRICS[name].of_context)
     judged = bool(answer_metrics.steps_of(names))
     if (config.answerer == "model" or judged) and not settings.model_configured:
@@ -58,11 +58,11 @@ def plan_of(
     embedder: Embedder | None = None,
     **more: Any,
 ) -> planning.Plan:
-    """Plan of a run that is measured by the metrics called `names`; `more` are other fields of the plan."""
-    wanted = steps.required(answer_metrics.steps_of(names), answered=config.answerer != "none")
+    """Return the plan of a run with the metrics `names`; `more` are other fields of the plan."""
+    required_steps = steps.required(answer_metrics.steps_of(names), answered=config.answerer != "none")
     inputs = frozenset(each for name in names for each in answer_metrics.ANSWER_METRICS[name].inputs)
     score = partial(answer_metrics.scores, names=names)
-    return planning.Plan(config, banks, wanted, inputs, score, answerer, judge, embedder, **more)
+    return planning.Plan(config, banks, required_steps, inputs, score, answerer, judge, embedder, **more)
 
 
 def check_run(config: RunConfig) -> None:
@@ -80,7 +80,7 @@ def check_run(config: RunConfig) -> None:
 
 
 def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) -> None:
-    """Raise UsageError for a budget over models whose prices are not known; None is none."""
+    """Raise UsageError for a budget over models whose prices are not known; None is no budget."""
     if budget is None:
         return
     index = workspace.store.index_named(config.index) if "embedder" in retrievers.needs(config.retriever) else None

@@ -14,7 +14,7 @@ from ragviz.workspace import Workspace
 def gold_of(
     workspace: Workspace, index: IndexInfo, questions: Sequence[Question]
 ) -> list[tuple[tuple[tuple[str, ...], ...], dict[str, float]]]:
-    """Gold chunks of each group of evidence of each question, in this index, and their grades where these are not 1."""
+    """Return each question's gold chunks in this index, by group of evidence, and their grades other than 1."""
     documents = {s.document_id for q in questions for group in q.evidence for s in group}
     cuts = workspace.store.cuts(index.build, sorted(documents))
     spans = {
@@ -39,12 +39,12 @@ def items(
     questions: Sequence[Question],
     results: Sequence[Retrieved],
 ) -> list[planning.Item]:
-    """Each question with the chunks it is to be answered from."""
-    wanted = [_context_ids(config, result) for result in results]
-    chunks = _chunks(workspace, index_id, corpus_id, sorted({i for ids in wanted for i in ids}))
+    """Return each question with the chunks to answer it from."""
+    context_ids = [_context_ids(config, result) for result in results]
+    chunks = _chunks(workspace, index_id, corpus_id, sorted({i for ids in context_ids for i in ids}))
     return [
         planning.Item(question, tuple(chunks[i] for i in ids if i in chunks))
-        for question, ids in zip(questions, wanted, strict=True)
+        for question, ids in zip(questions, context_ids, strict=True)
     ]
 
 
@@ -57,7 +57,7 @@ def _context_ids(config: RunConfig, result: Retrieved) -> tuple[str, ...]:
 
 
 def _chunks(workspace: Workspace, index_id: str, corpus_id: str, ids: Sequence[str]) -> dict[str, Chunk]:
-    """Chunks by id, with their tokens where the index still has these cuts; those whose document is gone left out."""
+    """Return chunks by id, with their tokens where the index still has them; not those of deleted documents."""
     store = workspace.store
     places: dict[str, list[tuple[int, int]]] = {}
     for document_id, start, end in filter(None, map(Chunk.parse_id, ids)):

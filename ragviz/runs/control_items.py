@@ -1,4 +1,4 @@
-"""Whether a run's judge can be relied on: control items asked, and kept per judge."""
+"""Whether a run's judge is reliable: control items asked, and their editions stored per judge."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ragviz.workspace import Workspace
 class Editions:
     """Of a judge's replies: the `edition` that is served, the last that was `tried`, and whether that was `bad`.
 
-    A judge that failed its control items is asked those anew by every run, for another may run at its address now; once
-    it does well, nothing that it said before is served again.
+    A judge that failed its control items is asked those anew by every run, because another model may run at its address
+    now; once it passes, none of its earlier replies is served again.
     """
 
     edition: int = 0
@@ -30,16 +30,16 @@ class Editions:
 
     @property
     def next(self) -> int:
-        """Edition of the control items that are to be asked."""
+        """Edition of the control items to ask."""
         return self.new if self.bad else self.edition
 
     @property
     def new(self) -> int:
-        """An edition that nothing was asked in yet."""
+        """An edition that was never used."""
         return max(self.edition, self.tried) + 1
 
     def after(self, controls: controls.Controls) -> Editions:
-        """What follows from control items that were asked in the edition `next`, or in a `new` one."""
+        """Return the editions after control items that were asked in the edition `next`, or in a `new` one."""
         if not controls.reliable:
             return Editions(self.edition, max(self.tried, controls.edition), bad=True)
         if self.bad:
@@ -53,7 +53,7 @@ def _editions_key(plan: planning.Plan) -> str:
 
 
 def editions_of(workspace: Workspace, plan: planning.Plan) -> Editions:
-    """Editions of the judge's replies, as they are kept for this judge."""
+    """Return the editions of the judge's replies, as stored for this judge."""
     if plan.judge is None:
         return Editions()
     key = _editions_key(plan)
@@ -64,7 +64,7 @@ def editions_of(workspace: Workspace, plan: planning.Plan) -> Editions:
 def controlled(
     workspace: Workspace, current: Run, plan: planning.Plan, progress: Progress, *, anew: bool = False
 ) -> tuple[controls.Controls | None, int]:
-    """Ask the judge of a run its control items; return the outcome, None without any, and the edition to judge by.
+    """Ask the judge of a run its control items; return the outcome, None without items, and the edition to judge by.
 
     With `anew` none of its replies comes from the cache.
     """
@@ -74,19 +74,19 @@ def controlled(
     record = editions_of(workspace, plan)
     progress(0, len(items), "control items", "Asking the control items")
     edition = record.new if anew else record.next
-    replies = _asked_apart([replace(item.request, edition=edition) for item in items], plan)
-    told = [told for item, reply in zip(items, replies, strict=True) for told in controls.judged(item, reply)]
+    replies = _replies([replace(item.request, edition=edition) for item in items], plan)
+    verdicts = [each for item, reply in zip(items, replies, strict=True) for each in controls.judged(item, reply)]
     prompts, usage = dict(steps.VERSIONS), _usage_of(replies)
     fresh = not any(isinstance(reply, Completion) and reply.cached for reply in replies)
-    found = controls.Controls(plan.judge.model, plan.judge.host, prompts, tuple(told), edition, usage, fresh)
-    record = record.after(found)
+    outcome = controls.Controls(plan.judge.model, plan.judge.host, prompts, tuple(verdicts), edition, usage, fresh)
+    record = record.after(outcome)
     body = json.dumps(asdict(record)).encode()
     workspace.store.cache("controls").put_many({_editions_key(plan): body})
-    return found, record.edition
+    return outcome, record.edition
 
 
-def _asked_apart(requests: Sequence[Request[Any]], plan: planning.Plan) -> list[Completion[Any] | ModelError]:
-    """Have the judge reply to requests that belong to no question, within the budget; what failed is its error."""
+def _replies(requests: Sequence[Request[Any]], plan: planning.Plan) -> list[Completion[Any] | ModelError]:
+    """Ask the judge requests that belong to no question, within the budget; return a reply or an error for each."""
     assert plan.judge is not None
     client = plan.judge
     asker = Asker(plan)
@@ -109,6 +109,6 @@ def _usage_of(replies: Sequence[Completion[Any] | ModelError]) -> Usage:
 
 
 def controls_of(current: Run) -> controls.Controls | None:
-    """How the judge of a run did on its control items; None when it was asked none."""
+    """Return how the judge of a run did on its control items; None when it was asked none."""
     body = current.provenance.get("controls")
     return controls.from_json(body) if body else None

@@ -1,4 +1,4 @@
-"""Every question of a run and every mean, as records and as files to take away."""
+"""Every question of a run and every mean, as records and as files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ragviz.workspace import Workspace
 
 
 def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[cases.Case]:
-    """Every question of a run with all that became of it, ranked at `k` (default: its own)."""
+    """Return the case of every question of a run, ranked at `k` (default: its own)."""
     store = workspace.store
     results, judgement = measurements.results_of(workspace, current), judgements.judgement_of(workspace, current, k)
     hits = {hit.chunk_id: hit for r in results for hit in r.ranking.hits()[: k or current.config.k]}
@@ -22,14 +22,14 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
         results,
         measurements.document_names(workspace, current),
         chunks=texts,
-        judged=judgement.judged,
+        evaluated=judgement.evaluated,
         scores=judgement.scores,
         causes=judgement.causes,
     )
 
 
 def breakdown_of(workspace: Workspace, current: Run, k: int | None = None) -> list[evaluate.Slice]:
-    """Every mean of a run, over all questions, per kind and per document, ranked at `k` (default: its own)."""
+    """Return every mean of a run, over all questions, per kind and per document, ranked at `k` (default: its own)."""
     questions, names = workspace.store.asked(current.id), measurements.document_names(workspace, current)
     documents = {question.id: interchange.documents_of(question, names) for question in questions}
     summary, scores = measurements.summary_of(workspace, current, k), judgements.judgement_of(workspace, current).scores
@@ -38,7 +38,7 @@ def breakdown_of(workspace: Workspace, current: Run, k: int | None = None) -> li
 
 def export_run(workspace: Workspace, current: Run) -> dict[str, bytes]:
     """Write a run as files (see `cases`), by file name."""
-    found, slices = cases_of(workspace, current), breakdown_of(workspace, current)
+    run_cases, slices = cases_of(workspace, current), breakdown_of(workspace, current)
     return cases.files(
-        found, slices, measurements.document_names(workspace, current), control_items.controls_of(current)
+        run_cases, slices, measurements.document_names(workspace, current), control_items.controls_of(current)
     )

@@ -1,4 +1,4 @@
-"""Runs that another program answered and judged: its claims and verdicts fill the matrix, and no model is asked."""
+"""Runs that another program answered and judged: its claims and verdicts fill the matrix, without any model."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class _Passage(BaseModel):
 _VERDICTS: Mapping[str, Verdict] = {"entailment": "supported", "neutral": "absent", "contradiction": "contradicted"}
 
 
-def _read_verdict(told: object) -> Verdict:
-    found = _VERDICTS.get(str(told).strip().lower())
-    if found is None:
-        raise ValueError(f"there is no verdict {told!r}: there are Entailment, Neutral and Contradiction")
-    return found
+def _read_verdict(label: object) -> Verdict:
+    verdict = _VERDICTS.get(str(label).strip().lower())
+    if verdict is None:
+        raise ValueError(f"there is no verdict {label!r}: there are Entailment, Neutral and Contradiction")
+    return verdict
 
 
 _Verdict = Annotated[Verdict, BeforeValidator(_read_verdict)]
@@ -91,7 +91,7 @@ class _Checked(BaseModel):
             raise ValueError(f"query_id has {size:,} characters: at most {LONGEST_ID} can be kept")
         passages = [(passage.doc_id, passage.text) for passage in self.retrieved_context]
         if len(set(passages)) < len(passages):
-            raise ValueError("the same passage stands twice in retrieved_context")
+            raise ValueError("retrieved_context holds the same passage twice")
         for name, rows in (
             ("retrieved2response", self.retrieved2response),
             ("retrieved2answer", self.retrieved2answer),
@@ -105,7 +105,7 @@ class _Checked(BaseModel):
 class ForeignAnswer:
     """A question that another program answered and judged: its passages as (name, text), best first.
 
-    The matrix names its chunks by their place: "0", "1" …
+    The matrix names its chunks by their position: "0", "1" …
     """
 
     id: str
@@ -118,7 +118,7 @@ class ForeignAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ForeignRun:
-    """What could be read of another program's results, and what could not, one sentence each."""
+    """The readable results of another program, and a sentence on each that is not readable."""
 
     answers: tuple[ForeignAnswer, ...]
     problems: tuple[str, ...]
@@ -128,7 +128,7 @@ def read_ragchecker(data: bytes, name: str) -> ForeignRun:
     """Read RAGChecker's output (a JSON object with "results", claims and verdicts among them), without any model.
 
     Raises:
-        InputError: the file as a whole cannot be read, or holds no result that can be.
+        InputError: the file cannot be read, or holds no readable result.
 
     """
     try:
@@ -160,7 +160,7 @@ def read_ragchecker(data: bytes, name: str) -> ForeignRun:
 def _checked(row: _Checked) -> ForeignAnswer:
     by_chunk = [tuple(map(ClaimVerdict, verdicts)) for verdicts in row.retrieved2answer]
     useful = tuple(
-        any(bearings[place].verdict == "supported" for bearings in by_chunk)
+        any(verdicts[place].verdict == "supported" for verdicts in by_chunk)
         for place in range(len(row.retrieved_context))
     )
     matrix = Matrix(
@@ -185,105 +185,107 @@ LONGEST_SHOWN = 200
 """Characters of another program's name for a passage that are kept in ours."""
 
 FORMATS: Mapping[RunFormat, Callable[[bytes, str], ForeignRun]] = {"ragchecker": read_ragchecker}
-"""Format → what reads a file of it, given its name for the errors."""
+"""Format → reader of its files, given the content, and the name for errors."""
 
 
-# Keeping
+# Storing
 
 FOREIGN = (
     *("faithfulness", "context_precision", "context_precision_plain", "context_recall"),
     *("factual_precision", "factual_recall", "factual_f1", "completeness"),
     *("extractive_questeval_recall", "rouge_l", "token_f1", "exact_match"),
 )
-"""Metrics that can be read off another program's verdicts and the words alone."""
+"""Metrics that are computed from another program's verdicts and the texts alone."""
 
 
-def import_run(workspace: Workspace, corpus: Corpus, name: str, found: ForeignRun) -> Run:
-    """Keep what another program answered and judged as a run of `corpus`, with its passages; asks no model.
+def import_run(workspace: Workspace, corpus: Corpus, name: str, foreign_run: ForeignRun) -> Run:
+    """Store what another program answered and judged as a run of `corpus`, with its passages; asks no model.
 
-    The passages belong to the run. Those that support a claim of the reference are what is known of the evidence; they
-    are no gold chunks, for what else would have answered a question is not known. What was killed half-way goes on when
-    the same answers are imported under the same name.
+    The passages belong to the run. Those that support a claim of the reference become the evidence, but no gold chunks,
+    because which other passages would have answered a question is not known. An interrupted import resumes when the
+    same answers are imported under the same name.
 
     Raises:
         UsageError: the name is blank or taken.
 
     """
-    store, answers = workspace.store, digest(*(repr(each) for each in found.answers))
-    begun, same = store.run_named(name), ("running", corpus.id, digest(answers))
-    if begun is not None and (begun.status, begun.corpus_id, begun.fingerprint) == same:
-        run, asked = begun, store.question_set(begun.config.questions)
+    store, answers = workspace.store, digest(*(repr(each) for each in foreign_run.answers))
+    existing, expected = store.run_named(name), ("running", corpus.id, digest(answers))
+    if existing is not None and (existing.status, existing.corpus_id, existing.fingerprint) == expected:
+        run, question_set = existing, store.question_set(existing.config.questions)
     else:
-        run, asked = _rows(workspace, corpus, name, found, answers)
+        run, question_set = _rows(workspace, corpus, name, foreign_run, answers)
     try:
-        _keep(workspace, run, asked, found.answers)
+        _store_answers(workspace, run, question_set, foreign_run.answers)
     except BaseException:
         store.delete_run(run.id)
-        store.delete_question_set(asked.id)
+        store.delete_question_set(question_set.id)
         raise
     store.finish_run(run.id, "done")
     return store.run(run.id)
 
 
-def _rows(workspace: Workspace, corpus: Corpus, name: str, found: ForeignRun, answers: str) -> tuple[Run, QuestionSet]:
-    """Make the rows of a run and of its question set; an empty set of that name is what a killed import left.
+def _rows(
+    workspace: Workspace, corpus: Corpus, name: str, foreign_run: ForeignRun, answers: str
+) -> tuple[Run, QuestionSet]:
+    """Create a run and its question set; an empty set of that name was left by an interrupted import, and is used.
 
     `answers` is the digest of the answers.
     """
     store = workspace.store
-    left = store.question_set_named(name)
-    taken_up = left is not None and left.corpus_id == corpus.id and not left.total
-    asked = left if left is not None and taken_up else store.create_question_set(corpus.id, name)
+    existing = store.question_set_named(name)
+    resumed = existing is not None and existing.corpus_id == corpus.id and not existing.total
+    question_set = existing if existing is not None and resumed else store.create_question_set(corpus.id, name)
     provenance: dict[str, Any] = {
         "identity": {"answers": answers, "corpus": "", "questions": "", "metrics": ""},
         "index_config": {},
         "index": "imported",
-        "questions": asked.name,
+        "questions": question_set.name,
         "ragviz": __version__,
-        "n": len(found.answers),
+        "n": len(foreign_run.answers),
     }
-    depth = max([len(each.passages) for each in found.answers] + [1])
-    config = RunConfig("", asked.id, "imported", depth, depth, answerer="model", metrics=FOREIGN)
+    depth = max([len(each.passages) for each in foreign_run.answers] + [1])
+    config = RunConfig("", question_set.id, "imported", depth, depth, answerer="model", metrics=FOREIGN)
     try:
-        return store.create_run(name, corpus.id, config, digest(answers), provenance), asked
+        return store.create_run(name, corpus.id, config, digest(answers), provenance), question_set
     except UsageError:
-        if not taken_up:
-            store.delete_question_set(asked.id)
+        if not resumed:
+            store.delete_question_set(question_set.id)
         raise
 
 
-def _keep(workspace: Workspace, run: Run, asked: QuestionSet, answers: Sequence[ForeignAnswer]) -> None:
+def _store_answers(workspace: Workspace, run: Run, question_set: QuestionSet, answers: Sequence[ForeignAnswer]) -> None:
     store, plan = workspace.store, choices.plan_of(run.config, FOREIGN, workspace.store.cache("bank"))
     for place, each in enumerate(answers):
-        question, retrieved, judged = _foreign(workspace, run, each)
-        store.put_questions(asked.id, [question])
+        question, retrieved, evaluated = _foreign(workspace, run, each)
+        store.put_questions(question_set.id, [question])
         store.put_results(run.id, [(place, question, retrieved)])
-        [known] = similarities.with_similarities([judged], [], plan)
-        store.put_judged(run.id, [(known, answer_metrics.scores(known, FOREIGN))])
+        [with_similarities] = similarities.with_similarities([evaluated], [], plan)
+        store.put_judged(run.id, [(with_similarities, answer_metrics.scores(with_similarities, FOREIGN))])
 
 
-def _foreign(workspace: Workspace, run: Run, each: ForeignAnswer) -> tuple[Question, Retrieved, EvaluatedAnswer]:
-    """Keep the passages of one answer under their run; what it was asked, what was found, what is known of it."""
+def _foreign(workspace: Workspace, run: Run, answer: ForeignAnswer) -> tuple[Question, Retrieved, EvaluatedAnswer]:
+    """Store the passages of one answer under its run; return its question, ranking and evaluated answer."""
     chunks = []
-    for place, (name, text) in enumerate(each.passages):
-        document = _document(f"{run.name}/{each.id}-{name[:LONGEST_SHOWN] or place}.txt", text)
+    for place, (name, text) in enumerate(answer.passages):
+        document = _document(f"{run.name}/{answer.id}-{name[:LONGEST_SHOWN] or place}.txt", text)
         workspace.store.add_passage(run.corpus_id, document)
         chunks.append(chunking.cut_out(document, 0, len(text), 0))
-    useful = [chunk for chunk, is_useful in zip(chunks, each.matrix.useful or (), strict=True) if is_useful]
+    useful = [chunk for chunk, is_useful in zip(chunks, answer.matrix.useful or (), strict=True) if is_useful]
     spans = [Span(chunk.document_id, 0, chunk.end, chunk.text) for chunk in useful]
-    evidence = (tuple(spans) or (Span("", 0, 0, each.reference, stale=True),),)
-    tongue = language.of_short(each.question, language.detect("\n".join(text for _, text in each.passages)))
-    question = Question(each.id, each.question, each.reference, evidence, "import", "accepted", language=tongue)
+    evidence = (tuple(spans) or (Span("", 0, 0, answer.reference, stale=True),),)
+    lang = language.of_short(answer.question, language.detect("\n".join(text for _, text in answer.passages)))
+    question = Question(answer.id, answer.question, answer.reference, evidence, "import", "accepted", language=lang)
     ids = tuple(chunk.id for chunk in chunks)
     ranking = Ranking(ids, tuple(1 / rank for rank in range(1, len(ids) + 1)))
-    retrieved = Retrieved(each.id, ranking, ())
-    status: AnswerStatus = "answered" if each.answer.strip() else "failed"
-    reason = "" if each.answer.strip() else "the response is empty in the imported file"
-    given = Answer(each.id, each.answer, status, "imported", ids, reason=reason)
-    return question, retrieved, EvaluatedAnswer(question, given, replace(each.matrix, chunks=ids))
+    retrieved = Retrieved(answer.id, ranking, ())
+    status: AnswerStatus = "answered" if answer.answer.strip() else "failed"
+    reason = "" if answer.answer.strip() else "the response is empty in the imported file"
+    stored = Answer(answer.id, answer.answer, status, "imported", ids, reason=reason)
+    return question, retrieved, EvaluatedAnswer(question, stored, replace(answer.matrix, chunks=ids))
 
 
 def _document(name: str, text: str) -> Document:
     data = text.encode("utf-8", "surrogatepass")
-    made = Document.make_id(name, text)
-    return Document(made, name, text, (), language.detect(text), "text/plain", digest(data), len(data))
+    document_id = Document.make_id(name, text)
+    return Document(document_id, name, text, (), language.detect(text), "text/plain", digest(data), len(data))

@@ -1,4 +1,4 @@
-"""What became of a run's answers: scores, causes, costs, summed up and put into words."""
+"""The judgement of a run's answers: scores, causes and costs, summed up and in words."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from ragviz.runs import control_items, measurements
 from ragviz.workspace import Workspace
 
 
-def coverage_words(found: Judgement, total: int) -> str:
-    """How many of `total` questions have a score, by the judge's measures (else by all), and which have fewest."""
-    judged = {n: s for n, s in found.metrics.items() if answer_metrics.ANSWER_METRICS[n].judged} or found.metrics
-    if not judged:
+def coverage_words(judgement: Judgement, total: int) -> str:
+    """Say how many of `total` questions have a score, by the judged metrics (else by all), and which have fewest."""
+    summaries = {
+        n: s for n, s in judgement.metrics.items() if answer_metrics.ANSWER_METRICS[n].judged
+    } or judgement.metrics
+    if not summaries:
         return ""
-    counts = {name: scored.statuses.get("ok", 0) for name, scored in judged.items()}
+    counts = {name: scored.statuses.get("ok", 0) for name, scored in summaries.items()}
     low, high = min(counts.values()), max(counts.values())
     if low == high:
         return f"{low:,} of {total:,} scored by every measure"
@@ -34,7 +36,7 @@ def coverage_words(found: Judgement, total: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Whether the numbers of a run can be taken as they stand, and a sentence on each thing that speaks against it."""
+    """Whether the numbers of a run are reliable, and a sentence on each problem."""
 
     run: str
     problems: tuple[str, ...]
@@ -42,7 +44,7 @@ class Checked:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing speaks against it."""
+        """Whether there is no problem."""
         return not self.problems
 
     @property
@@ -54,7 +56,7 @@ class Checked:
 
 
 def check(workspace: Workspace, current: Run) -> Checked:
-    """Check that a run is finished, that no step failed, and that its judge can be relied on."""
+    """Check that a run is finished, that no step failed, and that its judge is reliable."""
     store, controlled, problems = workspace.store, control_items.controls_of(current), []
     if current.status != "done":
         problems.append("It is not finished.")
@@ -66,7 +68,7 @@ def check(workspace: Workspace, current: Run) -> Checked:
 
 
 def judge_to_json(current: Run) -> dict[str, Any]:
-    """Who answered and who judged a run, with the versions of the prompts and what the control items told."""
+    """Return who answered and who judged a run, the versions of the prompts and the verdicts on control items."""
     config, controlled = current.config, control_items.controls_of(current)
     judges: dict[str, Any] = {"model": config.judge, "host": controlled.host if controlled else None}
     judges["prompts"] = dict(controlled.prompts) if controlled else None
@@ -78,48 +80,48 @@ def judge_to_json(current: Run) -> dict[str, Any]:
 
 
 def judge_words(current: Run) -> str:
-    """Who answered and who judged, and by which prompts; "" without a judge."""
+    """Say who answered and who judged, and by which prompts; "" without a judge."""
     config, controlled = current.config, control_items.controls_of(current)
     if not config.judge:
         return ""
     by = f"judged by {config.judge}" + (f" at {controlled.host}" if controlled else "")
     prompts = ", ".join(f"{step} {version}" for step, version in controlled.prompts.items()) if controlled else ""
-    from_whom = config.model or config.answerer
-    answered = f"answered by {from_whom} · " if config.answerer != "none" else ""
+    answerer = config.model or config.answerer
+    answered = f"answered by {answerer} · " if config.answerer != "none" else ""
     return f"{answered}{by}{f' · prompts: {prompts}' if prompts else ''}"
 
 
-def calls_of(judged: EvaluatedAnswer) -> list[Call]:
-    """Every model call behind what is known of a question: those of a bank that was there before, the answer's …."""
-    own = [call for call in (judged.answer.call, *judged.calls) if call is not None]
-    said = {(call.step, call.raw) for call in own}
-    made_before = judged.bank.calls if judged.bank is not None else ()
-    return [*(call for call in made_before if (call.step, call.raw) not in said), *own]
+def calls_of(evaluated: EvaluatedAnswer) -> list[Call]:
+    """Return every model call behind an evaluated answer: those of a bank made before, of the answer, of the judge."""
+    own = [call for call in (evaluated.answer.call, *evaluated.calls) if call is not None]
+    replies = {(call.step, call.raw) for call in own}
+    of_bank = evaluated.bank.calls if evaluated.bank is not None else ()
+    return [*(call for call in of_bank if (call.step, call.raw) not in replies), *own]
 
 
-def _behind(judged: Iterable[EvaluatedAnswer]) -> list[Call]:
-    """The calls behind all of these questions; those of a bank that several share are there once."""
+def _calls_behind(evaluated_answers: Iterable[EvaluatedAnswer]) -> list[Call]:
+    """Return the calls behind all of these answers; those of a bank that several share are counted once."""
     calls: list[Call] = []
     banks: set[tuple[str, str]] = set()
-    for known in judged:
-        shared = (known.bank.maker, known.question.answer) if known.bank is not None else ("", "")
-        bank_is_new = shared not in banks
-        banks.add(shared)
-        calls += [call for call in calls_of(known) if bank_is_new or call.step != "bank"]
+    for evaluated in evaluated_answers:
+        bank = (evaluated.bank.maker, evaluated.question.answer) if evaluated.bank is not None else ("", "")
+        bank_is_new = bank not in banks
+        banks.add(bank)
+        calls += [call for call in calls_of(evaluated) if bank_is_new or call.step != "bank"]
     return calls
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What became of a run's answers: everything by question id, in the order of the questions.
+    """The judgement of a run's answers: everything by question id, in the order of the questions.
 
-    `scores` are by metric first. `causes` tells of every question where it was lost (a key of `diagnose.CAUSES`), with
-    `rulings` on which answers are right. `usage` is what all model calls behind it cost when they were made, by
-    whatever run; `paid` are the calls and dollars that this run paid.
-    `controls` tells how the judge did on the control items, None when it was asked none.
+    `scores` are by metric first. `causes` says of every question where it was lost (a key of `diagnose.CAUSES`),
+    `rulings` whether its answer is right. `usage` is what all model calls behind it cost when they were made, by any
+    run; `paid` are the calls and dollars that this run paid. `controls` is how the judge did on the control items, None
+    when it was asked none.
     """
 
-    judged: Mapping[str, EvaluatedAnswer]
+    evaluated: Mapping[str, EvaluatedAnswer]
     scores: Mapping[str, Mapping[str, Score]]
     metrics: Mapping[str, evaluate.Scored]
     rulings: Mapping[str, diagnose.Ruling]
@@ -132,52 +134,52 @@ class Judgement:
     @property
     def doubts(self) -> list[doubts.Doubt]:
         """Questions to look at first: their scores contradict the words of their answers."""
-        return doubts.doubts(self.judged.values(), self.scores)
+        return doubts.doubts(self.evaluated.values(), self.scores)
 
     @property
     def failed(self) -> list[str]:
-        """Questions of which a step failed: `rejudge` asks again about those."""
-        return [question_id for question_id, judged in self.judged.items() if judged.failures]
+        """Questions of which a step failed: `rejudge` judges them again."""
+        return [question_id for question_id, evaluated in self.evaluated.items() if evaluated.failures]
 
 
-def cost_words(found: Judgement) -> str:
-    """What the model calls behind a run cost when they were made, and what the run itself paid, priced or not."""
-    usage, (calls, paid) = found.usage, found.paid
+def cost_words(judgement: Judgement) -> str:
+    """Say what the model calls behind a run cost when they were made, and what the run itself paid."""
+    usage, (calls, paid) = judgement.usage, judgement.paid
     if not usage.calls and not calls:
         return "No model was asked: nothing was paid."
-    behind = _behind(found.judged.values())
-    tokens = f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens asked and answered"
+    behind = _calls_behind(judgement.evaluated.values())
+    tokens = f"{usage.prompt_tokens:,} input + {usage.completion_tokens:,} output tokens"
     priced = [call.cost for call in behind if call.cost is not None]
-    without = f" ({len(behind) - len(priced):,} calls without a price)" if len(priced) < len(behind) else ""
-    cost = f"{dollars(usage.cost)}{without} when they were made" if priced else "no price was known"
-    mine = f"this run paid {dollars(paid)}, for {calls:,} calls" if priced or paid else f"this run paid {calls:,} calls"
-    mine += ", embeddings and those that failed included"
+    unpriced = f" ({len(behind) - len(priced):,} calls without a price)" if len(priced) < len(behind) else ""
+    cost = f"{dollars(usage.cost)}{unpriced} when they were made" if priced else "no price was known"
+    own = f"this run paid {dollars(paid)}, for {calls:,} calls" if priced or paid else f"this run paid {calls:,} calls"
+    own += ", embeddings and those that failed included"
     if not usage.calls:
-        return f"No model calls behind it; {mine}"
-    return f"{usage.calls:,} model calls behind it · {tokens} · {cost}; {mine}"
+        return f"No model calls behind it; {own}"
+    return f"{usage.calls:,} model calls behind it · {tokens} · {cost}; {own}"
 
 
 def judgement_of(workspace: Workspace, current: Run, k: int | None = None) -> Judgement:
-    """Sum up the answers of a run; of one that does not answer only the causes, up to the ranking at `k`, are known.
+    """Sum up the answers of a run; a run without answers has only causes, up to the ranking at `k`.
 
-    Answers were given from the run's own k chunks: for these `k` is of no account.
+    Answers were given from the run's own k chunks: where there are answers, `k` is ignored.
     """
     store, config = workspace.store, current.config
     k = k if k and config.answerer == "none" else config.k
     questions, results = store.asked(current.id), measurements.results_of(workspace, current)
-    judged = store.judged(current.id, keys=workspace.settings.keys)
+    evaluated = store.judged(current.id, keys=workspace.settings.keys)
     scores = answer_metrics.renamed(store.scores(current.id))
-    answers = {i: j.answer for i, j in judged.items() if config.answerer != "none"}
+    answers = {i: j.answer for i, j in evaluated.items() if config.answerer != "none"}
     rulings = {q.id: _ruling(q, answers[q.id], scores) for q in questions if q.id in answers}
-    if config.answerer != "none":  # of a run that was stopped, the rest is not known
+    if config.answerer != "none":  # the rest of an interrupted run is not known
         results = [result for result in results if result.question_id in answers]
     causes = diagnose.attribute_failures(questions, results, k, answers, rulings, kind=config.context)
-    calls = _behind(judged.values())
+    calls = _calls_behind(evaluated.values())
     counts = (len(calls), sum(c.prompt_tokens for c in calls), sum(c.completion_tokens for c in calls))
     usage = Usage(*counts, sum(c.seconds for c in calls), sum(c.cost or 0.0 for c in calls))
     controlled = control_items.controls_of(current)
     return Judgement(
-        judged,
+        evaluated,
         scores,
         evaluate.summarise_scores(scores, seed=config.seed),
         rulings,
@@ -189,7 +191,7 @@ def judgement_of(workspace: Workspace, current: Run, k: int | None = None) -> Ju
     )
 
 
-def _ruling(question: Question, given: Answer, scores: Mapping[str, Mapping[str, Score]]) -> diagnose.Ruling:
-    mine = [by_question[question.id] for by_question in scores.values() if question.id in by_question]
-    values = {score.metric: score.value for score in mine if score.value is not None}
-    return diagnose.is_right(question, given, values, [s.metric for s in mine if s.status == "judge_error"])
+def _ruling(question: Question, answer: Answer, scores: Mapping[str, Mapping[str, Score]]) -> diagnose.Ruling:
+    own_scores = [by_question[question.id] for by_question in scores.values() if question.id in by_question]
+    values = {score.metric: score.value for score in own_scores if score.value is not None}
+    return diagnose.is_right(question, answer, values, [s.metric for s in own_scores if s.status == "judge_error"])

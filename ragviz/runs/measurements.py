@@ -32,23 +32,23 @@ def summary_of(workspace: Workspace, current: Run, k: int | None = None) -> eval
 
 
 def unranked_words(current: Run) -> str:
-    """Why a run's rankings cannot be measured; "" when they can."""
+    """Say why a run's rankings cannot be measured; "" when they can."""
     if current.config.retriever != "imported":
         return ""
     return (
-        "Recall, hits, MRR and the other ranking measures are not known of an imported run: its file tells which "
+        "Recall, hits, MRR and the other ranking measures are not known of an imported run: its file says which "
         "of the retrieved passages support the reference, not what should have been retrieved."
     )
 
 
 def results_of(workspace: Workspace, current: Run) -> list[Retrieved]:
-    """Rankings of a run, with gold chunks where these are known: imported ones have none, whatever was kept of them."""
+    """Return the rankings of a run, with gold chunks; those of an imported run are not known, and left out."""
     results = workspace.store.results(current.id)
     return [replace(result, gold=(), grades={}) for result in results] if unranked_words(current) else results
 
 
 def document_names(workspace: Workspace, current: Run) -> dict[str, str]:
-    """Names of the documents of a run's corpus by id, those that were replaced too."""
+    """Return the names of the documents of a run's corpus by id, replaced ones too."""
     return {d.id: d.name for d in workspace.store.documents(current.corpus_id, replaced=True)}
 
 
@@ -60,20 +60,20 @@ def compare_runs(workspace: Workspace, runs: Sequence[Run], k: int | None = None
 
     """
     store = workspace.store
-    of_models = ("endpoint", "metric embedder")  # compared where every run has them: earlier versions told neither
-    more = [key for key in of_models if all(key in current.provenance["identity"] for current in runs)]
-    sides = [_side(workspace, current, more) for current in runs]
+    of_models = ("endpoint", "metric embedder")  # compared where every run has them: earlier versions recorded neither
+    optional = [key for key in of_models if all(key in current.provenance["identity"] for current in runs)]
+    sides = [_side(workspace, current, optional) for current in runs]
     evidence = {q.id: q.evidence for current in runs for q in store.asked(current.id)}
     return comparing.compare(sides, k=k, evidence=evidence)
 
 
-def _side(workspace: Workspace, current: Run, more: Sequence[str]) -> comparing.RunSide:
-    """A run as it is compared; `more` parts of its identity are looked at beside the three that all runs have."""
+def _side(workspace: Workspace, current: Run, optional: Sequence[str]) -> comparing.RunSide:
+    """Return a run as it is compared; `optional` parts of its identity beside the three that all runs have."""
     choices = {key: value for key, value in asdict(current.config).items() if key not in ("index", "questions")}
     index = {"index": {"name": current.provenance["index"], **current.provenance["index_config"]}}
     identity = current.provenance["identity"]
     parts = {key: identity[key] for key in ("corpus", "questions", "metrics")}
-    parts |= {key: identity[key] for key in more}
+    parts |= {key: identity[key] for key in optional}
     scores = answer_metrics.renamed(workspace.store.scores(current.id))
     controlled = control_items.controls_of(current)
     doubt = controlled.sentence if controlled is not None and not controlled.reliable else ""

@@ -1,4 +1,4 @@
-"""What a run rests on: its row, its names, and the identity that makes its fingerprint."""
+"""What a run was made of: names, versions, and the identity that makes its fingerprint."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def run_row(
     name: str,
     plan: planning.Plan,
     index: IndexInfo,
-    asked: QuestionSet,
+    question_set: QuestionSet,
     questions: Sequence[Question],
 ) -> Run:
-    """Return the run to go on with, or a new one."""
-    provenance = _provenance(workspace, plan, index, asked, questions)
+    """Return the interrupted run to resume, or a new one."""
+    provenance = _provenance(workspace, plan, index, question_set, questions)
     fingerprint = digest(*(f"{key}={value}" for key, value in sorted(provenance["identity"].items())))
     current = workspace.store.run_named(name)
     if current is not None and current.fingerprint == fingerprint and current.status != "done":
@@ -38,10 +38,10 @@ def _provenance(
     workspace: Workspace,
     plan: planning.Plan,
     index: IndexInfo,
-    asked: QuestionSet,
+    question_set: QuestionSet,
     questions: Sequence[Question],
 ) -> dict[str, Any]:
-    """Names for people; and `identity`, which makes the fingerprint: equal where two runs must have equal numbers."""
+    """Return names for people, and `identity`, which makes the fingerprint: equal when the numbers must be equal."""
     config = plan.config
     indexed = set(index.documents)
     documents = [d for d in workspace.store.documents(index.corpus_id, replaced=True) if d.id in indexed]
@@ -60,26 +60,26 @@ def _provenance(
         identity["endpoint"] = host
     if plan.embedder is not None:
         identity["metric embedder"] = plan.embedder.identity
-    names = {"index": index.name, "questions": asked.name, "ragviz": __version__, "n": len(questions)}
+    names = {"index": index.name, "questions": question_set.name, "ragviz": __version__, "n": len(questions)}
     return {"identity": identity, "index_config": asdict(index.config), **names}
 
 
 def _host(plan: planning.Plan) -> str:
-    """Where the models of a run are asked, "" when none is."""
+    """Return the host of the run's models, "" without a model."""
     return next((client.host for client in (plan.answerer, plan.judge) if client is not None), "")
 
 
 def note_models(workspace: Workspace, current: Run, plan: planning.Plan) -> None:
-    """Add to a run's record what its models were asked through: hosts, forms of reply, embedders of its metrics.
+    """Add the models' hosts, forms of reply and the embedders of its metrics to a run's record.
 
-    The form is known after the first call only, so it cannot be part of the fingerprint. What an earlier try or a
-    judging again went through stays in the record.
+    The form is known after the first call only, so it cannot be part of the fingerprint. Entries of earlier attempts
+    stay in the record.
     """
-    kept = workspace.store.run(current.id).provenance
+    provenance = workspace.store.run(current.id).provenance
     used: dict[str, set[str]] = {
         "hosts": {_host(plan)} - {""},
         "forms": {form for client in (plan.answerer, plan.judge) if client is not None for form in client.forms},
         "metric_embedders": {plan.embedder.identity} if plan.embedder is not None else set(),
     }
-    models = {key: sorted(used[key] | set(kept.get("models", {}).get(key, ()))) for key in used}
+    models = {key: sorted(used[key] | set(provenance.get("models", {}).get(key, ()))) for key in used}
     workspace.store.note_run(current.id, models=models)

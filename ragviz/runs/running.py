@@ -1,4 +1,4 @@
-"""A run: retrieved, answered, judged, judged again; resumable."""
+"""Make a run: retrieve, answer, judge, judge again; an interrupted run resumes."""
 
 from __future__ import annotations
 
@@ -30,50 +30,50 @@ from ragviz.store.store import Kind, label
 from ragviz.workspace import Workspace
 
 BATCH = 100
-"""Questions that are retrieved and written down together."""
+"""Questions that are retrieved and stored together."""
 
 
 def run(
     workspace: Workspace, name: str, config: RunConfig, *, budget: float | None = None, progress: Progress = silent
 ) -> Run:
-    """Retrieve for every question that is not rejected, answer and judge as `config` says, and keep it under `name`.
+    """Retrieve for every question that is not rejected, answer and judge as `config` says, and store it as `name`.
 
-    A run of this name that was stopped goes on when it would do the same; what it has is not asked again. `budget` is
-    in dollars for the whole run, what it paid before included.
+    An interrupted run of this name with the same fingerprint resumes, and repeats nothing. `budget` is in dollars for
+    the whole run, including what it paid before.
 
     Raises:
-        UsageError: the name is taken by another run, index and questions are of different corpora, nothing to ask,
-            a model or metric that cannot be had.
-        BudgetReached: the next model call could cost more; give a greater budget to go on.
-        ModelError: an endpoint refuses, or is down for too long; UselessModel: a model gives nothing usable. Whoever
-            runs it again after that goes on regardless.
+        UsageError: the name is taken by another run, index and questions are of different corpora, there is no
+            question, or a model or metric is not available.
+        BudgetReached: the next model call could cost more; give a greater budget to resume.
+        ModelError: an endpoint refuses, or is down for too long; UselessModel: a model gives nothing usable. Running
+            it again after that continues regardless.
 
     """
-    index, asked, questions, config = _asked(workspace, config)
+    index, question_set, questions, config = _inputs(workspace, config)
     index = search.ready(workspace, index)
     choices.check_budget(workspace, config, budget)
-    plan = _plan(workspace, config)  # before anything is done: it may be that it cannot be
-    current = provenance.run_row(workspace, name, plan, index, asked, questions)
+    plan = _plan(workspace, config)  # before anything is stored: it may raise
+    current = provenance.run_row(workspace, name, plan, index, question_set, questions)
     plan = _paying(workspace, current, plan, budget)
     try:
-        with _gone_with(workspace, current, index=config.index, questions=config.questions):
+        with _deleted_with(workspace, current, index=config.index, questions=config.questions):
             _retrieve(workspace, current, index, questions, plan.spending, progress)
             if config.answerer != "none" or config.metrics:
-                _judge_controlled(workspace, current, _waiting(workspace, current), plan, progress)
+                _judge_controlled(workspace, current, _unfinished(workspace, current), plan, progress)
             workspace.store.finish_run(current.id, "done")
     except BaseException:
         if not workspace.store.answered(current.id) and not workspace.store.paid(current.id)[0]:
-            workspace.store.delete_run(current.id)  # it could not even begin
+            workspace.store.delete_run(current.id)  # it did not begin
         raise
     return workspace.store.run(current.id)
 
 
 @contextmanager
-def _gone_with(workspace: Workspace, current: Run, **used: str) -> Iterator[None]:
-    """Leave nothing of a run when it, or something that it needs (kind → id), was deleted: it can never be ended.
+def _deleted_with(workspace: Workspace, current: Run, **used: str) -> Iterator[None]:
+    """Delete a run that fails after it, or something that it needs (kind → id), was deleted: it can never finish.
 
     Raises:
-        Deleted: that is so, whatever else went wrong because of it.
+        Deleted: in that case, in place of the error that the deletion caused.
 
     """
     store = workspace.store
@@ -92,15 +92,15 @@ def _gone_with(workspace: Workspace, current: Run, **used: str) -> Iterator[None
 
 def is_made_as(workspace: Workspace, current: Run, config: RunConfig) -> bool:
     """Whether a run was made with these choices; its questions may have changed since."""
-    return _asked(workspace, config)[3] == current.config
+    return _inputs(workspace, config)[3] == current.config
 
 
 def rejudge(
     workspace: Workspace, current: Run, *, budget: float | None = None, progress: Progress = silent
 ) -> list[str]:
-    """Answer and judge again what failed in a run; return the ids of the questions that were.
+    """Answer and judge again what failed in a run; return the ids of those questions.
 
-    That is every question when the judge could not be relied on, and can be now; nothing else is asked again.
+    These are all questions when the judge was not reliable and is now; nothing else is asked again.
 
     Raises:
         UsageError: the run has no answers or metrics of answers, or was never finished.
@@ -109,27 +109,26 @@ def rejudge(
     if current.config.answerer == "none" and not current.config.metrics:
         raise UsageError(f"Run '{current.name}' neither answers nor judges: make one with an answerer.")
     if current.status != "done":
-        again = "give its command again, or let it go on on the run page"
-        raise UsageError(f"Run '{current.name}' was stopped on the way: {again}.")
-    failed, before = _waiting(workspace, current), control_items.controls_of(current)
+        raise UsageError(f"Run '{current.name}' was interrupted: give its command again, or resume it on the run page.")
+    failed, before = _unfinished(workspace, current), control_items.controls_of(current)
     if not failed and (before is None or before.reliable):
         return []
     choices.check_budget(workspace, current.config, budget)
     plan = _paying(workspace, current, _plan(workspace, current.config), budget)
-    with _gone_with(workspace, current):
-        asked = _judge_controlled(workspace, current, failed, plan, progress)
-        workspace.store.finish_run(current.id, "done")  # at another time: what was summed up before is not this
-    return asked
+    with _deleted_with(workspace, current):
+        judged_ids = _judge_controlled(workspace, current, failed, plan, progress)
+        workspace.store.finish_run(current.id, "done")  # a new time of finishing: cached summaries are out of date
+    return judged_ids
 
 
 def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
-    """What a run would take, and what of it is paid for already; retrieves, and asks no chat model but for its pace.
+    """Estimate the calls and cost of a run and what is cached; retrieves, and calls a chat model only for its pace.
 
     Raises:
         UsageError: as `run`.
 
     """
-    index, _, questions, config = _asked(workspace, config)
+    index, _, questions, config = _inputs(workspace, config)
     if config.answerer == "none" and not config.metrics:
         return forecast.Forecast(questions=len(questions))
     index = search.ready(workspace, index)
@@ -139,28 +138,30 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     search_all = search.retriever(workspace, index, config.retriever, config.rrf_constant, spending=spending)
     rankings = search_all([q.text for q in questions], config.k)
     spending.settle()
-    found = [Retrieved(q.id, r, *g) for q, r, g in zip(questions, rankings, golds, strict=True)]
-    items = contexts.items(workspace, index.id, index.corpus_id, config, questions, found)
+    results = [Retrieved(q.id, r, *g) for q, r, g in zip(questions, rankings, golds, strict=True)]
+    items = contexts.items(workspace, index.id, index.corpus_id, config, questions, results)
     plan = _plan(workspace, config)
-    plan = replace(plan, edition=control_items.editions_of(workspace, plan).edition)
-    asked = [] if plan.judge is None else controls.made(questions, plan.steps)
-    edition = control_items.editions_of(workspace, plan).next
-    told = forecast.foresee(items, plan, [replace(each.request, edition=edition) for each in asked], probe=True)
-    return replace(told, paid_calls=paid.calls, paid=paid.dollars)
+    editions = control_items.editions_of(workspace, plan)
+    control = [] if plan.judge is None else controls.made(questions, plan.steps)
+    requests = [replace(item.request, edition=editions.next) for item in control]
+    estimate = forecast.foresee(items, replace(plan, edition=editions.edition), requests, probe=True)
+    return replace(estimate, paid_calls=paid.calls, paid=paid.dollars)
 
 
-def _asked(workspace: Workspace, config: RunConfig) -> tuple[IndexInfo, QuestionSet, list[Question], RunConfig]:
-    """Index, question set, the questions to be asked, and the choices with nothing left open."""
+def _inputs(workspace: Workspace, config: RunConfig) -> tuple[IndexInfo, QuestionSet, list[Question], RunConfig]:
+    """Return index, question set, its questions that are not rejected, and the choices with defaults filled in."""
     store = workspace.store
-    index, asked = store.index(config.index), store.question_set(config.questions)
-    config = choices.resolved(workspace, replace(config, index=index.id, questions=asked.id))
+    index, question_set = store.index(config.index), store.question_set(config.questions)
+    config = choices.resolved(workspace, replace(config, index=index.id, questions=question_set.id))
     choices.check_run(config)
-    if index.corpus_id != asked.corpus_id:
-        raise UsageError(f"Index '{index.name}' and question set '{asked.name}' are of different corpora.")
-    questions = [q for q in store.questions(asked.id) if q.status != "rejected"]
+    if index.corpus_id != question_set.corpus_id:
+        raise UsageError(f"Index '{index.name}' and question set '{question_set.name}' are of different corpora.")
+    questions = [q for q in store.questions(question_set.id) if q.status != "rejected"]
     if not questions:
-        raise UsageError(f"Question set '{asked.name}' has no question that is not rejected: generate or import some.")
-    return index, asked, questions, config
+        raise UsageError(
+            f"Question set '{question_set.name}' has no question that is not rejected: generate or import some."
+        )
+    return index, question_set, questions, config
 
 
 def _retrieve(
@@ -176,16 +177,16 @@ def _retrieve(
         workspace, index, current.config.retriever, current.config.rrf_constant, spending=spending
     )
     answered = store.answered(current.id)
-    waiting = [(place, q) for place, q in enumerate(questions) if q.id not in answered]
+    unanswered = [(place, q) for place, q in enumerate(questions) if q.id not in answered]
     progress(len(answered), len(questions), "questions", "Retrieving")
     try:
-        for start in range(0, len(waiting), BATCH):
-            batch = waiting[start : start + BATCH]
+        for start in range(0, len(unanswered), BATCH):
+            batch = unanswered[start : start + BATCH]
             golds = contexts.gold_of(workspace, index, [q for _, q in batch])
             rankings = search_all([q.text for _, q in batch], depth)  # after it the index is known to be the same
             results = [
-                (place, question, Retrieved(question.id, ranking, *golden))
-                for (place, question), ranking, golden in zip(batch, rankings, golds, strict=True)
+                (place, question, Retrieved(question.id, ranking, *gold))
+                for (place, question), ranking, gold in zip(batch, rankings, golds, strict=True)
             ]
             store.put_results(current.id, results)
             progress(len(answered) + start + len(batch), len(questions), "questions", "Retrieving")
@@ -196,10 +197,10 @@ def _retrieve(
 # Answers and their judgement
 
 
-def _waiting(workspace: Workspace, current: Run) -> list[str]:
-    """Questions that are not answered and judged yet, or of which a step failed."""
-    there = workspace.store.judged_ids(current.id)
-    return [question.id for question in workspace.store.asked(current.id) if there.get(question.id, True)]
+def _unfinished(workspace: Workspace, current: Run) -> list[str]:
+    """Return the ids of questions that are not answered and judged yet, or of which a step failed."""
+    judged_ids = workspace.store.judged_ids(current.id)
+    return [question.id for question in workspace.store.asked(current.id) if judged_ids.get(question.id, True)]
 
 
 def _judge_controlled(
@@ -207,54 +208,56 @@ def _judge_controlled(
 ) -> list[str]:
     """Ask the judge its control items, then judge the questions with these ids; return the ids that were judged.
 
-    What a judge said that could not be relied on is judged again when it now can, all of it: until that is done, the
-    run is not called reliable. Control items are kept per judge; a run that paid calls and found all of its control
-    items in the cache asks them anew, for another model may answer at the same address under the same name now.
+    When an unreliable judge is reliable now, all questions are judged again; until that is done, the run is not called
+    reliable. Replies to control items are cached per judge; a run that paid calls and found all of its control items in
+    the cache asks them anew, because another model may answer at the same address under the same name now.
     """
     before = control_items.controls_of(current)
-    found, edition = control_items.controlled(workspace, current, plan, progress)
-    if found is not None and before is not None and before.fresh:
-        found = replace(found, fresh=True)  # an earlier try of this run asked them
-    mended = before is not None and not before.reliable and found is not None and found.reliable
-    wanted = [question.id for question in workspace.store.asked(current.id)] if mended else list(ids)
-    if found is not None and not mended:
-        workspace.store.note_run(current.id, controls=controls.to_json(found))
-    if wanted:
-        _judge(workspace, current, wanted, replace(plan, edition=edition), progress)
-    if found is not None and mended:
-        workspace.store.note_run(current.id, controls=controls.to_json(found))
-    if found is not None and not found.fresh and workspace.store.paid(current.id)[0]:
+    outcome, edition = control_items.controlled(workspace, current, plan, progress)
+    if outcome is not None and before is not None and before.fresh:
+        outcome = replace(outcome, fresh=True)  # an earlier attempt of this run asked them
+    reliable_again = before is not None and not before.reliable and outcome is not None and outcome.reliable
+    judged_ids = [question.id for question in workspace.store.asked(current.id)] if reliable_again else list(ids)
+    if outcome is not None and not reliable_again:
+        workspace.store.note_run(current.id, controls=controls.to_json(outcome))
+    if judged_ids:
+        _judge(workspace, current, judged_ids, replace(plan, edition=edition), progress)
+    if outcome is not None and reliable_again:
+        workspace.store.note_run(current.id, controls=controls.to_json(outcome))
+    if outcome is not None and not outcome.fresh and workspace.store.paid(current.id)[0]:
         anew, _ = control_items.controlled(workspace, current, plan, progress, anew=True)
         assert anew is not None
         workspace.store.note_run(current.id, controls=controls.to_json(anew))
-    return wanted
+    return judged_ids
 
 
 def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: planning.Plan, progress: Progress) -> None:
-    """Answer and judge the questions with these ids, and keep what comes of it as it comes."""
+    """Answer and judge the questions with these ids, and store each as it is finished."""
     store, config = workspace.store, current.config
-    wanted = set(ids)
-    pairs = [(q, r) for q, r in zip(store.asked(current.id), store.results(current.id), strict=True) if q.id in wanted]
+    to_judge = set(ids)
+    pairs = [
+        (q, r) for q, r in zip(store.asked(current.id), store.results(current.id), strict=True) if q.id in to_judge
+    ]
     items = contexts.items(
         workspace, config.index, current.corpus_id, config, [q for q, _ in pairs], [r for _, r in pairs]
     )
-    before = store.judged(current.id)
-    again = [_once_more(item, before.get(item.question.id), store.paid(current.id)[0]) for item in items]
+    earlier = store.judged(current.id)
+    retried = [_retried(item, earlier.get(item.question.id), store.paid(current.id)[0]) for item in items]
     plan = replace(plan, finished=len(store.answered(current.id)) - len(items))
 
-    def keep(known: Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]) -> None:
-        store.put_judged(current.id, known)
+    def keep(batch: Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]) -> None:
+        store.put_judged(current.id, batch)
 
     try:
-        work.work(again, plan, keep, progress)
+        work.work(retried, plan, keep, progress)
     finally:
         provenance.note_models(workspace, current, plan)
 
 
 def _paying(workspace: Workspace, current: Run, plan: planning.Plan, budget: float | None) -> planning.Plan:
-    """Return `plan` with what the run pays written into its row, embeddings too.
+    """Return `plan` with its spending, embeddings too, recorded in the run's row.
 
-    Its breaker knows whether a person goes on with this run regardless.
+    Its breaker knows whether a person resumed this run after an outage.
     """
     spending = workspace.spending(current.id, budget)
     embedder = workspace.embedder(plan.embedder.name, spending) if plan.embedder is not None else None
@@ -263,15 +266,15 @@ def _paying(workspace: Workspace, current: Run, plan: planning.Plan, budget: flo
     return replace(plan, spending=spending, embedder=embedder, breaker=breaker)
 
 
-def _once_more(item: planning.Item, before: EvaluatedAnswer | None, calls: int) -> planning.Item:
-    """Go on with a question that was tried before: what failed is asked with a seed and in words that are new.
+def _retried(item: planning.Item, earlier: EvaluatedAnswer | None, calls: int) -> planning.Item:
+    """Return the item of a question that was tried before, whose failed steps are asked with a new seed and new words.
 
-    `calls` are those that the run has paid so far: there are more of them at every try.
+    `calls` are those that the run has paid so far, more at every attempt, and so the seed is new.
     """
-    if before is None:
+    if earlier is None:
         return item
-    paid = tuple(call for call in before.calls if not call.cached)
-    return replace(item, seed=2 * work.ROUNDS * (1 + calls), paid=paid, failed=frozenset(before.failures))
+    paid = tuple(call for call in earlier.calls if not call.cached)
+    return replace(item, seed=2 * work.ROUNDS * (1 + calls), paid=paid, failed=frozenset(earlier.failures))
 
 
 def _plan(workspace: Workspace, config: RunConfig) -> planning.Plan:

@@ -23,7 +23,7 @@ SAMPLE_RUNS: dict[str, tuple[str, RetrieverName]] = dict(
 
 
 def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[str, Any]:
-    """Load the sample corpus and its questions, build two indexes and make two runs; what is there is kept.
+    """Load the sample corpus and its questions, build two indexes and make two runs; existing ones are kept.
 
     Returns the names: {"corpus", "questions", "indexes", "runs"}.
     """
@@ -33,7 +33,7 @@ def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[st
     for number, (name, data) in enumerate(documents):
         progress(number, len(documents), "files", f"Reading {name}")
         corpora.add_file(workspace, corpus, name, data)
-    if SAMPLE_QUESTIONS not in {asked.name for asked in store.question_sets(corpus.id)}:
+    if SAMPLE_QUESTIONS not in {question_set.name for question_set in store.question_sets(corpus.id)}:
         sets.import_questions(workspace, corpus, sample.questions(), "questions.jsonl", SAMPLE_QUESTIONS)
     for name, config in SAMPLE_INDEXES.items():
         indexing.build_index(workspace, corpus, name, config, progress=progress)

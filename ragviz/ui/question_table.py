@@ -130,7 +130,7 @@ def _worst_first(rows: pd.DataFrame, run: Run, found: judgements.Judgement) -> p
 
 def _answer_words(found: judgements.Judgement, question_id: str, score: Score | None) -> str:
     """What became of an answer, and of the score when it has none."""
-    judged = found.judged.get(question_id)
+    judged = found.evaluated.get(question_id)
     status = judged.answer.status if judged is not None else "not yet answered"
     failed = score is not None and score.status == "judge_error"
     return f"{status}, judge error" if failed else status
