@@ -12,7 +12,8 @@ from ragviz.errors import InputError, UsageError
 from ragviz.runs import exports, foreign, judgements, measurements
 from ragviz.workspace import Workspace
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "imports" / "ragchecker" / "checking_outputs.json"
+COUNTED = Path(__file__).parent / "data" / "ragchecker.json"
+PUBLIC = Path(__file__).resolve().parents[2] / "shared" / "data" / "imports" / "ragchecker" / "checking_outputs.json"
 
 
 @pytest.fixture
@@ -179,12 +180,23 @@ def test_a_taken_name_leaves_nothing_behind(workspace):
     assert len(workspace.store.runs()) == len(workspace.store.question_sets()) == 1
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="the shared data is not here")
-def test_real_verdicts_give_the_figures_that_were_computed_from_them(workspace):
-    data = SHARED.read_bytes()
-    run = foreign.import_run(
-        workspace, workspace.store.create_corpus("c"), "real", foreign.read_ragchecker(data, SHARED.name)
-    )
+@pytest.mark.parametrize(
+    ("file", "results"),
+    [
+        pytest.param(COUNTED, 4, id="counted by hand"),
+        pytest.param(
+            PUBLIC,
+            2,
+            id="public",
+            marks=pytest.mark.skipif(not PUBLIC.exists(), reason=f"no public output at {PUBLIC}"),
+        ),
+    ],
+)
+def test_verdicts_give_the_figures_that_were_computed_from_them(workspace, file, results):
+    data = file.read_bytes()
+    output = foreign.read_ragchecker(data, file.name)
+    assert (len(output.answers), output.problems) == (results, ())
+    run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "imported", output)
     scores = judgements.judgement_of(workspace, run).scores
     theirs = {
         "factual_precision": "precision",

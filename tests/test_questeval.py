@@ -31,8 +31,9 @@ from ragviz.models.chat import ModelClient
 from ragviz.records import Bank, BankItem
 from tests.model_server import ModelServer, passages
 
+OWN = Path(__file__).parent / "data" / "banks.json"
 PUBLIC = Path(__file__).resolve().parents[2] / "shared/data/questeval/QuestAnswer2Docs_quest_gt_save.json"
-needs_data = pytest.mark.skipif(not PUBLIC.is_file(), reason=f"no public banks at {PUBLIC}")
+public = pytest.mark.skipif(not PUBLIC.is_file(), reason=f"no public banks at {PUBLIC}")
 
 TOWER = "The Shukhov Tower in Moscow was built in 1922. It is 160 metres high and weighs 1,200 tonnes."
 BRIDGE = "南京市长江大桥建于1968年，全长6,772米。上海市体育局发放了总额500万元的体育消费券。"
@@ -154,22 +155,26 @@ def perturbed(answers, pick):
     return pick.choice([said, said, said, said[:-1], [*said, "上海"]])
 
 
-@needs_data
-def test_crud_equals_a_second_computation_on_the_public_banks():
+@pytest.mark.parametrize(
+    ("file", "items", "kinds"), [(OWN, 16, 10), pytest.param(PUBLIC, 800, 300, marks=public)], ids=["own", "public"]
+)
+def test_crud_equals_a_second_computation_on_banks(file, items, kinds):
     pick = random.Random(7)
     numbers = []
-    for item in json.loads(PUBLIC.read_text(encoding="utf-8")).values():
+    for item in json.loads(file.read_text(encoding="utf-8")).values():
         answers = item["answers"]
         for said in (answers, perturbed(answers, pick) if answers else [], ["无法推断"] * len(answers)):
             numbers.append(crud(answers, said))
             assert numbers[-1] == pytest.approx(crud_again(answers, said))
-    assert len(numbers) == 2400
-    assert len(set(numbers)) > 300  # they are not all 0 or 1
+    assert len(numbers) == 3 * items
+    assert len(set(numbers)) > kinds  # they are not all 0 or 1
 
 
-@needs_data
-def test_measured_against_themselves_the_public_banks_are_whole():
-    for bank in read_banks(PUBLIC.read_bytes()).banks.values():
+@pytest.mark.parametrize("file", [OWN, pytest.param(PUBLIC, marks=public)], ids=["own", "public"])
+def test_measured_against_themselves_banks_are_whole(file):
+    banks = read_banks(file.read_bytes()).banks.values()
+    assert banks
+    for bank in banks:
         answers = [item.answer for item in bank.items]
         measured = measure(bank, answers)
         assert (measured.recall, measured.precision) == ((1.0, 1.0) if any(answers) else (None, None))
@@ -179,24 +184,29 @@ def test_measured_against_themselves_the_public_banks_are_whole():
 # Banks that others made
 
 
-@needs_data
-def test_the_public_banks():
-    raw = json.loads(PUBLIC.read_text(encoding="utf-8"))
-    imported = read_banks(PUBLIC.read_bytes())
-    assert len(raw) == 800
-    assert len(imported.banks) == 782
-    assert len(imported.problems) == 18
+UNANSWERABLE = "无法推断"
+
+
+@pytest.mark.parametrize(
+    ("file", "items", "uneven_items", "unanswerable", "unanswerable_kept"),
+    [(OWN, 16, 3, 7, 6), pytest.param(PUBLIC, 800, 18, 312, 310, marks=public)],
+    ids=["own", "public"],
+)
+def test_banks_in_the_layout_of_the_public_ones(file, items, uneven_items, unanswerable, unanswerable_kept):
+    raw = json.loads(file.read_text(encoding="utf-8"))
+    imported = read_banks(file.read_bytes())
+    assert len(raw) == items
+    assert len(imported.banks) == items - uneven_items
+    assert len(imported.problems) == uneven_items
     uneven = {name for name, item in raw.items() if len(item["question"]) != len(item["answers"])}
-    assert len(uneven) == 18
     assert uneven == raw.keys() - imported.banks.keys()
     assert all(any(f"'{name}'" in problem for problem in imported.problems) for name in uneven)
-    assert sum(answer == "无法推断" for item in raw.values() for answer in item["answers"]) == 312
-    lost = sum(answer == "无法推断" for name in uneven for answer in raw[name]["answers"])
-    kept = sum(item.answer is None for bank in imported.banks.values() for item in bank.items)
-    assert (kept, lost) == (310, 2)
+    assert sum(answer == UNANSWERABLE for item in raw.values() for answer in item["answers"]) == unanswerable
+    assert sum(item.answer is None for bank in imported.banks.values() for item in bank.items) == unanswerable_kept
     assert {bank.language for bank in imported.banks.values()} == {"zh"}
     for name, bank in imported.banks.items():
         assert [item.question for item in bank.items] == raw[name]["question"]
+        assert [item.answer or UNANSWERABLE for item in bank.items] == raw[name]["answers"]
 
 
 def test_items_that_do_not_fit_are_told_and_not_shifted():

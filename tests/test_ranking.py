@@ -1,4 +1,4 @@
-"""Ranking metrics by hand, against pytrec_eval and ir-measures, and on public TREC runs with ties and odd ids."""
+"""Ranking metrics by hand, against pytrec_eval and ir-measures, on TREC runs with ties and odd ids too."""
 
 import math
 import random
@@ -16,7 +16,9 @@ from ragviz.metrics import ranking
 from ragviz.metrics.registry import METRICS, scores
 from ragviz.records import Ranking, Retrieved
 
-TREC = Path(__file__).parent.parent.parent / "shared" / "data" / "imports" / "trec"
+OWN = Path(__file__).parent / "data" / "trec"
+TREC = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "imports" / "trec"
+public = pytest.mark.skipif(not TREC.exists(), reason=f"no {TREC}")
 
 
 def measure(results, depth):
@@ -248,18 +250,22 @@ def test_recall_with_single_chunk_groups_is_chunk_recall():
 
 
 @pytest.mark.parametrize(
-    ("qrels", "run", "questions"), [("compat.qrels", "compat.run", 2), ("qrels.test", "results.test", 3)]
+    ("folder", "qrels", "run", "questions"),
+    [
+        (OWN, "ties.qrels", "ties.run", 3),
+        (OWN, "grades.qrels", "grades.run", 3),
+        pytest.param(TREC, "compat.qrels", "compat.run", 2, marks=public),
+        pytest.param(TREC, "qrels.test", "results.test", 3, marks=public),
+    ],
 )
-def test_equals_pytrec_eval_on_public_runs(qrels, run, questions):
+def test_equals_pytrec_eval_on_runs_with_ties_and_odd_ids(folder, qrels, run, questions):
     """Ties are broken by id before anything is measured; a relevance above 0 is gold, and its grade counts in nDCG."""
-    if not TREC.exists():
-        pytest.skip(f"no {TREC}")
     gold: dict[str, dict[str, float]] = {}
-    for line in (TREC / qrels).read_text(encoding="utf-8").splitlines():
+    for line in (folder / qrels).read_text(encoding="utf-8").splitlines():
         question, _, chunk, relevance = line.split()
         gold.setdefault(question, {}).update({chunk: float(relevance)} if int(relevance) > 0 else {})
     hits: dict[str, list[tuple[float, str]]] = {}
-    for line in (TREC / run).read_text(encoding="utf-8").splitlines():
+    for line in (folder / run).read_text(encoding="utf-8").splitlines():
         question, _, chunk, _, score, _ = line.split()
         hits.setdefault(question, []).append((-float(score), chunk))
     results = [
