@@ -12,7 +12,7 @@ from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
 from ragviz.records import Bank, Call, Claim, ClaimVerdict, EvaluatedAnswer, Matrix, Question, Retrieved, Run, Score
 from ragviz.runs import judgements
-from ragviz.text.markup import SIGNS, Said, claimed, legend, measure, plain, quest_table, visible
+from ragviz.text.markup import SIGNS, MarkedSentence, claimed, legend, measure, plain, quest_table, visible
 from ragviz.ui import address, cache, frame, heading, question_table, widgets, wording
 from ragviz.ui.passages import Note, given_chunks, lit_in, ranked_chunks
 
@@ -100,7 +100,7 @@ def verdict_of(matrix: Matrix, side: str, place: int) -> str | None:
     return next((v for v in (verdicts if side == "a" else verdicts[::-1]) if v), None)
 
 
-def said_in(text: str, matrix: Matrix, side: str, claim: tuple[str, int] | None) -> list[Said]:
+def said_in(text: str, matrix: Matrix, side: str, claim: tuple[str, int] | None) -> list[MarkedSentence]:
     """The sentences of the answer or the reference with their claims; what concerns the chosen one is lit."""
     claims, marks = claims_of(matrix, side), []
     claim_verdict = by_other(matrix, *claim) if claim and claim[0] != side else None
@@ -108,7 +108,8 @@ def said_in(text: str, matrix: Matrix, side: str, claim: tuple[str, int] | None)
         mine = [n for n, each in enumerate(claims) if each.sentence == place]
         own = bool(claim) and claim is not None and claim[0] == side and claim[1] in mine
         lit = next((name for s, _, name in lit_in(text, claim_verdict) if s == start), "")
-        marks.append(Said(start, end, tuple((n + 1, verdict_of(matrix, side, n)) for n in mine), own, lit))
+        verdicts = tuple((n + 1, verdict_of(matrix, side, n)) for n in mine)
+        marks.append(MarkedSentence(start, end, verdicts, own, lit))
     return marks
 
 

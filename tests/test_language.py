@@ -1,4 +1,4 @@
-"""Languages, words, sentences and key phrases against truths worked out by hand, in English and Chinese."""
+"""Languages, words, sentences and key phrases against results worked out by hand, in English and Chinese."""
 
 import collections
 import json
@@ -71,7 +71,7 @@ def test_a_short_text_has_the_language_that_is_known(text, known, expected):
     assert language.of_short(text, *known) == expected
 
 
-def asked(answer, marked="und", text="Who?", evidence=""):
+def question_of(answer, marked="und", text="Who?", evidence=""):
     spans = ((Span("d", 0, len(evidence), evidence),),) if evidence else ()
     return Question("q", text, answer, spans, "import", language=marked)
 
@@ -79,17 +79,17 @@ def asked(answer, marked="und", text="Who?", evidence=""):
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        (asked("Bible", "en"), "en"),
-        (asked("Los Angeles"), "en"),
-        (asked("Kaiser", "de"), "de"),
-        (asked("Kaiser", evidence="Der Kaiser ist nicht in der Stadt."), "de"),
-        (asked("42", text="这座桥有多少米？"), "zh"),
-        (asked("PyTorch", "zh"), "zh"),
-        (asked("南京市长江大桥", "en"), "zh"),  # a reference in another script than its question
-        (asked("Beijing (北京)", "en"), "en"),
-        (asked("東京", "ja"), "ja"),  # Han letters alone do not make it Chinese
-        (asked("", "en"), "en"),
-        (asked("", ""), "en"),
+        (question_of("Bible", "en"), "en"),
+        (question_of("Los Angeles"), "en"),
+        (question_of("Kaiser", "de"), "de"),
+        (question_of("Kaiser", evidence="Der Kaiser ist nicht in der Stadt."), "de"),
+        (question_of("42", text="这座桥有多少米？"), "zh"),
+        (question_of("PyTorch", "zh"), "zh"),
+        (question_of("南京市长江大桥", "en"), "zh"),  # a reference in another script than its question
+        (question_of("Beijing (北京)", "en"), "en"),
+        (question_of("東京", "ja"), "ja"),  # Han letters alone do not make it Chinese
+        (question_of("", "en"), "en"),
+        (question_of("", ""), "en"),
     ],
 )
 def test_the_language_of_answers_is_the_questions(question, expected):
@@ -99,10 +99,10 @@ def test_the_language_of_answers_is_the_questions(question, expected):
 @needs_data
 @pytest.mark.parametrize(("name", "expected"), [("xquad_en", "en"), ("xquad_zh", "zh"), ("clapnq", "en")])
 def test_real_short_answers_have_the_language_of_their_questions(name, expected):
-    """Of the 1,190 answers of xquad_en `detect` alone takes 855 for something else than English."""
+    """Of the 1,190 answers of xquad_en `detect` alone reports 855 as another language than English."""
     lines = (DATA / "retrieval" / name / "queries.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [
-        asked(answer, text=row["text"]) for row in map(json.loads, lines) for answer in row["metadata"]["answers"]
+        question_of(answer, text=row["text"]) for row in map(json.loads, lines) for answer in row["metadata"]["answers"]
     ]
     assert len(questions) >= 300
     assert {language.of_answers(question) for question in questions} == {expected}
@@ -131,8 +131,8 @@ def test_detect_reads_a_sample_of_a_long_text():
 @pytest.mark.parametrize(("name", "expected"), [("xquad_en", "en"), ("xquad_zh", "zh")])
 def test_detect_on_public_questions(name, expected):
     lines = (DATA / "retrieval" / name / "queries.jsonl").read_text(encoding="utf-8").splitlines()
-    told = collections.Counter(language.detect(json.loads(line)["text"]) for line in lines)
-    assert told[expected] >= 0.99 * len(lines)
+    detected = collections.Counter(language.detect(json.loads(line)["text"]) for line in lines)
+    assert detected[expected] >= 0.99 * len(lines)
 
 
 @needs_data
@@ -367,13 +367,13 @@ def test_english_key_phrases():
         "all trips."
     )
     phrases = keyphrases.key_phrases(text, "en")
-    found = {p.text: p.kind for p in phrases}
-    assert found["Washington"] == "entity:GPE"
-    assert found["Jane Doe"] == "entity:PERSON"
-    assert found["March 3, 2021"] == "date"
-    assert found["about 40%"] == "number"
-    assert found["new policy"] == "noun"  # without its article
-    assert "it" not in found
+    kinds = {p.text: p.kind for p in phrases}
+    assert kinds["Washington"] == "entity:GPE"
+    assert kinds["Jane Doe"] == "entity:PERSON"
+    assert kinds["March 3, 2021"] == "date"
+    assert kinds["about 40%"] == "number"
+    assert kinds["new policy"] == "noun"  # without its article
+    assert "it" not in kinds
     check_phrases(text, phrases)
 
 
@@ -408,11 +408,11 @@ def test_chinese_key_phrases():
         "数据库连接池的默认大小是10个，超时时间为30秒，成功率99.9%。约有三百人参加了第十二届运动会。"
     )
     phrases = keyphrases.key_phrases(text, "zh")
-    found = {p.text: p.kind for p in phrases}
-    assert found["北京大学"] == "entity:ORG"
-    assert found["北京市海淀区"] == "entity:GPE"
-    assert found["1898年7月3日"] == "date"
-    assert found["数据库连接池"] == "noun"  # three words of jieba in one
+    kinds = {p.text: p.kind for p in phrases}
+    assert kinds["北京大学"] == "entity:ORG"
+    assert kinds["北京市海淀区"] == "entity:GPE"
+    assert kinds["1898年7月3日"] == "date"
+    assert kinds["数据库连接池"] == "noun"  # three words of jieba in one
     assert [p.text for p in phrases if p.kind == "number"] == [
         "274万平方米",
         "10个",
@@ -431,9 +431,9 @@ def test_english_names_in_chinese_are_one_phrase():
 
 def test_languages_without_a_model():
     text = "Die Deutsche Bahn fährt am 3. Oktober 2021 nach Bad Homburg."
-    found = [(p.text, p.kind) for p in keyphrases.key_phrases(text, "de")]
-    assert ("Bad Homburg", "noun") in found
-    assert ("2021", "number") in found
+    phrases = [(p.text, p.kind) for p in keyphrases.key_phrases(text, "de")]
+    assert ("Bad Homburg", "noun") in phrases
+    assert ("2021", "number") in phrases
     assert keyphrases.key_phrases("", "de") == []
 
 

@@ -1,4 +1,4 @@
-"""Text of others is shown as text: nothing in it becomes markup, nothing of it gets lost."""
+"""Untrusted text is shown as text: nothing in it becomes markup, nothing of it gets lost."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ texts = st.text(alphabet=st.characters(), max_size=120)
 
 
 def shown(text: str) -> str:
-    """What a reader sees of HTML: no tags, entities as characters, the words of folds left out."""
+    """The text of HTML that a reader sees: no tags, entities as characters, without the labels of folds."""
     without = re.sub(r"<summary>.*?</summary>|<span class=\"page\">.*?</span>", "", text)
     return html.unescape(re.sub(r"<[^>]*>", "", without))
 
@@ -28,7 +28,7 @@ def test_plain_escapes_every_mark_of_markdown(text: str) -> None:
 
 
 def read(escaped: str) -> list[tuple[str, str]]:
-    """A line of markdown as a parser reads it: (kind, words) of text and code; nothing else may be in it."""
+    """A line of markdown as a parser reads it: (kind, text) of text and code; nothing else may be in it."""
     blocks = [block for block in MarkdownIt("commonmark").parse(escaped) if block.children is not None]
     parts = [part for block in blocks for part in block.children or ()]
     assert {block.type for block in blocks} <= {"inline"}
@@ -36,7 +36,7 @@ def read(escaped: str) -> list[tuple[str, str]]:
     return [(part.type, part.content) for part in parts]
 
 
-READ_AGAIN = (  # patterns of remark-gfm, remark-emoji and Streamlit, which look at text that is escaped already
+INTERPRETED = (  # patterns of remark-gfm, remark-emoji and Streamlit, which look at text that is escaped already
     r":\+1:|:-1:|:100:|:[\w-]*[a-z][\w-]*:", r"(https?://|www(?=\.))([-.\w]+)", r"[-.\w+]+@[-\w]+(?:\.[-\w]+)+",
     r"(^|\s)(<-|->|--|>=|<=|~=)(\s|$)",
 )  # fmt: skip
@@ -51,15 +51,15 @@ READ_AGAIN = (  # patterns of remark-gfm, remark-emoji and Streamlit, which look
 def test_plain_parts_what_is_read_again_after_escaping(text: str) -> None:
     parts = read(markup.plain(text))
     words = "".join("`" if kind == "code_inline" else words for kind, words in parts)
-    assert not any(re.search(pattern, words, re.IGNORECASE) for pattern in READ_AGAIN)
+    assert not any(re.search(pattern, words, re.IGNORECASE) for pattern in INTERPRETED)
     assert "".join(words for _, words in parts) == text  # so what is copied is what was written
 
 
 @given(texts)
 def test_visible_keeps_the_length_and_can_be_sent(text: str) -> None:
-    seen = markup.visible(text)
-    assert len(seen) == len(text)
-    seen.encode("utf-8")
+    shown_text = markup.visible(text)
+    assert len(shown_text) == len(text)
+    shown_text.encode("utf-8")
 
 
 @given(texts, st.lists(st.tuples(st.integers(-5, 130), st.integers(-5, 130))), st.sampled_from([None, 1, 10]))
@@ -92,7 +92,7 @@ def test_hostile_text_stays_text() -> None:
     assert markup.highlighted("x", language='"><script>').count("<script>") == 0
 
 
-def test_folding_keeps_the_highlight_open_and_tells_how_much_is_hidden() -> None:
+def test_folding_keeps_the_highlight_open_and_says_how_much_is_hidden() -> None:
     text = "word " * 400
     out = markup.highlighted(text, gold=[(1000, 1004)], fold=100)
     hidden = [int(n.replace(",", "")) for n in re.findall(r"… ([\d,]+) characters …", out)]
@@ -137,23 +137,23 @@ def test_parts_hold_the_whole_text(text: str, size: int) -> None:
 @given(texts)
 def test_claimed_text_reads_as_it_is_written(text: str) -> None:
     middle = len(text) // 2
-    said = [
-        markup.Said(0, middle, ((1, "supported"), (2, "absent")), lit="for"),
-        markup.Said(middle, len(text), own=True),
+    sentences = [
+        markup.MarkedSentence(0, middle, ((1, "supported"), (2, "absent")), stance="for"),
+        markup.MarkedSentence(middle, len(text), own=True),
     ]
-    made = markup.claimed(text, said)
+    made = markup.claimed(text, sentences)
     assert shown(re.sub(r"<sup.*?</sup>", "", made)) == markup.visible(text)
 
 
 def test_the_worst_verdict_underlines_a_sentence_and_every_claim_has_its_sign() -> None:
-    said = [markup.Said(0, 2, ((1, "supported"), (2, "contradicted"), (3, None)), own=True)]
-    made = markup.claimed("A. B.", said)
+    sentences = [markup.MarkedSentence(0, 2, ((1, "supported"), (2, "contradicted"), (3, None)), own=True)]
+    made = markup.claimed("A. B.", sentences)
     assert '<mark class="contradicted own">A.</mark>' in made
     assert re.findall(r"<sup[^>]*>(.*?)</sup>", made) == ["1✓", "2✗", "3"]
 
 
-def test_lit_sentences_are_marked_at_their_beginning_only() -> None:
-    made = markup.highlighted("one two three", gold=[(4, 7)], lit=[(0, 13, "for")])
+def test_stances_are_marked_at_their_beginning_only() -> None:
+    made = markup.highlighted("one two three", gold=[(4, 7)], stances=[(0, 13, "for")])
     assert made.count("begins") == 1
     assert '<mark class="for gold">two</mark>' in made
     assert shown(made) == "one two three"
@@ -163,12 +163,12 @@ def test_lit_sentences_are_marked_at_their_beginning_only() -> None:
 def test_judges_and_documents_cannot_make_markup_of_scores_and_banks(hostile: str) -> None:
     made = markup.measure("Faithfulness", None, hostile, hostile, [hostile])
     made += markup.quest_table([(hostile, hostile, hostile, 0.5)]) + markup.badges([("for", hostile)])
-    made += markup.claimed(hostile, [markup.Said(0, 3, ((1, "absent"),))])
+    made += markup.claimed(hostile, [markup.MarkedSentence(0, 3, ((1, "absent"),))])
     assert not re.search(r"<(script|img|b>)", made.replace("<b>0.50", ""))
     assert html.escape(hostile) in made
 
 
-def test_a_bank_tells_what_each_text_answers() -> None:
+def test_a_bank_shows_what_each_text_answers() -> None:
     rows = [("q1", "a", "a", 1.0), ("q2", "a", None, None), ("q3", None, "b", None), ("q4", None, None, None)]
     made = markup.quest_table(rows)
     assert re.findall(r"<td>(both|reference|generated text|neither)</td>", made) == [

@@ -1,4 +1,4 @@
-"""Addresses of servers as they may be shown: with host and path, never with a password or a token in them.
+"""Addresses of servers as they may be shown: host and path, without passwords and tokens.
 
 An address holds secrets before its last @ (user and password), and in its parameters (`?password=`, `?api_key=`).
 """
@@ -9,7 +9,7 @@ import re
 from urllib.parse import unquote_plus
 
 HIDDEN = "••••"
-"""What stands for a secret."""
+"""Replaces a secret."""
 HARMLESS = frozenset(
     (
         "api-version",
@@ -27,16 +27,16 @@ HARMLESS = frozenset(
         "version",
     )
 )
-"""Parameters that are shown; all others may be secrets, their names too when a = stands in a secret."""
+"""Parameters that are shown; all others may be secrets, and so may their names when a secret has a = in it."""
 
 _ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>]+", re.IGNORECASE)
 
 
 def shown(address: str) -> str:
-    """`address` without its secrets: `HIDDEN` for all before its last @, and for its parameters.
+    """Return `address` without its secrets: `HIDDEN` for all before its last @, and for its parameters.
 
-    What is no address is taken for one, so that a slip of the pen shows nothing either; of one that can be read in two
-    ways only the scheme is shown.
+    Text that is no address is treated as one, so that a typing error reveals nothing either; of an ambiguous address
+    only the scheme is shown.
 
     >>> shown("https://elastic:sec@ret@search.example:9200/es?api_key=x&timeout=3#y")
     'https://••••@search.example:9200/es?••••&timeout=3'
@@ -51,7 +51,7 @@ def shown(address: str) -> str:
 
 
 def is_ambiguous(address: str) -> bool:
-    r"""Whether an @ stands behind a slash, a backslash, a ? or a #: what is before it may be a host or a password.
+    r"""Return whether an @ follows a slash, a backslash, a ? or a #: a host or a password may precede it.
 
     >>> is_ambiguous("http://me:12/34@host/v1"), is_ambiguous("http://me:12%2F34@host/v1")
     (True, False)
@@ -60,19 +60,19 @@ def is_ambiguous(address: str) -> bool:
 
 
 def secrets_of(address: str) -> list[str]:
-    """The passwords and tokens in an address, as they stand there and as they are meant.
+    """Return the passwords and tokens in an address, as written and decoded.
 
     >>> secrets_of("postgresql://me:pass%20word@host/db?sslmode=require&sslpassword=key")
     ['pass%20word', 'pass word', 'key']
     """
     _, account, _, query = _parts(address)
-    query += _pairs(address.partition("?")[2])  # an @ in a parameter makes an account of all that is before it
-    held = [account.partition(":")[2], *(value for name, value in query if not _is_harmless(name))]
-    return list(dict.fromkeys(form for secret in held for form in (secret, unquote_plus(secret)) if form))
+    query += _pairs(address.partition("?")[2])  # with an @ in a parameter, `account` is all before it
+    secrets = [account.partition(":")[2], *(value for name, value in query if not _is_harmless(name))]
+    return list(dict.fromkeys(form for secret in secrets for form in (secret, unquote_plus(secret)) if form))
 
 
 def within(text: str) -> str:
-    """`text` with every address in it as it may be shown.
+    """Return `text` with every address in it as it may be shown.
 
     >>> within("cannot ask http://me:secret@host/v1 now")
     'cannot ask http://••••@host/v1 now'
@@ -81,7 +81,7 @@ def within(text: str) -> str:
 
 
 def _parts(address: str) -> tuple[str, str, str, list[tuple[str, str]]]:
-    """Scheme with its slashes, user and password, host and path, parameters (a nameless one is all value)."""
+    """Split into scheme with its slashes, user and password, host and path, parameters (a nameless one is a value)."""
     scheme = re.match(r"([a-z][a-z0-9+.-]*:)?//", address, re.IGNORECASE)
     start = scheme[0] if scheme else ""
     rest = address[len(start) :]
@@ -92,7 +92,7 @@ def _parts(address: str) -> tuple[str, str, str, list[tuple[str, str]]]:
 
 
 def _pairs(query: str) -> list[tuple[str, str]]:
-    """Names and values of parameters; what has no name is a value."""
+    """Split parameters into names and values; one without = is a value."""
     pairs = (pair.partition("=") for pair in re.split("[&;]", query) if pair)
     return [(name, value) if equals else ("", name) for name, equals, value in pairs]
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from ragviz.text import words
 from ragviz.text.untrusted import without_surrogates
-from ragviz.text.words import Found
+from ragviz.text.words import Tagged
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A piece of key information: `text` stands at [start, end) of the text it was found in.
+    """A piece of key information: `text` is [start, end) of the text it was found in.
 
     `kind` is "entity:LABEL" (PERSON, ORG, GPE, … as spaCy calls them), "date", "number" or "noun".
     """
@@ -27,11 +27,11 @@ class Phrase:
 
 
 def key_phrases(text: str, language: str) -> list[Phrase]:
-    """Find entities, dates, numbers and noun phrases of `text`, ordered by start, none overlapping another.
+    """Return entities, dates, numbers and noun phrases of `text`, ordered by start, none overlapping another.
 
     "zh": jieba's parts of speech, neighbouring nouns joined, numbers with their units. "en" and "und": spaCy's small
     English model, noun phrases without their determiner; where an entity and a noun phrase overlap, the entity stays.
-    Other languages have no model here: dates and numbers, and runs of capitalised words ("noun").
+    Other languages have no model here: numbers, and runs of capitalised words ("noun").
     """
     if language == "zh":
         return _without_overlaps(text, [*_chinese_patterns(text), *_chinese_nouns(text)])
@@ -44,22 +44,22 @@ _BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))  # Unicode's las
 _EDGES = _BLANKS + "*_#`|>[](){}<>\"'“”‘’,;:.!?~=\\、，。；：！？（）《》「」【】·•-–—"
 
 
-def _without_overlaps(text: str, found: Iterable[Found]) -> list[Phrase]:
-    """Trim what was found, keep the earlier listed of two that overlap, and order them by start."""
-    kept: list[Found] = []
-    taken: list[int] = []  # starts of `kept`, kept sorted beside it
-    for start, end, kind in found:
+def _without_overlaps(text: str, candidates: Iterable[Tagged]) -> list[Phrase]:
+    """Trim the candidates, keep the earlier listed of two that overlap, and order them by start."""
+    phrases: list[Phrase] = []
+    starts: list[int] = []  # of `phrases`, for the bisection
+    for start, end, kind in candidates:
         piece = text[start:end]
         start += len(piece) - len(piece.lstrip(_EDGES))
         end -= len(piece) - len(piece.rstrip(_EDGES))
         if start >= end or "\n\n" in piece or not any(c.isalnum() for c in text[start:end]):
             continue
-        at = bisect_right(taken, start)
-        if (at and kept[at - 1][1] > start) or (at < len(kept) and kept[at][0] < end):
+        at = bisect_right(starts, start)
+        if (at and phrases[at - 1].end > start) or (at < len(phrases) and phrases[at].start < end):
             continue
-        taken.insert(at, start)
-        kept.insert(at, (start, end, kind))
-    return [Phrase(start, end, text[start:end], kind) for start, end, kind in kept]
+        starts.insert(at, start)
+        phrases.insert(at, Phrase(start, end, text[start:end], kind))
+    return phrases
 
 
 PIECE = 20_000
@@ -70,10 +70,10 @@ _DATE_LABELS = frozenset({"DATE", "TIME"})
 _LEADING = frozenset({"DET", "PRON", "PUNCT", "SPACE", "SYM", "ADP", "CCONJ"})
 
 
-def _english(text: str) -> list[Found]:
-    """Entities first, noun phrases after, so that entities win."""
-    entities: list[Found] = []
-    nouns: list[Found] = []
+def _english(text: str) -> list[Tagged]:
+    """Return entities, then noun phrases, so that entities win."""
+    entities: list[Tagged] = []
+    nouns: list[Tagged] = []
     text = without_surrogates(text)  # spaCy takes none
     starts = list(_pieces(text))
     documents = words.spacy().pipe(text[start:end] for start, end in starts)
@@ -87,8 +87,8 @@ def _english(text: str) -> list[Found]:
     return entities + nouns
 
 
-def _core(span: Any, offset: int, kind: str, leading: Container[str]) -> Iterator[Found]:
-    """Give a spaCy span without its `leading` words and a closing 's; nothing when nothing is left."""
+def _core(span: Any, offset: int, kind: str, leading: Container[str]) -> Iterator[Tagged]:
+    """Yield a spaCy span without its `leading` words and a closing 's, unless nothing is left."""
     words = list(span)
     while words and (words[0].pos_ in leading or words[0].lower_ in ("the", "a", "an")):
         words.pop(0)
@@ -128,8 +128,8 @@ _CHINESE_NUMBER = re.compile(
 )
 
 
-def _chinese_patterns(text: str) -> Iterator[Found]:
-    """Dates, then numbers with their units: jieba cuts them apart."""
+def _chinese_patterns(text: str) -> Iterator[Tagged]:
+    """Yield dates, then numbers with their units: jieba splits them."""
     for kind, pattern in (("date", _CHINESE_DATE), ("number", _CHINESE_NUMBER)):
         for match in pattern.finditer(text):
             yield match.start(), match.end(), kind
@@ -138,9 +138,9 @@ def _chinese_patterns(text: str) -> Iterator[Found]:
 _CHINESE_ENTITIES = {"nr": "entity:PERSON", "ns": "entity:GPE", "nt": "entity:ORG", "nz": "entity:PROPER"}
 
 
-def _chinese_nouns(text: str) -> Iterator[Found]:
-    """Runs of neighbouring nouns; a run of one entity's words is that entity, else a noun phrase."""
-    run: list[Found] = []
+def _chinese_nouns(text: str) -> Iterator[Tagged]:
+    """Yield runs of neighbouring nouns: an entity when all its words are of that kind, else a noun phrase."""
+    run: list[Tagged] = []
     for start, end, flag in [*words.chinese_words(text), (len(text), len(text), "x")]:
         nominal = flag[0] == "n" or flag in ("vn", "an", "eng")
         if run and not (nominal and _joined(text, run[-1], (start, end, flag))):
@@ -150,14 +150,14 @@ def _chinese_nouns(text: str) -> Iterator[Found]:
             run.append((start, end, flag))
 
 
-def _joined(text: str, left: Found, right: Found) -> bool:
-    """Tell whether two words stand side by side; English ones may have a blank or hyphen between them."""
+def _joined(text: str, left: Tagged, right: Tagged) -> bool:
+    """Return whether two words are adjacent; English ones may have a blank or hyphen between them."""
     return text[left[1] : right[0]] == "" or (
         left[2] == right[2] == "eng" and text[left[1] : right[0]] in (" ", "-", "·")
     )
 
 
-def _phrase_of(run: list[Found]) -> Iterator[Found]:
+def _phrase_of(run: list[Tagged]) -> Iterator[Tagged]:
     while run and run[-1][2] in ("vn", "an"):  # "建议", "服役": as likely the sentence's verb as the phrase's head
         run = run[:-1]
     kinds = {_CHINESE_ENTITIES.get(flag[:2], "noun") for _, _, flag in run}
@@ -169,8 +169,8 @@ _DIGITS = re.compile(r"\d+(?:[.,:/-]\d+)*\s?(?:%|‰|°C|€|\$)?")
 _CAPITALISED = re.compile(r"[^\W\d_a-z][\w'’-]+(?:[ \t][^\W\d_a-z][\w'’-]+)*")
 
 
-def _capitalised(text: str) -> Iterator[Found]:
-    """Numbers, and runs of words that begin with a capital, for languages without a model."""
+def _capitalised(text: str) -> Iterator[Tagged]:
+    """Yield numbers, and runs of capitalised words, for languages without a model."""
     for match in _DIGITS.finditer(text):
         yield match.start(), match.end(), "number"
     for match in _CAPITALISED.finditer(text):

@@ -1,6 +1,6 @@
-"""Secret keys in texts of others: found however they are written, and taken out.
+"""Secret keys removed from texts, however they are written there.
 
-A server that refuses a call may say the key that it got, as it came or in the escapes of whatever wrote its answer.
+A server that refuses a call may echo the key, as it is or in the escapes of the format it answers in.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from html.entities import html5
 from ragviz.text.addresses import HIDDEN
 
 KEY_LENGTH = 12
-"""Characters of the shortest key that is looked for in texts: a shorter one is a word that any text may hold."""
+"""Characters of the shortest key that is searched for: a shorter one may be a word of any text."""
 
 
 def without_keys(text: str, keys: Sequence[str]) -> str:
-    r"""Give `text` as it may be shown: without `keys`, which a server can echo; those below `KEY_LENGTH` stay.
+    r"""Return `text` without `keys`, which a server can echo; those shorter than `KEY_LENGTH` stay.
 
-    Found as they are, in escapes of JSON, HTML and addresses (several times over, too), and in base64.
+    Finds them as they are, in escapes of JSON, HTML and addresses (repeated ones, too), and in base64.
 
     >>> without_keys("Bearer sk-1234567890 is the latest test", ["sk-1234567890", "test"])
     'Bearer •••• is the latest test'
@@ -28,19 +28,19 @@ def without_keys(text: str, keys: Sequence[str]) -> str:
     '••••, ••••, ••••'
     """
     for key in keys:
-        text = _written(key).sub(HIDDEN, text) if len(key) >= KEY_LENGTH else text
+        text = _pattern_of(key).sub(HIDDEN, text) if len(key) >= KEY_LENGTH else text
     return text
 
 
 @lru_cache(maxsize=64)
-def _written(key: str) -> re.Pattern[str]:
-    """What matches a key in any of its forms."""
-    spelt = "".join(map(_any_of, key))
-    return re.compile("|".join([spelt, *map(re.escape, _encoded(key.encode()))]))
+def _pattern_of(key: str) -> re.Pattern[str]:
+    """Return the pattern of a key in any of its forms."""
+    spelled = "".join(map(_any_of, key))
+    return re.compile("|".join([spelled, *map(re.escape, _encoded(key.encode()))]))
 
 
 def _any_of(character: str) -> str:
-    """Pattern of one character, itself or escaped; what is escaped twice has its first sign escaped again."""
+    """Return the pattern of one character, plain or escaped, also twice (with the escape itself escaped)."""
     code = f"{ord(character):x}"
     bytes_ = "".join(f"%(?:25)*{byte:02x}" for byte in character.encode())
     names = sorted({name.rstrip(";") for name, value in html5.items() if value == character}, key=len, reverse=True)
@@ -56,7 +56,7 @@ def _any_case(pattern: str) -> str:
 
 
 def _encoded(key: bytes) -> Iterator[str]:
-    """Base64 of a key that stands anywhere in what was encoded: the part that does not depend on its neighbours."""
+    """Yield a key's base64 at any position of the encoded text: the part that its neighbours do not change."""
     for before in range(3):
         whole = b64encode(b"\0" * before + key).decode()
         inner = whole[-(-8 * before // 6) : (8 * (before + len(key))) // 6]

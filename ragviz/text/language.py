@@ -1,4 +1,4 @@
-"""Languages of texts: which one it is. English and Chinese are done fully."""
+"""The language of a text, detected by script and common words."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from ragviz.records import Question
 
 SAMPLE = 2000
-"""Characters looked at by `detect` in each of three places: the beginning, the middle and the end."""
+"""Characters that `detect` reads in each of three places: the beginning, the middle and the end."""
 
 IDEOGRAPH = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 
-# Script, the language it stands for, and how many of its letters make about one word, so that scripts can be compared.
+# A language's script, and how many of its letters make about one word, so that scripts can be compared.
 _SCRIPTS: dict[str, tuple[re.Pattern[str], float]] = {
     "zh": (re.compile(f"[{IDEOGRAPH}]"), 1.6),
     "ja": (re.compile("[\u3041-\u30ff\uff66-\uff9f]"), 2.5),
@@ -22,7 +22,7 @@ _SCRIPTS: dict[str, tuple[re.Pattern[str], float]] = {
     "el": (re.compile("[\u0370-\u03ff\u1f00-\u1fff]"), 6),
     "th": (re.compile("[\u0e00-\u0e7f]"), 5),
     "hi": (re.compile("[\u0900-\u097f]"), 4),
-    "": (re.compile("[A-Za-z\u00c0-\u024f]"), 5),  # Latin letters: which language is asked of its small words
+    "": (re.compile("[A-Za-z\u00c0-\u024f]"), 5),  # Latin letters: small words show which language
 }
 
 _SMALL_WORDS = {
@@ -40,11 +40,11 @@ _CODE = re.compile(r"https?://\S+|```.*?```|`[^`\n]*`|<[^>\n]*>", re.DOTALL)
 
 
 def detect(text: str) -> str:
-    """Tell the language of `text`: an ISO 639-1 code, or "und" when its letters and small words tell nothing.
+    """Return the language of `text`: an ISO 639-1 code, or "und" when its letters and small words do not show it.
 
-    Told by script: zh, ja, ko, ru, uk, ar, fa, he, el, th, hi. Told by their commonest words: en, de, fr, es, it, pt,
-    nl. Every other language of those scripts is taken for one of these, or is "und". A text is Chinese when at least a
-    fifth of its words are, so Chinese documentation full of English code is Chinese. Reads at most 6,000 characters.
+    Detected by script: zh, ja, ko, ru, uk, ar, fa, he, el, th, hi; by their commonest words: en, de, fr, es, it, pt,
+    nl. Every other language of those scripts is reported as one of these, or as "und". A text is Chinese when at least
+    a fifth of its words are, so Chinese documentation full of English code is Chinese. Reads at most 6,000 characters.
 
     >>> detect("What is the capital of France?"), detect("连接池 (connection pool) 的默认大小是多少？"), detect("42")
     ('en', 'zh', 'und')
@@ -66,28 +66,28 @@ def detect(text: str) -> str:
 
 
 def of_short(text: str, *known: str) -> str:
-    """Tell the language of a text that may be too short to show it: a question, a name.
+    """Return the language of a text that may be too short to show it: a question, a name.
 
-    Its script tells, or at least two small words of one language, more than of any other. A text in Latin letters with
-    fewer is of the first language of `known` that is one ("" and "und" are none): "Los Angeles" is no Spanish. Without
-    any it is what `detect` makes of it.
+    Its script decides, or at least two small words of one language, more than of any other. A text in Latin letters
+    with fewer is in the first language of `known` ("" and "und" are skipped): "Los Angeles" is not Spanish. Without
+    any, `detect` decides.
 
     >>> of_short("Los Angeles", "en"), of_short("Who is the king of the hill?", "de"), of_short("308", "und", "zh")
     ('en', 'en', 'zh')
     """
     sample = _CODE.sub(" ", _sample(text))
-    told = detect(text)
-    if told != "und" and (_shown_by_small_words(sample) or not _in_latin(sample)):
-        return told
-    return next((language for language in known if language not in ("", "und")), told)
+    detected = detect(text)
+    if detected != "und" and (_shown_by_small_words(sample) or not _in_latin(sample)):
+        return detected
+    return next((language for language in known if language not in ("", "und")), detected)
 
 
 def of_answers(question: Question) -> str:
-    """Tell the language in which answers to `question` are compared with its reference, however short these are.
+    """Return the language in which answers to `question` are compared with its reference, however short these are.
 
-    The question's own; unless most of the reference is in a script that this language is not written in. A question
-    that is marked with none has what its words show, else its evidence, else its reference. Where nothing tells, it is
-    "en": the normalisation of SQuAD's evaluation.
+    It is the question's, unless most of the reference is in a script that this language is not written in. A question
+    without a language has the one its words show, else that of its evidence, else of its reference, else "en": the
+    normalisation of SQuAD's evaluation.
 
     >>> of_answers(Question("q", "Who?", "Bible", (), "import", language="und"))
     'en'
@@ -107,29 +107,29 @@ def of_answers(question: Question) -> str:
 
 
 _SCRIPT_OF = {"ja": "zh", "uk": "ru", "fa": "ar"}
-"""Languages told apart within one script, of which a few words may lack what tells them."""
+"""Languages that share another's script, and whose short texts may lack their distinctive letters."""
 
 _NAMES = {"english": "en", "chinese": "zh", "英文": "en", "英语": "en", "中文": "zh", "汉语": "zh"}
 
 
 def code(name: str) -> str:
-    """The code of a language as a file may name it; "" when it names none.
+    """Return the code of a language as a file may name it; "" when it names none.
 
     >>> code("en-US"), code("zh_Hans"), code(" Chinese "), code("?")
     ('en', 'zh', 'zh', '')
     """
     name = name.strip().lower()
-    found = re.fullmatch(r"([a-z]{2,3})(?:[-_][a-z0-9_-]+)?", name)
-    return _NAMES.get(name) or (found[1] if found else "")
+    match = re.fullmatch(r"([a-z]{2,3})(?:[-_][a-z0-9_-]+)?", name)
+    return _NAMES.get(name) or (match[1] if match else "")
 
 
 def _words_by_script(sample: str) -> dict[str, float]:
-    """About how many words of `sample` each script writes."""
+    """Estimate how many words of `sample` are in each script."""
     return {name: len(letters.findall(sample)) / size for name, (letters, size) in _SCRIPTS.items()}
 
 
 def _in_latin(sample: str) -> bool:
-    """Tell whether no other script than Latin is written here, or none at all."""
+    """Return whether no other script than Latin occurs."""
     return not any(count for script, count in _words_by_script(sample).items() if script)
 
 
@@ -141,19 +141,19 @@ def _sample(text: str) -> str:
 
 
 def _latin(sample: str) -> str:
-    """Tell a language of Latin letters by its small words; English when it is as good as the best."""
+    """Detect a language of Latin letters by its small words; English wins ties."""
     hits, words = _small_words(sample)
     best = max(hits, key=hits.__getitem__)
     return best if hits[best] > 0.02 * words else "und"
 
 
 def _shown_by_small_words(sample: str) -> bool:
-    """Tell whether two small words or more speak for one language, and more than for any other."""
+    """Return whether two small words or more are of one language, and more than of any other."""
     second, first = sorted(_small_words(sample)[0].values())[-2:]
     return first >= 2 and first > second
 
 
 def _small_words(sample: str) -> tuple[dict[str, int], int]:
-    """How many small words of each language there are, and how many words in all."""
+    """Count the small words of each language, and all words."""
     words = re.findall(r"[^\W\d_]+", sample.lower())
     return {language: sum(word in profile for word in words) for language, profile in _PROFILES.items()}, len(words)

