@@ -1,4 +1,4 @@
-"""Figures are read back: what stands in their traces, ticks and hover texts is what the data says."""
+"""Figures are read back: their traces, ticks and hover texts show the data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_theme_has_the_same_colours_in_the_same_order() -> None:
     assert tuple(theme["chartCategoricalColors"]) == style.RUN_COLOURS
 
 
-def test_run_colours_can_be_told_from_both_backgrounds() -> None:
+def test_run_colours_contrast_with_both_backgrounds() -> None:
     theme = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
     for background in (theme["light"]["backgroundColor"], theme["dark"]["backgroundColor"]):
         for colour in (style.ACCENT, style.BETTER, style.WORSE, style.CONTEXT):
@@ -65,7 +65,7 @@ def test_histogram_counts_every_question_and_sets_misses_apart() -> None:
     assert by_ranks[2, 2] == 1
     assert by_ranks[21, 30] == 1
     assert by_ranks[0, 0] == 4
-    assert bar.x[-1] > bar.x[-2] + 2, "the miss bar stands apart"
+    assert bar.x[-1] > bar.x[-2] + 2, "the bar of misses is set apart"
     assert bar.marker.pattern.shape[-1] == "/"
     assert not any(bar.marker.pattern.shape[:-1])
     assert figure.layout.xaxis.ticktext[-1] == "miss"
@@ -81,7 +81,7 @@ def test_bars_up_to_k_carry_the_accent() -> None:
     assert list(bar.marker.color[:10]) == [style.ACCENT] * 3 + [style.CONTEXT] * 7
 
 
-def test_cut_stands_after_the_bar_of_k() -> None:
+def test_the_line_of_k_is_after_the_bar_of_k() -> None:
     figure = rank_plots.rank_histogram(Ranks("r", np.array([1, 9]), 0), depth=10, k=3)
     assert figure.layout.shapes[0].x0 == 2.5
 
@@ -191,7 +191,7 @@ def test_forest_draws_intervals_on_one_axis_and_the_baseline() -> None:
     assert figure.data[1].error_x.array[0] == pytest.approx(0.1)
     assert figure.data[1].error_x.arrayminus[0] == pytest.approx(0.05)
     assert figure.layout.shapes[0].x0 == 0.5
-    assert list(figure.layout.yaxis.categoryarray) == ["hybrid", "knn"], "the first row stands on top"
+    assert list(figure.layout.yaxis.categoryarray) == ["hybrid", "knn"], "the first row is on top"
 
 
 def test_forest_leaves_out_what_no_question_has() -> None:
@@ -199,7 +199,7 @@ def test_forest_leaves_out_what_no_question_has() -> None:
     assert not figure.data
 
 
-def test_differences_tell_better_worse_and_undecided_by_shape_and_colour() -> None:
+def test_differences_show_better_worse_and_undecided_by_shape_and_colour() -> None:
     rows = [
         Change("recall@3", 0.07, 0.02, 0.12, 80, True),
         Change("mrr", -0.05, -0.09, -0.01, 80, True),
@@ -221,7 +221,7 @@ def test_rank_scatter_counts_the_questions_of_a_place() -> None:
     assert list(better.hovertext) == ["2 questions: rank 3 under knn, rank 1 under hybrid"]
     assert list(worse.hovertext) == ["1 question: rank 2 under knn, missed under hybrid"]
     assert len(level.x) == 2
-    assert worse.y[0] > np.log10(50), "misses stand past the deepest rank"
+    assert worse.y[0] > np.log10(50), "misses are past the deepest rank"
     assert figure.layout.xaxis.ticktext[-1] == "miss"
 
 
@@ -247,8 +247,6 @@ def test_figures_are_clear_and_take_the_pages_text_colour() -> None:
     assert figure.layout.font.color is None
     assert style.CONFIG["modeBarButtons"] == [["toImage"]]
 
-
-# Answers
 
 STEPS = [
     ("Questions", 10, 10),

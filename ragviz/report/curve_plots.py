@@ -16,7 +16,7 @@ from ragviz.report.style import ACCENT, CONTEXT, DASHES
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A measure for every k: `k`, `mean`, `low` and `high` have one shape (n,); `n` questions were averaged."""
+    """A metric for every k: `k`, `mean`, `low` and `high` have the same shape; `n` questions were averaged."""
 
     name: str
     k: NDArray[np.int_]
@@ -35,10 +35,10 @@ def curves(
     y_title: str = "Mean over questions (0 to 1)",
     height: int = 320,
 ) -> go.Figure:
-    """Measures against k, each with its 95 % interval as a band; a click's x is a k.
+    """Draw metrics against k, each with its 95 % interval as a band; a click's x is a k.
 
-    Measures of one run share the accent and differ in dashes; with `by_run` every line has its run's colour. Up to
-    three lines are labelled at their ends; more of them, or `labels` false, get a legend above. `k` is marked.
+    Metrics of one run share the accent colour and differ in dashes; with `by_run` every line has its run's colour. Up
+    to three lines are labelled at their ends; more of them, or `labels` false, get a legend above. `k` is marked.
     """
     figure = go.Figure()
     for place, line in enumerate(lines):
@@ -78,7 +78,7 @@ def _line(line: Curve, colour: str, dash: str) -> go.Scatter:
     return go.Scatter(
         x=line.k,
         y=line.mean,
-        mode="lines+markers",  # a line without markers cannot be clicked: these are not seen
+        mode="lines+markers",  # a line without markers cannot be clicked: these are invisible
         name=style.named(line.name),
         line={"color": colour, "width": 2.4, "dash": dash},
         marker={"size": 9, "color": colour, "opacity": 0},
@@ -112,7 +112,7 @@ def _value_words(line: Curve, place: int) -> str:
 
 
 def _k_ticks(last: int) -> list[int]:
-    """Whole k worth a label: 1, and then round steps.
+    """Return the k that get a label: 1, and then round steps.
 
     >>> _k_ticks(50), _k_ticks(5)
     ([1, 10, 20, 30, 40, 50], [1, 2, 3, 4, 5])
@@ -122,7 +122,7 @@ def _k_ticks(last: int) -> list[int]:
 
 
 def _label_ends(figure: go.Figure, lines: Sequence[Curve], by_run: bool) -> None:
-    """Write each line's name at its right end, moved apart where the lines meet."""
+    """Write each line's name at its right end, moved apart where lines end close together."""
     ends = sorted((float(line.mean[-1]), place) for place, line in enumerate(lines) if len(line.mean))
     below = -math.inf
     for y, place in ends:

@@ -23,13 +23,13 @@ def forest(
     baseline: int | None = None,
     notes: Sequence[str] = (),
 ) -> go.Figure:
-    """One row per run on a common axis from 0 to 1: its mean, its 95 % interval; the baseline's mean as a line.
+    """Draw a row per run on a common axis from 0 to 1: its mean and 95 % interval; the baseline's mean is a line.
 
-    A run's note stands above its row.
+    A run's note is written above its row.
     """
     figure = go.Figure()
-    known = [(place, label, e) for place, (label, e) in enumerate(rows) if e.mean is not None]
-    for place, label, e in known:
+    measured = [(place, label, e) for place, (label, e) in enumerate(rows) if e.mean is not None]
+    for place, label, e in measured:
         text = f"{style.named(label)}: {e.mean:.2f}<br>95 % interval {e.low:.2f} to {e.high:.2f}, {e.n} questions"
         figure.add_trace(_interval(label, e.mean or 0.0, e.low, e.high, style.run_colour(place), "circle", text))
     for (label, _), note in zip(rows, notes, strict=False):
@@ -38,14 +38,14 @@ def forest(
     figure.update_xaxes(range=[0, 1.02], tickvals=[0, 0.5, 1])
     if baseline is not None and rows[baseline][1].mean is not None:
         figure.add_vline(x=rows[baseline][1].mean, line={"dash": "dot", "width": 1.2, "color": CONTEXT})
-    return style.described(figure, "; ".join(f"{label} {e.mean:.2f}" for _, label, e in known) + f" ({x_title}).")
+    return style.described(figure, "; ".join(f"{label} {e.mean:.2f}" for _, label, e in measured) + f" ({x_title}).")
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A measure's difference from the baseline with its 95 % interval, over `n` questions both runs were asked.
+    """A metric's difference from the baseline with its 95 % interval, over the `n` questions of both runs.
 
-    `significant` says whether a test rules chance out.
+    `significant` is the result of a test, corrected for the number of tests.
     """
 
     measure: str
@@ -58,14 +58,14 @@ class Change:
 
     @property
     def verdict(self) -> str:
-        """Better, worse, or undecided: it may be chance."""
+        """Better, worse, or undecided when the difference is not significant."""
         if not self.significant:
             return "undecided"
         return "better" if (self.mean > 0) == self.higher_is_better else "worse"
 
 
 def differences(rows: Sequence[Change], *, x_title: str) -> go.Figure:
-    """Differences on a common axis around 0: ▲ blue better, ▼ orange worse, grey when it may be chance."""
+    """Draw differences on a common axis around 0: ▲ blue better, ▼ orange worse, grey when not significant."""
     looks = {
         "better": (BETTER, "triangle-up"),
         "worse": (WORSE, "triangle-down"),
@@ -120,10 +120,10 @@ def _forest_axes(figure: go.Figure, labels: Sequence[str], x_title: str) -> None
 
 
 def rank_scatter(ranks: NDArray[np.int_], names: tuple[str, str], *, depth: int, height: int = 380) -> go.Figure:
-    """Every question's rank under two runs: `ranks` has shape (n, 2), 0 stands for a miss.
+    """Draw every question's rank under two runs: `ranks` has shape (n, 2), 0 is a miss.
 
     Blue ▲ below the diagonal: the second run ranks the target better; orange ▼ above: worse. A bubble grows with the
-    questions that share a place; its `customdata` is the pair of ranks.
+    number of questions at a point; its `customdata` is the pair of ranks.
     """
     first, second = (np.where(ranks[:, side] > 0, ranks[:, side], depth + 1) for side in (0, 1))
     looks = (
@@ -176,7 +176,7 @@ def _rank_axis(depth: int) -> dict[str, Any]:
 
 
 def _log_place(rank: int, depth: int) -> float:
-    """Place on the axis: the logarithm of the rank; misses stand apart at the end."""
+    """Position on the axis: the logarithm of the rank; misses are set apart at the end."""
     return math.log10(rank) if rank else math.log10(max(depth, 2)) + 0.25
 
 

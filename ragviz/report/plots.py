@@ -14,7 +14,7 @@ from ragviz.report.style import ACCENT, CLICKABLE, CONTEXT, GRID, WORSE
 
 
 def chunk_lengths(lengths: NDArray[np.int_], limit: int | None, *, height: int = 220) -> go.Figure:
-    """Chunks by their tokens; those past `limit`, which the embedder would cut short, hatched."""
+    """Draw chunks by their tokens; those past `limit`, which the embedder would truncate, are hatched."""
     edges = length_edges(lengths, limit)
     counts, _ = np.histogram(lengths, bins=edges)
     past = [limit is not None and int(low) > limit for low in edges[:-1]]
@@ -56,7 +56,7 @@ def chunk_lengths(lengths: NDArray[np.int_], limit: int | None, *, height: int =
 
 
 def length_edges(lengths: NDArray[np.int_], limit: int | None, most: int = 24) -> NDArray[np.int_]:
-    """Whole edges of the bars, one of them right behind `limit`, so that no bar stands on both sides of it.
+    """Return integer edges of the bars, one of them right after `limit`, so that no bar is on both sides of it.
 
     >>> length_edges(np.array([3, 9]), 4, most=5)
     array([ 1,  3,  5,  7,  9, 11])
@@ -69,9 +69,9 @@ def length_edges(lengths: NDArray[np.int_], limit: int | None, most: int = 24) -
 
 
 def waterfall(steps: Sequence[tuple[str, int, int]], *, selected: int | None = None, height: int = 0) -> go.Figure:
-    """Where questions were lost: (title, count, left) for every step, the first all questions, the last those left.
+    """Draw where questions were lost: (title, count, left) for every step, first all questions, last those left.
 
-    A bar's `customdata` is the place of its step; `selected` is one, and fades the others.
+    A bar's `customdata` is the index of its step; `selected` is such an index, and fades the others.
     """
     last = len(steps) - 1
     total = steps[0][1] if steps else 0
@@ -123,7 +123,7 @@ def _lost_words(title: str, count: int, total: int, left: int, place: int) -> st
 
 
 def score_histogram(values: NDArray[np.float64], *, title: str, height: int = 300) -> go.Figure:
-    """Questions by their score from 0 to 1, in tenths; the last bar holds 1 too."""
+    """Draw questions by their score from 0 to 1, in tenths; the last bar includes 1."""
     counts, edges = np.histogram(values, bins=np.linspace(0, 1, 11))
     words = [
         f"{style.counted_words(int(n), 'question')} of {len(values)} from {low:.1f} to {high:.1f}"
@@ -156,15 +156,15 @@ QUARTERS = {
     "little": "concise,<br>not complete",
     "off": "neither",
 }
-"""What an answer looks like by its completeness and conciseness, each above or below one half."""
+"""The four kinds of answers by completeness and conciseness, each above or below one half."""
 
 
 def quarters(
     complete: NDArray[np.float64], concise: NDArray[np.float64], names: Sequence[str], *, height: int = 340
 ) -> go.Figure:
-    """Every question by its answer's completeness and conciseness, shape (n,) each; `customdata` is its place.
+    """Draw every question by its answer's completeness and conciseness, shape (n,) each; `customdata` is its index.
 
-    Questions of one place are spread around it, so that each can be clicked.
+    Questions at the same point are spread around it, so that each can be clicked.
     """
     figure = go.Figure()
     x, y = _spread(complete, concise)
@@ -196,8 +196,8 @@ def quarters(
         figure.add_annotation(
             x=across, y=up, text=text, showarrow=False, font={"size": 12}, opacity=0.85, xanchor="center"
         )
-    told = "; ".join(f"{counts[name]} {words.replace('<br>', ' ')}" for name, words in QUARTERS.items())
-    return style.described(figure, f"{style.counted_words(len(names), 'answer')}: {told}.")
+    summary = "; ".join(f"{counts[name]} {words.replace('<br>', ' ')}" for name, words in QUARTERS.items())
+    return style.described(figure, f"{style.counted_words(len(names), 'answer')}: {summary}.")
 
 
 def _quarter_counts(complete: NDArray[np.float64], concise: NDArray[np.float64]) -> dict[str, int]:
@@ -207,11 +207,11 @@ def _quarter_counts(complete: NDArray[np.float64], concise: NDArray[np.float64])
 
 
 def _spread(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[list[float], list[float]]:
-    """Places on a sunflower's spiral around each shared point, the first of them on the point itself."""
-    seen: dict[tuple[float, float], int] = {}
+    """Spread points with the same coordinates on a sunflower spiral, the first of them at the point itself."""
+    turns: dict[tuple[float, float], int] = {}
     spread = []
     for point in zip(x.tolist(), y.tolist(), strict=True):
-        turn = seen[point] = seen.get(point, -1) + 1
+        turn = turns[point] = turns.get(point, -1) + 1
         reach, angle = min(0.012 * math.sqrt(turn), 0.11), turn * 2.399963
         spread.append((point[0] + reach * math.cos(angle), point[1] + reach * math.sin(angle)))
     return [a for a, _ in spread], [b for _, b in spread]

@@ -1,4 +1,4 @@
-"""Figures of ranks: where the first gold chunk stands."""
+"""Figures of ranks: those of each question's first gold chunk."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from ragviz.report import style
 from ragviz.report.style import ACCENT, CLICKABLE, CONTEXT, WORSE
 
-SINGLE_RANKS = 20  # ranks with a bar of their own; deeper ones share bars
+SINGLE_RANKS = 20  # ranks with their own bar; deeper ones share bars
 
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Where a run found its targets: 1-based `ranks` of those found, shape (found,), and how many were missed."""
+    """Ranks of a run's targets: 1-based `ranks` of those found, shape (found,), and the number of misses."""
 
     name: str
     ranks: NDArray[np.int_]
@@ -31,7 +31,7 @@ class Ranks:
 
 
 def rank_bins(depth: int) -> list[tuple[int, int]]:
-    """First and last rank of every bar: single ranks to 20, then at most four wider bars to `depth`.
+    """Return first and last rank of every bar: single ranks to 20, then at most four wider bars to `depth`.
 
     >>> rank_bins(3)
     [(1, 1), (2, 2), (3, 3)]
@@ -47,10 +47,10 @@ def rank_bins(depth: int) -> list[tuple[int, int]]:
 def rank_histogram(
     run: Ranks, *, depth: int, k: int | None = None, selected: tuple[int, int] | None = None, height: int = 320
 ) -> go.Figure:
-    """Questions by the rank of their target, the missed ones in a hatched bar set apart.
+    """Draw questions by the rank of their target, misses in a hatched bar set apart.
 
-    Bars up to `k` carry the accent. A bar's `customdata` is its first and last rank, (0, 0) for misses; `selected` is
-    such a pair, and fades the others.
+    Bars up to `k` have the accent colour. A bar's `customdata` is its first and last rank, (0, 0) for misses;
+    `selected` is such a pair, and fades the others.
     """
     bins, counts = _counted(run, depth)
     inside = [k is None or high <= k for _, high in bins]
@@ -67,7 +67,7 @@ def rank_histogram(
 
 
 def rank_histograms(runs: Sequence[Ranks], *, depth: int, k: int | None = None, height: int = 320) -> go.Figure:
-    """Rank histograms of several runs side by side, each in its colour; misses hatched, set apart."""
+    """Draw the rank histograms of several runs side by side, each in its colour; misses hatched, set apart."""
     figure = go.Figure()
     highest = 0
     bins = rank_bins(depth)
@@ -103,7 +103,10 @@ def _rank_bars(
 ) -> go.Bar:
     values = [*counts, run.misses]
     lead = f"{style.named(run.name)}: " if several else ""
-    hover = [f"{lead}{_found_words(n, run.total)} {_rank_words(*pair)}" for n, pair in zip(counts, bins, strict=True)]
+    hover = [
+        f"{lead}{n} of {run.total} questions found at {_rank_words(*pair)}"
+        for n, pair in zip(counts, bins, strict=True)
+    ]
     hover.append(f"{lead}{run.misses} of {run.total} questions missed: no target among the first {depth}")
     patterns = [""] * len(bins) + ["/"]
     return go.Bar(
@@ -129,13 +132,13 @@ def _rank_bars(
 
 
 def _places(bins: Sequence[tuple[int, int]]) -> list[float]:
-    """Middle of every bar on the axis: a bar of several ranks is twice as wide."""
+    """Return the middle of every bar on the axis: a bar of several ranks is twice as wide."""
     widths = [2.0 if high > low else 1.0 for low, high in bins]
     return [sum(widths[:i]) + (width - 1) / 2 for i, width in enumerate(widths)]
 
 
 def _miss_place(bins: Sequence[tuple[int, int]]) -> float:
-    """Middle of the miss bar: clear of the last rank, more so when there are many."""
+    """Return the middle of the bar of misses: apart from the last rank, farther when there are many."""
     last = _places(bins)[-1]
     return last + 2.6 + last * 0.02
 
@@ -155,15 +158,11 @@ def _rank_axes(figure: go.Figure, bins: Sequence[tuple[int, int]], highest: int,
 
 
 def _mark_cut(figure: go.Figure, bins: Sequence[tuple[int, int]], k: int, label: str) -> None:
-    """Draw where a run cuts its rankings: a dashed line after the bar that holds rank `k`."""
+    """Draw a dashed line after the bar that holds rank `k`, with a label."""
     cut = next(i for i, (_, high) in enumerate(bins) if high >= k)
     at = _places(bins)[cut] + (1.0 if bins[cut][1] > bins[cut][0] else 0.5)
     figure.add_vline(x=at, line={"dash": "dash", "width": 1.2, "color": CONTEXT})
     figure.add_annotation(x=at, y=1, yref="paper", yanchor="top", xanchor="left", xshift=4, text=label, showarrow=False)
-
-
-def _found_words(count: int, total: int) -> str:
-    return f"{count} of {total} questions found at"
 
 
 def _rank_words(low: int, high: int) -> str:

@@ -17,18 +17,18 @@ CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage"]], "scrollZoom": F
 """Plotly's own options for every figure: a download button and nothing else."""
 
 DASHES = ("solid", "dash", "dot", "dashdot")
-# Said, for bars that have an opacity each: plotly fails at a click on one where nothing tells how it is to look.
+# Set explicitly: without it, plotly fails at a click on bars with an opacity each.
 CLICKABLE = {"selected": {"marker": {"opacity": 1.0}}, "unselected": {"marker": {"opacity": 0.3}}}
 GRID = "rgba(128, 136, 148, 0.22)"
 
 
 def run_colour(place: int) -> str:
-    """Colour of the run at this place of a comparison, counted from 0."""
+    """Return the colour of the run at this 0-based position of a comparison."""
     return RUN_COLOURS[place % len(RUN_COLOURS)]
 
 
 def layout(x_title: str, y_title: str, height: int) -> dict[str, Any]:
-    """Layout of a figure with these axis titles, `height` pixels high."""
+    """Return the layout of a figure with these axis titles, `height` pixels high."""
     return {
         "height": height,
         "margin": {"l": 8, "r": 12, "t": 26, "b": 8},
@@ -49,12 +49,12 @@ def layout(x_title: str, y_title: str, height: int) -> dict[str, Any]:
 
 
 def legend_above() -> dict[str, Any]:
-    """Place of a legend that lies above the figure."""
+    """Return the layout of a legend above the figure."""
     return {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "title": {"text": ""}}
 
 
 def whole_step(highest: int) -> int:
-    """Distance of ticks that are whole and round, about five of them.
+    """Return the distance of about five ticks with integer, round values.
 
     >>> [whole_step(n) for n in (0, 4, 12, 50, 90, 1200)]
     [1, 1, 5, 10, 20, 500]
@@ -65,22 +65,22 @@ def whole_step(highest: int) -> int:
 
 
 def clear(colour: str, opacity: float) -> str:
-    """A colour #rrggbb with this opacity, from 0 to 1."""
+    """Return a colour #rrggbb with this opacity, from 0 to 1."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
 def counted_words(count: int, noun: str) -> str:
-    """A count with its noun, in the plural where it is not 1."""
+    """Write a count with its noun, in the plural where it is not 1."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def named(name: str, most: int = 40) -> str:
-    """A name as a figure may write it: not too long, and no markup of plotly's."""
+    """Shorten a name for a figure, and escape plotly's markup in it."""
     return html.escape(name if len(name) <= most else name[: most - 1] + "…", quote=False)
 
 
 def described(figure: go.Figure, alt: str) -> go.Figure:
-    """The figure with a sentence for those who cannot see it."""
+    """Return the figure with a text alternative for screen readers."""
     figure.update_layout(meta={"alt": alt})
     return figure
