@@ -383,16 +383,16 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         heading.breadcrumb(
             [
                 *heading.crumbs_of(run, corpus),
-                ("results", run.name, {"run": run.name, "k": str(k), **question_table.view()}),
+                ("results", run.name, {"run": run.name, "k": str(k), **question_table.filter_parameters()}),
             ]
         )
     gone_to = question_table.walk(shown, question_id)
     if st.button("All questions", shortcut="esc"):
-        address.go_to("results", run=run.name, k=k, question=None, **question_table.view())
+        address.go_to("results", run=run.name, k=k, question=None, **question_table.filter_parameters())
 if gone_to:
     address.put(question=gone_to, claim=None)
     st.rerun()
-if on := {name: value for name, value in question_table.view().items() if name != "metric"}:
+if on := {name: value for name, value in question_table.filter_parameters().items() if name != "metric"}:
     titles = {name: diagnose.about(name, run.config.context).title for name in diagnose.CAUSES}
     words = [titles[v] if n == "cause" and v in titles else f"{n} {v}" for n, v in on.items()]
     st.caption(f"Within: {plain(', '.join(words))}")

@@ -16,7 +16,7 @@ from ragviz.records import Question, QuestionSet
 from ragviz.store.codecs import version_of
 from ragviz.text import markup
 from ragviz.text.markup import plain
-from ragviz.ui import address, budget, frame, heading, job_panel, marking, passages, unsaved, widgets, wording
+from ragviz.ui import address, budget, frame, heading, job_panel, passages, question_editor, unsaved, widgets, wording
 
 STATUSES = ("proposed", "accepted", "rejected")
 SHOWN = ("all", *STATUSES, "stale")  # stale: with evidence whose text is gone
@@ -227,7 +227,7 @@ def edit_table(asked: QuestionSet, shown: Sequence[Question]) -> None:
             unsaved.save(store, table)
             st.rerun()
         if changed and st.button("Drop them", key="drop-edits"):
-            unsaved.drop(asked)
+            unsaved.discard(asked)
             st.rerun()
     unsaved.show_refused(asked)
 
@@ -415,7 +415,7 @@ def question_to_edit(set_id: str, questions: Sequence[Question]) -> Question | N
 
 
 if frame.current_corpus() is None:
-    unsaved.show_what_is_left(store)
+    unsaved.show_orphaned(store)
 corpus = frame.need_corpus()
 sets = store.question_sets(corpus.id)
 names = {d.id: d.name for d in store.documents(corpus.id) if d.status == "ok"}
@@ -427,7 +427,7 @@ with heading.header("Questions", f"What is asked about {corpus.name}, with the a
         manage(asked)
 if not sets:
     address.chosen("set", [], noun="question set")
-unsaved.show_what_is_left(store)
+unsaved.show_orphaned(store)
 import_outcome()
 banks_outcome()
 newest(corpus.id)
@@ -436,7 +436,7 @@ questions = store.questions(asked.id) if sets else []
 edited = question_to_edit(asked.id if sets else "", questions)
 if edited is not None:
     with widgets.errors_shown():
-        marking.view(corpus, asked, asked.name, edited)
+        question_editor.edit(corpus, asked, asked.name, edited)
     st.stop()
 if sets:
     tiles(asked, questions, names)
@@ -454,7 +454,7 @@ if making.open:
         generate(suggested)
 if writing.open:
     with writing, widgets.errors_shown():
-        marking.view(corpus, asked if sets else None, asked.name if sets else suggested, None)
+        question_editor.edit(corpus, asked if sets else None, asked.name if sets else suggested, None)
 if importing.open:
     with importing, widgets.errors_shown():
         bring_in(suggested)

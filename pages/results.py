@@ -360,7 +360,7 @@ def mean_words(scored: Scored) -> str:
 
 def chips(run: Run, count: int) -> None:
     """Every filter that is on, to be taken off with a click."""
-    on = {name: value for name, value in question_table.view().items() if name in question_table.FILTERS}
+    on = {name: value for name, value in question_table.filter_parameters().items() if name in question_table.FILTERS}
     st.html(f"<span id='{ANCHOR}'></span>")
     if not on:
         return
@@ -479,7 +479,7 @@ def opened_question(run: Run, question: Question, found: Retrieved, summary: Sum
                 "The answer, and how it was judged",
                 run=run.name,
                 question=question.id,
-                **question_table.view(),
+                **question_table.filter_parameters(),
             )
         st.caption(f"{question.kind} · made by {plain(question.generator)} · id {plain(question.id)}")
     with right:
@@ -560,7 +560,7 @@ rows = question_table.question_rows(run, k) if summary.n or question_table.answe
 shown = question_table.filtered(run, rows) if len(rows) else rows
 key = f"{run.id}-{st.session_state.get('cleared', 0)}"
 if opened := st.session_state.pop("open-question", None):
-    address.go_to("inspect", run=run.name, question=opened, k=k, **question_table.view())
+    address.go_to("inspect", run=run.name, question=opened, k=k, **question_table.filter_parameters())
 wanted = st.query_params.get("question")
 whole_ranking = address.readable("view", address.one_of(("ranking",)), "ranking, or left out")
 ranking_only = not question_table.answers(run) or whole_ranking is not None  # else the inspector shows it

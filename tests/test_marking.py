@@ -11,7 +11,8 @@ from playwright.sync_api import Page, expect
 from ragviz.records import Question, Span
 from ragviz.store.opening import open_store
 from ragviz.store.store import Store
-from ragviz.ui.marking import Draft, pieces, put_in, targets_of
+from ragviz.ui.drafts import Draft, put_in, targets_of
+from ragviz.ui.marking import pieces
 from tests.test_browser import (  # noqa: F401  # fixtures are found by their names
     PATIENCE,
     Server,
@@ -34,7 +35,7 @@ VALVES = "北阀门于2021年更换😀。检修周期为三十天。负责人�
 LONG = "\n\n".join(f"Paragraph {n} tells of pump number {n} 😀." for n in range(1200))
 
 
-# What needs no browser
+# Without a browser
 
 
 def test_pieces_are_the_text_and_carry_every_class():
@@ -145,11 +146,11 @@ def test_marks_are_the_characters_of_the_text_also_behind_emoji_and_in_chinese(
     drag(page, "It moves 25 litres", "a minute")
     expect(page.locator(".rv-marking mark.gold")).to_have_text("It moves 25 litres a minute")
     drawn(page)
-    choose(page, "What is marked is", "Alternative to 1")
+    choose(page, "Use the selection as", "Alternative to passage 1")
     drag(page, "feeds the 𝒖𝒑𝒑𝒆𝒓", "tank")
-    expect(page.get_by_text("any of these suffices")).to_be_visible()
+    expect(page.get_by_text("any one of these alternatives")).to_be_visible()
     drawn(page)
-    choose(page, "What is marked is", "Further passage")
+    choose(page, "Use the selection as", "Additional passage")
     choose(page, "Document", "阀门.txt")
     drag(page, "检修周期", "三十天。")
     expect(page.get_by_text("Passage 2 of 2")).to_be_visible()
@@ -218,7 +219,7 @@ def test_stale_evidence_is_mended_and_a_conflict_keeps_what_was_typed(
     expect(page.get_by_text("Stale")).to_have_count(2)
     drawn(page)
     picture(page, "story-stale")
-    page.get_by_role("button", name="Use this").first.click()
+    page.get_by_role("button", name="Use", exact=True).first.click()
     expect(page.get_by_text("▲ Stale")).to_have_count(1)
     drawn(page)
     drag(page, "Its roof", "1951.")

@@ -1,4 +1,4 @@
-"""Chunks and evidence, shown in their text."""
+"""Chunks and evidence, shown with their text: rankings, source chunks, spans in their documents."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ragviz.ui import address, cache, wording
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What else is told of a chunk: (class, words) pairs of `badges`, and how it bears on the claim looked at."""
+    """What is shown beside a chunk: badges as (class, words), and the verdict on the chosen claim by this chunk."""
 
     badges: tuple[tuple[str, str], ...] = ()
     claim_verdict: ClaimVerdict | None = None
 
 
 def lit_in(text: str, claim_verdict: ClaimVerdict | None) -> list[Stance]:
-    """Where the sentence stands that bears on a claim, for or against it; nowhere when none does, or none is told.
+    """Return where the sentence is that supports or contradicts a claim, [] when none does or none was named.
 
     >>> lit_in("One. Two.", ClaimVerdict("contradicted", 1)), lit_in("One.", ClaimVerdict("absent", 0))
     ([(5, 9, 'against')], [])
@@ -38,7 +38,7 @@ def lit_in(text: str, claim_verdict: ClaimVerdict | None) -> list[Stance]:
 
 
 def gold_in(chunk: Chunk, evidence: Evidence) -> list[tuple[int, int]]:
-    """Where the evidence stands in a chunk, in characters of the chunk.
+    """Return where the evidence is in a chunk, in characters of the chunk.
 
     >>> chunk = Chunk("d-5-15", "d", 5, 15, "0123456789", 3)
     >>> gold_in(chunk, ((Span("d", 0, 8),), (Span("d", 12, 99),), (Span("other", 6, 7),)))
@@ -52,7 +52,7 @@ def gold_in(chunk: Chunk, evidence: Evidence) -> list[tuple[int, int]]:
 def ranked_chunks(
     corpus_id: str,
     question: Question,
-    found: Retrieved,
+    retrieved: Retrieved,
     *,
     k: int,
     first: int,
@@ -60,35 +60,34 @@ def ranked_chunks(
     narrow: bool = False,
     notes: Mapping[str, Note] | None = None,
 ) -> None:
-    """Draw a ranking as cards: the first chunks and the targets wherever they stand, the rest when asked for.
+    """Draw a ranking as cards: the `first` chunks and all gold chunks, the rest behind a button.
 
-    Targets are marked, gold text is highlighted, and a line tells where the ranking is cut at `k`. `notes` are by the
-    chunk's id.
+    Gold chunks are marked, gold text is highlighted, and a line shows the cut at `k`. `notes` are by chunk id.
     """
-    gold = {chunk_id for group in found.gold for chunk_id in group}
-    hits = found.ranking.hits()
+    gold = {chunk_id for group in retrieved.gold for chunk_id in group}
+    hits = retrieved.ranking.hits()
     more = f"more-{key}-{question.id}"
-    shown = hits if st.session_state.get(more) else [h for h in hits if h.rank <= first or h.chunk_id in gold]
+    shown_hits = hits if st.session_state.get(more) else [h for h in hits if h.rank <= first or h.chunk_id in gold]
     best = max((hit.score for hit in hits), default=1.0)
     last = 0
-    for each in search.with_chunks(cache.workspace(), corpus_id, shown):
+    for each in search.with_chunks(cache.workspace(), corpus_id, shown_hits):
         if last <= k < each.hit.rank:
-            st.html(f'<p class="rv-cut">cut at k = {k}: what follows is not kept</p>')
+            st.html(f'<p class="rv-cut">cut at k = {k}: chunks below are not used</p>')
         if each.hit.rank > last + 1:
             st.caption(f"{wording.counted(each.hit.rank - last - 1, 'chunk')} between")
         last = each.hit.rank
         with st.container(border=True, gap="xsmall"):
             note = (notes or {}).get(each.hit.chunk_id, Note())
             _chunk_card(each, question.evidence, each.hit.chunk_id in gold, best, narrow, note)
-    if len(shown) < len(hits) and st.button(f"Show all {len(hits)}", key=f"{more}-button", type="tertiary"):
+    if len(shown_hits) < len(hits) and st.button(f"Show all {len(hits)}", key=f"{more}-button", type="tertiary"):
         st.session_state[more] = True
         st.rerun()
     if not hits:
-        st.caption("The retriever found nothing.")
+        st.caption("The retriever returned no chunks.")
 
 
 def given_chunks(corpus_id: str, question: Question, ids: Sequence[str], notes: Mapping[str, Note]) -> None:
-    """Draw chunks that were handed over without a ranking, as cards."""
+    """Draw chunks that were given as context without a ranking, as cards."""
     hits = [Hit(chunk_id, rank, 0.0) for rank, chunk_id in enumerate(ids, start=1)]
     for each in search.with_chunks(cache.workspace(), corpus_id, hits):
         with st.container(border=True, gap="xsmall"):
@@ -106,7 +105,7 @@ def _chunk_text(each: ChunkHit, evidence: Evidence, narrow: bool, note: Note) ->
     if note.badges:
         st.html(badges(note.badges))
     if each.chunk is None:
-        st.caption("The text of this chunk is gone: its document was deleted.")
+        st.caption("The text of this chunk was removed: its document was deleted.")
         return
     page = f", page {each.chunk.page}" if each.chunk.page else ""
     at = f"{each.chunk.start}-{each.chunk.end}"
@@ -116,7 +115,7 @@ def _chunk_text(each: ChunkHit, evidence: Evidence, narrow: bool, note: Note) ->
 
 
 def source_chunks(corpus_id: str, question: Question) -> None:
-    """Draw the chunks that a question was made of."""
+    """Draw the chunks that a question was generated from."""
     hits = [Hit(chunk_id, rank, 0.0) for rank, chunk_id in enumerate(question.source_chunks, start=1)]
     for each in search.with_chunks(cache.workspace(), corpus_id, hits):
         if each.chunk is not None:
@@ -126,37 +125,37 @@ def source_chunks(corpus_id: str, question: Question) -> None:
 
 
 def evidence_groups(
-    corpus_id: str, question: Question, found: Retrieved | None = None, *, k: int | None = None
+    corpus_id: str, question: Question, retrieved: Retrieved | None = None, *, k: int | None = None
 ) -> None:
-    """Draw every group of a question's evidence in its document, and at which rank it was found."""
+    """Draw every group of a question's evidence in its document, with the rank at which it was found."""
     for place, group in enumerate(question.evidence):
         words = f"Passage {place + 1} of {len(question.evidence)}" if len(question.evidence) > 1 else "Evidence"
-        if found is not None:
-            words += f" · {_where_found(found, place)}"
+        if retrieved is not None:
+            words += f" · {_rank_words(retrieved, place)}"
         st.markdown(f"**{words}**")
-        kept = found.ranking.ids[:k] if found is not None and k is not None else ()
+        kept_ids = retrieved.ranking.ids[:k] if retrieved is not None and k is not None else ()
         for span in group:
-            _span_in_document(corpus_id, span, kept, question.language)
+            _span_in_document(corpus_id, span, kept_ids, question.language)
 
 
-def _where_found(found: Retrieved, group: int) -> str:
-    """At which rank the first gold chunk of a group stands."""
-    if not found.gold[group]:
+def _rank_words(retrieved: Retrieved, group: int) -> str:
+    """Return the rank of the first gold chunk of an evidence group, in words."""
+    if not retrieved.gold[group]:
         return "in no chunk of this index"
-    ranks = [rank for rank, chunk_id in enumerate(found.ranking.ids, start=1) if chunk_id in found.gold[group]]
-    return f"found at rank {ranks[0]}" if ranks else f"not among the first {len(found.ranking.ids)}"
+    ranks = [rank for rank, chunk_id in enumerate(retrieved.ranking.ids, start=1) if chunk_id in retrieved.gold[group]]
+    return f"found at rank {ranks[0]}" if ranks else f"not among the first {len(retrieved.ranking.ids)}"
 
 
-def _span_in_document(corpus_id: str, span: Span, kept: Sequence[str], language: str) -> None:
-    """A span with what stands around it, and what of it the chunks `kept` hold."""
+def _span_in_document(corpus_id: str, span: Span, chunk_ids: Sequence[str], language: str) -> None:
+    """Draw a span with the text around it, and which part of it the given chunks hold."""
     document = next(iter(cache.workspace().store.document_texts(corpus_id, [span.document_id])), None)
     if span.stale or document is None:
-        st.caption("Stale: this text stands in no document any more.")
+        st.caption("Stale: this text is in no document any more.")
         st.html(highlighted(span.text, language=language))
         return
     address.link("documents", document.name, document=document.name, at=f"{span.start}-{span.end}")
     start, end = around(document.text, (span.start, span.end), 90 if document.language == "zh" else 220)
-    places = filter(None, map(Chunk.parse_id, kept))
+    places = filter(None, map(Chunk.parse_id, chunk_ids))
     start += len(document.text[start:end]) - len(document.text[start:end].lstrip())
     hits = [(first - start, last - start) for owner, first, last in places if owner == document.id]
     gold = [(span.start - start, span.end - start)]

@@ -130,8 +130,8 @@ def test_a_job_is_not_resumed_from_a_screen_that_is_late(home: Path, since: str)
     checked(app.run())
     assert store.jobs() == before
     sentences = {
-        "done": "Run late is finished",
-        "running": "Run late is going on",
+        "done": "Run late has finished",
+        "running": "Run late is running again",
         "gone": "nothing is left of the job",
     }
     assert sentences[since] in " ".join([words(app), *(toast.value for toast in app.toast)])
@@ -186,7 +186,7 @@ def test_what_is_typed_outlives_filter_tab_toggle_and_page(home: Path, typing: d
     app.text_input(key="find-filter").set_value("older")
     checked(app.run())
     assert table_of(typing)[0] == key, "the table stays while something is typed"
-    assert "until you save or drop" in words(app)
+    assert "until you save or discard" in words(app)
     app.toggle(key="in-table").set_value(False)
     checked(app.run())
     assert "not saved yet: it is kept there" in words(app)
@@ -247,13 +247,13 @@ def test_what_is_typed_into_the_table_of_a_set_that_is_deleted_is_shown(home: Pa
     assert all(q.answer != "打字 $x$" for q in everything(workspace))
     app.switch_page("pages/questions.py").run()
     left_over(app, {"q5": "打字 $x$", "two": "3"})
-    checked(press(app, "Put away"))
+    checked(press(app, "Dismiss"))
     assert "was deleted by somebody else" not in warning(app)
 
 
 def left_over(app: AppTest, answers: dict[str, str]) -> None:
     """What was typed is shown, once."""
-    assert warning(app).count("was deleted by somebody else meanwhile. Nothing of what you typed was saved") == 1
+    assert warning(app).count("was deleted by somebody else meanwhile. Your unsaved changes are kept here") == 1
     (rows,) = [frame.value for frame in app.dataframe if list(frame.value)[:2] == ["Question", "Answer"]]
     assert dict(zip(rows["Id"], rows["Answer"], strict=True)) == answers
 
@@ -285,7 +285,7 @@ def test_what_is_typed_over_a_question_that_is_deleted_is_shown(home: Path, what
     left_over(app, {"q5": "typed by hand"})
     assert everything(workspace) == before
     assert not any(box.label == "Answer" for box in app.text_area), "no other question is opened in its place"
-    checked(press(app, "Put away"))
+    checked(press(app, "Dismiss"))
     assert "was deleted by somebody else" not in warning(app)
 
 
@@ -298,7 +298,7 @@ def test_a_question_written_for_a_set_that_is_deleted_goes_into_another_only_whe
     app = show("questions", corpus="notes", set="asked", tab="Write")
     area(app, "Question").set_value("Which pump is the oldest?")
     checked(app.run())
-    assert "goes into the set “asked”" in words(app).replace("\\", "")
+    assert "saved into the set “asked”" in words(app).replace("\\", "")
     something_else(workspace, "set others")
     before = everything(workspace)
     area(app, "Answer").set_value("None.")
@@ -307,7 +307,7 @@ def test_a_question_written_for_a_set_that_is_deleted_goes_into_another_only_whe
     assert everything(workspace) == before
     assert "There is no question set called “asked” here; this is “second”" in warning(app)
     assert (area(app, "Question").value, area(app, "Answer").value) == ("Which pump is the oldest?", "None.")
-    assert "goes into the set “second”" in words(app).replace("\\", "")
+    assert "saved into the set “second”" in words(app).replace("\\", "")
     checked(press(app, "Save"))
     assert [q.text for q in everything(workspace)][-1] == "Which pump is the oldest?"
 
@@ -322,7 +322,7 @@ def test_a_question_written_where_no_set_is_goes_into_none_that_came_meanwhile(h
     store.create_question_set(corpus.id, "of another person")
     press(app, "Save")
     checked(app)
-    assert "was to go into the set “notes-questions”, and would go into “of another person” now" in warning(app)
+    assert "“notes-questions” was to receive the question; now it would be “of another person”" in warning(app)
     assert everything(workspace) == []
     assert area(app, "Question").value == "Which pump is the oldest?"
 

@@ -1,0 +1,217 @@
+"""The editor of a question: its words, and its evidence, which is marked or quoted in the documents' text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from ragviz.errors import RagvizError
+from ragviz.questions import authoring, sets
+from ragviz.records import Corpus, Document, DocumentInfo, Question, QuestionSet, Span
+from ragviz.store.codecs import version_of
+from ragviz.text import markup
+from ragviz.text.markup import plain, shortened
+from ragviz.ui import address, cache, widgets
+from ragviz.ui.drafts import Draft, discard, draft_of, put_in, targets_of
+from ragviz.ui.marking import text_to_mark
+
+PART = 12_000
+"""Characters of a document that are shown at once."""
+
+
+def edit(corpus: Corpus, question_set: QuestionSet | None, set_name: str, question: Question | None) -> None:
+    """Draw the editor of `question`, or of a new one; saving returns to the list of questions.
+
+    A new question goes into `question_set`; without a set one called `set_name` is created. What was typed of a new
+    question stays when another set is chosen.
+    """
+    name = f"draft-{question_set.id}-{question.id}" if question_set and question else f"draft-{corpus.id}-new"
+    draft = draft_of(name, question)
+    draft.corpus, draft.question_set = corpus, question_set
+    infos = [info for info in cache.workspace().store.documents(corpus.id) if info.status == "ok"]
+    draft.names = {info.id: info.name for info in infos}
+    shown_set_name, draft.set_name = draft.set_name, set_name
+    left, right = st.columns([2, 3], gap="medium")
+    with right:
+        _documents(corpus, draft, infos, name)
+    with left:
+        draft.text = st.text_area("Question", draft.text, key=f"{name}/text", height=80)
+        draft.answer = st.text_area("Answer", draft.answer, key=f"{name}/answer", height=100)
+        _evidence(corpus, draft, dict(draft.names), name)
+        if draft.refused:
+            _refused(draft, name)
+        if question is None:
+            created = "" if question_set else ", which will be created"
+            st.caption(f"It will be saved into the set “{plain(set_name)}”{created}.")
+        with st.container(horizontal=True):
+            if st.button("Save", type="primary", key=f"{name}/save", disabled=draft.refused):
+                _save(draft, shown_set_name, name)
+            if st.button("Discard" if question is None else "Cancel", key=f"{name}/leave"):
+                discard(name)
+                address.put(edit=None)
+                st.rerun()
+
+
+def _evidence(corpus: Corpus, draft: Draft, names: dict[str, str], name: str) -> None:
+    st.markdown("**Evidence**")
+    if not draft.groups:
+        st.caption("None yet: mark it in the document, or quote it. Without evidence the question is unanswerable.")
+    for g, group in enumerate(draft.groups, start=1):
+        with st.container(border=True, gap="xsmall"):
+            several = f" of {len(draft.groups)}, all needed" if len(draft.groups) > 1 else ""
+            st.caption(f"Passage {g}{several}" + (" · any one of these alternatives" if len(group) > 1 else ""))
+            for m, span in enumerate(group, start=1):
+                _piece(corpus, draft, names, name, (g, m), span)
+
+
+def _piece(corpus: Corpus, draft: Draft, names: dict[str, str], name: str, place: tuple[int, int], span: Span) -> None:
+    g, m = place
+    with st.container(horizontal=True, vertical_alignment="center"):
+        where = names.get(span.document_id, "a deleted document")
+        st.caption(f":orange[▲ Stale]: was in {plain(where)}" if span.stale else plain(where), width="stretch")
+        if not span.stale and st.button("Show", type="tertiary", key=f"{name}/show-{g}-{m}"):
+            draft.focus = span
+            st.rerun()
+        if st.button("Remove", type="tertiary", key=f"{name}/remove-{g}-{m}"):
+            draft.groups[g - 1].remove(span)
+            draft.groups = [group for group in draft.groups if group]
+            st.rerun()
+    st.html(markup.highlighted(span.text, [] if span.stale else [(0, len(span.text))], fold=200))
+    if span.stale and span.document_id in names:
+        [document] = cache.workspace().store.document_texts(corpus.id, [span.document_id])
+        _offer(draft, authoring.proposals(document, span.text), f"for {g}.{m}", f"{name}/offer-{g}-{m}")
+
+
+def _offer(draft: Draft, proposals: Sequence[authoring.Proposal], target: str, key: str) -> None:
+    """Draw the places that can be used as evidence, each with its button."""
+    for number, proposal in enumerate(proposals):
+        how = "Exact match" if proposal.how == "exact" else f"Similar: {proposal.alike:.0%} of the words"
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"{how}: “{plain(shortened(proposal.span.text, 160))}”", width="stretch")
+            if st.button("Use", key=f"{key}-{number}"):
+                put_in(draft, proposal.span, target)
+                st.rerun()
+
+
+def _documents(corpus: Corpus, draft: Draft, infos: Sequence[DocumentInfo], name: str) -> None:
+    """Draw the chosen document: evidence is marked in it with the mouse, or found by a quote."""
+    if not infos:
+        with widgets.nothing("The corpus has no readable document to mark evidence in."):
+            address.link("documents", "Add documents")
+        return
+    names, ids = [info.name for info in infos], [info.id for info in infos]
+    _open_focus(draft, ids, names, name)
+    one, two = st.columns(2)
+    chosen = one.selectbox("Document", names, key=f"{name}/document")
+    targets = targets_of(draft)
+    if st.session_state.get(f"{name}/target") not in targets:
+        st.session_state[f"{name}/target"] = next(iter(targets))
+    target = two.selectbox(
+        "Use the selection as", list(targets), key=f"{name}/target", format_func=targets.__getitem__,
+        help="All passages are needed to answer the question; of a passage and its alternatives any one is enough.",
+    )  # fmt: skip
+    document = cache.workspace().store.document(corpus.id, ids[names.index(chosen)])
+    _quote(draft, document, target, name)
+    _text_of(draft, document, target, name)
+
+
+def _open_focus(draft: Draft, ids: Sequence[str], names: Sequence[str], name: str) -> None:
+    """Switch to the document of the span that was chosen last, at first to that of the first span."""
+    spans = [span for group in draft.groups for span in group if span.document_id in ids]
+    first = f"{name}/document" not in st.session_state
+    focus = draft.focus or (spans[0] if first and spans else None)
+    if focus is None or focus == st.session_state.get(f"{name}/seen") or focus.document_id not in ids:
+        return
+    draft.focus = None if focus.stale else focus
+    st.session_state[f"{name}/seen"] = focus
+    st.session_state[f"{name}/document"] = names[ids.index(focus.document_id)]
+    st.session_state.pop(f"{name}/part", None)
+
+
+def _quote(draft: Draft, document: Document, target: str, name: str) -> None:
+    with st.form(f"{name}/quote", border=False, enter_to_submit=True):
+        one, two = st.columns([5, 1], vertical_alignment="bottom")
+        quote = one.text_input(
+            "Quote", key=f"{name}/quoted", placeholder="Select text below with the mouse, or paste a quote"
+        )
+        find = two.form_submit_button("Find")
+    if not quote.strip():
+        return
+    proposals = authoring.proposals(document, quote)
+    if find and len(proposals) == 1 and proposals[0].how == "exact":
+        put_in(draft, proposals[0].span, target)
+        st.rerun()
+    if not proposals:
+        st.caption(f":orange[▲] No exact or similar match in {plain(document.name)}.")
+    elif len(proposals) > 1 or proposals[0].how == "near":
+        _offer(draft, proposals, target, f"{name}/found")
+
+
+def _text_of(draft: Draft, document: Document, target: str, name: str) -> None:
+    parts = markup.parts(document.text, PART)
+    focus = draft.focus if draft.focus and draft.focus.document_id == document.id else None
+    at = next((n for n, (s, e) in enumerate(parts, start=1) if focus and s <= focus.start < e), 1)
+    part = 1
+    if len(parts) > 1:
+        part = st.pagination(
+            len(parts), default=at, key=f"{name}/part-{document.id}-{at}-{focus.start if focus else 0}"
+        )
+    spans = [span for group in draft.groups for span in group if span.document_id == document.id and not span.stale]
+    marks = [(span.start, span.end, "gold") for span in spans]
+    marks += [(focus.start, focus.end, "focus")] if focus else []
+    place = text_to_mark(document, parts[part - 1], marks, f"{name}/text-of")
+    if place is not None:
+        try:
+            put_in(draft, authoring.marked(document, *place), target)
+        except RagvizError as error:
+            st.caption(plain(str(error)))
+            return
+        st.rerun()
+
+
+def _save(draft: Draft, shown_set_name: str, name: str) -> None:
+    """Save the draft; a new question only into the set that was shown when *Save* was pressed."""
+    assert draft.corpus is not None
+    store = cache.workspace().store
+    if draft.question is None and shown_set_name != draft.set_name:
+        st.warning(plain(
+            f"The set “{shown_set_name}” was to receive the question; now it would be “{draft.set_name}”. Nothing was "
+            "saved: save again if that is right, or choose another set."
+        ))  # fmt: skip
+        return
+    try:
+        if draft.question is None or draft.question_set is None:
+            saved = authoring.written(draft.text, draft.answer, draft.evidence)
+            question_set = draft.question_set or sets.question_set(cache.workspace(), draft.corpus, draft.set_name)
+            authoring.add(store, question_set, saved)
+        else:
+            question_set, before = draft.question_set, draft.current or draft.question
+            saved = authoring.changed(before, text=draft.text, answer=draft.answer, evidence=draft.evidence)
+            authoring.save(store, question_set, saved, draft.version)
+    except authoring.Conflict as conflict:
+        draft.refused, draft.current = True, conflict.current
+    except RagvizError as error:
+        st.error(plain(str(error)))
+        return
+    else:
+        discard(name)
+        address.put(edit=None, set=question_set.name, question=saved.id, tab="Review")
+        st.toast("Saved")
+    st.rerun()
+
+
+def _refused(draft: Draft, name: str) -> None:
+    """Report that the stored question changed meanwhile, with what can be done; nothing typed is lost."""
+    if draft.current is None:
+        st.error("The question was deleted since it was shown. Your version is kept here: copy it, or cancel.")
+        return
+    st.error("The question was changed by somebody else since it was shown: nothing was saved, your version is kept.")
+    st.caption(f"It is now: **{plain(draft.current.text)}** {plain(draft.current.answer)}")
+    with st.container(horizontal=True):
+        if st.button("Keep mine", key=f"{name}/mine", help="Then save: your version replaces the current one."):
+            draft.version, draft.refused = version_of(draft.current), False
+            st.rerun()
+        if st.button("Take theirs", key=f"{name}/theirs", help="Discards your version."):
+            discard(name)
+            st.rerun()
