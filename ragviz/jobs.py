@@ -287,6 +287,26 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
     return job
 
 
+def perform_new(
+    workspace: Workspace,
+    kind: str,
+    title: str,
+    corpus_id: str,
+    arguments: Mapping[str, Any],
+    watch: Progress | None = None,
+) -> Job:
+    """Put a job down and do it here and now, so that the pages see it and a killed one can be resumed.
+
+    Of a usage error, which changed nothing, no failed job is kept: whoever made it is told here. Raises as `perform`.
+    """
+    job = workspace.store.create_job(kind, title, corpus_id, arguments)
+    try:
+        return perform(workspace, job.id, watch)
+    except UsageError:
+        workspace.store.delete_job(job.id)
+        raise
+
+
 def _already(workspace: Workspace, job: Job) -> dict[str, Any] | None:
     """The result of a job that was killed when its run was finished, and the job not yet called done; else None."""
     from ragviz.runs import running

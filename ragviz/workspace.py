@@ -241,14 +241,14 @@ def _check(name: str, look: Callable[[], str], fix: str) -> Check:
         return Check(name, ok=False, detail=str(error), fix=fix)
 
 
-def open_workspace() -> Workspace:
-    """Open what the environment configures.
+def open_workspace(home: Path | None = None) -> Workspace:
+    """Open what the environment configures, in the folder `home` where one is given instead of RAGVIZ_HOME.
 
     Raises:
-        UsageError: a variable cannot be used; RAGVIZ_HOME is no folder, and cannot be made one.
+        UsageError: a variable cannot be used; the folder is none, and cannot be made one.
 
     """
-    current = settings()
+    current = settings() if home is None else settings().model_copy(update={"home": home})
     try:
         current.home.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -36,6 +36,7 @@ analysis
 runs
 report
 jobs
+library
 cli ui
 __init__ __main__
 """

@@ -123,17 +123,9 @@ def bar() -> Iterator[Progress]:
 
 
 def perform(workspace: Workspace, kind: str, title: str, corpus: Corpus | None, arguments: Mapping[str, Any]) -> Job:
-    """Do a job here, with its row, so that the pages see it and a killed one can be resumed.
-
-    Of a usage error, which changed nothing, no failed job is kept: whoever made it is told here.
-    """
-    job = workspace.store.create_job(kind, title, corpus.id if corpus else "", arguments)
-    try:
-        with bar() as watch:
-            return jobs.perform(workspace, job.id, watch)
-    except UsageError:
-        workspace.store.delete_job(job.id)
-        raise
+    """Do a job here, under a progress bar."""
+    with bar() as watch:
+        return jobs.perform_new(workspace, kind, title, corpus.id if corpus else "", arguments, watch)
 
 
 def confirm(question: str, yes: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from ragviz.errors import UsageError
 from ragviz.judging import planning, similarities, steps
@@ -13,7 +13,7 @@ from ragviz.metrics import answers as answer_metrics
 from ragviz.models.chat import ModelClient
 from ragviz.models.tokenizer import REMOTE
 from ragviz.models.vectors import Embedder
-from ragviz.records import Cache, RunConfig
+from ragviz.records import AnswererName, Cache, ContextKind, RunConfig
 from ragviz.retrieval import retrievers
 from ragviz.workspace import Workspace
 
@@ -66,7 +66,14 @@ def plan_of(
 
 
 def check_run(config: RunConfig) -> None:
-    """Raise UsageError for a k or depth that cannot be used."""
+    """Raise UsageError for a choice that cannot be used."""
+    for choice, name, known in (
+        ("retriever", config.retriever, retrievers.RETRIEVERS),
+        ("answerer", config.answerer, get_args(AnswererName)),
+        ("context", config.context, get_args(ContextKind)),
+    ):
+        if name not in known:
+            raise UsageError(f"There is no {choice} '{name}': choose one of {', '.join(known)}.")
     if not 1 <= config.k <= config.depth:
         raise UsageError(f"k must be from 1 to the depth, {config.depth}: {config.k} is not.")
     if config.depth > 1000:

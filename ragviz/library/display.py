@@ -1,0 +1,46 @@
+"""How a terminal and a notebook show a result: a title, and its first rows as a table."""
+
+from __future__ import annotations
+
+import html
+from abc import ABC, abstractmethod
+
+import pandas as pd
+
+from ragviz.text.markup import visible
+
+ROWS = 10
+"""Rows of a table that are shown; a result's `to_pandas()` has all of them."""
+
+
+class Shown(ABC):
+    """A result with a `repr` for terminals and HTML for notebooks.
+
+    Names and texts in it come from documents, questions and models: none of them is markup there, or steers a terminal.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _title(self) -> str:
+        """What it is, in a line."""
+
+    @abstractmethod
+    def _table(self) -> pd.DataFrame:
+        """What is shown below the title; nothing when it has no rows."""
+
+    def __repr__(self) -> str:
+        table = _plain(self._table())
+        rows = table.to_string(max_rows=ROWS, max_colwidth=60, float_format="{:.3f}".format, na_rep="")
+        return f"{visible(self._title())}\n{rows}" if len(table) else visible(self._title())
+
+    def _repr_html_(self) -> str:
+        table = _plain(self._table())
+        rows = table.to_html(max_rows=ROWS, float_format="{:.3f}".format, na_rep="", border=0, escape=True)
+        return f"<p>{html.escape(visible(self._title()))}</p>{rows if len(table) else ''}"
+
+
+def _plain(table: pd.DataFrame) -> pd.DataFrame:
+    """The table without control characters in its texts and in the names of its rows."""
+    shown = table.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
+    return shown.rename(index=lambda name: visible(name) if isinstance(name, str) else name)

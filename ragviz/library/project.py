@@ -1,0 +1,274 @@
+"""A project: documents added, indexes built, questions made, run and compared, each by one method.
+
+    project = ragviz.open()
+    project.add_documents("handbook", "handbook/")
+    project.build_index("handbook", "fixed", chunk_size=200)
+    project.generate_questions("fixed", "asked")
+    project.run("fixed", "asked", "first", retriever="hybrid", k=3).metrics()
+
+A method does what the command of the same name does: what it makes is there for the command line and the dashboard,
+which show its progress and can stop it. Errors are `RagvizError`s: a sentence with the values and the next step.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ragviz import jobs
+from ragviz.documents import corpora
+from ragviz.errors import InputError, RowErrors
+from ragviz.library.display import Shown
+from ragviz.library.results import Comparison, Documents, Index, QuestionSet, Run
+from ragviz.questions import sets
+from ragviz.records import (
+    AnswererName,
+    Backend,
+    Chunker,
+    ContextKind,
+    GeneratorName,
+    IndexConfig,
+    Progress,
+    RetrieverName,
+    RunConfig,
+    silent,
+)
+from ragviz.runs import choices, measurements
+from ragviz.store import disk
+from ragviz.workspace import Workspace, open_workspace
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Project(Shown):
+    """Everything under one RAGVIZ_HOME: corpora, indexes, question sets and runs, made and opened by name.
+
+    `workspace` is what the rest of ragviz takes (`ragviz.runs`, `ragviz.analysis` …); `progress` is told how far a
+    long task is.
+    """
+
+    workspace: Workspace
+    progress: Progress = silent
+
+    def add_documents(
+        self, corpus: str, *paths: PathLike, replace: bool = False, password: str | None = None
+    ) -> Documents:
+        """Add files and folders to a corpus, which is made when there is none.
+
+        A file that cannot be read is told of, and the others are added. The same file again changes nothing; another
+        one of the same name replaces it only with `replace`, and evidence in it moves with its words. `password` opens
+        encrypted files.
+
+        Raises:
+            InputError: a path does not exist, or cannot be opened.
+
+        """
+        files = corpora.files_under(Path(path).expanduser() for path in paths)
+        with _disk_told():
+            into = self.workspace.store.corpus_called(corpus)
+            outcomes = corpora.add_files(
+                self.workspace, into, files, replace=replace, password=password, progress=self.progress
+            )
+        return Documents(into.name, tuple(outcomes))
+
+    def build_index(
+        self,
+        corpus: str,
+        name: str,
+        *,
+        chunker: Chunker = "tokens",
+        chunk_size: int = 200,
+        overlap: int = 0,
+        embedder: str | None = None,
+        backend: Backend | None = None,
+    ) -> Index:
+        """Build an index of a corpus, or bring the one of this name up to date.
+
+        `chunk_size` and `overlap` are in the embedder's tokens. `embedder` is a SentenceTransformer's name or folder,
+        or "openai:MODEL" (default: RAGVIZ_EMBEDDER); `backend` is Elasticsearch by default where its address is set.
+        Only what changed since the last build is cut and embedded; other choices build it anew.
+
+        Raises:
+            UsageError: no such corpus, no text in it, a choice that cannot be used, a name that another corpus has.
+            SearchError, ModelError: the index's or the embedder's server fails.
+
+        """
+        config = IndexConfig(
+            chunker=chunker,
+            chunk_size=chunk_size,
+            overlap=overlap,
+            embedder=embedder or self.workspace.settings.embedder,
+            backend=backend or self.workspace.default_backend,
+        )
+        of = self.workspace.store.corpus(corpus)
+        arguments = {"corpus": of.name, "name": name, "config": asdict(config)}
+        return Index(self.workspace, self._do("index", f"Build {name}", of.id, arguments)["index"])
+
+    def import_questions(self, corpus: str, name: str, file: PathLike) -> QuestionSet:
+        """Read questions with answers and evidence from a CSV or JSONL file into a set, made when there is none.
+
+        Rows that cannot be read are left out, with the reasons in the set's `problems`.
+
+        Raises:
+            InputError: the file cannot be opened, or has no column "question"; RowErrors: no row could be read.
+
+        """
+        path = Path(file).expanduser()
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise InputError(f"The file {path} cannot be opened: {error.strerror}.") from None
+        about = self.workspace.store.corpus(corpus)
+        with _disk_told():
+            imported = sets.import_questions(self.workspace, about, data, path.name, name)
+        if not imported.questions:
+            raise RowErrors(imported.problems)
+        return QuestionSet(self.workspace, self.workspace.store.question_set(name).name, imported.problems)
+
+    def generate_questions(
+        self,
+        index: str,
+        name: str,
+        *,
+        limit: int = 50,
+        generator: GeneratorName = "extractive",
+        passages: int = 1,
+        seed: int = 0,
+        budget: float | None = None,
+    ) -> QuestionSet:
+        """Make questions from the chunks of an index into a set, until `limit` of them can stand.
+
+        "extractive" needs no model. With `passages` above 1 each question needs so many related chunks. `budget` is the
+        most dollars that the set's questions may ever cost. Repeated, it goes on with what is there.
+
+        Raises:
+            UsageError: the index is not built, no model is configured, a choice cannot be used.
+            BudgetReached: the next call could cost more.
+            ModelError: the endpoint is down or refuses, or hardly any of its questions can stand.
+
+        """
+        of = self.workspace.store.index(index)
+        arguments = {"index": of.name, "name": name, "limit": limit, "generator": generator}
+        arguments |= {"passages": passages, "seed": seed, "budget": budget}
+        made = self._do("questions", f"Generate {name}", of.corpus_id, arguments)
+        return QuestionSet(self.workspace, made["questions"])
+
+    def run(
+        self,
+        index: str,
+        questions: str,
+        name: str,
+        *,
+        retriever: RetrieverName = "knn",
+        k: int = 3,
+        depth: int = 50,
+        seed: int = 0,
+        answerer: AnswererName = "none",
+        model: str = "",
+        temperature: float = 0.0,
+        context: ContextKind = "retrieved",
+        context_tokens: int = 3000,
+        metrics: Sequence[str] = (),
+        judge: str = "",
+        budget: float | None = None,
+    ) -> Run:
+        """Put every question of a set that is not rejected to an index, and keep what comes of it as a run.
+
+        Chunks are ranked to `depth`. An `answerer` answers from the first `k` of them, at most `context_tokens` tokens
+        (`context` "none": from no chunk, "oracle": from the gold ones); `model` answers where that is "model" (default:
+        RAGVIZ_MODEL). `metrics` of the answers are names, "all" or "none" (default: all for a model's answers, for
+        others those that need no judge); `judge` is the model that judges (default: RAGVIZ_JUDGE). `budget` is the most
+        dollars the run may cost. A run that was stopped goes on when it is repeated.
+
+        Raises:
+            UsageError: a name is unknown or taken, a choice cannot be used, no model is configured.
+            BudgetReached: the next call could cost more.
+            ModelError: the endpoint refuses, is down for too long, or gives nothing usable.
+
+        """
+        searched, asked = self.workspace.store.index(index), self.workspace.store.question_set(questions)
+        config = RunConfig(
+            index=searched.id,
+            questions=asked.id,
+            retriever=retriever,
+            k=k,
+            depth=depth,
+            seed=seed,
+            answerer=answerer,
+            model=model,
+            temperature=temperature,
+            context=context,
+            context_tokens=context_tokens,
+            metrics=tuple(metrics),
+            judge=judge,
+        )
+        choices.check_run(config)
+        config = choices.resolved(self.workspace, config)
+        arguments = {"name": name, "config": asdict(config), "budget": budget}
+        return Run(self.workspace, self._do("run", f"Run {name}", searched.corpus_id, arguments)["run"])
+
+    def compare(self, *runs: Run | str, k: int | None = None) -> Comparison:
+        """Compare runs with the first of them, question by question, at `k` (default: the first run's).
+
+        Raises:
+            UsageError: fewer than two runs, none of their questions in common, or a `k` past their depth.
+
+        """
+        named = [self.workspace.store.run(run if isinstance(run, str) else run.name) for run in runs]
+        return Comparison(measurements.compare_runs(self.workspace, named, k))
+
+    def open_index(self, name: str) -> Index:
+        """An index that is there; NotFoundError tells what there is."""
+        return Index(self.workspace, self.workspace.store.index(name).name)
+
+    def open_questions(self, name: str) -> QuestionSet:
+        """A question set that is there; NotFoundError tells what there is."""
+        return QuestionSet(self.workspace, self.workspace.store.question_set(name).name)
+
+    def open_run(self, name: str) -> Run:
+        """A run that is there; NotFoundError tells what there is."""
+        return Run(self.workspace, self.workspace.store.run(name).name)
+
+    def _do(self, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        with _disk_told():
+            return jobs.perform_new(self.workspace, kind, title, corpus_id, arguments, self.progress).result
+
+    def _title(self) -> str:
+        return f"ragviz project in {self.workspace.settings.home}"
+
+    def _table(self) -> pd.DataFrame:
+        """What each corpus holds."""
+        store = self.workspace.store
+        rows = [{"corpus": corpus.name, **store.holdings(corpus.id)} for corpus in store.corpora()]
+        return pd.DataFrame(rows, columns=None if rows else ["corpus"]).set_index("corpus")
+
+
+def open(home: PathLike | None = None, *, progress: Progress = silent) -> Project:  # noqa: A001 - as a reader of `ragviz.open` expects
+    """Open what is kept in the folder `home` (default: RAGVIZ_HOME), which is made when there is none.
+
+    All else is configured by the environment, as for the command line. `progress(done, total, unit, message)` is called
+    as a long task goes on; raising `Cancelled` in it stops the task, and what it finished is kept.
+
+    Raises:
+        UsageError: a variable cannot be used; `home` is no folder, and cannot be made one.
+
+    """
+    return Project(open_workspace(None if home is None else Path(home).expanduser()), progress)
+
+
+@contextmanager
+def _disk_told() -> Iterator[None]:
+    """A full or closed disk is a StorageError, here as on the command line and the pages."""
+    try:
+        yield
+    except OSError as error:
+        if (refused := disk.told(error)) is None:
+            raise
+        raise refused from error

@@ -1,0 +1,265 @@
+"""What comes of the steps of a project: documents, index, question set, run, comparison. Numbers come as pandas tables.
+
+All but `Documents` and `Comparison` hold a name, and read what the store holds under it now.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from ragviz import records
+from ragviz.analysis import compare as comparing
+from ragviz.analysis import diagnose
+from ragviz.documents import corpora
+from ragviz.library.display import Shown
+from ragviz.metrics import registry
+from ragviz.questions import interchange
+from ragviz.records import Estimate, RetrieverName
+from ragviz.retrieval import search
+from ragviz.runs import exports, judgements, measurements
+from ragviz.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Documents(Shown):
+    """What became of the files that were added to a corpus, in order.
+
+    A file's `status` is "added", "same" (there already), "replaced", "exists" (other bytes are there under its name:
+    `replace=True` replaces them), "password" or "unreadable", with the reason in `message`.
+    """
+
+    corpus: str
+    files: tuple[corpora.FileOutcome, ...]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row for each file, by name: status, pages, characters, language, message (warnings, where it was read)."""
+        rows = [
+            (f.name, f.status, f.pages, f.characters, f.language, f.message or "; ".join(f.warnings))
+            for f in self.files
+        ]
+        columns = ["name", "status", "pages", "characters", "language", "message"]
+        return pd.DataFrame(rows, columns=columns).set_index("name")
+
+    def _title(self) -> str:
+        counts = Counter(f.status for f in self.files)
+        return f"Corpus '{self.corpus}': " + (_counted(counts) or "no files")
+
+    def _table(self) -> pd.DataFrame:
+        return self.to_pandas()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Index(Shown):
+    """A corpus cut into chunks, embedded, and ready to be searched."""
+
+    workspace: Workspace
+    name: str
+
+    def search(self, query: str, *, retriever: RetrieverName = "knn", k: int = 5) -> pd.DataFrame:
+        """The first `k` chunks for a query, a row each, by rank: score, document, page, text (None: it was deleted).
+
+        Raises:
+            UsageError: the index is not built.
+            SearchError: it is damaged, or its server fails.
+
+        """
+        hits = search.search(self.workspace, self.workspace.store.index(self.name), query, retriever, k)
+        rows = [
+            (f.hit.rank, f.hit.score, f.document_name, f.chunk and f.chunk.page, f.chunk and f.chunk.text) for f in hits
+        ]
+        return pd.DataFrame(rows, columns=["rank", "score", "document", "page", "text"]).set_index("rank")
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row: chunks, their tokens in all, and the choices that made them."""
+        info = self.workspace.store.index(self.name)
+        config = {key: value for key, value in asdict(info.config).items() if key != "options"}
+        row = {"status": info.status, "documents": len(info.documents), "chunks": info.chunks, "tokens": info.tokens}
+        return pd.DataFrame([row | config], index=pd.Index([info.name], name="index"))
+
+    def _title(self) -> str:
+        info = self.workspace.store.index(self.name)
+        return f"Index '{info.name}': {info.chunks:,} chunks of {len(info.documents):,} documents, {info.status}"
+
+    def _table(self) -> pd.DataFrame:
+        return self.to_pandas()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class QuestionSet(Shown):
+    """Questions with their reference answers and evidence; `problems` maps rows of an import to why they were refused.
+
+    Rejected questions are in it with their reasons, and are not asked.
+    """
+
+    workspace: Workspace
+    name: str
+    problems: Mapping[int, str] = field(default_factory=dict)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row for each question, by id: question, answer, kind, document, status, reason (if rejected), generator."""
+        store = self.workspace.store
+        asked = store.question_set(self.name)
+        names = {d.id: d.name for d in store.documents(asked.corpus_id, replaced=True)}
+        rows = [
+            {"question_id": q.id, "question": q.text, "answer": q.answer, "kind": q.kind}
+            | {"document": ", ".join(interchange.documents_of(q, names))}
+            | {"status": q.status, "reason": q.reason, "generator": q.generator}
+            for q in store.questions(asked.id)
+        ]
+        columns = ["question_id", "question", "answer", "kind", "document", "status", "reason", "generator"]
+        return pd.DataFrame(rows, columns=columns).set_index("question_id")
+
+    def _title(self) -> str:
+        counts = self.workspace.store.question_set(self.name).counts
+        rows = f"{len(self.problems)} row{'s were' if len(self.problems) > 1 else ' was'} refused, see `problems`"
+        refused = f"; {rows}" if self.problems else ""
+        return f"Question set '{self.name}': {_counted(counts) or 'no questions'}{refused}"
+
+    def _table(self) -> pd.DataFrame:
+        table = self.to_pandas()
+        return table.loc[table["status"] != "rejected", ["question", "answer", "kind", "document", "status"]]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Run(Shown):
+    """The questions of a set, put to an index: rankings, and answers and scores where the run answers or judges."""
+
+    workspace: Workspace
+    name: str
+
+    def metrics(self, k: int | None = None) -> pd.DataFrame:
+        """A row for each metric ("recall@3", "mrr", "faithfulness" …): mean, low, high, n, without.
+
+        `low` and `high` bound the 95 % interval; `n` questions have the score, `without` have none (unanswerable ones
+        have no ranking metrics; a refusal, or a judge's failed step, is no score and no 0). Rankings are measured at
+        `k` (default: the run's own).
+
+        Raises:
+            UsageError: `k` is not from 1 to the run's depth.
+
+        """
+        current = self._record()
+        summary = measurements.summary_of(self.workspace, current, k)
+        rows = [(name, *_numbers(e), summary.unanswerable) for name, e in summary.metrics.items()]
+        for name, scored in judgements.judgement_of(self.workspace, current, k).metrics.items():
+            rows.append((name, *_numbers(scored.estimate), scored.total - scored.estimate.n))
+        return pd.DataFrame(rows, columns=["metric", "mean", "low", "high", "n", "without"]).set_index("metric")
+
+    def failures(self, k: int | None = None) -> pd.Series[int]:
+        """How many questions were lost at each step ("not retrieved", "ranked below k" …), by the step's name.
+
+        Raises:
+            UsageError: `k` is not from 1 to the run's depth.
+
+        """
+        current = self._record()
+        causes = judgements.judgement_of(self.workspace, current, k).causes
+        steps = diagnose.waterfall(list(causes.values()), current.config.context)[1:]
+        index = pd.Index([step.cause for step in steps], name="cause")
+        return pd.Series([step.count for step in steps], index=index, name="questions", dtype="int64")
+
+    def to_pandas(self, k: int | None = None) -> pd.DataFrame:
+        """A row for each question, by id, as in `results.csv`.
+
+        question, kind, document, reference_answer, answer, answer_status, cause, rank (of the first gold chunk; <NA>
+        for a miss and where nothing is to be found), then its ranking metrics at `k` (default: the run's own) and the
+        scores of its answer, each of these with its reason in `<metric>_reason`. A score that there is none of is NaN.
+
+        Raises:
+            UsageError: `k` is not from 1 to the run's depth.
+
+        """
+        found = exports.cases_of(self.workspace, self._record(), k)
+        rows = []
+        for case in found:
+            question, (answer, status, _) = case.question, case.answer
+            row: dict[str, Any] = {"question_id": question.id, "question": question.text, "kind": question.kind}
+            row |= {"document": ", ".join(case.documents), "reference_answer": question.answer}
+            row |= {"answer": answer, "answer_status": status, "cause": case.cause, "rank": case.rank}
+            row |= case.ranking
+            for name, score in case.scores.items():
+                row |= {name: score.value, f"{name}_reason": case.reason(score)}
+            rows.append(row)
+        table = pd.DataFrame(rows, columns=None if rows else ["question_id", "rank"]).set_index("question_id")
+        return table.astype({"rank": "Int64"})
+
+    def _record(self) -> records.Run:
+        return self.workspace.store.run(self.name)
+
+    def _title(self) -> str:
+        current = self._record()
+        config, made_of = current.config, current.provenance
+        answered = f", answered by {config.model or config.answerer}" if config.answerer != "none" else ""
+        status = "" if current.status == "done" else " (not finished: this is what it has so far)"
+        return (
+            f"Run '{current.name}': {made_of['n']:,} questions of '{made_of['questions']}', {config.retriever} on "
+            f"'{made_of['index']}', k = {config.k}{answered}{status}"
+        )
+
+    def _table(self) -> pd.DataFrame:
+        table, headline = self.metrics(), registry.shown_in("tile")
+        return table[[name.split("@")[0] in headline for name in table.index]]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(Shown):
+    """Runs against the first of them, paired by question; `result` holds the arrays behind it."""
+
+    result: comparing.Comparison
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in words: which run is better in recall and MRR, and by how much."""
+        return comparing.sentence(self.result)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else differs between the runs, and makes them hard to compare; empty when nothing does."""
+        return self.result.notes
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row for each metric and run: mean, low, high, n, and against the first run (its own row has none of these):
+
+        difference, difference_low, difference_high (95 % interval), p_adjusted (Holm's), significant, and how many
+        questions were won, tied and lost. Rankings are compared over the questions with evidence that all runs have,
+        answers over those that all have a score for.
+        """
+        runs, rows = self.result.runs, []
+        for name, row in (self.result.metrics | self.result.answers).items():
+            for run, estimate, delta in zip(runs, row.estimates, (None, *row.deltas), strict=True):
+                rows.append((name, run, *_numbers(estimate), *_against(delta)))
+        columns = ["metric", "run", "mean", "low", "high", "n", *_AGAINST]
+        kinds = {"significant": "boolean", "won": "Int64", "tied": "Int64", "lost": "Int64"}
+        return pd.DataFrame(rows, columns=columns).astype(kinds).set_index(["metric", "run"])
+
+    def _title(self) -> str:
+        return " ".join((self.sentence, *self.notes))
+
+    def _table(self) -> pd.DataFrame:
+        table, headline = self.to_pandas(), registry.shown_in("tile")
+        columns = ["mean", "low", "high", "n", "difference", "difference_low", "difference_high", "p_adjusted"]
+        return table.loc[[name.split("@")[0] in headline for name, _ in table.index], columns]
+
+
+_AGAINST = ("difference", "difference_low", "difference_high", "p_adjusted", "significant", "won", "tied", "lost")
+
+
+def _against(delta: comparing.Delta | None) -> tuple[Any, ...]:
+    if delta is None:
+        return (None,) * len(_AGAINST)
+    d = delta.difference
+    return d.mean, d.low, d.high, delta.p_adjusted, delta.significant, d.wins, d.ties, d.losses
+
+
+def _numbers(estimate: Estimate) -> tuple[float | None, float | None, float | None, int]:
+    return estimate.mean, estimate.low, estimate.high, estimate.n
+
+
+def _counted(counts: Mapping[Any, int]) -> str:
+    """Counts by status in words, those of 0 left out."""
+    return ", ".join(f"{count} {status}" for status, count in counts.items() if count)

@@ -1,0 +1,233 @@
+"""`import ragviz`: the README's quick start as it stands there, checked by the command line and the parts below it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ragviz
+from ragviz import sample
+from ragviz.documents.corpora import FileOutcome
+from ragviz.questions import authoring, sets
+from ragviz.runs import exports, measurements
+
+ROOT = Path(__file__).resolve().parent.parent
+HOSTILE = "<img src=x onerror=alert(1)>"
+ESCAPE = "\x1b[31m"
+
+
+def quick_start() -> str:
+    """The Python code of the README's section."""
+    section = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## From Python\n")[1]
+    found = re.search(r"```python\n(.*?)```", section, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """The names that the quick start leaves, in a folder with the sample's documents and a home of its own."""
+    folder = tmp_path_factory.mktemp("quick_start")
+    shutil.copytree(Path(sample.__file__).parent / "documents", folder / "documents")
+    names: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("RAGVIZ_HOME", str(folder / "home"))
+        exec(compile(quick_start(), "README.md", "exec"), names)
+        yield names
+
+
+def command(made: dict[str, Any], *words: str) -> Any:
+    home = made["project"].workspace.settings.home
+    environment = os.environ | {"RAGVIZ_HOME": str(home)}
+    done = subprocess.run(
+        [sys.executable, "-m", "ragviz", *words, "--json"], capture_output=True, text=True, env=environment, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def test_the_quick_start_has_ten_statements():
+    lines = [line for line in quick_start().splitlines() if line.strip() and not line.startswith("import")]
+    assert len(lines) == 10
+
+
+def test_importing_it_loads_nothing():
+    heavy = "numpy pandas streamlit sqlalchemy pydantic torch plotly ragviz.library ragviz.errors"
+    code = f"import sys, ragviz; dir(ragviz); print([m for m in {heavy!r}.split() if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_its_names_are_listed_and_there():
+    assert set(ragviz.__all__) <= set(dir(ragviz))
+    assert all(getattr(ragviz, name).__doc__ for name in ragviz.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'close'"):
+        ragviz.close  # noqa: B018
+
+
+@pytest.mark.model
+def test_metrics_are_those_of_the_command_line_and_of_the_questions(made):
+    table = made["second"].metrics()
+    told = command(made, "results", "second")["metrics"]
+    assert set(table.index) == set(told)
+    for name, row in table.iterrows():
+        assert [row["mean"], row["low"], row["high"], row["n"]] == [
+            told[name][key] for key in ("mean", "low", "high", "n")
+        ]
+        assert made["table"][name].mean() == pytest.approx(row["mean"])
+        assert made["table"][name].count() == row["n"]
+
+
+@pytest.mark.model
+def test_other_k_are_read_off_the_same_rankings(made):
+    table = made["second"].metrics(k=1)
+    told = command(made, "results", "second", "-k", "1")["metrics"]
+    assert table.loc["recall@1", "mean"] == told["recall@1"]["mean"] == (made["table"]["rank"] == 1).mean()
+    with pytest.raises(ragviz.RagvizError, match="k must be from 1 to the depth"):
+        made["second"].metrics(k=51)
+
+
+@pytest.mark.model
+def test_questions_are_those_of_the_files_to_take_away(made):
+    workspace = made["project"].workspace
+    data = exports.export_run(workspace, workspace.store.run("second"))["results.csv"]
+    rows = {row["question_id"]: row for row in csv.DictReader(io.StringIO(data.decode("utf-8-sig")))}
+    assert list(made["table"].index) == list(rows)
+    for question_id, row in made["table"].iterrows():
+        told = rows[question_id]
+        assert (row["question"], row["cause"], row["document"]) == (told["question"], told["cause"], told["document"])
+        assert str(row["rank"]) == told["rank"].replace("miss", "<NA>")
+        assert row["mrr"] == pytest.approx(float(told["mrr"]))
+    causes = command(made, "results", "second")["lost"]
+    assert made["second"].failures().to_dict() == causes
+
+
+@pytest.mark.model
+def test_the_comparison_is_the_command_lines(made):
+    comparison = made["project"].compare("first", made["second"])
+    told = command(made, "compare", "first", "second")
+    assert (comparison.sentence, list(comparison.notes)) == (told["sentence"], told["notes"])
+    table = comparison.to_pandas()
+    for name, row in told["metrics"].items():
+        delta, mine = row["deltas"][0], table.loc[(name, "second")]
+        assert mine["mean"] == row["estimates"][1]["mean"]
+        assert mine["mean"] - table.loc[(name, "first"), "mean"] == pytest.approx(mine["difference"])
+        assert [mine["difference"], mine["difference_low"], mine["difference_high"], mine["p_adjusted"]] == [
+            *(delta["difference"][key] for key in ("mean", "low", "high")),
+            delta["p_adjusted"],
+        ]
+        assert [mine["won"], mine["tied"], mine["lost"]] == [
+            delta["difference"][key] for key in ("wins", "ties", "losses")
+        ]
+    assert table.loc[("mrr", "first"), ["difference", "won"]].isna().all()
+
+
+@pytest.mark.model
+def test_what_is_shown_names_the_run_and_its_headline_metrics(made):
+    mean = measurements.summary_of(made["project"].workspace, made["project"].workspace.store.run("second")).metrics[
+        "mrr"
+    ]
+    for shown in (repr(made["second"]), made["second"]._repr_html_()):
+        assert "Run 'second': 30 questions of 'questions', hybrid on 'recursive-120', k = 3" in shown.replace(
+            "&#x27;", "'"
+        )
+        assert all(f"{number:.3f}" in shown for number in (mean.mean, mean.low, mean.high))
+    assert "12" in repr(made["project"])
+    assert "95 chunks of 12 documents" in repr(made["project"].open_index("tokens-200"))
+    assert "30 proposed" in repr(made["project"].open_questions("questions"))
+
+
+@pytest.mark.model
+def test_what_is_made_stands_among_the_jobs_of_the_dashboard(made):
+    jobs = made["project"].workspace.store.jobs()
+    assert sorted((job.kind, job.status) for job in jobs if "hostile" not in job.title) == [
+        *[("index", "done")] * 2,
+        ("questions", "done"),
+        *[("run", "done")] * 2,
+    ]
+
+
+@pytest.mark.model
+def test_a_hit_is_found_by_rank(made):
+    hits = made["project"].open_index("tokens-200").search("How much does a night at the Maren telescope cost?", k=3)
+    told = command(
+        made, "index", "search", "tokens-200", "How much does a night at the Maren telescope cost?", "-k", "3"
+    )
+    assert list(hits["score"]) == [hit["score"] for hit in told]
+
+
+@pytest.mark.model
+def test_names_and_texts_of_others_are_no_markup(made, tmp_path):
+    project, name = made["project"], f"hostile {HOSTILE}"
+    (tmp_path / f"{HOSTILE.replace('/', '')}.md").write_text("A page about <b>pumps</b>.\n", encoding="utf-8")
+    results = [project.add_documents(name, tmp_path)]
+    results.append(project.build_index(name, name))
+    corpus = project.workspace.store.corpus(name)
+    asked = sets.question_set(project.workspace, corpus, name)
+    authoring.add(project.workspace.store, asked, authoring.written(f"{HOSTILE} {ESCAPE}?", "pumps", ()))
+    results += [project.open_questions(name), project.run(name, name, name, retriever="bm25")]
+    results += [
+        project.run(name, name, f"{name} 2", retriever="bm25", answerer="extractive", metrics=["token_f1"]),
+        project,
+    ]
+    for result in results:
+        assert "<img" not in result._repr_html_()
+        assert "&lt;img" in result._repr_html_()
+        assert "\x1b" not in result._repr_html_() + repr(result)
+    assert f"{HOSTILE} {ESCAPE}?" in set(project.open_questions(name).to_pandas()["question"])
+
+
+def test_file_names_of_others_are_no_markup():
+    documents = ragviz.Documents(HOSTILE, (FileOutcome(f"{HOSTILE}{ESCAPE}", "unreadable", f"{HOSTILE}{ESCAPE}"),))
+    assert documents._repr_html_().count("&lt;img") == 3
+    assert "<img" not in documents._repr_html_()
+    assert "\x1b" not in documents._repr_html_() + repr(documents)
+
+
+def test_errors_are_sentences_and_leave_nothing(tmp_path):
+    told: list[str] = []
+    project = ragviz.open(tmp_path / "home", progress=lambda done, total, unit, message="": told.append(unit))
+    (tmp_path / "notes.md").write_text("The pump room is locked at night.\n", encoding="utf-8")
+    added = project.add_documents("notes", tmp_path / "notes.md")
+    assert list(added.to_pandas()["status"]) == ["added"]
+    assert told[-1] == "files"
+    (tmp_path / "questions.csv").write_text("question,document,quote\nWhy?,notes.md,no such words\n", encoding="utf-8")
+    for wrong, why in (
+        (lambda: project.build_index("nothing", "a"), "no corpus called 'nothing'"),
+        (lambda: project.build_index("notes", "a", chunker="x"), "no chunker 'x'"),
+        (lambda: project.build_index("notes", "a", chunk_size=0), "chunk size of 0"),
+        (lambda: project.run("a", "b", "c"), "no index called 'a'"),
+        (lambda: project.open_run("c"), "no run called 'c'"),
+        (lambda: project.compare(), "0 run was given"),
+        (lambda: project.add_documents("notes", tmp_path / "gone.md"), "no file or folder"),
+        (lambda: project.import_questions("notes", "q", tmp_path / "gone.csv"), "cannot be opened"),
+        (lambda: project.import_questions("notes", "q", tmp_path / "questions.csv"), "1 rows were refused"),
+    ):
+        with pytest.raises(ragviz.RagvizError, match=why):
+            wrong()
+    store = project.workspace.store
+    assert (store.jobs(), store.indexes(), store.question_sets(), store.runs()) == ([], [], [], [])
+    assert (tmp_path / "home" / "ragviz.db").exists()
+
+
+def test_questions_are_imported_with_the_rows_that_were_refused(tmp_path):
+    project = ragviz.open(tmp_path / "home")
+    (tmp_path / "notes.md").write_text("The pump room is locked at night.\n", encoding="utf-8")
+    project.add_documents("notes", tmp_path / "notes.md")
+    rows = "question,answer,document,quote\nWhen?,at night,notes.md,locked at night\nWhy?,,notes.md,no such words\n"
+    (tmp_path / "questions.csv").write_text(rows, encoding="utf-8")
+    questions = project.import_questions("notes", "asked", tmp_path / "questions.csv")
+    assert list(questions.problems) == [3]
+    assert list(questions.to_pandas()["document"]) == ["notes.md"]
+    assert repr(questions).startswith("Question set 'asked': 1 accepted; 1 row was refused, see `problems`")
