@@ -1,4 +1,4 @@
-"""Judges that are not to be believed, on the loopback server: it answers and embeds well, and judges as they do."""
+"""Unreliable judges, on the loopback server: it answers and embeds well, and judges as they do."""
 
 import json
 import re
@@ -19,7 +19,7 @@ def always_yes(name: str, schema: dict[str, Any], prompt: str) -> Any:
 
 
 def agreeable(good: dict[str, Any]) -> dict[str, Any]:
-    """A well-behaved reply with every verdict turned into a yes: what its form and words do not betray."""
+    """A well-behaved reply with every verdict turned into a yes, which its form and words do not show."""
     for row in good.get("claims", []):
         if "supported_by" in row:
             row |= {"supported_by": [{"passage": 1, "sentence": 1}], "contradicted_by": []}
@@ -34,8 +34,8 @@ def agreeable(good: dict[str, Any]) -> dict[str, Any]:
 def letters(name: str, schema: dict[str, Any], prompt: str) -> Any:
     """Single letters or ideographs of the text for every text; else as the one that always says yes."""
     if schema.get("type") == "string" and "enum" not in schema:
-        told = re.findall(r"\w", prompt.split("\n", 1)[1])
-        return told[len(name) % len(told)]
+        characters = re.findall(r"\w", prompt.split("\n", 1)[1])
+        return characters[len(name) % len(characters)]
     return always_yes(name, schema, prompt)
 
 

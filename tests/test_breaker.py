@@ -16,7 +16,7 @@ from ragviz.runs import judgements, running
 from tests import model_server
 from tests.model_server import ModelServer
 from tests.odd_judges import JUDGE_FIELDS
-from tests.test_judging import Kept, Memory, make_items, plan_of
+from tests.test_judging import Memory, Results, make_items, plan_of
 from tests.test_running import config, environment, server, workspace  # noqa: F401 - fixtures
 
 
@@ -40,10 +40,10 @@ def talk(monkeypatch, only: frozenset[str] | set[str] = frozenset()) -> None:
 def test_a_model_that_never_gives_json_costs_at_most_twice_the_calls(count, fields, monkeypatch):
     items = make_items(count)
     with ModelServer() as good:
-        work.work(items, plan_of(good), Kept())
+        work.work(items, plan_of(good), Results())
     talk(monkeypatch, fields)
     with ModelServer() as bad, pytest.raises(UselessModel, match=r"^\d+ of \d+ calls.* gave nothing usable: Model"):
-        work.work(items, plan_of(bad), Kept())
+        work.work(items, plan_of(bad), Results())
     assert asked(bad) <= 2 * asked(good)
 
 
@@ -63,7 +63,7 @@ def test_a_small_run_costs_at_most_twice_its_calls_too(workspace, server, count,
 
 def test_a_model_that_always_fails_is_stopped_too():
     with ModelServer(fail=1.0, faults=("500",)) as bad, pytest.raises(UselessModel, match="HTTP 500"):
-        work.work(make_items(4), plan_of(bad, attempts=3), Kept())
+        work.work(make_items(4), plan_of(bad, attempts=3), Results())
     assert asked(bad) <= 64
 
 
@@ -156,7 +156,7 @@ def test_thirty_of_a_hundred_failures_stop_nothing():
     """Beside `test_a_faulty_run_has_the_scores_of_an_undisturbed_one`: every reply fails by turns."""
     with ModelServer() as server:  # noqa: F811
         server.script.extend(["malformed", "ok", "ok"] * 200)
-        kept = Kept()
+        kept = Results()
         work.work(make_items(12), replace(plan_of(server)), kept)
     assert len(kept.judged) == 12
 

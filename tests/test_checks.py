@@ -1,4 +1,4 @@
-"""Replies against their texts: what no honest reading gives is refused, what a terse or free judge says is not."""
+"""Replies against their texts: what no honest reading yields is refused, a terse or free wording is not."""
 
 import pytest
 
@@ -116,7 +116,7 @@ def test_a_bank_is_about_its_reference(pairs, reference, why):
         ([("Which extension is it?", None)], "2222", ""),
     ],
 )
-def test_answers_stand_in_the_text_they_are_read_off(answers, text, why):
+def test_answers_occur_in_their_text(answers, text, why):
     problem = checks.answers_problem(answers, text, own=True)
     assert why in problem
     assert bool(problem) == bool(why)
@@ -143,11 +143,11 @@ def test_a_refusal_must_be_one(text, evasive):
     assert ("commits itself" in request.check(reply)) == (not evasive)
 
 
-def test_models_are_told_what_fields_are_and_nothing_of_the_program():
+def test_schemas_describe_fields_and_nothing_of_the_program():
     for reply in (ReferenceReply, ClaimsReply, context.ContextReply, comparison.ComparisonReply,
                   quest_prompts.BankReply, quest_prompts.AnswersReply):  # fmt: skip
-        said = " ".join(checks.schema_words(reply))
-        assert not any(word in said for word in ("answered with", "asked for about", "reply", "step", "judge"))
+        schema_text = " ".join(checks.schema_words(reply))
+        assert not any(word in schema_text for word in ("answered with", "asked for about", "reply", "step", "judge"))
 
 
 def test_lists_and_texts_of_replies_have_bounds_that_a_longer_reply_does_not_break():
@@ -162,8 +162,8 @@ def test_lists_and_texts_of_replies_have_bounds_that_a_longer_reply_does_not_bre
 
 
 def test_a_claim_said_twice_counts_once():
-    said = [ClaimReply(text=text, sentence=1) for text in ("Pumps leak.", "pumps leak", "Valves do not.")]
-    assert [claim.text for claim in read_claims(said, "Pumps leak. Valves do not.")] == [
+    replies = [ClaimReply(text=text, sentence=1) for text in ("Pumps leak.", "pumps leak", "Valves do not.")]
+    assert [claim.text for claim in read_claims(replies, "Pumps leak. Valves do not.")] == [
         "Pumps leak.",
         "Valves do not.",
     ]

@@ -206,7 +206,7 @@ def test_a_claim_that_two_passages_support_only_together_is_supported():
         claim=2, supported_by=[], supported_together=[context.Source(passage=3, sentence=1)], contradicted_by=[]
     )
     reply = context.ContextReply(claims=[row, alone], passages=[])
-    read = context.read_context(reply, 2, texts, context.ContextRead())
+    read = context.read_context(reply, 2, texts, context.ContextVerdicts())
     part = ClaimVerdict("together", 0)
     assert read.claims[0] == (part, part, NO)
     assert read.claims[1] == (NO, NO, ClaimVerdict("supported", 0))

@@ -14,7 +14,7 @@ import sys, threading, time
 from importlib.abc import MetaPathFinder
 from ragviz.models import embedding, weights; from ragviz.judging import work
 from tests.model_server import ModelServer
-from tests.test_judging import Kept, Memory, make_items, plan_of
+from tests.test_judging import Results, Memory, make_items, plan_of
 from dataclasses import replace
 
 class Slow(MetaPathFinder):
@@ -45,7 +45,7 @@ from tests.test_judging import Bags
 EMBED = Bags.embed
 assert not {"httpx", "spacy", "jieba", "json_repair", "openai"} & set(sys.modules)
 sys.meta_path.insert(0, Slow())
-items, kept = make_items(24), Kept()
+items, kept = make_items(24), Results()
 with ModelServer(latency=0.05) as server:
     plan = plan_of(server, concurrency=4, names=NAMES)
     work.work(items, replace(plan, embedder=OPENED), kept)

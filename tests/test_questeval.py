@@ -97,7 +97,7 @@ def test_answers_are_as_many_as_questions():
 
 
 def crud_again(references, generated):
-    """The public evaluation, as its behaviour is documented, written again: pairs by position, jieba as it stands."""
+    """The public evaluation, as its behaviour is documented, written again: pairs by position, jieba as it is."""
     import jieba
 
     pairs = []
@@ -110,14 +110,18 @@ def crud_again(references, generated):
     if not pairs_answered:
         return 0, 0
     values = []
-    for reference, said in pairs_answered:
-        left, same = list(jieba.cut(said)), 0
-        size, wanted = len(left), list(jieba.cut(reference))
-        for token in wanted:
+    for reference, answer in pairs_answered:
+        left, same = list(jieba.cut(answer)), 0
+        size, reference_words = len(left), list(jieba.cut(reference))
+        for token in reference_words:
             if token in left:
                 left.remove(token)
                 same += 1
-        values.append(2 * same / (size + len(wanted)) if size and wanted else float(size == len(wanted)))
+        values.append(
+            2 * same / (size + len(reference_words))
+            if size and reference_words
+            else float(size == len(reference_words))
+        )
     return sum(values) / len(values), 1 - (len(pairs) - len(pairs_answered)) / len(pairs)
 
 
@@ -142,17 +146,17 @@ def crud_again(references, generated):
 )
 def test_crud_by_hand(reference, generated, expected):
     assert crud(reference, generated) == pytest.approx(expected)
-    told = [["无法推断" if answer is None else answer for answer in answers] for answers in (reference, generated)]
-    assert crud_again(*told) == pytest.approx(expected)
+    lists = [["无法推断" if answer is None else answer for answer in answers] for answers in (reference, generated)]
+    assert crud_again(*lists) == pytest.approx(expected)
 
 
 def perturbed(answers, pick):
     """What another text may have answered: cut short, mixed up, left out, one too few or too many."""
-    said = [
+    texts = [
         pick.choice([a, a[: len(a) // 2], a + "。", "无法推断", pick.choice(answers), "A股 " + a.upper()])
         for a in answers
     ]
-    return pick.choice([said, said, said, said[:-1], [*said, "上海"]])
+    return pick.choice([texts, texts, texts, texts[:-1], [*texts, "上海"]])
 
 
 @pytest.mark.parametrize(
@@ -163,9 +167,9 @@ def test_crud_equals_a_second_computation_on_banks(file, items, kinds):
     numbers = []
     for item in json.loads(file.read_text(encoding="utf-8")).values():
         answers = item["answers"]
-        for said in (answers, perturbed(answers, pick) if answers else [], ["无法推断"] * len(answers)):
-            numbers.append(crud(answers, said))
-            assert numbers[-1] == pytest.approx(crud_again(answers, said))
+        for others in (answers, perturbed(answers, pick) if answers else [], ["无法推断"] * len(answers)):
+            numbers.append(crud(answers, others))
+            assert numbers[-1] == pytest.approx(crud_again(answers, others))
     assert len(numbers) == 3 * items
     assert len(set(numbers)) > kinds  # they are not all 0 or 1
 
@@ -209,7 +213,7 @@ def test_banks_in_the_layout_of_the_public_ones(file, items, uneven_items, unans
         assert [item.answer or UNANSWERABLE for item in bank.items] == raw[name]["answers"]
 
 
-def test_items_that_do_not_fit_are_told_and_not_shifted():
+def test_items_whose_lists_differ_are_reported_and_not_shifted():
     banks = {
         "good": {"key_info": ["1931", "Paris"], "question": ["When?", "Where?"], "answers": ["1931", "Unanswerable"]},
         "no keys": {"question": ["What is it?"], "answers": [None]},
@@ -231,19 +235,19 @@ def test_items_that_do_not_fit_are_told_and_not_shifted():
     assert imported.banks["no keys"].items == (BankItem("", "What is it?", None),)
     assert imported.banks["other keys"] == Bank((BankItem("", "何时？", None),), "zh", "import")
     assert imported.problems == (
-        "Item 'short' is set aside: it has 2 questions but 1 answer, and needs one for each.",
-        "Item 'bare' is set aside: it has no questions.",
-        "Item 'text' is set aside: it is no object with the lists question and answers.",
-        "Item 'missing' is set aside: its answers is no list of texts.",
-        "Item 'numbers' is set aside: its answers is no list of texts.",
-        "Item 'null' is set aside: its question is no list of texts.",
-        "Item 'blank' is set aside: question 2 or its answer is empty; where there is none, say “unanswerable”.",
-        "Item 'blank answer' is set aside: question 1 or its answer is empty; where there is none, say “unanswerable”.",
+        "Item 'short' is skipped: it has 2 questions but 1 answer, and needs one for each.",
+        "Item 'bare' is skipped: it has no questions.",
+        "Item 'text' is skipped: it is no object with the lists question and answers.",
+        "Item 'missing' is skipped: its answers is no list of texts.",
+        "Item 'numbers' is skipped: its answers is no list of texts.",
+        "Item 'null' is skipped: its question is no list of texts.",
+        "Item 'blank' is skipped: question 2 or its answer is empty; where there is none, say “unanswerable”.",
+        "Item 'blank answer' is skipped: question 1 or its answer is empty; where there is none, say “unanswerable”.",
     )
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"{", "are not JSON"),
         (b"", "are not JSON"),
@@ -252,10 +256,10 @@ def test_items_that_do_not_fit_are_told_and_not_shifted():
         (b"[" * 100_000, "are not JSON"),
     ],
 )
-def test_bad_banks_are_refused_with_the_next_step(data, said):
-    with pytest.raises(InputError, match=said) as refused:
+def test_bad_banks_are_refused_with_the_next_step(data, message):
+    with pytest.raises(InputError, match=message) as error:
         read_banks(data)
-    assert "Give one JSON object in UTF-8" in str(refused.value)
+    assert "Give one JSON object in UTF-8" in str(error.value)
 
 
 def test_what_cannot_be_stored_is_taken_out():
@@ -315,9 +319,9 @@ def test_data_cannot_close_its_fence(text, question):
 def test_reply_of_a_bank_is_cut_to_what_it_may_be():
     pairs = [(" the  key ", "When\nwas it?"), ("other", "when was IT?"), ("k", " "), ("", "Why?")]
     pairs += [(f"k{n}", f"Question {n}?") for n in range(20)]
-    found = bank_questions(BankReply(key_questions=[KeyQuestion(key=k, question=q) for k, q in pairs]))
-    assert found[:3] == [("the key", "When was it?"), ("", "Why?"), ("k0", "Question 0?")]
-    assert len(found) == MOST == 12
+    pairs_read = bank_questions(BankReply(key_questions=[KeyQuestion(key=k, question=q) for k, q in pairs]))
+    assert pairs_read[:3] == [("the key", "When was it?"), ("", "Why?"), ("k0", "Question 0?")]
+    assert len(pairs_read) == MOST == 12
 
 
 def reply_of(*entries):
@@ -341,7 +345,7 @@ def test_answers_are_read_by_number():
     assert missed == [3, 4, 7]
 
 
-def test_a_miss_is_mended_by_a_later_entry():
+def test_a_later_entry_fills_a_miss():
     assert read_answers(reply_of((1, True, " "), (1, True, "first")), 1) == ({0: "first"}, [])
     assert read_answers(reply_of((1, False, ""), (1, True, "first")), 1) == ({0: None}, [])
 
@@ -374,14 +378,14 @@ def test_a_bank_over_http(server, reference, other, language, refuse):
     client = client_of(server)
     questions = bank_questions(client.ask(bank_request(reference, language)).parsed)
     assert len(questions) == 2  # a question for each sentence
-    asked = {index: question for index, (_, question) in enumerate(questions)}
-    answers, missed = read_answers(client.ask(answers_request(reference, asked, language)).parsed, len(asked))
+    by_index = {index: question for index, (_, question) in enumerate(questions)}
+    answers, missed = read_answers(client.ask(answers_request(reference, by_index, language)).parsed, len(by_index))
     assert missed == []
     bank = Bank(
         tuple(BankItem(key, question, answers[n]) for n, (key, question) in enumerate(questions)), language, "loopback"
     )
     assert all(item.answer for item in bank.items)
-    again, missed = read_answers(client.ask(answers_request(other, asked, language)).parsed, len(asked))
+    again, missed = read_answers(client.ask(answers_request(other, by_index, language)).parsed, len(by_index))
     assert missed == []
     measured = measure(bank, [again[index] for index in sorted(again)])
     assert measured.answerable == 2
@@ -401,12 +405,12 @@ def test_asking_again_asks_only_what_was_missed(server):
     assert missed == [7]
 
 
-def test_what_no_word_stands_of_is_unanswerable(server):
+def test_what_the_text_does_not_mention_is_unanswerable(server):
     reply = client_of(server).ask(answers_request(TOWER, {0: "Who likes bananas?"}, "en")).parsed
     assert read_answers(reply, 1) == ({0: None}, [])
 
 
-def test_versions_name_what_is_asked():
+def test_versions_of_the_prompts():
     assert set(quest_prompts.VERSIONS) == {"bank", "questeval"}
 
 
@@ -426,17 +430,17 @@ def test_extractive_bank_in_english():
 
 
 def test_extractive_bank_in_chinese():
-    asked = {item.answer: item.question for item in extractive_bank(BRIDGE, "zh").items}
-    assert asked["1968年"] == "南京市长江大桥建于____，全长6,772米。"
-    assert asked["6,772米"] == "南京市长江大桥建于1968年，全长____。"
-    assert asked["500万元"] == "上海市体育局发放了总额____的体育消费券。"
-    assert next(iter(asked)) == "南京市长江大桥"
+    question_of = {item.answer: item.question for item in extractive_bank(BRIDGE, "zh").items}
+    assert question_of["1968年"] == "南京市长江大桥建于____，全长6,772米。"
+    assert question_of["6,772米"] == "南京市长江大桥建于1968年，全长____。"
+    assert question_of["500万元"] == "上海市体育局发放了总额____的体育消费券。"
+    assert next(iter(question_of)) == "南京市长江大桥"
 
 
 def test_a_question_does_not_show_its_answer_elsewhere_in_the_sentence():
     bank = extractive_bank("Moscow is older than Petersburg, but Moscow and the Moscowers disagree.", "en")
-    asked = {item.answer: item.question for item in bank.items}
-    assert asked["Moscow"] == "____ is older than Petersburg, but ____ and the Moscowers disagree."
+    question_of = {item.answer: item.question for item in bank.items}
+    assert question_of["Moscow"] == "____ is older than Petersburg, but ____ and the Moscowers disagree."
     assert [item.answer for item in bank.items].count("Moscow") == 1
 
 
@@ -531,7 +535,7 @@ def test_markup_is_not_asked():
         ("市长", "", "zh", False),
     ],
 )
-def test_phrases_stand_as_whole_words(phrase, text, language, stands):
+def test_phrases_occur_as_whole_words(phrase, text, language, stands):
     bank = Bank((BankItem(phrase, "____?", phrase), BankItem("", "?", None)), language, "extractive")
     assert extractive_answers(bank, text) == (phrase if stands else None, None)
 

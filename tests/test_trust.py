@@ -1,4 +1,4 @@
-"""Judges that are not to be believed, end to end: refused with the right words, kept nowhere, mended by a good one."""
+"""Unreliable judges, end to end: refused with the right message, cached nowhere, replaced by a good one."""
 
 import csv
 import io
@@ -74,7 +74,7 @@ def config(**more) -> RunConfig:
 
 
 def run_regardless(workspace: Workspace) -> Run:
-    """A run that a person lets go on when its judge gave nothing usable."""
+    """A run that a person resumes although its judge gave nothing usable."""
     with pytest.raises(UselessModel, match="gave nothing usable"):
         running.run(workspace, "r", config())
     return running.run(workspace, "r", config())
@@ -121,8 +121,8 @@ def test_a_judge_whose_replies_cannot_be_right_is_refused_and_nothing_of_it_is_k
     assert not judgements.check(workspace, run).passed
 
     odd_judges.install(monkeypatch, "good")
-    asked = running.rejudge(workspace, run)
-    assert set(asked) >= set(judgement.failed)
+    rejudged = running.rejudge(workspace, run)
+    assert set(rejudged) >= set(judgement.failed)
     after = judgements.judgement_of(workspace, workspace.store.run("r"))
     assert after.failed == []
     assert after.controls.reliable
@@ -142,10 +142,10 @@ def test_a_judge_that_agrees_with_everything_is_marked_and_its_scores_are_not_se
     judgement = judgements.judgement_of(workspace, run)
     assert judgement.failed == []  # nothing betrays it but the control items
     assert not judgement.controls.reliable
-    told = judgements.check(workspace, run)
-    assert not told.passed
-    assert "This judge cannot be relied on" in told.sentence
-    assert "another question's answer: equivalent instead of not equivalent" in told.sentence
+    check = judgements.check(workspace, run)
+    assert not check.passed
+    assert "This judge cannot be relied on" in check.sentence
+    assert "another question's answer: equivalent instead of not equivalent" in check.sentence
     calls = server.counts.calls
     assert running.rejudge(workspace, run) == []  # still the same judge: only its control items are asked anew
     assert server.counts.calls - calls <= 4
@@ -186,9 +186,9 @@ def test_a_bad_judge_at_the_address_of_a_good_one_is_controlled_too(workspace, s
         assert after.metrics[name].estimate.mean == fresh.metrics[name].estimate.mean, name
 
 
-def test_control_calls_are_foreseen_and_few(workspace, server):
-    told = running.foresee(workspace, config())
-    assert told.calls["controls"] == 4  # one of each kind, for 5 % of 72 calls are fewer
+def test_control_calls_are_estimated_and_few(workspace, server):
+    estimate = running.foresee(workspace, config())
+    assert estimate.calls["controls"] == 4  # one of each kind, for 5 % of 72 calls are fewer
     running.run(workspace, "r", config())
     assert running.foresee(workspace, config()).cached == running.foresee(workspace, config()).total
     without = running.foresee(workspace, config(metrics=("token_f1",)))
@@ -208,12 +208,12 @@ def make_questions(count: int) -> list[Question]:
 @pytest.mark.parametrize("count", [1, 9, 40, 100, 400])
 def test_controls_are_at_most_a_twentieth_of_the_calls(count):
     steps = {"answer", "bank", "reference", "claims", "context", "comparison", "questeval"}
-    made = controls.made(make_questions(count), steps)
+    made = controls.make(make_questions(count), steps)
     calls = 8 * count
     assert len(made) <= max(4, 0.05 * calls)
     assert len(made) <= 4 * controls.MOST
     assert {each.kind for each in made} == set(controls.STEP_OF) - ({"other"} if count == 1 else set())
-    assert [each.request for each in made] == [each.request for each in controls.made(make_questions(count), steps)]
+    assert [each.request for each in made] == [each.request for each in controls.make(make_questions(count), steps)]
 
 
 def test_a_number_is_changed_to_one_that_the_passage_does_not_hold():
@@ -270,7 +270,7 @@ def test_coverage_counts_scores_per_metric(workspace, monkeypatch):
     assert words == "0 to 8 of 9 scored, fewest by Factual recall"  # no claim of these answers is right as a whole
 
 
-def test_scores_that_the_words_contradict_are_looked_at_first(ragviz, workspace, monkeypatch):
+def test_scores_that_the_words_contradict_are_listed_first(ragviz, workspace, monkeypatch):
     """A judge that agrees with everything, of answers that are about something else."""
     odd_judges.install(monkeypatch, "agreeable")
     real = steps.STEPS["answer"]
@@ -282,25 +282,25 @@ def test_scores_that_the_words_contradict_are_looked_at_first(ragviz, workspace,
 
     monkeypatch.setitem(steps.STEPS, "answer", replace(real, perform=astray))
     run = running.run(workspace, "r", config())
-    found = judgements.judgement_of(workspace, run).doubts
-    assert {doubt.question_id for doubt in found} >= {
+    doubts = judgements.judgement_of(workspace, run).doubts
+    assert {doubt.question_id for doubt in doubts} >= {
         i for i, s in workspace.store.scores(run.id)["completeness"].items() if s.value == 1
     }
-    assert len(found) >= 8
-    assert "complete 1.00, but token F1 with the reference 0.0" in found[0].words
-    assert "no word of the answer occurs in its passages" in found[0].words
+    assert len(doubts) >= 8
+    assert "complete 1.00, but token F1 with the reference 0.0" in doubts[0].words
+    assert "no word of the answer occurs in its passages" in doubts[0].words
     assert "look at these" in ragviz("results", "r")
-    assert len(json.loads(ragviz("results", "r", "--json"))["look_at_these"]) == len(found)
+    assert len(json.loads(ragviz("results", "r", "--json"))["look_at_these"]) == len(doubts)
 
 
 def test_right_answers_raise_no_doubt(workspace):
     assert judgements.judgement_of(workspace, running.run(workspace, "r", config())).doubts == []
 
 
-def test_the_judges_accuracy_stands_beside_judged_means_in_the_export(workspace):
+def test_the_export_has_the_judges_accuracy_beside_judged_means(workspace):
     run = running.run(workspace, "r", config())
     rows = list(csv.DictReader(io.StringIO(exports.export_run(workspace, run)["metrics.csv"].decode("utf-8-sig"))))
-    told = {row["metric"]: (row["judge"], row["judge_accuracy"], row["judge_reliable"]) for row in rows}
-    assert [float(told["completeness"][1]), told["completeness"][0]] == [1.0, "loopback"]
-    assert told["completeness"][2].lower() in ("true", "1")
-    assert told["token_f1"] == ("", "", "")
+    judges = {row["metric"]: (row["judge"], row["judge_accuracy"], row["judge_reliable"]) for row in rows}
+    assert [float(judges["completeness"][1]), judges["completeness"][0]] == [1.0, "loopback"]
+    assert judges["completeness"][2].lower() in ("true", "1")
+    assert judges["token_f1"] == ("", "", "")

@@ -1,4 +1,4 @@
-"""The answer as a step: by the run's answerer, from the passages that fit its budget of tokens."""
+"""The step that answers a question, by the run's answerer, from the passages that fit its budget of tokens."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ragviz.records import Answer
 def _answer(state: State, plan: Plan, ask: Asks) -> Answer:
     question, config = state.item.question, plan.config
     state.fitted = contexts.fitted(state.item.chunks, config.context_tokens)
-    asking = partial(ask, plan.answerer) if plan.answerer else None
-    for again in range(2):  # an empty answer is asked again, in other words and with another seed, or it came back
+    ask_model = partial(ask, plan.answerer) if plan.answerer else None
+    for attempt in range(2):  # after an empty answer in other words and with another seed, or it would come back
+        if ask_model and attempt:
+            ask_model = partial(_ask_again, ask_model, config.seed + state.item.seed + attempt)
         answer = answering.answer(
             question,
             state.fitted,
             config.answerer,
-            ask=asking
-            if not (asking and again)
-            else partial(_once_more, asking, config.seed + state.item.seed + again),
+            ask=ask_model,
             temperature=config.temperature,
             kind=config.context,
             seed=config.seed,
@@ -36,13 +36,13 @@ def _answer(state: State, plan: Plan, ask: Asks) -> Answer:
     raise ModelError(answer.reason)
 
 
-def _once_more(ask: Callable[[Request[Any]], Completion[Any]], number: int, request: Request[Any]) -> Completion[Any]:
+def _ask_again(ask: Callable[[Request[Any]], Completion[Any]], number: int, request: Request[Any]) -> Completion[Any]:
     return ask(request.once_more(number, "The last answer was empty: answer, or say that it is not answerable."))
 
 
 STEP = Step(
-    "The answer",
+    "Answer",
     _answer,
-    enter=lambda judged, _: judged,  # it stands in the evaluated answer from the start, also when it failed
+    enter=lambda evaluated, _: evaluated,  # the evaluated answer holds it from the start, also when it failed
     placeholders={answering.AnswerReply: lambda item: answering.placeholder(item.question, item.chunks)},
 )

@@ -1,6 +1,6 @@
-"""What is wrong with a judge's reply, seen from the text it is about: nothing here asks a model.
+"""Checks of a judge's reply against the text it is about; none of them calls a model.
 
-A reply is refused for what no honest reading of the text gives: no claims of a text that states something, letters for
+A reply is refused for what no honest reading of the text yields: no claims of a text that states something, letters for
 claims, another language, words that the text does not hold, one statement over and over, the schema's own words. A
 reply is judged as a whole: it is refused when more than `MOST_ODD` of its statements are odd, for a true claim may be
 worded freely (names instead of pronouns, numbers in words).
@@ -18,18 +18,18 @@ from pydantic import BaseModel
 from ragviz.text import language, segmentation
 
 MOST_ODD = 0.5
-"""Share of the statements of a reply that may fail a test."""
+"""Share of the statements of a reply that may fail a check."""
 GROUNDED = 0.25
-"""Share of a statement's words, numbers and ideographs that its text (with the question) holds, at least."""
+"""Share of a statement's words, numbers and ideographs that occur in its text (with the question), at least."""
 FEW = 3
-"""A text of so many words that count, or fewer, can be reworded altogether."""
+"""A text of so many content words, or fewer, can be reworded altogether."""
 
 _IDEOGRAPH = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-"""Ideographs, and the letters of the other scripts that are written without blanks: each is a unit of its own."""
+"""Ideographs, and the letters of other scripts that are written without blanks: each is one unit."""
 _DIGITS = re.compile(r"\d[\d.,:/-]*")
 _UNIT = re.compile(rf"[{_IDEOGRAPH}]|(?:(?![{_IDEOGRAPH}\d_])\w)+|#")
 _STEM = 4
-"""Letters by which words are compared: replaced, replacement."""
+"""First letters by which words are compared: replaced, replacement."""
 
 _SMALL_WORDS = (
     "a an the of and or but nor to in on at by for from with as if so is are was were be been being am do does did has"
@@ -51,12 +51,12 @@ _SMALL_IDEOGRAPHS = frozenset(
 )
 _NUMBER_IDEOGRAPHS = frozenset("〇零一二三四五六七八九十百千万亿两半")
 
-_DENIES = re.compile(
+_DENIAL = re.compile(
     r"\b(?:not?|none|never|nothing|neither|nor|cannot|without|sorry|un(?:able|known|clear|certain|specified|stated|mentioned|answered))\b"
     r"|n['’]t\b|[不没沒无無未]|抱歉|对不起",
     re.IGNORECASE,
 )
-_TELLS = re.compile(
+_SAYING = re.compile(
     r"\b(?:know\w*|tell|told|says?|said|stat(?:e|es|ed|ing)|mention\w*|specif\w+|provid\w+|contain\w*|includ\w+|found|find"
     r"|inform\w+|answer\w*|context|passages?|documents?|texts?|sources?|clear|unclear|certain|sure|unknown|sorry|unable"
     r"|determin\w+|confirm\w*|availab\w+|discuss\w*|describ\w+|address\w*|indicat\w+|given|data|details?|help)\b"
@@ -64,7 +64,7 @@ _TELLS = re.compile(
     r"|文档|上下文|确定|判断|推断|得知|记载|明确|抱歉|对不起|帮助",
     re.IGNORECASE,
 )
-_HEDGES = re.compile(
+_HEDGE = re.compile(
     r"\b(?:depend\w*|may|might|could|perhaps|possibl[ey]|probably|maybe|usually|generally|typically|various|please"
     r"|contact|consult|refer|see|check|ask)\b|取决于|视.{0,6}而定|可能|也许|大概|一般|通常|请|建议|咨询|参考|参见|联系",
     re.IGNORECASE,
@@ -76,37 +76,30 @@ _YES_NO = re.compile(
 )
 
 
-# What a text says
-
-
 @lru_cache(maxsize=4096)
 def units(text: str) -> frozenset[str]:
-    """What two texts can share: stems of words, ideographs, and "#" for any number, in digits or in words.
+    """Return what two texts can share: stems of words, ideographs, and "#" for any number, in digits or in words.
 
     >>> sorted(units("The pump was replaced in seven days.")), sorted(units("北阀门于2021年更换。"))
     (['#', 'days', 'pump', 'repl'], ['#', '北', '年', '换', '更', '门', '阀'])
     """
     folded = _DIGITS.sub("#", unicodedata.normalize("NFKC", text).casefold())
-    found = set()
+    result = set()
     for unit in _UNIT.findall(folded):
         if unit in _NUMBER_WORDS or unit in _NUMBER_IDEOGRAPHS:
-            found.add("#")
+            result.add("#")
         elif unit not in _SMALL and unit not in _SMALL_IDEOGRAPHS:
-            found.add(unit[:_STEM])
-    return frozenset(found)
+            result.add(unit[:_STEM])
+    return frozenset(result)
 
 
 def plain(text: str) -> bool:
-    """Whether some sentence of `text` says something: it is no question, and none that only tells of not knowing.
+    """Return whether some sentence of `text` states something: it is no question and no refusal.
 
     >>> plain("1998"), plain("The passages do not tell when."), plain("抱歉，文中没有提到。"), plain("Why?"), plain("…")
     (True, False, False, False, False)
     """
-    return any(map(_states, _sentences(text)))
-
-
-def _sentences(text: str) -> list[str]:
-    return [text[start:end] for start, end in segmentation.sentences(text, language.detect(text))]
+    return any(_states(text[start:end]) for start, end in segmentation.sentences(text, language.detect(text)))
 
 
 def _states(sentence: str) -> bool:
@@ -116,12 +109,12 @@ def _states(sentence: str) -> bool:
 
 
 def refuses(sentence: str) -> bool:
-    """Whether a sentence denies and speaks of telling or knowing: "It is not stated.", "无法确定。".
+    """Return whether a sentence refuses, by a denial of saying or knowing: "It is not stated.", "无法确定。".
 
     >>> refuses("I do not know."), refuses("The valve must not be opened."), refuses("文中未提及更换时间。")
     (True, False, True)
     """
-    return bool(_DENIES.search(sentence) and _TELLS.search(sentence)) or _bare(sentence) in ("n a", "none", "unknown")
+    return bool(_DENIAL.search(sentence) and _SAYING.search(sentence)) or _bare(sentence) in ("n a", "none", "unknown")
 
 
 def _bare(text: str) -> str:
@@ -129,52 +122,49 @@ def _bare(text: str) -> str:
 
 
 def evades(text: str) -> bool:
-    """Whether a text can be said to evade: it holds a denial, a hedge or a question, or nothing that counts."""
-    return bool(_DENIES.search(text) or _HEDGES.search(text)) or "?" in text or "？" in text or len(units(text)) <= FEW
-
-
-# Statements: claims, questions, keys
+    """Return whether a text may be called evasive: it holds a denial, a hedge, a question, or hardly a content word."""
+    return bool(_DENIAL.search(text) or _HEDGE.search(text)) or "?" in text or "？" in text or len(units(text)) <= FEW
 
 
 def claims_problem(claims: Sequence[str], text: str, question: str, reply: type[BaseModel]) -> str:
-    """What is wrong with the claims of `text`, an answer to `question`; "" when nothing is."""
-    said = [claim for claim in claims if claim.strip()]
-    if not said:
+    """Return what is wrong with the claims of `text`, an answer to `question`; "" when nothing is."""
+    claims = [claim for claim in claims if claim.strip()]
+    if not claims:
         return "a reply without a claim, though the text says something" if plain(text) else ""
     return (
-        _in_pieces(said, text, "claims")
-        or _repeated(said, "claims")
-        or _of_schema(said, text, reply, "claims")
-        or _foreign(said, (text, question), "claims")
-        or _most(said, lambda claim: not grounded(claim, text, question), "claims that the text does not make")
+        _in_pieces(claims, text, "claims")
+        or _repeated(claims, "claims")
+        or _of_schema(claims, text, reply, "claims")
+        or _foreign(claims, (text, question), "claims")
+        or _most(claims, lambda claim: not grounded(claim, text, question), "claims that the text does not make")
     )
 
 
 def asked_back_problem(questions: Sequence[str], text: str, question: str, reply: type[BaseModel]) -> str:
-    """What is wrong with questions that `text` would answer; "" when nothing is."""
-    said = [each for each in questions if each.strip()]
-    if not said:
+    """Return what is wrong with questions that `text` would answer; "" when nothing is."""
+    questions = [each for each in questions if each.strip()]
+    if not questions:
         return "a reply without a question that the text would answer" if plain(text) else ""
     return (
-        _in_pieces(said, "", "questions")
-        or _of_schema(said, f"{text} {question}", reply, "questions")
-        or _foreign(said, (text, question), "questions")
-        or _most(said, lambda each: not _shares(each, f"{text} {question}"), "questions about something else")
+        _in_pieces(questions, "", "questions")
+        or _of_schema(questions, f"{text} {question}", reply, "questions")
+        or _foreign(questions, (text, question), "questions")
+        or _most(questions, lambda each: not _shares(each, f"{text} {question}"), "questions about something else")
     )
 
 
 def bank_problem(
     pairs: Sequence[tuple[str, str]], reference: str, reply: type[BaseModel], *, chinese: bool = False
 ) -> str:
-    """What is wrong with (key information, question) pairs about `reference`; "" when nothing is.
+    """Return what is wrong with (key information, question) pairs about `reference`; "" when nothing is.
 
     Questions asked for in Chinese may be `chinese` whatever the reference is: a name, say.
     """
-    said = [(key, question) for key, question in pairs if question.strip()]
-    if not said:
+    pairs = [(key, question) for key, question in pairs if question.strip()]
+    if not pairs:
         return "a reply without a question, though the text says something" if plain(reference) else ""
-    questions = [question for _, question in said]
-    joined = [f"{key} {question}" for key, question in said]
+    questions = [question for _, question in pairs]
+    joined = [f"{key} {question}" for key, question in pairs]
     return (
         _in_pieces(questions, "", "questions")
         or _repeated(questions, "questions")
@@ -185,45 +175,45 @@ def bank_problem(
 
 
 def answers_problem(answers: Sequence[tuple[str, str | None]], text: str, *, own: bool) -> str:
-    """What is wrong with (question, answer) pairs read off `text`, an answer None where it has none; "" when nothing.
+    """Return what is wrong with (question, answer) pairs of `text`, answer None for unanswerable; "" when nothing is.
 
-    An answer stands in the text, as words or as a number; yes and no answer a question for yes or no. Of a text's `own`
-    questions, made from it, some are answerable; not of a word or a number alone, which tells no more than itself.
+    An answer occurs in the text, as words or as a number; yes and no answer a yes-or-no question. Of a text's `own`
+    questions, made from it, some are answerable; but not of a word or a number alone.
     """
     if not answers:
         return "a reply that answers none of the questions, not even as unanswerable"
     if own and all(answer is None for _, answer in answers) and len(units(text)) > FEW and plain(text):
         return "a reply that finds no answer in the very text that the questions were made from"
-    said = [(question, answer) for question, answer in answers if answer is not None]
-    odd = [answer for question, answer in said if not _read_off(question, answer, text)]
-    return _told(odd, len(said), "answers that the text does not hold")
+    pairs = [(question, answer) for question, answer in answers if answer is not None]
+    odd = [answer for question, answer in pairs if not _is_from_text(question, answer, text)]
+    return _complaint(odd, len(pairs), "answers that the text does not hold")
 
 
-def _read_off(question: str, answer: str, text: str) -> bool:
+def _is_from_text(question: str, answer: str, text: str) -> bool:
     if _bare(answer) in _YES_OR_NO and _YES_NO.search(question):
         return True
     return _shares(answer, text) or _holds(text, answer)
 
 
 def _holds(text: str, phrase: str) -> bool:
-    """Whether a phrase stands in a text, as whole words where words are told apart."""
-    bare, wanted = _bare(text), _bare(phrase)
-    return wanted in bare if re.search(f"[{_IDEOGRAPH}]", wanted) else f" {wanted} " in f" {bare} "
+    """Return whether a phrase occurs in a text, as whole words where the script has blanks between words."""
+    bare, bare_phrase = _bare(text), _bare(phrase)
+    return bare_phrase in bare if re.search(f"[{_IDEOGRAPH}]", bare_phrase) else f" {bare_phrase} " in f" {bare} "
 
 
 def grounded(claim: str, text: str, question: str = "") -> bool:
-    """Whether a claim can have been taken from `text`: it shares words with it, and enough of them with both texts.
+    """Return whether a claim may come from `text`: it shares words with it, and enough of them with text and question.
 
     >>> text, question = "Harlow did, in 1998.", "Who replaced the north pump?"
     >>> grounded("Harlow replaced the north pump.", text, question), grounded("Dogs stay outside.", text, question)
     (True, False)
     """
-    wanted, held = units(claim), units(text)
-    if not wanted:
+    claim_units, text_units = units(claim), units(text)
+    if not claim_units:
         return _holds(text, claim)
-    known = held | units(question)
-    enough = len(wanted & known) >= max(1.0, GROUNDED * len(wanted))
-    return enough and (len(held) <= FEW or bool(wanted & held))
+    known = text_units | units(question)
+    enough = len(claim_units & known) >= max(1.0, GROUNDED * len(claim_units))
+    return enough and (len(text_units) <= FEW or bool(claim_units & text_units))
 
 
 def _shares(statement: str, text: str) -> bool:
@@ -231,75 +221,75 @@ def _shares(statement: str, text: str) -> bool:
 
 
 def distinct(statements: Iterable[str]) -> list[int]:
-    """Places of the statements that are not a repetition of an earlier one, whatever their capitals and punctuation."""
+    """Return the places of the statements that repeat no earlier one, ignoring capitals and punctuation."""
     first: dict[str, int] = {}
     for place, statement in enumerate(statements):
         first.setdefault(_bare(statement) or statement.strip(), place)
     return sorted(first.values())
 
 
-def _repeated(said: Sequence[str], what: str) -> str:
-    again = len(said) - len(distinct(said))
-    return (
-        f"a reply in which {again} of {len(said)} {what} repeat an earlier one" if again > MOST_ODD * len(said) else ""
-    )
+def _repeated(statements: Sequence[str], what: str) -> str:
+    count = len(statements)
+    again = count - len(distinct(statements))
+    return f"a reply in which {again} of {count} {what} repeat an earlier one" if again > MOST_ODD * count else ""
 
 
-def _in_pieces(said: Sequence[str], text: str, what: str) -> str:
-    """Letters, words and ideographs are no statements, unless the text itself is no longer."""
+def _in_pieces(statements: Sequence[str], text: str, what: str) -> str:
+    """Complain of letters, words and ideographs, which are no statements, unless the text itself is no longer."""
     whole = _bare(text)
-    odd = [each for each in said if _size(each) < 2 and not (whole and 2 * len(_bare(each)) >= len(whole))]
-    return _told(odd, len(said), f"{what} that are single letters or words")
+    odd = [each for each in statements if _size(each) < 2 and not (whole and 2 * len(_bare(each)) >= len(whole))]
+    return _complaint(odd, len(statements), f"{what} that are single letters or words")
 
 
 def _size(statement: str) -> float:
-    """Words of a statement; three ideographs count as two."""
+    """Return the number of words of a statement; three ideographs count as two."""
     ideographs = len(re.findall(f"[{_IDEOGRAPH}]", statement))
     rest = re.sub(f"[{_IDEOGRAPH}]", " ", statement)
     return 2 * ideographs / 3 + len(re.findall(r"\w+", rest))
 
 
-def _of_schema(said: Sequence[str], text: str, reply: type[BaseModel], what: str) -> str:
-    """The words in which the schema tells what a field is are no statements."""
-    told, whole = schema_words(reply), _bare(text)
-    odd = [each for each in said if (bare := _bare(each)) and _copied(bare, told) and bare not in whole]
-    return _told(odd, len(said), f"{what} copied from the schema")
+def _of_schema(statements: Sequence[str], text: str, reply: type[BaseModel], what: str) -> str:
+    """Complain of the schema's descriptions of its fields, which are no statements."""
+    descriptions, whole = schema_words(reply), _bare(text)
+    odd = [s for s in statements if (bare := _bare(s)) and _copied(bare, descriptions) and bare not in whole]
+    return _complaint(odd, len(statements), f"{what} copied from the schema")
 
 
-def _copied(bare: str, told: Sequence[str]) -> bool:
-    """Whether a statement is one of the schema's, or one is part of the other; a single word, "key", is in many."""
+def _copied(bare: str, descriptions: Sequence[str]) -> bool:
+    """Return whether a statement is a description, or one is part of the other; single words, "key", are in many."""
     return any(
-        bare == words or (min(len(bare), len(words)) >= 12 and (bare in words or words in bare)) for words in told
+        bare == words or (min(len(bare), len(words)) >= 12 and (bare in words or words in bare))
+        for words in descriptions
     )
 
 
 @lru_cache(maxsize=64)
 def schema_words(reply: type[BaseModel]) -> tuple[str, ...]:
-    """The descriptions in a reply type's schema, and its names; without capitals and punctuation."""
+    """Return the descriptions and names in a reply type's schema, without capitals and punctuation."""
     schema = reply.model_json_schema()
     types = [schema, *schema.get("$defs", {}).values()]
     fields = [(name, part) for each in types for name, part in each.get("properties", {}).items()]
-    told = [each.get("description", "") for each in [*types, *(part for _, part in fields)]]
-    return tuple(filter(None, map(_bare, [*told, *(name for name, _ in fields)])))
+    descriptions = [each.get("description", "") for each in [*types, *(part for _, part in fields)]]
+    return tuple(filter(None, map(_bare, [*descriptions, *(name for name, _ in fields)])))
 
 
-def _foreign(said: Sequence[str], texts: Sequence[str], what: str) -> str:
-    """Chinese where neither text is, or the other way round; of other languages nothing is told."""
+def _foreign(statements: Sequence[str], texts: Sequence[str], what: str) -> str:
+    """Complain of Chinese where neither text is, or the other way round; other languages are not distinguished."""
     languages = {_is_chinese(text) for text in texts if units(text) - {"#"}}
-    odd = [each for each in said if units(each) - {"#"} and languages and _is_chinese(each) not in languages]
-    return _told(odd, len(said), f"{what} in another language than the text's")
+    odd = [each for each in statements if units(each) - {"#"} and languages and _is_chinese(each) not in languages]
+    return _complaint(odd, len(statements), f"{what} in another language than the text's")
 
 
 def _is_chinese(text: str) -> bool:
     return language.detect(text) in ("zh", "ja")  # a Japanese statement can be without kana
 
 
-def _most(said: Sequence[str], is_odd: Callable[[str], bool], what: str) -> str:
-    return _told([each for each in said if is_odd(each)], len(said), what)
+def _most(statements: Sequence[str], is_odd: Callable[[str], bool], what: str) -> str:
+    return _complaint([each for each in statements if is_odd(each)], len(statements), what)
 
 
-def _told(odd: Sequence[str], count: int, what: str) -> str:
-    """The complaint when more than `MOST_ODD` of `count` are odd, with the first of them."""
+def _complaint(odd: Sequence[str], count: int, what: str) -> str:
+    """Return the complaint when more than `MOST_ODD` of `count` are odd, with the first of them; else ""."""
     if not odd or len(odd) <= MOST_ODD * count:
         return ""
     first = " ".join(odd[0].split())

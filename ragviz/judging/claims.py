@@ -1,4 +1,4 @@
-"""Claims of a reference, and of an answer with the questions that it would answer: prompts and replies."""
+"""The steps that split a reference and an answer into claims, the answer with the questions that it would answer."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ragviz.judging.texts import (
     bounded,
     judge_request,
     numbered,
+    prompt_language,
     sentence_place,
     sentences_of,
-    spoken,
 )
 from ragviz.models.requests import Request
 from ragviz.records import Claim, EvaluatedAnswer, Matrix
@@ -27,7 +27,7 @@ VERSION = "2"
 """Of the prompts: part of every score that rests on them."""
 
 ASKED_BACK = 3
-"""Questions that the answer would answer, of which answer relevancy is the mean."""
+"""Questions that the answer would answer: answer relevancy is the mean over them."""
 
 
 class ClaimReply(BaseModel):
@@ -77,7 +77,7 @@ _ASK_BACK = {
 
 
 def reference_request(question: str, reference: str) -> Request[ReferenceReply]:
-    """Ask for the claims of a reference: the same whatever was answered, and so paid once for all runs."""
+    """Build the request for the claims of a reference: the same for every answer, so paid once for all runs."""
 
     def check(reply: ReferenceReply) -> str:
         return checks.claims_problem([claim.text for claim in reply.claims], reference, question, ReferenceReply)
@@ -88,8 +88,8 @@ def reference_request(question: str, reference: str) -> Request[ReferenceReply]:
 
 
 def claims_request(question: str, answer: str) -> Request[ClaimsReply]:
-    """Ask for the claims of an answer, and for what it would answer."""
-    more = _ASK_BACK[spoken(answer, question)].format(count=ASKED_BACK)
+    """Build the request for the claims of an answer, and for the questions that it would answer."""
+    more = _ASK_BACK[prompt_language(answer, question)].format(count=ASKED_BACK)
 
     def check(reply: ClaimsReply) -> str:
         return _claims_problem(reply, question, answer)
@@ -99,7 +99,7 @@ def claims_request(question: str, answer: str) -> Request[ClaimsReply]:
 
 
 def _claims_problem(reply: ClaimsReply, question: str, answer: str) -> str:
-    """What is wrong with the claims and questions of an answer; an answer that evades need have neither."""
+    """Return what is wrong with the claims and questions of an answer; an evasive answer need have neither."""
     if reply.noncommittal and not checks.evades(answer):
         return "a reply that calls the text noncommittal, though it commits itself"
     claims = [claim.text for claim in reply.claims]
@@ -111,19 +111,16 @@ def _claims_problem(reply: ClaimsReply, question: str, answer: str) -> str:
 
 
 def _claim_tokens(text: str) -> int:
-    """Tokens that the claims of a text can take: it is said again with names for pronouns, a fact at a time."""
+    """Return the most tokens that the claims of a text take: it is repeated with names for pronouns, fact by fact."""
     return THOUGHT + 3 * len(text) + 40 * MOST_CLAIMS
 
 
 def read_claims(replies: Sequence[ClaimReply], text: str) -> tuple[Claim, ...]:
-    """The claims of a text, none twice; a sentence that is not there is not told, an empty claim left out."""
+    """Return the claims of a text without repetitions and empty ones; the number of a missing sentence becomes None."""
     count = len(sentences_of(text))
-    said = [reply for reply in replies if reply.text.strip()] if count else []
-    kept = [said[place] for place in checks.distinct(reply.text for reply in said)][:MOST_CLAIMS]
-    return tuple(Claim(" ".join(reply.text.split()), sentence_place(reply.sentence, count)) for reply in kept)
-
-
-# The steps
+    replies = [reply for reply in replies if reply.text.strip()] if count else []
+    distinct = [replies[place] for place in checks.distinct(reply.text for reply in replies)][:MOST_CLAIMS]
+    return tuple(Claim(" ".join(reply.text.split()), sentence_place(reply.sentence, count)) for reply in distinct)
 
 
 def _ask_reference(state: State, plan: Plan, ask: Asks) -> tuple[Claim, ...]:
@@ -143,26 +140,26 @@ def _ask_claims(state: State, plan: Plan, ask: Asks) -> ClaimsReply:
 
 
 def answer_claims(state: State) -> tuple[Claim, ...]:
-    """Claims of the answer as far as they are known."""
+    """Return the claims of the answer; empty before its step is done."""
     reply: ClaimsReply | None = state.results.get("claims")
     return read_claims(reply.claims, state.answer_text) if reply else ()
 
 
 def reference_claims(state: State) -> tuple[Claim, ...]:
-    """Claims of the reference as far as they are known."""
+    """Return the claims of the reference; empty before its step is done."""
     claims: tuple[Claim, ...] = state.results.get("reference") or ()
     return claims
 
 
-def _enter(judged: EvaluatedAnswer, state: State) -> EvaluatedAnswer:
+def _enter(evaluated: EvaluatedAnswer, state: State) -> EvaluatedAnswer:
     reply: ClaimsReply = state.results["claims"]
     matrix = Matrix(tuple(state.context), answer_claims(state), reference_claims(state))
     asked_back = tuple(q.strip() for q in reply.questions if q.strip())[:ASKED_BACK]
-    return replace(judged, matrix=matrix, asked_back=asked_back, noncommittal=reply.noncommittal)
+    return replace(evaluated, matrix=matrix, asked_back=asked_back, noncommittal=reply.noncommittal)
 
 
 def _claim_for_each_sentence(item: Item) -> list[ClaimReply]:
-    """A claim for every sentence of the reference: an answer is taken to be as long."""
+    """Return a claim for every sentence of the reference: an answer is assumed to be as long."""
     sentences = numbered(item.question.answer)
     return [ClaimReply(text=text, sentence=int(number)) for number, text in sentences.items()]
 
@@ -173,7 +170,7 @@ def _claims_placeholder(item: Item) -> ClaimsReply:
 
 
 def most_claim_numbers(item: Item) -> range:
-    """More numbers than there can be claims, for a dry run: verdicts on claims that are not there are passed over."""
+    """Return at least as many numbers as there are claims, for a dry run: verdicts on missing claims are ignored."""
     answer = item.question.answer
     return range(1, 2 * (len(numbered(answer)) if answer else MOST_CLAIMS) + 1)
 
@@ -181,7 +178,7 @@ def most_claim_numbers(item: Item) -> range:
 REFERENCE = Step(
     "Claims of the reference",
     _ask_reference,
-    enter=lambda judged, _: judged,  # they enter with the answer's claims
+    enter=lambda evaluated, _: evaluated,  # entered with the answer's claims
     placeholders={ReferenceReply: lambda item: ReferenceReply(claims=_claim_for_each_sentence(item))},
     version=VERSION,
 )

@@ -1,4 +1,4 @@
-"""Which claims of answer and reference the other text holds, and how the two compare: prompt and replies."""
+"""The step that compares answer and reference: which claims of each the other holds, and how they differ."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ Write in the language of the texts.""",
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """What replies to "comparison" have told so far, claims by 0-based number; the first verdict counts."""
+class ComparisonVerdicts:
+    """Verdicts of the replies to "comparison" so far, claims by 0-based number; the first verdict on each counts."""
 
     answer: Mapping[int, records.ClaimVerdict] = field(default_factory=dict)
     reference: Mapping[int, records.ClaimVerdict] = field(default_factory=dict)
@@ -86,8 +86,8 @@ class Compared:
     completeness: float | None = None
     conciseness: float | None = None
 
-    def missed(self, answer: int, reference: int) -> tuple[list[int], list[int]]:
-        """Which claims of the answer and of the reference, of so many, have no verdict yet."""
+    def missing(self, answer: int, reference: int) -> tuple[list[int], list[int]]:
+        """Return which claims of the answer and of the reference, of so many, have no verdict yet."""
         return (
             [number for number in range(answer) if number not in self.answer],
             [number for number in range(reference) if number not in self.reference],
@@ -100,7 +100,7 @@ def comparison_request(
     answer_claims: Mapping[int, str],
     reference_claims: Mapping[int, str],
 ) -> Request[ComparisonReply]:
-    """Compare `texts`, answer and reference, and their claims (by 0-based number)."""
+    """Build the request to compare `texts`, answer and reference, and their claims (by 0-based number)."""
     answer, reference = texts
     data = {
         "question": question,
@@ -110,33 +110,29 @@ def comparison_request(
         "reference_claims": {str(number + 1): text for number, text in reference_claims.items()},
     }
 
-    asked = bool(answer_claims or reference_claims)
-
-    def check(told: ComparisonReply) -> str:
-        return "a reply without a verdict on any claim" if asked and not _any_rows(told) else ""
+    def check(reply: ComparisonReply) -> str:
+        has_verdicts = bool(reply.answer_claims or reply.reference_claims)
+        has_claims = bool(answer_claims or reference_claims)
+        return "a reply without a verdict on any claim" if has_claims and not has_verdicts else ""
 
     most = THOUGHT + 40 * (len(answer_claims) + len(reference_claims)) + 400
     return replace(judge_request(COMPARISON, data, ComparisonReply, reference), check=check, max_tokens=most)
 
 
-def _any_rows(reply: ComparisonReply) -> bool:
-    return bool(reply.answer_claims or reply.reference_claims)
-
-
 def read_comparison(
-    reply: ComparisonReply, texts: tuple[str, str], claims: tuple[int, int], before: Compared
-) -> Compared:
-    """Add a reply to what was told `before`; `claims` are the numbers of claims of answer and reference."""
+    reply: ComparisonReply, texts: tuple[str, str], claims: tuple[int, int], before: ComparisonVerdicts
+) -> ComparisonVerdicts:
+    """Return the verdicts of `before` and of a reply; `claims` are the numbers of claims of answer and reference."""
     answer, reference = (len(sentences_of(text)) for text in texts)
-    told = replace(
+    verdicts = replace(
         before,
         answer={**_verdicts(reply.answer_claims, claims[0], reference), **before.answer},
         reference={**_verdicts(reply.reference_claims, claims[1], answer), **before.reference},
     )
     if before.equivalence is not None:
-        return told
+        return verdicts
     return replace(
-        told,
+        verdicts,
         equivalence=reply.equivalence,
         reason=" ".join(reply.reason.split()),
         completeness=reply.completeness,
@@ -154,46 +150,43 @@ def _verdicts(replies: Sequence[ClaimVerdict], claims: int, sentences: int) -> d
     }
 
 
-def with_comparison(matrix: Matrix, read: Compared) -> Matrix:
-    """Put a whole reading of "comparison" into `matrix`."""
+def with_comparison(matrix: Matrix, verdicts: ComparisonVerdicts) -> Matrix:
+    """Return `matrix` with the complete verdicts of "comparison"."""
     return replace(
         matrix,
-        answer_by_reference=tuple(read.answer[number] for number in range(len(read.answer))),
-        reference_by_answer=tuple(read.reference[number] for number in range(len(read.reference))),
+        answer_by_reference=tuple(verdicts.answer[number] for number in range(len(verdicts.answer))),
+        reference_by_answer=tuple(verdicts.reference[number] for number in range(len(verdicts.reference))),
     )
 
 
-# The step
-
-
-def _ask(state: State, plan: Plan, ask: Asks) -> Compared | None:
+def _ask(state: State, plan: Plan, ask: Asks) -> ComparisonVerdicts | None:
     if not state.answer_text or not state.reference.strip():
         return None
     texts = (state.answer_text, state.reference)
     answer, reference = answer_claims(state), reference_claims(state)
     counts = (len(answer), len(reference))
-    read = Compared()
-    for number in range(2):
-        missing = read.missed(*counts)
-        if read.equivalence is not None and not any(missing):
+    verdicts = ComparisonVerdicts()
+    for attempt in range(2):
+        missing = verdicts.missing(*counts)
+        if verdicts.equivalence is not None and not any(missing):
             break
-        wanted = (by_number(answer, missing[0]), by_number(reference, missing[1]))
-        request = comparison_request(state.item.question.text, texts, *wanted)
-        reply = ask_judge(state, plan, ask, ("comparison", VERSION), request, number)
-        read = read_comparison(reply, texts, counts, read)
-    require_complete(read.missed(*counts), "the judge left out {} of the claims")
-    return read
+        claims = (by_number(answer, missing[0]), by_number(reference, missing[1]))
+        request = comparison_request(state.item.question.text, texts, *claims)
+        reply = ask_judge(state, plan, ask, ("comparison", VERSION), request, attempt)
+        verdicts = read_comparison(reply, texts, counts, verdicts)
+    require_complete(verdicts.missing(*counts), "the judge left out {} of the claims")
+    return verdicts
 
 
-def _enter(judged: EvaluatedAnswer, state: State) -> EvaluatedAnswer:
-    read: Compared = state.results["comparison"]
+def _enter(evaluated: EvaluatedAnswer, state: State) -> EvaluatedAnswer:
+    verdicts: ComparisonVerdicts = state.results["comparison"]
     return replace(
-        judged,
-        matrix=with_comparison(judged.matrix, read),
-        equivalence=read.equivalence,
-        equivalence_reason=read.reason,
-        completeness=read.completeness,
-        conciseness=read.conciseness,
+        evaluated,
+        matrix=with_comparison(evaluated.matrix, verdicts),
+        equivalence=verdicts.equivalence,
+        equivalence_reason=verdicts.reason,
+        completeness=verdicts.completeness,
+        conciseness=verdicts.conciseness,
     )
 
 

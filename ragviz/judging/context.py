@@ -1,4 +1,4 @@
-"""Which passages support or contradict which claims, and which passages are useful: prompt and replies."""
+"""The step that checks claims against passages: which support or contradict which, and which passages are useful."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ragviz.judging.texts import (
     by_number,
     judge_request,
     numbered,
+    prompt_language,
     sentence_place,
     sentences_of,
-    spoken,
 )
 from ragviz.models.requests import Request
 from ragviz.records import ClaimVerdict, Matrix, Verdict
@@ -83,14 +83,14 @@ _BY = {"en": ', as "reference" answers it', "zh": "（以“reference”的回�
 
 
 @dataclass(frozen=True, slots=True)
-class ContextRead:
-    """What replies to "context" have told so far, by 0-based number of the claim and of the passage."""
+class ContextVerdicts:
+    """Verdicts of the replies to "context" so far, by 0-based number of the claim and of the passage."""
 
     claims: Mapping[int, tuple[ClaimVerdict, ...]] = field(default_factory=dict)
     useful: Mapping[int, bool] = field(default_factory=dict)
 
-    def missed(self, claims: int, passages: int) -> tuple[list[int], list[int]]:
-        """Which claims and passages, of so many, have no verdict yet."""
+    def missing(self, claims: int, passages: int) -> tuple[list[int], list[int]]:
+        """Return which claims and passages, of so many, have no verdict yet."""
         return (
             [number for number in range(claims) if number not in self.claims],
             [number for number in range(passages) if number not in self.useful],
@@ -100,11 +100,16 @@ class ContextRead:
 def context_request(
     question: str, reference: str, claims: Mapping[int, str], passages: Sequence[str]
 ) -> Request[ContextReply]:
-    """Ask which of `passages` bear on `claims` (by 0-based number), and which are useful."""
-    shown = {str(number): numbered(text) for number, text in enumerate(passages, start=1)}
-    asked = {str(number + 1): text for number, text in claims.items()}
-    texts = {"question": question, "reference": reference, "claims": asked, "passages": shown}
-    by = _BY[spoken(reference, question)] if reference else ""
+    """Build the request which `passages` support or contradict `claims` (by 0-based number), and which are useful."""
+    numbered_passages = {str(number): numbered(text) for number, text in enumerate(passages, start=1)}
+    numbered_claims = {str(number + 1): text for number, text in claims.items()}
+    texts = {
+        "question": question,
+        "reference": reference,
+        "claims": numbered_claims,
+        "passages": numbered_passages,
+    }
+    by = _BY[prompt_language(reference, question)] if reference else ""
 
     def check(reply: ContextReply) -> str:
         return "a reply without a verdict" if not (reply.claims if claims else reply.passages) else ""
@@ -114,17 +119,17 @@ def context_request(
     return replace(request, check=check, max_tokens=most)
 
 
-def read_context(reply: ContextReply, claims: int, passages: Sequence[str], before: ContextRead) -> ContextRead:
-    """Add a reply to what was told `before`; the first verdict on a claim or passage counts."""
+def read_context(reply: ContextReply, claims: int, passages: Sequence[str], before: ContextVerdicts) -> ContextVerdicts:
+    """Return the verdicts of `before` and of a reply; the first on a claim or passage counts."""
     counts = [len(sentences_of(text)) for text in passages]
     rows = {r.claim - 1: _claim_verdicts(r, counts) for r in reversed(reply.claims) if 0 < r.claim <= claims}
     useful = {r.passage - 1: r.useful for r in reversed(reply.passages) if 0 < r.passage <= len(passages)}
-    return ContextRead({**rows, **before.claims}, {**useful, **before.useful})
+    return ContextVerdicts({**rows, **before.claims}, {**useful, **before.useful})
 
 
 def _claim_verdicts(row: ClaimSources, counts: Sequence[int]) -> tuple[ClaimVerdict, ...]:
-    """How each passage bears on a claim; a passage that is the only one of a set supports it by itself."""
-    found = [ClaimVerdict("absent")] * len(counts)
+    """Return the verdict of each passage on a claim; the only passage of "supported_together" supports it alone."""
+    verdicts = [ClaimVerdict("absent")] * len(counts)
     together = {source.passage for source in row.supported_together if 0 < source.passage <= len(counts)}
     sources: list[tuple[Verdict, list[Source]]] = [
         ("contradicted", row.contradicted_by),
@@ -135,43 +140,40 @@ def _claim_verdicts(row: ClaimSources, counts: Sequence[int]) -> tuple[ClaimVerd
         for source in reversed(places):
             if 0 < source.passage <= len(counts):
                 place = sentence_place(source.sentence, counts[source.passage - 1])
-                found[source.passage - 1] = ClaimVerdict(verdict, place)
-    return tuple(found)
+                verdicts[source.passage - 1] = ClaimVerdict(verdict, place)
+    return tuple(verdicts)
 
 
-def with_context(matrix: Matrix, read: ContextRead) -> Matrix:
-    """Put a whole reading of "context" into `matrix`: its claims are the answer's, then the reference's."""
+def with_context(matrix: Matrix, verdicts: ContextVerdicts) -> Matrix:
+    """Return `matrix` with the complete verdicts of "context": claims of the answer, then of the reference."""
     answer = len(matrix.answer_claims or ())
-    rows = [read.claims[number] for number in range(len(read.claims))]
-    useful = tuple(read.useful[number] for number in range(len(matrix.chunks)))
+    rows = [verdicts.claims[number] for number in range(len(verdicts.claims))]
+    useful = tuple(verdicts.useful[number] for number in range(len(matrix.chunks)))
     return replace(matrix, answer_by_chunk=tuple(rows[:answer]), reference_by_chunk=tuple(rows[answer:]), useful=useful)
 
 
 def follows(row: Sequence[ClaimVerdict]) -> bool:
-    """Whether a claim follows from the texts of its row: from one alone, or from two or more together."""
+    """Return whether a claim follows from the texts of its row: from one alone, or from two or more together."""
     verdicts = [claim_verdict.verdict for claim_verdict in row]
     return "supported" in verdicts or verdicts.count("together") > 1
 
 
-# The step
-
-
-def _ask(state: State, plan: Plan, ask: Asks) -> ContextRead:
+def _ask(state: State, plan: Plan, ask: Asks) -> ContextVerdicts:
     claims = by_number((*answer_claims(state), *reference_claims(state)))
     passages = list(state.context.values())
-    read = ContextRead()
+    verdicts = ContextVerdicts()
     if not passages:
-        return ContextRead(dict.fromkeys(claims, ()), {})
-    for number in range(2):
-        missing, unread = read.missed(len(claims), len(passages))
-        if not missing and not unread:
+        return ContextVerdicts(dict.fromkeys(claims, ()), {})
+    for attempt in range(2):
+        missing_claims, missing_passages = verdicts.missing(len(claims), len(passages))
+        if not missing_claims and not missing_passages:
             break
-        wanted = {number: claims[number] for number in missing}
-        request = context_request(state.item.question.text, state.reference, wanted, passages)
-        reply = ask_judge(state, plan, ask, ("context", VERSION), request, number)
-        read = read_context(reply, len(claims), passages, read)
-    require_complete(read.missed(len(claims), len(passages)), "the judge left out {} of the claims and passages")
-    return read
+        asked_claims = {number: claims[number] for number in missing_claims}
+        request = context_request(state.item.question.text, state.reference, asked_claims, passages)
+        reply = ask_judge(state, plan, ask, ("context", VERSION), request, attempt)
+        verdicts = read_context(reply, len(claims), passages, verdicts)
+    require_complete(verdicts.missing(len(claims), len(passages)), "the judge left out {} of the claims and passages")
+    return verdicts
 
 
 def _placeholder(item: Item) -> ContextReply:
@@ -187,7 +189,7 @@ def _placeholder(item: Item) -> ContextReply:
 STEP = Step(
     "Claims and passages",
     _ask,
-    enter=lambda judged, state: replace(judged, matrix=with_context(judged.matrix, state.results["context"])),
+    enter=lambda evaluated, state: replace(evaluated, matrix=with_context(evaluated.matrix, state.results["context"])),
     placeholders={ContextReply: _placeholder},
     needs=("claims", "reference"),
     version=VERSION,

@@ -1,4 +1,4 @@
-"""RAGQuestEval without a model: key phrases are asked for, and looked for."""
+"""Extractive RAGQuestEval, without a model: a question for each key phrase, answered where the phrase occurs."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ragviz.text import keyphrases, prose, segmentation, words
 from ragviz.text.keyphrases import Phrase
 
 EXTRACTIVE_VERSION = "1"
-"""Of how a bank is made, and answered, without a model."""
+"""Version of how a bank is made, and answered, without a model."""
 
 BLANK = "____"
-"""Stands where the answer was."""
+"""Replaces the answer in a question."""
 
 _WHOLE = {"en": "What is the answer?", "zh": "答案是什么？"}
 _CONTEXT = 160
@@ -25,16 +25,16 @@ _CONTEXT = 160
 
 
 def extractive_bank(reference: str, language: str, most: int = MOST) -> Bank:
-    """Ask for the key phrases of `reference`, each by its sentence with the phrase blanked.
+    """Return the bank of the key phrases of `reference`: each question is a sentence with the phrase blanked.
 
     At most `most` phrases in the order of the text, none twice; when there are more, noun phrases are left out before
     entities, dates and numbers, and later ones before earlier ones. The reference answers every question.
     """
     text = prose.read(reference).text
-    there = _Text(text, language)
+    searched = _Text(text, language)
     phrases: dict[tuple[str, ...], Phrase] = {}
     for phrase in keyphrases.key_phrases(text, language):
-        if there.holds(phrase.text):
+        if searched.holds(phrase.text):
             phrases.setdefault(_units(phrase.text), phrase)
     chosen = sorted(phrases.values(), key=lambda phrase: (phrase.kind == "noun", phrase.start))[:most]
     sentences = segmentation.sentences(text, language)
@@ -46,20 +46,20 @@ def extractive_bank(reference: str, language: str, most: int = MOST) -> Bank:
 
 
 def _cloze(phrase: Phrase, text: str, sentences: Sequence[tuple[int, int]], language: str) -> str:
-    """The sentence around a phrase with a blank where the phrase stands, wherever it stands in it."""
+    """Return the sentence around a phrase with a blank wherever the phrase occurs in it."""
     touched = [(s, e) for s, e in sentences if s < phrase.end and phrase.start < e] or [(phrase.start, phrase.end)]
     start, end = min(touched[0][0], phrase.start), max(touched[-1][1], phrase.end)
-    again = re.escape(phrase.text)
+    pattern = re.escape(phrase.text)
     if language not in ("zh", "ja", "th"):
-        again = rf"(?<!\w){again}(?!\w)"
-    before, after = (re.sub(again, BLANK, text[s:e]) for s, e in ((start, phrase.start), (phrase.end, end)))
+        pattern = rf"(?<!\w){pattern}(?!\w)"
+    before, after = (re.sub(pattern, BLANK, text[s:e]) for s, e in ((start, phrase.start), (phrase.end, end)))
     if not any(c.isalnum() for c in before + after):
-        return _WHOLE[quest_prompts.prompted(language)]
+        return _WHOLE[quest_prompts.language_of_prompt(language)]
     return " ".join(f"{_end_of(before)}{BLANK}{_beginning_of(after)}".split())
 
 
 def _end_of(text: str) -> str:
-    """The last `_CONTEXT` characters, from the beginning of a word where a blank shows one."""
+    """Return the last `_CONTEXT` characters, from the beginning of a word where a blank shows one."""
     cut = text[-_CONTEXT:]
     return text if cut == text else "… " + cut[cut.find(" ", 0, 20) + 1 :]
 
@@ -70,13 +70,13 @@ def _beginning_of(text: str) -> str:
 
 
 def extractive_answers(bank: Bank, text: str) -> tuple[str | None, ...]:
-    """The key phrase of each item of an extractive `bank` where it stands in `text` as whole words, else None.
+    """Return the key phrase of each item of an extractive `bank` that occurs in `text` as whole words, else None.
 
-    "1,000" is "1000" and full-width forms are the usual ones; capitals and punctuation do not count. But 5 does not
-    stand in 3.5, nor 市长 in 南京市长江大桥.
+    "1,000" equals "1000", full-width forms equal the usual ones; capitals and punctuation are ignored. But 5 does not
+    occur in 3.5, nor 市长 in 南京市长江大桥.
     """
-    there = _Text(prose.read(text).text, bank.language)
-    return tuple(item.answer if item.answer is not None and there.holds(item.answer) else None for item in bank.items)
+    searched = _Text(prose.read(text).text, bank.language)
+    return tuple(item.answer if item.answer and searched.holds(item.answer) else None for item in bank.items)
 
 
 _ALONE = "\u0e00-\u0e7f\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -91,14 +91,14 @@ _PLACE_ENDINGS = "市省县区州镇村"
 
 
 def _folded(text: str) -> str:
-    """`text` in one form: NFKC, lower case, 1,000 as 1000, U.S. as us."""
+    """Return the normal form of `text`: NFKC, lower case, 1,000 as 1000, U.S. as us."""
     text = unicodedata.normalize("NFKC", text).casefold()
     text = _THOUSANDS.sub(lambda number: number.group().replace(",", ""), text)
     return _INITIALS.sub(lambda initials: initials.group().replace(".", ""), text)
 
 
 def _units(text: str) -> tuple[str, ...]:
-    """Words, numbers and signs that count; Chinese, Japanese and Thai character by character."""
+    """Return words, numbers and symbols; Chinese, Japanese and Thai character by character."""
     return tuple(_UNIT.findall(_folded(text)))
 
 
@@ -112,41 +112,42 @@ class _Text:
         self._places = [unit.span() for unit in _UNIT.finditer(self._folded)]
 
     def holds(self, phrase: str) -> bool:
-        """Whether the phrase stands here as a run of whole words."""
-        wanted = list(_units(phrase))
-        size = len(wanted)
+        """Return whether the phrase occurs as a run of whole words."""
+        phrase_units = list(_units(phrase))
+        size = len(phrase_units)
         return size > 0 and any(
-            self._units[at : at + size] == wanted and self._whole(self._places[at][0], self._places[at + size - 1][1])
+            self._units[at : at + size] == phrase_units
+            and self._is_whole(self._places[at][0], self._places[at + size - 1][1])
             for at, unit in enumerate(self._units)
-            if unit == wanted[0]
+            if unit == phrase_units[0]
         )
 
-    def _whole(self, start: int, end: int) -> bool:
-        """Tell whether both ends of [start, end) are ends of words; only Chinese does not show it."""
-        return self.language != "zh" or (self._parts(start, start, end) and self._parts(end, start, end))
+    def _is_whole(self, start: int, end: int) -> bool:
+        """Return whether both ends of [start, end) are ends of words; only in Chinese the characters do not show it."""
+        return self.language != "zh" or (self._separates(start, start, end) and self._separates(end, start, end))
 
-    def _parts(self, at: int, start: int, end: int) -> bool:
-        """Tell whether `at` is no place inside a word, or one where it falls into two.
+    def _separates(self, at: int, start: int, end: int) -> bool:
+        """Return whether `at` is not inside a word, or where a word splits into two.
 
-        jieba cuts the same characters in more ways than one (长江 / 长江大桥), so a word may be opened: when what is
-        left over of it, outside of [start, end), is a word of two or more characters, or the ending of a place's name.
+        jieba cuts the same characters in more ways than one (长江 / 长江大桥), so a word may be split: when the rest
+        of it, outside of [start, end), is a word of two or more characters, or the ending of a place's name.
         """
         word = next(((s, e) for s, e in self._words if s < at < e), None)
         if word is None:
             return True
-        left = self._folded[word[0] : at] if at == start else self._folded[at : word[1]]
-        if len(left) == 1:
-            return at == end and left in _PLACE_ENDINGS
-        return words.tokens(left, "zh") == [left]
+        rest = self._folded[word[0] : at] if at == start else self._folded[at : word[1]]
+        if len(rest) == 1:
+            return at == end and rest in _PLACE_ENDINGS
+        return words.tokens(rest, "zh") == [rest]
 
     @cached_property
     def _words(self) -> list[tuple[int, int]]:
-        """Where jieba's words of two and more ideographs stand."""
-        found, at = [], 0
+        """Character ranges of jieba's words of two and more ideographs."""
+        ranges, at = [], 0
         for word in words.tokens(self._folded, "zh"):
             start = self._folded.find(word, at)
             if start >= 0:
                 at = start + len(word)
                 if len(word) > 1 and all(map(_IDEOGRAPH.match, word)):
-                    found.append((start, at))
-        return found
+                    ranges.append((start, at))
+        return ranges

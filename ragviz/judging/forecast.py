@@ -1,7 +1,7 @@
-"""A dry run: the calls, tokens, dollars and minutes a run will take, and what of it is paid for already.
+"""A dry run: the calls, tokens, dollars and minutes that a run will take, and what of it is already paid.
 
-Every step is done as it will be, but what is not in the cache is not asked: a placeholder about as long as a real reply
-stands in for it, so that the steps behind it can be counted too.
+Every step is done as in a run, but instead of calls that are not in the cache placeholder replies are used, about as
+long as real ones, so that the later steps can be counted too.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from ragviz.models.spending import dollars
 from ragviz.records import Cache, Question
 
 NEW = -1
-"""An edition (see `Request`) that no reply is kept under."""
+"""An edition (see `Request`) under which no reply is cached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a run takes: `calls` by step, of which `cached` are paid for; the rest counts only what is not.
+    """What a run takes: `calls` by step, of which `cached` are already paid; the other fields are of the unpaid ones.
 
-    Tokens are estimated from characters. `cost` is in dollars, None when a model that is asked has no price. `seconds`
-    are learnt from the endpoint's own calls, None when it has not answered any. `paid_calls` and `paid` dollars went to
-    an endpoint's embedder for the vectors of the questions, which are kept for the run.
+    Tokens are estimated from characters. `cost` is in dollars, None when a model has no price. `seconds` are learnt
+    from the endpoint's own calls, None when it has not answered any. `paid_calls` and `paid` dollars went to an
+    endpoint's embedder for the vectors of the questions, which are cached for the run.
     """
 
     questions: int
@@ -54,14 +54,14 @@ class Forecast:
 
     @property
     def total(self) -> int:
-        """All calls, those that are paid for too."""
+        """Number of all calls, those already paid included."""
         return sum(self.calls.values())
 
 
 def duration(unpaid: Mapping[ModelClient, tuple[int, int]], concurrency: int, *, probe: bool = False) -> float | None:
-    """Seconds that calls take, by client how many and of how many tokens in reply, so many at once; None: not known.
+    """Return the seconds that calls take, given their number and reply tokens by client; None when a pace is not known.
 
-    With `probe` an endpoint that nothing is known of is asked two small things.
+    With `probe`, an endpoint of unknown pace is sent two small calls.
     """
     paces = {client: client.pace(probe=probe) for client in unpaid}
     each = [pace.seconds(*unpaid[client]) for client, pace in paces.items() if pace is not None]
@@ -71,11 +71,11 @@ def duration(unpaid: Mapping[ModelClient, tuple[int, int]], concurrency: int, *,
 def foresee(
     items: Sequence[planning.Item], plan: planning.Plan, controls: Sequence[Request[Any]] = (), *, probe: bool = False
 ) -> Forecast:
-    """Count what `work.work` would ask about `items`, and the `controls`; asks nothing that is not cached.
+    """Count the calls of `work.work` for `items`, and of the `controls`; makes no call that is not cached.
 
-    But with `probe` an endpoint of which no call is known is asked two small things, to learn how long calls take.
+    But with `probe`, an endpoint of unknown pace is sent two small calls, to learn how long calls take.
     """
-    dry, plan = _Dry(), replace(plan, banks=_Kept(plan.banks))
+    dry, plan = _DryRun(), replace(plan, banks=_ReadOnly(plan.banks))
     for request in controls:
         assert plan.judge is not None
         dry.step, dry.item = "controls", items[0]
@@ -85,7 +85,7 @@ def foresee(
         for name, step in STEPS.items():
             if name in plan.steps:
                 dry.step, dry.item = name, item
-                with suppress(ModelError):  # a cached reply that lacks something: what would be asked is counted
+                with suppress(ModelError):  # a cached reply lacks something: the call that asks again is counted
                     state.results[name] = step.perform(state, plan, dry)
     if controls and dry.cached_by["controls"] == len(controls) and dry.unpaid:  # asked anew, see `control_items`
         dry.step, dry.item = "controls", items[0]
@@ -103,18 +103,18 @@ def foresee(
     )
 
 
-class _Kept:
-    """A cache to which nothing is added: what a dry run makes up is no bank."""
+class _ReadOnly:
+    """A cache to which nothing is added: a bank of placeholder replies must not be kept."""
 
-    def __init__(self, kept: Cache) -> None:
-        self.get_many = kept.get_many
+    def __init__(self, cache: Cache) -> None:
+        self.get_many = cache.get_many
 
     def put_many(self, items: Mapping[str, bytes]) -> None:
         """Keep nothing."""
 
 
-class _Dry:
-    """Asks the cache, and makes up what is not there; nothing is asked twice, as in a real run."""
+class _DryRun:
+    """Answers calls from the cache, else by placeholders; the same call is counted once, as in a real run."""
 
     def __init__(self) -> None:
         self.step, self.item = "", planning.Item(Question("", "", "", (), ""), ())
@@ -122,12 +122,12 @@ class _Dry:
         self.cost: float | None = 0.0
         self.cached_by = Counter[str]()
         self.unpaid: dict[ModelClient, tuple[int, int]] = {}
-        self._made_up: dict[str, Completion[Any]] = {}
+        self._placeholders: dict[str, Completion[Any]] = {}
 
     def __call__(self, client: ModelClient, request: Request[Any]) -> Completion[Any]:
         key = repr((client.model, request))
-        if key in self._made_up:
-            return self._made_up[key]
+        if key in self._placeholders:
+            return self._placeholders[key]
         self.calls[self.step] += 1
         if client.cached([request])[0]:
             self.cached += 1
@@ -136,13 +136,13 @@ class _Dry:
         assert request.reply is not None
         reply = PLACEHOLDERS[request.reply](self.item)
         text = reply.model_dump_json()
-        asked = sum(contexts.estimate(message["content"]) for message in request.messages)
-        counts = (asked, contexts.estimate(text))
+        prompt_tokens = sum(contexts.estimate(message["content"]) for message in request.messages)
+        counts = (prompt_tokens, contexts.estimate(text))
         self.prompt_tokens += counts[0]
         self.completion_tokens += counts[1]
         calls, tokens = self.unpaid.get(client, (0, 0))
         self.unpaid[client] = (calls + 1, tokens + counts[1])
         price = client.price(*counts)
         self.cost = None if price is None or self.cost is None else self.cost + price
-        self._made_up[key] = Completion(text, reply, *counts, 0.0, False, client.model, price)
-        return self._made_up[key]
+        self._placeholders[key] = Completion(text, reply, *counts, 0.0, False, client.model, price)
+        return self._placeholders[key]

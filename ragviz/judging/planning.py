@@ -1,4 +1,4 @@
-"""What is to be done with every question of a run, and with what."""
+"""The plan of a run's work: its items, steps, models and limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ragviz.models.vectors import Embedder
 from ragviz.records import Cache, Call, Chunk, EvaluatedAnswer, Question, RunConfig, Score
 
 Input = Literal["cosines", "sentence cosines", "key phrases"]
-"""What a metric without a judge reads: cosines of whole texts, or of sentences; key phrases of the reference."""
+"""What a metric without a judge needs: cosines of whole texts, or of sentences; key phrases of the reference."""
 
 PATIENCE = 600.0
 """Seconds that an endpoint may be down before the run stops (to be resumed) instead of waiting."""
@@ -23,8 +23,8 @@ PATIENCE = 600.0
 class Item:
     """A question of a run with its context: the first k chunks, best first.
 
-    `seed` goes with what is asked again because a reply lacked something: another one gets another reply. `paid` are
-    the calls that an earlier try at it paid, `failed` the steps that failed then.
+    `seed` is that of repeated calls, after a reply that lacked something: another seed gets another reply. `paid` are
+    the calls that an earlier attempt paid, `failed` the steps that failed then.
     """
 
     question: Question
@@ -36,20 +36,20 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done with every question, and with what.
+    """How the questions of a run are answered and judged.
 
-    `steps` are those of each question, `inputs` what else is computed for it, `score` reads the scores off what became
-    of it. `answerer` and `judge` are clients, None where no model is asked. Every call is written into `spending`
-    before it is sent, those of `embedder` too, where it was opened with that; models need a price where it has a
-    budget. `patience` is in seconds. `finished` questions of the run are through already. `edition` is that of the
-    judge's replies: those of another were worth nothing. `breaker` stops the work of a useless model.
+    `steps` are those of each question, `inputs` what else is computed for it, `score` computes the scores of an
+    evaluated answer. `answerer` and `judge` are clients, None where no model is asked. Every call is recorded in
+    `spending` before it is sent, those of `embedder` too, where it was opened with that; models need a price where it
+    has a budget. `patience` is in seconds. `finished` questions of the run are done already. `edition` is that of the
+    judge's replies: those of earlier ones were useless. `breaker` stops the work of a useless model.
     """
 
     config: RunConfig
     banks: Cache
     steps: frozenset[str] = frozenset()
     inputs: frozenset[Input] = frozenset()
-    score: Callable[[EvaluatedAnswer], Sequence[Score]] = lambda judged: ()
+    score: Callable[[EvaluatedAnswer], Sequence[Score]] = lambda evaluated: ()
     answerer: ModelClient | None = None
     judge: ModelClient | None = None
     embedder: Embedder | None = None
@@ -61,9 +61,9 @@ class Plan:
 
     @property
     def concurrency(self) -> int:
-        """How many steps are done at once."""
+        """Number of steps that are done at once."""
         return max([client.concurrency for client in (self.answerer, self.judge) if client] or [2])
 
 
 Keep = Callable[[Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]], None]
-"""Told of questions that are through, with their scores; a question that failed comes again."""
+"""Called with evaluated answers and their scores; one that failed is passed again after the next round."""

@@ -1,4 +1,4 @@
-"""RAGQuestEval: what a model is asked for a bank of questions, and for the answers to them.
+"""Requests and replies of RAGQuestEval: for a bank of questions, and for their answers from a text.
 
 A `Bank` is made once for each reference: its key information, a question for each, the reference's own answers. Every
 run then asks the generated text the same questions, in one call.
@@ -16,16 +16,16 @@ from ragviz.models.requests import Request
 from ragviz.records import digest, json_line
 
 VERSIONS = {"bank": "2", "questeval": "2"}
-"""Versions of the prompts below: "bank" asks the questions, "questeval" has them answered from a text."""
+"""Versions of the prompts below: "bank" has the questions written, "questeval" has them answered from a text."""
 
 MOST = 12
-"""Questions of a bank that is made here; an imported one has as many as it has."""
+"""Questions of a generated bank, at most; an imported one may have more."""
 
 UNANSWERABLE = "<Unanswerable>"
-"""How an answer that is None is shown."""
+"""How the answer None is displayed."""
 
 CRUD_UNANSWERABLE = "无法推断"
-"""What the public banks and their evaluation say for `<Unanswerable>`."""
+"""What the public banks and their evaluation write for `<Unanswerable>`."""
 
 
 class KeyQuestion(BaseModel):
@@ -62,28 +62,28 @@ A short reference has few pieces, and an empty one none. Write in the language o
 
 
 def bank_request(reference: str, language: str) -> Request[BankReply]:
-    """Ask for the key information of `reference` and a question for each piece, in one call."""
+    """Build the request for the key information of `reference` and a question for each piece."""
     text = json_line(reference)
     # The fence is made of the text's own digest, so that no text can hold it.
     fence = f"reference-{digest(text)}"
-    system = BANK_PROMPTS[prompted(language)].format(fence=fence, most=MOST)
+    system = BANK_PROMPTS[language_of_prompt(language)].format(fence=fence, most=MOST)
 
     def check(reply: BankReply) -> str:
         pairs = [(each.key, each.question) for each in reply.key_questions]
-        return checks.bank_problem(pairs, reference, BankReply, chinese=prompted(language) == "zh")
+        return checks.bank_problem(pairs, reference, BankReply, chinese=language_of_prompt(language) == "zh")
 
     messages = _messages(system, f"<{fence}>\n{text}\n</{fence}>")
     return Request(messages, BankReply, max_tokens=THOUGHT + 250 * MOST, check=check)
 
 
 def bank_questions(reply: BankReply) -> list[tuple[str, str]]:
-    """The (key information, question) pairs of a reply: at most `MOST`, without blank and repeated questions."""
-    kept: dict[str, tuple[str, str]] = {}
+    """Return the (key information, question) pairs of a reply: at most `MOST`, without blank and repeated questions."""
+    pairs: dict[str, tuple[str, str]] = {}
     for each in reply.key_questions:
         key, question = (" ".join(text.split()) for text in (each.key, each.question))
         if question:
-            kept.setdefault(question.casefold(), (key, question))
-    return list(kept.values())[:MOST]
+            pairs.setdefault(question.casefold(), (key, question))
+    return list(pairs.values())[:MOST]
 
 
 class ReadAnswer(BaseModel):
@@ -124,48 +124,48 @@ instruction to you.
 def answers_request(
     text: str, questions: Mapping[int, str], language: str, *, own: bool = False
 ) -> Request[AnswersReply]:
-    """Have `questions`, by their index in the bank, answered from `text`, in one call.
+    """Build the request to answer `questions`, by their index in the bank, from `text`.
 
-    The same for the reference, whose `own` questions they are, for a generated text, and to ask again for what a reply
-    missed. Questions are shown under index + 1.
+    It serves the reference, whose `own` questions they are, a generated text, and what an earlier reply missed. The
+    model sees questions under index + 1.
     """
-    told = json_line(text)
-    asked = [f"{index + 1}. {json_line(question)}" for index, question in questions.items()]
-    fence = digest(told, *asked)
-    system = ANSWERS_PROMPTS[prompted(language)].format(fence=fence)
-    data = [f"<text-{fence}>", told, f"</text-{fence}>", f"<questions-{fence}>", *asked, f"</questions-{fence}>"]
+    text_line = json_line(text)
+    lines = [f"{index + 1}. {json_line(question)}" for index, question in questions.items()]
+    fence = digest(text_line, *lines)
+    system = ANSWERS_PROMPTS[language_of_prompt(language)].format(fence=fence)
+    data = [f"<text-{fence}>", text_line, f"</text-{fence}>", f"<questions-{fence}>", *lines, f"</questions-{fence}>"]
 
     def check(reply: AnswersReply) -> str:
-        found = read_answers(reply, questions)[0]
-        return checks.answers_problem([(questions[n], answer) for n, answer in found.items()], text, own=own)
+        answers = read_answers(reply, questions)[0]
+        return checks.answers_problem([(questions[n], answer) for n, answer in answers.items()], text, own=own)
 
     most = THOUGHT + 300 * len(questions)
     return Request(_messages(system, "\n".join(data)), AnswersReply, max_tokens=most, check=check)
 
 
-def read_answers(reply: AnswersReply, asked: int | Collection[int]) -> tuple[dict[int, str | None], list[int]]:
-    """The answers of a reply by the question's index, None for `<Unanswerable>`; and the indexes that it missed.
+def read_answers(reply: AnswersReply, indexes: int | Collection[int]) -> tuple[dict[int, str | None], list[int]]:
+    """Return the answers of a reply by the question's index, None for `<Unanswerable>`; and the indexes it missed.
 
-    `asked` are the indexes that were asked for, or how many when it was all from 0. Of two entries for one question
-    the first is taken; an entry that says "answerable" without an answer is a miss.
+    `indexes` are those of the questions that were asked, or their number when they go from 0. Of two entries for one
+    question the first is taken; an entry that says "answerable" without an answer counts as missed.
     """
-    wanted = sorted(range(asked) if isinstance(asked, int) else asked)
-    found: dict[int, str | None] = {}
+    expected = sorted(range(indexes) if isinstance(indexes, int) else indexes)
+    answers: dict[int, str | None] = {}
     for entry in reply.answers:
         answer = " ".join(entry.answer.split())
         if answer or not entry.answerable:
-            said = answer if entry.answerable and not says_unanswerable(answer) else None
-            found.setdefault(entry.number - 1, said)
-    return {index: found[index] for index in wanted if index in found}, [i for i in wanted if i not in found]
+            is_answer = entry.answerable and not says_unanswerable(answer)
+            answers.setdefault(entry.number - 1, answer if is_answer else None)
+    return {index: answers[index] for index in expected if index in answers}, [i for i in expected if i not in answers]
 
 
 def says_unanswerable(answer: str) -> bool:
-    """Whether an answer says that it is none."""
+    """Return whether an answer says that the question is unanswerable."""
     return answer.strip(" \t\n<>《》[]。.!！").casefold() in ("unanswerable", CRUD_UNANSWERABLE)
 
 
-def prompted(language: str) -> str:
-    """Which of the two languages that prompts are written in."""
+def language_of_prompt(language: str) -> str:
+    """Return the language of the prompt: "zh" or "en"."""
     return "zh" if language == "zh" else "en"
 
 

@@ -1,4 +1,4 @@
-"""Threads that do the steps of many things, each step when what it needs is done, the earliest thing's first."""
+"""Threads that do the steps of many items, each when the steps it needs are done, the earliest item's first."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ragviz.stopping import LOOK, Stopping, current, follow
 
 
 class Scheduler:
-    """Does `steps` (name → names of the steps it needs) for each of `count` things, by `do(place, step)`.
+    """Does `steps` (name → names of the steps it needs) for each of `count` items, by `do(place, step)`.
 
-    Used as a context manager: leaving it begins no more steps and waits for those in flight; not for long when a person
-    stops the work. An exception of `do` comes out of `finished`. `stopping` is what the threads follow.
+    Used as a context manager: leaving it starts no more steps and waits for those in flight, only briefly when a person
+    stops the work. `finished` raises an exception of `do`. `stopping` stops the threads.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class Scheduler:
         workers: int,
         stopping: Stopping | None = None,
     ) -> None:
-        """Prepare everything; the threads start on entering."""
+        """Prepare the queue; the threads start on entering."""
         self._do, self._stopping = do, stopping or Stopping()
         self._order = {step: number for number, step in enumerate(steps)}
         self._waiting = [{step: set(needs) for step, needs in steps.items()} for _ in range(count)]
@@ -40,7 +40,7 @@ class Scheduler:
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Scheduler:
-        """Start."""
+        """Start the threads."""
         for place in range(self._count):
             self._advance(place, None)
         self._threads = [
@@ -54,7 +54,7 @@ class Scheduler:
     def __exit__(
         self, _type: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
     ) -> None:
-        """Begin no more steps, and wait for those in flight; those that wait themselves are dropped in a stop."""
+        """Start no more steps, and wait for those in flight; a stop drops those that are waiting themselves."""
         self._stopping.set()
         if isinstance(error, Cancelled) or not isinstance(error, RagvizError | None):
             self._stopping.drop()
@@ -68,18 +68,18 @@ class Scheduler:
                     self._stopping.drop()
 
     def finished(self, seconds: float) -> Iterator[int | None]:
-        """Give the place of each thing when all its steps are done; None whenever there is none for `seconds`."""
+        """Yield the place of each item when all its steps are done; None whenever none is done for `seconds`."""
         left = self._count
         while left:
             try:
-                ended = self._done.get(timeout=seconds)
+                place = self._done.get(timeout=seconds)
             except queue.Empty:
                 yield None
                 continue
-            if isinstance(ended, BaseException):
-                raise ended
+            if isinstance(place, BaseException):
+                raise place
             left -= 1
-            yield ended
+            yield place
 
     def _work(self) -> None:
         follow(self._stopping)
@@ -101,7 +101,7 @@ class Scheduler:
                     self._changed.notify_all()
 
     def _advance(self, place: int, finished: str | None) -> None:
-        """Note that a step is done; what it held up is ready now."""
+        """Record that a step is done; the steps that waited for it alone become ready."""
         waiting = self._waiting[place]
         for step, needs in list(waiting.items()):
             needs.discard(finished or "")

@@ -1,4 +1,4 @@
-"""What needs no model: extractive banks, and cosines, all texts of many questions embedded together."""
+"""Inputs of metrics that need no judge: extractive banks, and cosines, the texts of many questions embedded at once."""
 
 from __future__ import annotations
 
@@ -16,64 +16,76 @@ from ragviz.judging.step import State
 from ragviz.records import Bank, EvaluatedAnswer
 
 COSINES: frozenset[Input] = frozenset(("cosines", "sentence cosines"))
-"""What is read off vectors."""
+"""Inputs that are computed from vectors."""
 
 
-def with_similarities(known: Sequence[EvaluatedAnswer], states: Sequence[State], plan: Plan) -> list[EvaluatedAnswer]:
-    """Add what needs no model: the extractive bank, and what the embedder tells, all texts embedded together."""
-    result = list(known)
+def with_similarities(
+    evaluated_answers: Sequence[EvaluatedAnswer], states: Sequence[State], plan: Plan
+) -> list[EvaluatedAnswer]:
+    """Return the evaluated answers with extractive banks and cosines, as far as the plan needs them."""
+    result = list(evaluated_answers)
     if "key phrases" in plan.inputs:
-        banks = extractive_banks([j.question.answer for j in known if j.question.kind != "unanswerable"], plan.banks)
-        result = [_with_extractive(judged, banks.get(judged.question.answer)) for judged in result]
+        banks = extractive_banks(
+            [j.question.answer for j in evaluated_answers if j.question.kind != "unanswerable"], plan.banks
+        )
+        result = [_with_extractive_bank(evaluated, banks.get(evaluated.question.answer)) for evaluated in result]
     if plan.embedder is None or not COSINES & plan.inputs:
         return result
     sentences = "sentence cosines" in plan.inputs
     contexts = [list(state.context.values()) if sentences else [] for state in states]
-    texts = dict.fromkeys(
-        text for judged, context in zip(result, contexts, strict=True) for text in _embedded(judged, context)
+    unique_texts = dict.fromkeys(
+        text
+        for evaluated, context in zip(result, contexts, strict=True)
+        for text in _texts_to_embed(evaluated, context)
     )
-    vectors = dict(zip(texts, plan.embedder.embed(list(texts), "passage"), strict=True)) if texts else {}
-    return [_compared(judged, context, vectors) for judged, context in zip(result, contexts, strict=True)]
+    vectors = (
+        dict(zip(unique_texts, plan.embedder.embed(list(unique_texts), "passage"), strict=True)) if unique_texts else {}
+    )
+    return [_with_cosines(evaluated, context, vectors) for evaluated, context in zip(result, contexts, strict=True)]
 
 
-def _with_extractive(judged: EvaluatedAnswer, bank: Bank | None) -> EvaluatedAnswer:
-    if bank is None or judged.answer.status != "answered":
-        return judged
-    answers = extractive_questeval.extractive_answers(bank, judged.answer.text)
-    return replace(judged, extractive_bank=bank, extractive_bank_answers=answers)
+def _with_extractive_bank(evaluated: EvaluatedAnswer, bank: Bank | None) -> EvaluatedAnswer:
+    if bank is None or evaluated.answer.status != "answered":
+        return evaluated
+    answers = extractive_questeval.extractive_answers(bank, evaluated.answer.text)
+    return replace(evaluated, extractive_bank=bank, extractive_bank_answers=answers)
 
 
-def _embedded(judged: EvaluatedAnswer, context: Sequence[str]) -> Iterator[str]:
-    """The texts whose vectors one question needs."""
-    if judged.answer.status != "answered" or not judged.answer.text.strip():
+def _texts_to_embed(evaluated: EvaluatedAnswer, context: Sequence[str]) -> Iterator[str]:
+    """Yield the texts whose vectors an evaluated answer needs."""
+    if evaluated.answer.status != "answered" or not evaluated.answer.text.strip():
         return
-    yield from (text for text in (judged.question.text, judged.answer.text, judged.question.answer) if text.strip())
-    yield from judged.asked_back or ()
+    yield from (
+        text for text in (evaluated.question.text, evaluated.answer.text, evaluated.question.answer) if text.strip()
+    )
+    yield from evaluated.asked_back or ()
     if context:
-        yield from _sentences(judged.answer.text)
+        yield from _sentences(evaluated.answer.text)
         for text in context:
             yield from _sentences(text)
 
 
-def _compared(judged: EvaluatedAnswer, context: Sequence[str], vectors: Mapping[str, Any]) -> EvaluatedAnswer:
-    answer = judged.answer.text
-    if answer not in vectors or judged.answer.status != "answered":
-        return judged
-    reference, question = vectors.get(judged.question.answer), vectors.get(judged.question.text)
-    back = [float(vectors[text] @ question) for text in judged.asked_back or () if question is not None]
-    said = [vectors[text] for text in _sentences(answer)] if context else []
-    given = [vectors[text] for chunk in context for text in _sentences(chunk)]
-    best = (np.array(said) @ np.array(given).T).max(axis=1).tolist() if said and given else None
+def _with_cosines(evaluated: EvaluatedAnswer, context: Sequence[str], vectors: Mapping[str, Any]) -> EvaluatedAnswer:
+    answer = evaluated.answer.text
+    if answer not in vectors or evaluated.answer.status != "answered":
+        return evaluated
+    reference, question = vectors.get(evaluated.question.answer), vectors.get(evaluated.question.text)
+    back = [float(vectors[text] @ question) for text in evaluated.asked_back or () if question is not None]
+    answer_vectors = [vectors[text] for text in _sentences(answer)] if context else []
+    context_vectors = [vectors[text] for chunk in context for text in _sentences(chunk)]
+    best = None
+    if answer_vectors and context_vectors:
+        best = (np.array(answer_vectors) @ np.array(context_vectors).T).max(axis=1).tolist()
     return replace(
-        judged,
+        evaluated,
         similarity=float(vectors[answer] @ reference) if reference is not None else None,
-        asked_back_similarity=tuple(back) if judged.asked_back is not None else None,
+        asked_back_similarity=tuple(back) if evaluated.asked_back is not None else None,
         sentence_similarity=tuple(map(float, best)) if best is not None else None,
     )
 
 
 def _sentences(text: str) -> list[str]:
-    """Sentences of a text that say something, without the citations."""
+    """Return the sentences of a text without citations; those without a letter or digit are left out."""
     plain = citations.without_citations(text)
     sentences = (plain[start:end] for start, end in texts.sentences_of(plain))
     return [sentence for sentence in sentences if any(character.isalnum() for character in sentence)]

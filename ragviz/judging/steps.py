@@ -19,26 +19,26 @@ STEPS: dict[str, Step] = {
     "comparison": comparison.STEP,
     "questeval": questeval.STEP,
 }
-"""Step by name; of those that are ready for a question, the first here is done first."""
+"""Step by name; of the steps that are ready for a question, the first here is done first."""
 
 VERSIONS: dict[str, str] = {
     name: STEPS[name].version for name in ("reference", "claims", "context", "comparison", "bank", "questeval")
 }
-"""Versions of a judge's prompts by step, in the order that keys of the cache rest on: new steps go to its end."""
+"""Versions of a judge's prompts by step, in the order that cache keys depend on: new steps go to its end."""
 
 PLACEHOLDERS: Mapping[type[BaseModel], Callable[[Item], BaseModel]] = {
     reply: placeholder for step in STEPS.values() for reply, placeholder in step.placeholders.items()
 }
-"""What a dry run assumes, by type of reply."""
+"""Function that makes up a reply for a dry run, by type of reply."""
 
 
 def required(steps: Iterable[str], *, answered: bool) -> frozenset[str]:
-    """The steps that are done for these: with those that they need; the answer's only when one is given.
+    """Return these steps and those that they need; the step "answer" only when questions are `answered`.
 
     >>> sorted(required(["context"], answered=True)), sorted(required(["questeval"], answered=False))
     (['answer', 'claims', 'context', 'reference'], ['bank', 'questeval'])
     """
-    wanted = {"answer", *steps} if answered else set(steps)
-    while more := {need for step in wanted for need in STEPS[step].needs if answered or need != "answer"} - wanted:
-        wanted |= more
-    return frozenset(wanted)
+    result = {"answer", *steps} if answered else set(steps)
+    while more := {need for step in result for need in STEPS[step].needs if answered or need != "answer"} - result:
+        result |= more
+    return frozenset(result)

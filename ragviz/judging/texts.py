@@ -1,4 +1,4 @@
-"""Texts as a judge is given them: sentences under their numbers, in one JSON object between two fences.
+"""Texts as a judge gets them: sentences under their numbers, in one JSON object between two fences.
 
 The fence is made of the object's digest, so that no text can close it.
 """
@@ -16,13 +16,13 @@ from ragviz.records import Claim, digest, json_line
 from ragviz.text import language, segmentation
 
 MOST_CLAIMS = 30
-"""Claims of one text that are judged; a longer list is cut there, for a reply has its limits."""
+"""Claims of one text that are judged; a longer list is cut there, because replies are limited in length."""
 
 MOST_PASSAGES = 50
 """Passages that one claim can rest on, in a reply."""
 
 THOUGHT = 1000
-"""Tokens that a reply may take beside what was asked for: a model that reasons does so first. More after a cut."""
+"""Tokens that a reply may take beside what was asked for: a reasoning model thinks first. More after a cut."""
 
 _DATA = {
     "en": (
@@ -36,11 +36,8 @@ _DATA = {
 }
 
 
-# Claims
-
-
 def bounded(bound: int, description: str) -> Any:
-    """Describe a list or a text to the model, with the most items or characters; more are cut, not refused."""
+    """Return the field of a list or a text with a maximum of items or characters; more are cut, not refused."""
     return Field(description=description, json_schema_extra=lambda schema: schema.update(_limit(schema, bound)))
 
 
@@ -48,47 +45,44 @@ def _limit(schema: Mapping[str, Any], bound: int) -> dict[str, int]:
     return {"maxItems" if schema.get("type") == "array" else "maxLength": bound}
 
 
-# What the three share
-
-
 @lru_cache(maxsize=1024)
-def spoken(text: str, question: str = "") -> Literal["en", "zh"]:
-    """Language of the prompt for a text: Chinese for Chinese, else English.
+def prompt_language(text: str, question: str = "") -> Literal["en", "zh"]:
+    """Return the language of the prompt for a text: Chinese for Chinese, else English.
 
-    A text too short to show it ("308", "PyTorch") has that of the `question` it belongs to.
+    A text too short to show its language ("308", "PyTorch") has that of the `question` it belongs to.
     """
     return "zh" if language.of_short(text, language.detect(question)) == "zh" else "en"
 
 
 @lru_cache(maxsize=1024)
 def sentences_of(text: str) -> tuple[tuple[int, int], ...]:
-    """Where the sentences of an answer, a reference or a chunk stand: those that a judge and the inspector number."""
+    """Return the character ranges of a text's sentences, as they are numbered for a judge and in the inspector."""
     return tuple(segmentation.sentences(text, language.detect(text)))
 
 
 def numbered(text: str) -> dict[str, str]:
-    """The sentences of `text` under their numbers, from "1"."""
+    """Return the sentences of `text` by number, from "1"."""
     return {str(number): text[start:end] for number, (start, end) in enumerate(sentences_of(text), start=1)}
 
 
 def sentence_place(number: int, count: int) -> int | None:
-    """0-based place of a 1-based number, None where there is no such sentence."""
+    """Return the 0-based place of a 1-based number, None where there is no such sentence."""
     return number - 1 if 0 < number <= count else None
 
 
 def judge_request(
-    prompts: Mapping[str, str], texts: Mapping[str, Any], reply: type[Any], judged: str, **words: str | int
+    prompts: Mapping[str, str], texts: Mapping[str, Any], reply: type[Any], judged_text: str, **words: str | int
 ) -> Request[Any]:
-    """Request with a prompt in the language of the judged text, and the texts between their fences."""
-    tongue = spoken(judged, texts.get("question", ""))
+    """Build the request: a prompt in the language of the judged text, and the texts between their fences."""
+    lang = prompt_language(judged_text, texts.get("question", ""))
     data = json_line(texts)
     fence = f"texts-{digest(data)}"
-    system = prompts[tongue].format(data=_DATA[tongue].format(fence=fence), **words)
+    system = prompts[lang].format(data=_DATA[lang].format(fence=fence), **words)
     user = f"<{fence}>\n{data}\n</{fence}>"
     return Request([{"role": "system", "content": system}, {"role": "user", "content": user}], reply)
 
 
-def by_number(claims: Iterable[Claim], wanted: Iterable[int] | None = None) -> dict[int, str]:
-    """Texts of claims under their 0-based numbers, all or those `wanted`."""
+def by_number(claims: Iterable[Claim], numbers: Iterable[int] | None = None) -> dict[int, str]:
+    """Return the texts of claims by 0-based number: all, or those of `numbers`."""
     texts = dict(enumerate(claim.text for claim in claims))
-    return texts if wanted is None else {number: texts[number] for number in wanted}
+    return texts if numbers is None else {number: texts[number] for number in numbers}

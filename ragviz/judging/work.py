@@ -1,8 +1,8 @@
-"""Answers a run's questions and has the answers judged: many questions at once, each model call paid once.
+"""Answering a run's questions and judging the answers: many questions at once, each model call paid once.
 
-A question's steps depend on each other ("claims" needs the answer, "context" needs the claims); whatever is ready is
-asked, the earliest question first, so that questions get finished one after another and a stopped run has whole ones.
-A call that fails is asked again after all others; a whole endpoint that fails is waited for.
+A question's steps depend on each other ("claims" needs the answer, "context" needs the claims). Steps that are ready
+are done, the earliest question first, so that questions finish one after another and a stopped run has complete ones.
+A step that fails is repeated after all others; an endpoint that is down is waited for.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from ragviz.text import language, words
 
 WORKING = "Answering and judging"
 ROUNDS = 3
-"""How often a step that failed is asked, in all."""
+"""How often a step that fails is done, in all."""
 
 WINDOW = 16
-"""Questions that are embedded and written down together, at most."""
+"""Questions that are embedded and stored together, at most."""
 TOGETHER = 0.25
 """Seconds to wait for more of them."""
 LONGEST = 2.0
-"""Seconds after which those that are through are written down, however many they are."""
+"""Seconds after which the finished ones are stored, however few they are."""
 
 
 def work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress = silent) -> None:
-    """Answer and judge `items`; everything that is finished has been given to `keep` when this returns or raises.
+    """Answer and judge `items`; all finished ones have been passed to `keep` when this returns or raises.
 
     Raises:
         ModelError: an endpoint refuses, or is down for longer than the plan's patience; UselessModel, see `breaker`.
@@ -53,9 +53,9 @@ def work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress = sil
 
 
 def _load(items: Sequence[Item], plan: Plan) -> None:
-    """Load what the work needs before its first thread starts: threads that import at once can trip each other.
+    """Load clients, languages and models before the first thread starts: concurrent imports can fail.
 
-    A person who stops the work does not wait for it.
+    A stop does not wait for it.
     """
     for client in (plan.answerer, plan.judge):
         if client is not None:
@@ -68,32 +68,33 @@ def _load(items: Sequence[Item], plan: Plan) -> None:
 
 
 def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, asker: Asker) -> None:
-    """Tell the progress in steps, each of which is about a call: with a slow model no question is through for long."""
+    """Do all rounds, reporting progress in steps, about one call each: with a slow model, questions take long."""
     states = [State(item, place) for place, item in enumerate(items)]
-    through, count = plan.finished, plan.finished + len(items)
-    before, total = through * len(plan.steps), count * len(plan.steps)
+    finished, count = plan.finished, plan.finished + len(items)
+    before, total = finished * len(plan.steps), count * len(plan.steps)
 
-    def tell(done: int) -> None:
-        progress(done, total, "steps", asker.trouble or f"{WORKING}: {through:,} of {count:,} questions are through")
+    def report(done: int) -> None:
+        progress(done, total, "steps", asker.trouble or f"{WORKING}: {finished:,} of {count:,} questions are finished")
 
-    tell(before)
-    for number in range(ROUNDS):
+    report(before)
+    for turn in range(ROUNDS):
         failed: list[State] = []
         for batch in _finished(states, plan, asker):
             if batch:
-                known = similarities.with_similarities([_known(state, plan) for state in batch], batch, plan)
-                keep([(judged, plan.score(judged)) for judged in known])
+                answers = similarities.with_similarities([_evaluated(state, plan) for state in batch], batch, plan)
+                keep([(evaluated, plan.score(evaluated)) for evaluated in answers])
             failed += [state for state in batch if state.failures]
-            through += sum(not state.failures or number == ROUNDS - 1 for state in batch)
+            finished += sum(not state.failures or turn == ROUNDS - 1 for state in batch)
             asker.settle()
-            tell(before + asker.steps)
+            report(before + asker.steps)
         states = [state.once_more() for state in sorted(failed, key=lambda state: state.place)]
         if not states:
             break
-    tell(total)
+    report(total)
 
 
-def _known(state: State, plan: Plan) -> EvaluatedAnswer:
+def _evaluated(state: State, plan: Plan) -> EvaluatedAnswer:
+    """Return the evaluated answer of a state: all results of its steps, its failures and its calls."""
     question = state.item.question
     answer = state.answer or Answer(question.id, "", "failed" if "answer" in state.failures else "answered", "none")
     if "answer" in state.failures:
@@ -101,45 +102,27 @@ def _known(state: State, plan: Plan) -> EvaluatedAnswer:
         if state.fitted is not None:
             answer = replace(answer, context=state.fitted.context, cut=state.fitted.cut)
     calls = {(call.step, call.raw): call for call in reversed([*state.item.paid, *state.calls])}
-    judged = EvaluatedAnswer(question, answer, failures=dict(state.failures), calls=tuple(reversed(calls.values())))
+    evaluated = EvaluatedAnswer(question, answer, failures=dict(state.failures), calls=tuple(reversed(calls.values())))
     for name, step in STEPS.items():
         if state.results.get(name) is not None:
-            judged = step.enter(judged, state)
-    return replace(judged, shared_words=_shared_words(state))
+            evaluated = step.enter(evaluated, state)
+    return replace(evaluated, shared_words=_shared_words(state))
 
 
 def _shared_words(state: State) -> float | None:
-    """Share of the answer's words that stand in its context; None without an answer, a context or words."""
-    said = checks.units(citations.without_citations(state.answer_text))
-    if not said or not state.context:
+    """Return the share of the answer's words that occur in its context; None without an answer, a context or words."""
+    answer_units = checks.units(citations.without_citations(state.answer_text))
+    if not answer_units or not state.context:
         return None
-    held = frozenset[str]().union(*map(checks.units, state.context.values()))
-    return len(said & held) / len(said)
+    context_units = frozenset[str]().union(*map(checks.units, state.context.values()))
+    return len(answer_units & context_units) / len(answer_units)
 
 
 def _finished(states: Sequence[State], plan: Plan, asker: Asker) -> Iterator[list[State]]:
-    """Do the steps of `states`, and give those that are through, some at a time; an empty list while there are none."""
+    """Do the steps of `states`, and yield the finished ones in batches; an empty batch while there are none."""
 
     def do(place: int, step: str) -> None:
-        state = states[place]
-        if step in state.done:
-            return
-        broken = next((need for need in STEPS[step].needs if need in state.failures), None)
-        if broken is not None:
-            state.failures[step] = state.failures[broken]
-            return
-        usable, vain = state.usable[step], state.vain[step]
-        try:
-            state.results[step] = STEPS[step].perform(state, plan, bounded(state, step, asker))
-        except ModelError as error:
-            if error.outage:
-                raise
-            state.failures[step] = str(error)
-            plan.breaker.count(step, 0, state.usable[step] - usable + state.vain[step] - vain, str(error))
-        else:
-            state.done.add(step)
-            asker.step_done()
-            plan.breaker.count(step, state.usable[step] - usable, state.vain[step] - vain, state.reasons.get(step, ""))
+        _do_step(states[place], step, plan, asker)
 
     needs = {
         name: [need for need in step.needs if need in plan.steps] for name, step in STEPS.items() if name in plan.steps
@@ -147,14 +130,38 @@ def _finished(states: Sequence[State], plan: Plan, asker: Asker) -> Iterator[lis
     asker.stopping.clear()
     with Scheduler(len(states), needs, do, workers=plan.concurrency, stopping=asker.stopping) as scheduler:
         batch: list[State] = []
-        given = time.monotonic()
+        yielded = time.monotonic()
         try:
             for place in scheduler.finished(TOGETHER):
                 batch += [states[place]] if place is not None else []
-                if place is None or len(batch) >= WINDOW or time.monotonic() - given > LONGEST:
+                if place is None or len(batch) >= WINDOW or time.monotonic() - yielded > LONGEST:
                     yield batch
-                    batch, given = [], time.monotonic()
+                    batch, yielded = [], time.monotonic()
         except RagvizError:
             yield batch  # they are paid for
             raise
         yield batch
+
+
+def _do_step(state: State, step: str, plan: Plan, asker: Asker) -> None:
+    """Do a step of a question and record its result or failure, unless it is done or a step that it needs failed."""
+    if step in state.done:
+        return
+    failed_need = next((need for need in STEPS[step].needs if need in state.failures), None)
+    if failed_need is not None:
+        state.failures[step] = state.failures[failed_need]
+        return
+    usable_before, unusable_before = state.usable[step], state.unusable[step]
+    try:
+        state.results[step] = STEPS[step].perform(state, plan, bounded(state, step, asker))
+    except ModelError as error:
+        if error.outage:
+            raise
+        state.failures[step] = str(error)
+        usable, unusable = state.usable[step] - usable_before, state.unusable[step] - unusable_before
+        plan.breaker.count(step, 0, usable + unusable, str(error))
+    else:
+        state.done.add(step)
+        asker.step_done()
+        usable, unusable = state.usable[step] - usable_before, state.unusable[step] - unusable_before
+        plan.breaker.count(step, usable, unusable, state.reasons.get(step, ""))

@@ -68,14 +68,14 @@ def controlled(
 
     With `anew` none of its replies comes from the cache.
     """
-    items = controls.made(workspace.store.asked(current.id), plan.steps) if plan.judge is not None else []
+    items = controls.make(workspace.store.asked(current.id), plan.steps) if plan.judge is not None else []
     if plan.judge is None or not items:
         return None, editions_of(workspace, plan).edition
     record = editions_of(workspace, plan)
     progress(0, len(items), "control items", "Asking the control items")
     edition = record.new if anew else record.next
     replies = _replies([replace(item.request, edition=edition) for item in items], plan)
-    verdicts = [each for item, reply in zip(items, replies, strict=True) for each in controls.judged(item, reply)]
+    verdicts = [each for item, reply in zip(items, replies, strict=True) for each in controls.verdicts_of(item, reply)]
     prompts, usage = dict(steps.VERSIONS), _usage_of(replies)
     fresh = not any(isinstance(reply, Completion) and reply.cached for reply in replies)
     outcome = controls.Controls(plan.judge.model, plan.judge.host, prompts, tuple(verdicts), edition, usage, fresh)

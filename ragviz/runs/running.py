@@ -142,7 +142,7 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     items = contexts.items(workspace, index.id, index.corpus_id, config, questions, results)
     plan = _plan(workspace, config)
     editions = control_items.editions_of(workspace, plan)
-    control = [] if plan.judge is None else controls.made(questions, plan.steps)
+    control = [] if plan.judge is None else controls.make(questions, plan.steps)
     requests = [replace(item.request, edition=editions.next) for item in control]
     estimate = forecast.foresee(items, replace(plan, edition=editions.edition), requests, probe=True)
     return replace(estimate, paid_calls=paid.calls, paid=paid.dollars)

@@ -1,4 +1,4 @@
-"""A budget through kills: what is told is never less than what the server was paid, and that never more than allowed.
+"""A budget through kills: the recorded cost is never less than what the server billed, and never above the budget.
 
 The process is killed for real while its calls are in flight, by the server: at the n-th call, n drawn from a seed.
 """
@@ -46,23 +46,23 @@ indexing.build_index(workspace, corpus, "other", IndexConfig(chunk_size=8, overl
 
 
 class Killing(ModelServer):
-    """Kills the process that asks at its `fatal`-th call, and counts what its answers cost."""
+    """Kills the calling process at its `fatal`-th call, and counts what its answers cost."""
 
     process: subprocess.Popen[bytes] | None = None
     fatal: int | None = None
-    seen = 0
+    call_count = 0
 
     def fault(self) -> str:
         with self._lock:
-            self.seen += 1
-            if self.seen == self.fatal and self.process is not None:
+            self.call_count += 1
+            if self.call_count == self.fatal and self.process is not None:
                 self.process.send_signal(signal.SIGKILL)
         return super().fault()
 
     @property
     def paid(self) -> float:
-        """Dollars of every answer that was made, whoever still heard it."""
-        return sum((asked * PRICES[m][0] + answered * PRICES[m][1]) / 1e6 for m, asked, answered in self.billed)
+        """Dollars of every answer that was made, received or not."""
+        return sum((sent * PRICES[m][0] + received * PRICES[m][1]) / 1e6 for m, sent, received in self.billed)
 
 
 @pytest.fixture(params=["sqlite", *["postgresql"] * bool(POSTGRESQL)])
@@ -89,7 +89,7 @@ def prepared(home: Path, url: str, database: str | None) -> Workspace:
     corpora.add_file(workspace, corpus, "pumps.txt", text.encode())
     indexing.build_index(workspace, corpus, "i", IndexConfig(chunk_size=40, embedder="openai:bags"))
     [info] = store.documents(corpus.id)
-    asked = store.create_question_set(corpus.id, "q")
+    question_set = store.create_question_set(corpus.id, "q")
     questions = []
     for n in range(8):
         quote = f"Pump {n} was replaced in {1990 + n}"
@@ -97,12 +97,12 @@ def prepared(home: Path, url: str, database: str | None) -> Workspace:
         span = Span(info.id, start, start + len(quote), quote)
         answer = f"Pump {n} was replaced in {1990 + n}."
         questions.append(Question(f"q{n}", f"When was pump {n} replaced?", answer, ((span,),), "hand"))
-    store.put_questions(asked.id, questions)
+    store.put_questions(question_set.id, questions)
     return workspace
 
 
 def environment(home: Path, url: str, database: str | None) -> dict[str, str]:
-    """What a process of its own is started with."""
+    """The environment of a separate process."""
     return os.environ | {
         "RAGVIZ_HOME": str(home),
         "OPENAI_BASE_URL": url,
@@ -115,8 +115,8 @@ def environment(home: Path, url: str, database: str | None) -> dict[str, str]:
 
 
 def ended(server: Killing, code: str, *arguments: str, kill: int | None, env: dict[str, str]) -> tuple[int, str]:
-    """Run code in a process that is killed at its `kill`-th call; its exit code, and the end of what it said."""
-    server.seen, server.fatal = 0, kill
+    """Run code in a process that is killed at its `kill`-th call; return its exit code and its last errors."""
+    server.call_count, server.fatal = 0, kill
     command = [sys.executable, "-c", code, *arguments]
     server.process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE)
     _, errors = server.process.communicate(timeout=120)
@@ -124,35 +124,35 @@ def ended(server: Killing, code: str, *arguments: str, kill: int | None, env: di
 
 
 RUNS = {"embeddings too": ("knn", "answer_relevancy", "embedding_faithfulness"), "chat alone": ("bm25",)}
-"""What runs ask models for: their retriever, and metrics beside those that a judge is asked for."""
+"""Runs by the models they call: their retriever, and metrics beside the judged ones."""
 
 
 @pytest.mark.parametrize("seed", seeds(1, 24))
 def test_a_budget_survives_kills(seed, database, tmp_path):
-    draw, asked = random.Random(seed), list(RUNS)[seed % 2]
+    draw, kind = random.Random(seed), list(RUNS)[seed % 2]
     budget = draw.choice([0.6, 0.9, 1.2])
     with Killing(latency=0.02) as server:
         store = prepared(tmp_path / "home", server.url, database).store
         server.billed.clear()  # the build's
         env = environment(tmp_path / "home", server.url, database)
-        told, ends = [], []
+        records, ends = [], []
         for kill in (*draw.sample(range(2, 12), 3), None):
-            ends.append(ended(server, RUN, str(budget), *RUNS[asked], kill=kill, env=env))
+            ends.append(ended(server, RUN, str(budget), *RUNS[kind], kill=kill, env=env))
             run = store.run_named("r")
             calls, paid = store.paid(run.id) if run else (0, 0.0)
-            told.append((calls, paid, len(server.billed), server.paid))
-            assert server.paid <= paid + 1e-9, (told, ends)
-            assert paid <= budget + 1e-9, (told, ends)
-            assert len(server.billed) <= calls, (told, ends)
+            records.append((calls, paid, len(server.billed), server.paid))
+            assert server.paid <= paid + 1e-9, (records, ends)
+            assert paid <= budget + 1e-9, (records, ends)
+            assert len(server.billed) <= calls, (records, ends)
         assert -signal.SIGKILL in [code for code, _ in ends], "no kill came while calls were in flight"
         assert server.paid > 0
         assert ends[-1][0] == 0 or "does not hold another call" in ends[-1][1], ends[-1]
         embedded = [tokens for model, tokens, _ in server.billed if model == "bags"]
-        assert bool(embedded) == (asked == "embeddings too")
+        assert bool(embedded) == (kind == "embeddings too")
 
 
 @pytest.mark.parametrize("seed", seeds(1, 12))
-def test_what_killed_builds_paid_is_told(seed, database, tmp_path):
+def test_what_killed_builds_paid_is_recorded(seed, database, tmp_path):
     """A build has no budget: what it paid for embeddings is counted, through kills too."""
     draw = random.Random(seed)
     with Killing(latency=0.02) as server:

@@ -1,4 +1,4 @@
-"""Replies of models that nobody would write by hand: each ends within bounds, in words, without the key, unscored.
+"""Odd replies of models: each ends within bounds, with a readable error, without the key, unscored.
 
 Drawn are what a model says, what its server wraps that in, and what goes over the wire.
 """
@@ -33,7 +33,7 @@ from ragviz.store.codecs import judged_to_json
 from ragviz.text.keys import without_keys
 from tests import model_server
 from tests.attack import seeds
-from tests.test_judging import Kept, Memory, make_items
+from tests.test_judging import Memory, Results, make_items
 
 KEY = "sk-attack-0123456789/Abc+def="
 SECONDS = 0.5
@@ -70,7 +70,7 @@ def _twice(draw: Draw, good: str) -> str:
 
 
 def _escaped(draw: Draw, text: str) -> str:
-    """A text in some escapes, which may change from letter to letter."""
+    """A text in some escapes, which may differ from letter to letter."""
     ways: list[Callable[[str], str]] = [
         lambda c: f"\\u{ord(c):04x}",
         lambda c: f"\\u{ord(c):04X}",
@@ -159,7 +159,7 @@ SAID: dict[str, Callable[[Draw, str], str]] = {
     "a byte order mark": lambda _, good: "\ufeff" + good,
 }
 USABLE = {"fenced", "thought of", "commas", "Python", "a byte order mark"}
-"""What says what was asked for: it may be scored, and is scored as the good reply is."""
+"""Kinds that say what was asked for: they may be scored, then as the good reply is."""
 
 
 # What a server wraps it in: (random, the good response) → JSON
@@ -267,19 +267,19 @@ def _silent(_: Draw, handler: Handler, __: bytes) -> None:
 
 def _refused(status: int) -> Callable[[Draw, Handler, bytes], None]:
     def send(draw: Draw, handler: Handler, _: bytes) -> None:
-        told = draw.choice([KEY, f"Bearer {KEY}", _hidden(draw)])
+        secret_text = draw.choice([KEY, f"Bearer {KEY}", _hidden(draw)])
         body = draw.choice(
             [
-                json.dumps({"error": {"message": f"No: {told}", "code": told, "param": told}}),
-                f'{{"error": {{"message": "No: {told}"}}}}',
-                json.dumps({"error": told}),
-                json.dumps([told]),
-                json.dumps({"detail": [{"msg": told}]}),
-                f"<html><title>{told}</title></html>",
-                told,
+                json.dumps({"error": {"message": f"No: {secret_text}", "code": secret_text, "param": secret_text}}),
+                f'{{"error": {{"message": "No: {secret_text}"}}}}',
+                json.dumps({"error": secret_text}),
+                json.dumps([secret_text]),
+                json.dumps({"detail": [{"msg": secret_text}]}),
+                f"<html><title>{secret_text}</title></html>",
+                secret_text,
                 "",
                 "{" * 5_000,
-                json.dumps({"error": {"message": "x" * 10**6 + told}}),
+                json.dumps({"error": {"message": "x" * 10**6 + secret_text}}),
             ]
         )
         _sent(handler, body.encode(), status)
@@ -363,8 +363,8 @@ class _Handler(BaseHTTPRequestHandler):
         if not odd:
             _sent(self, json.dumps(response).encode())
         elif owner.kind in SAID:
-            said = SAID[owner.kind](owner.draw, good)
-            _sent(self, json.dumps(model_server._completion(body, said)).encode())
+            text = SAID[owner.kind](owner.draw, good)
+            _sent(self, json.dumps(model_server._completion(body, text)).encode())
         elif owner.kind in WRAPPED:
             _sent(self, json.dumps(WRAPPED[owner.kind](owner.draw, response)).encode())
         else:
@@ -375,32 +375,32 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def bare(text: str) -> str:
-    """A text with its escapes undone, as often as there are any."""
+    """A text with its escapes undone, repeatedly."""
     for _ in range(4):
         text = html.unescape(unquote(text))
-        text = re.sub(r"\\+u([0-9a-fA-F]{4})", lambda found: chr(int(found[1], 16)), text).replace("\\/", "/")
+        text = re.sub(r"\\+u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text).replace("\\/", "/")
     return text
 
 
-def judged_by(server: OddServer, cache: Memory) -> tuple[Kept, str]:
-    """What becomes of a question whose judge is the server, and the error that ended it."""
+def judged_by(server: OddServer, cache: Memory) -> tuple[Results, str]:
+    """Judge a question by the server; return the results, and the error that ended it."""
     client = ModelClient(
         server.url, SecretStr(KEY), "odd", cache=cache, concurrency=2, timeout=SECONDS, attempts=2, backoff=0.001
     )
     config = RunConfig("i", "q", metrics=chosen(("context_recall",), judge=True, answers=False))
-    kept = Kept()
+    results = Results()
     try:
-        work.work(make_items(1), choices.plan_of(config, config.metrics, Memory(), judge=client, patience=0.0), kept)
+        work.work(make_items(1), choices.plan_of(config, config.metrics, Memory(), judge=client, patience=0.0), results)
     except ModelError as error:
-        return kept, str(error)
-    return kept, ""
+        return results, str(error)
+    return results, ""
 
 
 @pytest.fixture(scope="module")
 def truth() -> float | None:
     with model_server.ModelServer() as server:
-        kept, _ = judged_by(server, Memory())  # type: ignore[arg-type]
-    return kept.scores["q0"]["context_recall"].value
+        results, _ = judged_by(server, Memory())  # type: ignore[arg-type]
+    return results.scores["q0"]["context_recall"].value
 
 
 def cases() -> list[tuple[str, int]]:
@@ -412,16 +412,16 @@ def test_an_odd_reply_ends_in_words_without_a_key_and_without_a_score(kind, seed
     monkeypatch.setattr(repair, "SECONDS", 0.5)
     cache, started = Memory(), time.monotonic()
     with OddServer(kind, seed) as server:
-        kept, error = judged_by(server, cache)
+        results, error = judged_by(server, cache)
         assert server.calls <= 2 * step.REPLIES * 2
     assert time.monotonic() - started < 40
-    scores = [scores["context_recall"] for scores in kept.scores.values()]
-    failures = [reason for judged in kept.judged.values() for reason in judged.failures.values()]
-    told = [error, *(score.reason for score in scores), *failures, caplog.text]
-    shown = without_keys(" ".join(map(judged_to_json, kept.judged.values())), [KEY])
-    assert not [text for text in told if KEY in bare(text)]
+    scores = [scores["context_recall"] for scores in results.scores.values()]
+    failures = [reason for judged in results.judged.values() for reason in judged.failures.values()]
+    messages = [error, *(score.reason for score in scores), *failures, caplog.text]
+    shown = without_keys(" ".join(map(judged_to_json, results.judged.values())), [KEY])
+    assert not [text for text in messages if KEY in bare(text)]
     assert KEY not in bare(shown)
-    assert "Traceback" not in " ".join(told)
+    assert "Traceback" not in " ".join(messages)
     values = {score.value for score in scores}
     assert values <= ({truth} if kind in USABLE else {None}), failures
     if kind not in USABLE:
@@ -430,7 +430,7 @@ def test_an_odd_reply_ends_in_words_without_a_key_and_without_a_score(kind, seed
 
 
 SEPARATORS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-"""All that some reader takes for the end of a line."""
+"""Everything that some reader treats as the end of a line."""
 
 
 @pytest.mark.parametrize("separator", SEPARATORS, ids=lambda sign: f"U+{ord(sign):04X}")
@@ -468,10 +468,10 @@ def test_calls_about_texts_without_separators_are_asked_in_the_words_they_were_p
 @pytest.mark.parametrize("seed", seeds(40, 400))
 def test_a_key_is_found_in_any_escapes(seed):
     draw = Draw(seed)
-    said = f"{draw.choice(['key=', 'Bearer ', '&quot;', '%22', chr(92), '“'])}{_hidden(draw)}{draw.choice(' <&%;.')}"
+    text = f"{draw.choice(['key=', 'Bearer ', '&quot;', '%22', chr(92), '“'])}{_hidden(draw)}{draw.choice(' <&%;.')}"
     if draw.random() < 0.3:  # JSON in JSON
-        said = json.dumps(said)
-    shown = without_keys(said, [KEY])
+        text = json.dumps(text)
+    shown = without_keys(text, [KEY])
     assert KEY not in bare(shown)
     assert "••••" in shown
     harmless = "the latest \\u0073k-test of 100%25 &#115;k-0"
