@@ -12,11 +12,11 @@ from ragviz.errors import RagvizError, UsageError
 from ragviz.index import damage, indexing
 from ragviz.index import preview as cutting
 from ragviz.index.chunking import CHUNKERS
-from ragviz.models import embedding, tokenizer
-from ragviz.records import Chunk, DocumentInfo, IndexConfig, IndexInfo
+from ragviz.models import embedding, tokenizer, weights
+from ragviz.records import NO_EMBEDDER, Chunk, DocumentInfo, IndexConfig, IndexInfo
 from ragviz.report import plots
 from ragviz.retrieval import search as searcher
-from ragviz.retrieval.retrievers import RETRIEVERS
+from ragviz.retrieval.retrievers import needs, offered
 from ragviz.text import markup
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, frame, heading, job_panel, widgets, wording
@@ -41,29 +41,47 @@ def choices() -> tuple[str, IndexConfig]:
     st.caption(STRATEGIES[chunker])
     left, right = st.columns(2)
     size = left.number_input(
-        "Chunk size (tokens)", 8, 8192, step=10, help="Tokens of the embedder.", **bound_number("size", 200, 8, 8192)
-    )
+        "Chunk size (tokens)", 8, 8192, step=10, **bound_number("size", 200, 8, 8192),
+        help="Tokens of the embedder; without one, of the packaged model.",
+    )  # fmt: skip
     most = max(0, int(size) - 1)
     overlap = right.number_input(
         "Overlap (tokens)", 0, most, step=10, help="Tokens that a chunk shares with the one before.",
         **bound_number("overlap", 0, 0, most),
     )  # fmt: skip
-    embedder = st.text_input(
-        "Embedder",
-        **address.bound("embedder", workspace.settings.embedder, embedder_named, "a name or a folder's path"),
-        help="A sentence-transformers model, a folder, or openai:MODEL at the configured endpoint. The default's "
-        "weights are packaged.",
-    )
-    backend, options = backend_choices()
+    embedder = embedder_choice()
+    backend, options = backend_choices(bool(embedder))
+    similarity = similarity_choice() if embedder else SIMILARITIES[0]
+    config = IndexConfig(chunker, int(size), int(overlap), embedder, backend, similarity, options)  # type: ignore[arg-type]
+    with naming:
+        return name_of(config), config
+
+
+def embedder_choice() -> str:
+    """The embedder's name, chosen or typed; "" for an index that embeds nothing."""
+    default = workspace.settings.embedder
+    bound = address.bound("embedder", default, embedder_named, "a name or a folder's path")
+    names = dict.fromkeys((default, NO_EMBEDDER, st.session_state["embedder"]))
+    name = st.selectbox(
+        "Embedder", names, **bound, accept_new_options=True,
+        format_func=lambda each: "None (BM25 only)" if each == NO_EMBEDDER else each,
+        help="Choose or type: a sentence-transformers model, a folder, or openai:MODEL at the configured endpoint. The "
+        "default's weights are packaged.",
+    )  # fmt: skip
+    if name != NO_EMBEDDER:
+        return (name or "").strip() or default
+    st.caption(f"Nothing is embedded: BM25 ranks by words, and the tokens of a chunk are {weights.PACKAGED}'s.")
+    return ""
+
+
+def similarity_choice() -> str:
     with st.expander("Similarity"):
-        similarity = st.selectbox(
+        similarity: str = st.selectbox(
             "Similarity", SIMILARITIES, label_visibility="collapsed",
             help="Vectors have unit length, so all three rank alike; the scores differ.",
             **bound_choice("similarity", SIMILARITIES, SIMILARITIES[0]),
         )  # fmt: skip
-    config = IndexConfig(chunker, int(size), int(overlap), embedder.strip(), backend, similarity, options)  # type: ignore[arg-type]
-    with naming:
-        return name_of(config), config
+    return similarity
 
 
 def embedder_named(text: str) -> str | None:
@@ -85,8 +103,8 @@ def name_of(config: IndexConfig) -> str:
     return widgets.suggested_name("Name", "index-name", suggested)
 
 
-def backend_choices() -> tuple[Any, dict[str, Any]]:
-    """Backend and its own options; Elasticsearch only where an address is set."""
+def backend_choices(embeds: bool) -> tuple[Any, dict[str, Any]]:
+    """Backend and its own options; Elasticsearch only where an address is set, vectors only with an embedder."""
     if workspace.settings.elasticsearch_url is None:
         st.caption("Backend: local, exact search. Set ELASTICSEARCH_URL to build on Elasticsearch.")
         return "local", {}
@@ -94,7 +112,7 @@ def backend_choices() -> tuple[Any, dict[str, Any]]:
     backend = st.segmented_control(
         "Backend", names, required=True, **bound_choice("backend", names, workspace.default_backend)
     )
-    if backend == "local":
+    if backend == "local" or not embeds:
         return backend, {}
     with st.expander("Elasticsearch options"):
         kind = st.selectbox(
@@ -137,7 +155,7 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
         return
     limit = tokenizer.text_tokens_of(config.embedder)
     lengths = np.array([chunk.tokens for chunk in chunks])
-    estimate(cutting.extent(documents, chosen, cuts))
+    estimate(cutting.extent(documents, chosen, cuts, embeds=bool(config.embedder)), bool(config.embedder))
     if limit is not None and (over := int((lengths > limit).sum())):
         st.warning(
             f"{over} of {len(chunks)} previewed chunks are longer than the {limit} tokens that the embedder reads: "
@@ -165,15 +183,17 @@ def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk]) -> None:
         st.caption(f"The first {cutting.SHOWN:,} of {info.characters:,} characters.")
 
 
-def estimate(extent: cutting.Extent) -> None:
+def estimate(extent: cutting.Extent, embeds: bool) -> None:
     """Chunks, tokens, time and disk of the whole corpus."""
     about = "" if extent.exact else "~"
     spoken = "At the speed of the packaged model on two CPU cores. What was embedded before is not again."
     with widgets.tiles():
         widgets.tile("Chunks", f"{about}{rounded(extent.chunks, about):,}")
         widgets.tile("Tokens", f"{about}{rounded(extent.tokens, about):,}")
-        widgets.tile("Embedding", wording.duration(extent.seconds), explained=spoken)
-        widgets.tile("Disk", wording.size_words(extent.size), explained="Vectors of 384 dimensions, and text.")
+        if embeds:
+            widgets.tile("Embedding", wording.duration(extent.seconds), explained=spoken)
+        disk = "Vectors of 384 dimensions, and text." if embeds else "Text, and its words for BM25."
+        widgets.tile("Disk", wording.size_words(extent.size), explained=disk)
 
 
 def rounded(count: int, about: str) -> int:
@@ -195,15 +215,14 @@ def cards(indexes: Sequence[IndexInfo]) -> None:
 def card(info: IndexInfo) -> None:
     config = info.config
     st.markdown(f"**{plain(info.name)}**")
-    st.caption(
-        f"{config.chunker} {config.chunk_size}, overlap {config.overlap} · {plain(config.embedder)} · {config.backend}"
-    )
+    embedder = plain(config.embedder) or "no embedder"
+    st.caption(f"{config.chunker} {config.chunk_size}, overlap {config.overlap} · {embedder} · {config.backend}")
     if not info.build:
         st.markdown(f":orange[▲] {'being built' if info.status == 'building' else 'its last build failed'}")
     else:
         st.markdown(
             f"{wording.counted(info.chunks, 'chunk')} of {wording.counted(len(info.documents), 'document')} · "
-            f"{info.dims} dimensions · {size(info)} · "
+            f"{f'{info.dims} dimensions' if info.dims else 'BM25 only'} · {size(info)} · "
             f"{wording.ago(info.built or info.created)}"
         )
     if paid := indexing.cost_words(*store.paid(info.id)):
@@ -291,28 +310,29 @@ def search(indexes: Sequence[IndexInfo]) -> None:
         columns = st.columns([4, 5, 6, 2], vertical_alignment="bottom")  # hybrid is whole at 1024
         with columns[0]:
             name = st.selectbox("Index", names, index=names.index(address.chosen("index", names) or names[0]))
+        info = indexes[names.index(name)]
         query = columns[1].text_input("Query", value=st.query_params.get("query", ""), type="search")
-        names_of = list(RETRIEVERS)
-        ways = columns[2].segmented_control(
-            "Retrievers", names_of, selection_mode="multi", default=names_of, key="ways"
+        served = offered(info.config)
+        retrievers = columns[2].segmented_control(
+            "Retrievers", served, selection_mode="multi", default=served, key=f"retrievers-{'-'.join(served)}"
         )
         asked = columns[3].form_submit_button("Search", type="primary", width="stretch")
     if asked:
         address.put(index=name, query=query.strip() or None)
         st.session_state["searched"] = query.strip()
     query = st.query_params.get("query", "")
-    if not query or not ways:
+    if not query or not retrievers:
         st.caption("Type a question or words: the retrievers you choose answer side by side.")
         return
-    info = indexes[names.index(name)]
     if query != st.session_state.get("searched") and (reason := asks_others(info.config.embedder)):
         st.caption(f"{reason} Press *Search*.")
         return
-    for column, way in zip(st.columns(len(ways), gap="medium"), ways, strict=True):
+    for column, retriever in zip(st.columns(len(retrievers), gap="medium"), retrievers, strict=True):
         with column, widgets.errors_shown():
-            st.markdown(f"**{way}**")
-            with st.spinner("Searching; the first search loads the embedder, about 10 s"):
-                found = results(cache.state(info.id, corpus.id), query, way)
+            st.markdown(f"**{retriever}**")
+            loading = "; the first search loads the embedder, about 10 s" * ("embedder" in needs(retriever))
+            with st.spinner(f"Searching{loading}"):
+                found = results(cache.state(info.id, corpus.id), query, retriever)
             hits(found)
 
 

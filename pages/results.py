@@ -528,8 +528,8 @@ def settings_line(run: Run) -> str:
     by = f" · answers: {config.model or config.answerer}" if question_table.answers(run) else ""
     by += f" from {contexts.CONTEXTS[config.context]}" if by and config.context != "retrieved" else ""
     over = (
-        f"{config.retriever} over {cut['chunker']} {cut['chunk_size']}, overlap {cut['overlap']}, {cut['embedder']}, "
-        f"{cut['backend']}"
+        f"{config.retriever} over {cut['chunker']} {cut['chunk_size']}, overlap {cut['overlap']}, "
+        f"{cut['embedder'] or 'no embedder'}, {cut['backend']}"
         if cut
         else "Retrieved and judged elsewhere, and imported"
     )

@@ -118,7 +118,8 @@ _CHUNK_ID = re.compile(r"(.+)-([0-9]{8,18})-([0-9]{8,18})", re.DOTALL)
 class Chunk:
     """A cut of a document: `document.text[start:end] == chunk.text`, always.
 
-    `tokens` counts the embedder's tokens without its special ones; `page` is the page of `start`, or None.
+    `tokens` counts the embedder's tokens without its special ones; of an index without an embedder, the packaged
+    model's. `page` is the page of `start`, or None.
     """
 
     id: str
@@ -415,9 +416,16 @@ class Estimate:
     n: int
 
 
+NO_EMBEDDER = "none"
+"""What a person writes for an index that embeds nothing; `IndexConfig.embedder` is then ""."""
+
+
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
-    """Every choice that makes an index of a corpus; `options` are the backend's own (type, m, ef_construction …)."""
+    """Every choice that makes an index of a corpus; `options` are the backend's own (type, m, ef_construction …).
+
+    `embedder` is "" for an index without vectors, which BM25 alone can search.
+    """
 
     chunker: Chunker = "tokens"
     chunk_size: int = 200
@@ -510,7 +518,8 @@ class DocumentInfo:
 class IndexInfo:
     """An index as the store knows it. `build` names the cuts that are searched now, "" before the first build.
 
-    `documents` are the ids it was built from, those without a single chunk included.
+    `documents` are the ids it was built from, those without a single chunk included. `dims` is 0 and
+    `embedder_identity` "" when it has no vectors, and before the first build.
     """
 
     id: str

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -24,7 +24,8 @@ from rich.table import Table
 
 from ragviz.cli.rooms import jobs
 from ragviz.errors import Cancelled, InputError, UsageError
-from ragviz.records import Corpus, Estimate, Job, Progress
+from ragviz.records import Corpus, Estimate, IndexInfo, Job, Progress, RetrieverName
+from ragviz.retrieval.retrievers import RETRIEVERS, check_offered, offered
 
 if TYPE_CHECKING:
     from ragviz.workspace import Workspace
@@ -48,6 +49,10 @@ DryRun = Annotated[
     typer.Option(
         "--dry-run", help="Tell what it would take; asks at most two small calls, to learn how long the endpoint takes."
     ),
+]
+RetrieverOption = Annotated[
+    str | None,
+    typer.Option(help=f"{', '.join(RETRIEVERS)} (default: knn; bm25 on an index without an embedder)."),
 ]
 umask = 0o077
 """With which files are written that a person takes away; `main` puts the person's own here."""
@@ -158,6 +163,18 @@ def one_of(what: str, value: str, known: Collection[str]) -> str:
     if value not in known:
         raise UsageError(f"There is no {what} '{value}': choose one of {', '.join(known)}.")
     return value
+
+
+def retriever_of(info: IndexInfo, name: str | None) -> RetrieverName:
+    """Return the retriever called `name`, by default the first that the index can serve.
+
+    Raises:
+        UsageError: there is no such retriever, or the index cannot serve it.
+
+    """
+    retriever = cast(RetrieverName, one_of("retriever", name or offered(info.config)[0], RETRIEVERS))
+    check_offered(info, retriever)
+    return retriever
 
 
 def read(file: Path) -> bytes:

@@ -14,15 +14,16 @@ from ragviz.cli.console import Json
 from ragviz.cli.rooms import damage, indexing, preview, search, tokenizer
 from ragviz.errors import SearchError, UsageError
 from ragviz.index.chunking import CHUNKERS
-from ragviz.records import IndexConfig, IndexInfo
-from ragviz.retrieval.retrievers import RETRIEVERS
+from ragviz.records import NO_EMBEDDER, IndexConfig, IndexInfo
 
 index_app = console.group("Indexes: build, preview, search.")
 
 
 ChunkerOption = Annotated[str, typer.Option(help=", ".join(CHUNKERS))]
-TokensOption = Annotated[int, typer.Option(help="In the embedder's tokens.")]
-EmbedderOption = Annotated[str | None, typer.Option(help="Model name, folder, or openai:MODEL.")]
+TokensOption = Annotated[int, typer.Option(help="In the embedder's tokens; without one, in the packaged model's.")]
+EmbedderOption = Annotated[
+    str | None, typer.Option(help="Model name, folder, openai:MODEL, or none: nothing is embedded, BM25 only.")
+]
 
 
 @index_app.command("build")
@@ -47,7 +48,7 @@ def index_build(
         chunker=cast(Any, console.one_of("chunker", chunker, CHUNKERS)),
         chunk_size=chunk_size,
         overlap=overlap,
-        embedder=embedder or workspace.settings.embedder,
+        embedder=_embedder(embedder, workspace.settings.embedder),
         backend=cast(Any, backend or workspace.default_backend),
         similarity=cast(Any, console.one_of("similarity", similarity, ("cosine", "dot_product", "l2_norm"))),
         options=dict(_option(pair) for pair in option),
@@ -84,7 +85,7 @@ def index_preview(
         chunker=cast(Any, console.one_of("chunker", chunker, CHUNKERS)),
         chunk_size=chunk_size,
         overlap=overlap,
-        embedder=embedder or workspace.settings.embedder,
+        embedder=_embedder(embedder, workspace.settings.embedder),
     )
     documents = [d for d in workspace.store.documents(found.id) if d.status == "ok" and d.characters]
     shown = next((d for d in documents if document in ("", d.name)), None)
@@ -98,7 +99,7 @@ def index_preview(
     reads = tokenizer.text_tokens_of(config.embedder)
     body = {
         "corpus": found.name,
-        "extent": preview.extent(documents, chosen, [cuts[d.id] for d in chosen]),
+        "extent": preview.extent(documents, chosen, [cuts[d.id] for d in chosen], embeds=bool(config.embedder)),
         "previewed": {"documents": len(chosen), "chunks": len(lengths), "tokens_of_chunks": sorted(lengths)},
         "reads": reads,
         "longer_than_read": 0 if reads is None else sum(length > reads for length in lengths),
@@ -108,18 +109,24 @@ def index_preview(
             {"start": c.start, "end": c.end, "tokens": c.tokens, "page": c.page, "text": c.text} for c in cuts[shown.id]
         ],
     }
-    console.show(body, as_json, lambda: _draw_preview(body, shown.characters))
+    console.show(body, as_json, lambda: _draw_preview(body, shown.characters, embeds=bool(config.embedder)))
 
 
-def _draw_preview(body: Mapping[str, Any], characters: int) -> None:
+def _embedder(name: str | None, default: str) -> str:
+    """Return an index's embedder by its name on the command line: `default` without a name, "" for "none"."""
+    return "" if name == NO_EMBEDDER else name or default
+
+
+def _draw_preview(body: Mapping[str, Any], characters: int, *, embeds: bool) -> None:
     rows = [(c["start"], c["end"], c["tokens"], " ".join(c["text"].split())[:160]) for c in body["cuts"]]
     console.table(("start", "end", "tokens", "text"), rows, console.said(body["document"]))
     if characters > body["characters_cut"]:
         console.out.print(f"the first {body['characters_cut']:,} of {characters:,} characters")
     extent: preview.Extent = body["extent"]
+    embedding = f"{extent.seconds / 60:.1f} minutes to embed with the packaged model on two cores"
     console.out.print(
         f"{'' if extent.exact else 'about '}{extent.chunks:,} chunks, {extent.tokens:,} tokens, "
-        f"{extent.seconds / 60:.1f} minutes to embed with the packaged model on two cores, {extent.size / 1e6:.1f} MB"
+        f"{embedding if embeds else 'nothing to embed'}, {extent.size / 1e6:.1f} MB"
     )
     if longer := body["longer_than_read"]:
         told = f"{longer:,} of {body['previewed']['chunks']:,} previewed chunks are longer than the {body['reads']}"
@@ -167,13 +174,13 @@ def index_search(
     index_name: Annotated[str, typer.Argument(metavar="NAME")],
     query: str,
     k: Annotated[int, typer.Option("-k", min=1, max=1000)] = 5,
-    retriever: Annotated[str, typer.Option(help=", ".join(RETRIEVERS))] = "knn",
+    retriever: console.RetrieverOption = None,
     as_json: Json = False,
 ) -> None:
     """Rank the chunks of an index for a query."""
     workspace = console.open_workspace()
     info = workspace.store.index(index_name)
-    hits = search.search(workspace, info, query, cast(Any, console.one_of("retriever", retriever, RETRIEVERS)), k)
+    hits = search.search(workspace, info, query, console.retriever_of(info, retriever), k)
     rows = [
         {"rank": f.hit.rank, "score": f.hit.score, "chunk_id": f.hit.chunk_id, "document": f.document_name}
         | ({"start": f.chunk.start, "end": f.chunk.end, "page": f.chunk.page, "text": f.chunk.text} if f.chunk else {})

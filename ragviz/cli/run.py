@@ -12,14 +12,13 @@ from ragviz.cli.console import DryRun, Json
 from ragviz.cli.rooms import choices, forecast, running, spending
 from ragviz.errors import UsageError
 from ragviz.records import AnswererName, ContextKind, Job, RunConfig
-from ragviz.retrieval.retrievers import RETRIEVERS
 
 
 def run_questions(
     index_name: Annotated[str, typer.Option("--index")],
     questions: Annotated[str, typer.Option("--questions")],
     run_name: Annotated[str, typer.Option("--name")] = "",
-    retriever: Annotated[str, typer.Option(help=", ".join(RETRIEVERS))] = "knn",
+    retriever: console.RetrieverOption = None,
     k: Annotated[int, typer.Option("-k")] = 3,
     depth: int = 50,
     seed: Annotated[int, typer.Option(min=0)] = 0,
@@ -40,7 +39,7 @@ def run_questions(
     config = RunConfig(
         index=info.id,
         questions=asked.id,
-        retriever=cast(Any, console.one_of("retriever", retriever, RETRIEVERS)),
+        retriever=console.retriever_of(info, retriever),
         k=k,
         depth=depth,
         seed=seed,

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 
 from ragviz.errors import DamagedIndex, SearchError
-from ragviz.records import IndexConfig, IndexInfo, digest
+from ragviz.records import NO_EMBEDDER, IndexConfig, IndexInfo, digest
 from ragviz.store.codecs import Cuts
 from ragviz.workspace import Workspace
 
@@ -107,7 +107,7 @@ def build_command(workspace: Workspace, info: IndexInfo) -> str:
         "--chunker": (config.chunker, defaults.chunker),
         "--chunk-size": (config.chunk_size, defaults.chunk_size),
         "--overlap": (config.overlap, defaults.overlap),
-        "--embedder": (config.embedder, workspace.settings.embedder),
+        "--embedder": (config.embedder or NO_EMBEDDER, workspace.settings.embedder),
         "--backend": (config.backend, workspace.default_backend),
         "--similarity": (config.similarity, defaults.similarity),
     }

@@ -1,4 +1,4 @@
-"""An index from a corpus: cut, embed, store, publish; bring it up to date. Bounded memory, resumable."""
+"""Indexes of a corpus: built, brought up to date, deleted. Memory is bounded, a killed build resumes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from itertools import chain, islice
 
 import numpy as np
 
-from ragviz.backends.protocol import Index, Writer
+from ragviz.backends.protocol import Writer
 from ragviz.errors import Deleted, SearchError, UsageError
 from ragviz.index import chunking
 from ragviz.index.damage import content_of, examined
@@ -29,9 +29,10 @@ WINDOW = 1024
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a build did: chunks in the index, how many of them are new to it, how many texts had to be embedded.
+    """Result of a build: chunks in the index, how many of them were added and removed, how many texts were embedded.
 
-    `calls` and `dollars` are what all builds of the index have paid an endpoint's embedder, this one among them.
+    `longer_than_read` counts the chunks that the embedder cannot read to their end. `calls` and `dollars` are what all
+    builds of the index have paid an endpoint's embedder, this one included.
     """
 
     index: str
@@ -45,7 +46,7 @@ class Built:
 
 
 def cost_words(calls: int, paid: float) -> str:
-    """What all builds of an index have paid an endpoint's embedder; "" when they asked none.
+    """Say what all builds of an index have paid an endpoint's embedder; "" when they made no call.
 
     >>> cost_words(3, 0.0104)
     '3 calls for embeddings, $0.0104 paid'
@@ -54,17 +55,17 @@ def cost_words(calls: int, paid: float) -> str:
 
 
 def splitter(config: IndexConfig) -> Callable[[Document], list[Chunk]]:
-    """Give what cuts documents as `config` says, in the embedder's tokens; loads no model."""
+    """Return what cuts documents as `config` says, in the embedder's tokens; loads no model."""
     tokenizer = open_tokenizer(config.embedder)
     return partial(chunking.split, config=config, tokenizer=tokenizer, sentences=segmentation.each_sentence)
 
 
 def stale(workspace: Workspace, info: IndexInfo) -> tuple[list[DocumentInfo], list[DocumentInfo], list[str]]:
-    """What an index does not have of its corpus yet: (new documents, changed ones, ids it holds that are gone)."""
-    there, indexed = workspace.store.documents(info.corpus_id, replaced=True), set(info.documents)
-    old_names = {d.name for d in there if d.id in indexed}
-    missing = [d for d in there if d.status == "ok" and d.id not in indexed]
-    current = {d.id for d in there if d.status == "ok"}
+    """Return how an index differs from its corpus: (new documents, changed ones, ids it holds that are gone)."""
+    documents, indexed = workspace.store.documents(info.corpus_id, replaced=True), set(info.documents)
+    old_names = {d.name for d in documents if d.id in indexed}
+    missing = [d for d in documents if d.status == "ok" and d.id not in indexed]
+    current = {d.id for d in documents if d.status == "ok"}
     new = [d for d in missing if d.name not in old_names]
     return new, [d for d in missing if d.name in old_names], [d for d in info.documents if d not in current]
 
@@ -80,9 +81,9 @@ def build_index(
 ) -> Built:
     """Build the index called `name`, or bring it up to date.
 
-    An index that is there with the same choices is updated: only what is new is cut, embedded and added, what is gone
-    is deleted. Other choices, another version of the embedder, damage, or `fresh` build it anew; searches see the old
-    one until the new one is complete and counted.
+    An existing index with the same choices is updated: only what is new is cut, embedded and added, what is gone is
+    deleted. Other choices, another version of the embedder, damage, or `fresh` build it anew; searches see the old one
+    until the new one is complete and counted. Without an embedder in `config` nothing is embedded.
 
     Raises:
         UsageError: the corpus has no text, the name belongs to another corpus, a choice cannot be used.
@@ -90,8 +91,8 @@ def build_index(
     """
     check_build(workspace, corpus, name, config)
     store = workspace.store
-    there = store.index_named(name)
-    info = there or store.create_index(corpus.id, name, config)
+    existing = store.index_named(name)
+    info = existing or store.create_index(corpus.id, name, config)
     spending = workspace.spending(info.id)
     try:
         try:
@@ -99,7 +100,7 @@ def build_index(
         finally:
             spending.settle()
     except BaseException:
-        _end_unbegun(workspace, info, new=there is None)
+        _end_unbegun(workspace, info, new=existing is None)
         raise
     store.settle(corpus.id)
     calls, paid = store.paid(info.id)
@@ -107,10 +108,10 @@ def build_index(
 
 
 def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:
-    """Leave no row "building" of a build that could not even begin; a row made for it goes, if nothing was paid.
+    """Leave no row "building" of a build that failed; a row made for it is deleted when nothing was paid.
 
     Raises:
-        Deleted: the index was deleted meanwhile; what was written of it since goes too.
+        Deleted: the index was deleted meanwhile; what was written since is deleted too.
 
     """
     now = workspace.store.index_named(info.id)
@@ -137,16 +138,17 @@ def _built(
 ) -> Built:
     store = workspace.store
     documents = [d.id for d in store.documents(corpus.id) if d.status == "ok"]
-    embedder = workspace.embedder(config.embedder, spending)
-    index = workspace.index(replace(info, config=config))
+    embedder = workspace.embedder(config.embedder, spending) if config.embedder else None
     info, damage = (info, "") if fresh else examined(workspace, info)
-    fits = (info.config, info.embedder_identity) == (config, embedder.identity)
-    kept = () if fresh or not fits or not info.build or damage else info.documents
-    return _fill(workspace, replace(info, config=config), index, embedder, documents, kept, progress)
+    identity = embedder.identity if embedder else ""
+    same_choices = (info.config, info.embedder_identity) == (config, identity)
+    kept = info.documents if same_choices and info.build and not (fresh or damage) else ()
+    info = replace(info, config=config, embedder_identity=identity)
+    return _fill(workspace, info, embedder, documents, kept, progress)
 
 
 def check_build(workspace: Workspace, corpus: Corpus, name: str, config: IndexConfig) -> None:
-    """Raise UsageError for what `build_index` cannot do, before anything is written down."""
+    """Raise UsageError for what `build_index` cannot do, before anything is written."""
     chunking.check(config)
     info = workspace.store.index_named(name)
     if info is not None and info.corpus_id != corpus.id:
@@ -162,53 +164,49 @@ def check_build(workspace: Workspace, corpus: Corpus, name: str, config: IndexCo
 def _fill(
     workspace: Workspace,
     info: IndexInfo,
-    index: Index,
-    embedder: Embedder,
+    embedder: Embedder | None,
     documents: Sequence[str],
     kept: Sequence[str],
     progress: Progress,
 ) -> Built:
-    """Cut what is not `kept`, embed it, publish, and write the row: the index of exactly `documents`."""
-    store = workspace.store
+    """Cut and embed what is not `kept`, publish, and write the row: the index of exactly `documents`."""
+    store, index = workspace.store, workspace.index(info)
     old = store.cuts(info.build, kept)
-    wanted, held = set(documents), set(kept)
-    gone = {d: cuts for d, cuts in old.items() if d not in wanted}
-    same = {d: cuts for d, cuts in old.items() if d in wanted}
-    fresh = [d for d in documents if d not in held]
-    embedded_before = embedder.embedded
-    writer = index.update() if kept else index.rebuild(embedder.dims)
+    current_ids, kept_ids = set(documents), set(kept)
+    gone = {d: cuts for d, cuts in old.items() if d not in current_ids}
+    same = {d: cuts for d, cuts in old.items() if d in current_ids}
+    missing = [d for d in documents if d not in kept_ids]
+    embedded_before = embedder.embedded if embedder else 0
+    dims = embedder.dims if embedder else 0
+    writer = index.update() if kept else index.rebuild(dims)
     try:
-        new = _cut(workspace, info, fresh, progress)
+        new = _cut(workspace, info, missing, progress)
         writer.delete([chunk_id for d, cuts in gone.items() for chunk_id in chunk_ids(d, cuts)])
-        _embed(workspace, info, new, embedder, writer, progress)
+        _add(workspace, info, new, embedder, writer, progress)
         cuts = same | new
         chunks = sum(len(c) for c in cuts.values())
         progress(chunks, chunks, "chunks", "Publishing")
         store.set_index_status(info.id, "building")  # what is published is searched before its row is written
-        writer.publish(chunks, content_of(replace(info, embedder_identity=embedder.identity), cuts))
+        writer.publish(chunks, content_of(info, cuts))
     except BaseException:
         writer.abandon()
         store.set_index_status(info.id, info.status if info.build else "failed")
         raise
-    info = replace(info, build=new_id(), documents=tuple(documents), chunks=chunks)
-    store.update_index(_ready(info, embedder, tokens=int(sum(c[:, 2].sum() for c in cuts.values()))), cuts)
+    info = replace(info, build=new_id(), documents=tuple(documents), chunks=chunks, dims=dims)
+    tokens = int(sum(c[:, 2].sum() for c in cuts.values()))
+    store.update_index(replace(info, status="ready", tokens=tokens, built=time.time()), cuts)
     return Built(
         index=info.name,
         chunks=chunks,
         added=sum(len(c) for c in new.values()),
         removed=sum(len(c) for c in gone.values()),
-        embedded=embedder.embedded - embedded_before,
+        embedded=(embedder.embedded if embedder else 0) - embedded_before,
         longer_than_read=over_limit(cuts.values(), text_tokens_of(info.config.embedder)),
     )
 
 
-def _ready(info: IndexInfo, embedder: Embedder, tokens: int) -> IndexInfo:
-    info = replace(info, dims=embedder.dims, embedder_identity=embedder.identity)
-    return replace(info, status="ready", tokens=tokens, built=time.time())
-
-
 def _cut(workspace: Workspace, info: IndexInfo, documents: Sequence[str], progress: Progress) -> dict[str, Cuts]:
-    """Cut documents: their cuts, without their texts."""
+    """Return the cuts of documents, without their texts."""
     cuts: dict[str, Cuts] = {}
     tokenizer = open_tokenizer(info.config.embedder)
     texts = workspace.store.document_texts(info.corpus_id, documents)
@@ -219,15 +217,15 @@ def _cut(workspace: Workspace, info: IndexInfo, documents: Sequence[str], progre
     return cuts
 
 
-def _embed(
+def _add(
     workspace: Workspace,
     info: IndexInfo,
     cuts: Mapping[str, Cuts],
-    embedder: Embedder,
+    embedder: Embedder | None,
     writer: Writer,
     progress: Progress,
 ) -> None:
-    """Embed the cuts of documents window by window and hand them to the writer."""
+    """Add the cuts of documents to the index window by window, embedded where there is an embedder."""
     total, done = sum(len(c) for c in cuts.values()), 0
     chunks = (
         chunk
@@ -236,18 +234,21 @@ def _embed(
     )
 
     def report(before: int, embedded: int) -> None:
-        progress(before + embedded, total, "chunks", "Embedding")
+        progress(before + embedded, total, "chunks", "Embedding" if embedder else "Adding")
 
     report(0, 0)
     while window := list(islice(chunks, WINDOW)):
-        texts = [chunk.text for chunk in window]
-        vectors = embedder.embed(texts, "passage", partial(report, done))
+        if embedder:
+            vectors = embedder.embed([chunk.text for chunk in window], "passage", partial(report, done))
+        else:
+            vectors = np.empty((len(window), 0), np.float32)
+            report(done, len(window))
         writer.add(window, vectors)
         done += len(window)
 
 
 def chunks_of(document: Document, cuts: Cuts) -> list[Chunk]:
-    """Turn the cuts of a document back into its chunks."""
+    """Return the chunks that the cuts of a document make."""
     return list(_each_chunk(document, cuts))
 
 
@@ -256,7 +257,7 @@ def _each_chunk(document: Document, cuts: Cuts) -> Iterator[Chunk]:
 
 
 def chunk_ids(document_id: str, cuts: Cuts) -> list[str]:
-    """Ids of the chunks of a document, in order."""
+    """Return the ids of the chunks of a document, in order."""
     return [Chunk.make_id(document_id, start, end) for start, end, _ in cuts.tolist()]
 
 
@@ -268,7 +269,7 @@ def over_limit(cuts: Iterable[Cuts], limit: int | None) -> int:
 def delete_index(workspace: Workspace, info: IndexInfo, *, leave_remote: bool = False) -> str:
     """Delete an index from its backend and the store; runs on it stay readable.
 
-    `leave_remote` deletes it here also when its server cannot be asked; returns what is then left there, else "".
+    `leave_remote` deletes it here also when its server cannot be asked; returns what then stays on it, else "".
 
     Raises:
         SearchError: the backend fails, and nothing was deleted.
@@ -295,7 +296,7 @@ _ANYWAY = (
 
 
 def remote(workspace: Workspace, info: IndexInfo) -> str:
-    """What of an index is on a server, and where: "the indices ragviz-….* on Elasticsearch at …"; "" for none."""
+    """Name what of an index is on a server: "the indices ragviz-….* on Elasticsearch at …"; "" for a local index."""
     if info.config.backend != "elasticsearch":
         return ""
     from ragviz.backends import elastic_requests
@@ -319,9 +320,9 @@ def goes_with_corpus(workspace: Workspace, corpus: Corpus) -> str:
 
 
 def delete_corpus(workspace: Workspace, corpus: Corpus, *, leave_remote: bool = False) -> list[str]:
-    """Delete a corpus with its documents, indexes, question sets, runs and jobs, and what these printed.
+    """Delete a corpus with its documents, indexes, question sets, runs and jobs, and the logs of these.
 
-    `leave_remote` is as for `delete_index`; returns what is left on servers.
+    `leave_remote` is as for `delete_index`; returns what stays on servers.
 
     Raises:
         SearchError: an index cannot be deleted; the corpus stays. Those on a server are tried first.

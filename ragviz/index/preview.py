@@ -70,9 +70,15 @@ def _shortened(document: Document, most: int) -> Document:
 
 
 def extent(
-    documents: Sequence[DocumentInfo], sample: Sequence[DocumentInfo], chunks: Sequence[Sequence[Chunk]]
+    documents: Sequence[DocumentInfo],
+    sample: Sequence[DocumentInfo],
+    chunks: Sequence[Sequence[Chunk]],
+    *,
+    embeds: bool = True,
 ) -> Extent:
     """Scale the chunks of the documents in `sample` up to all `documents`, by characters.
+
+    `embeds` is False for an index without an embedder, which has no vectors.
 
     >>> extent([], [], [])
     Extent(chunks=0, tokens=0, seconds=0.0, size=0, exact=True)
@@ -83,4 +89,5 @@ def extent(
     scale = total / max(chunked, 1)
     count = round(sum(map(len, chunks)) * scale)
     tokens = round(sum(chunk.tokens for document in chunks for chunk in document) * scale)
-    return Extent(count, tokens, tokens / SPEED, round(count * DIMS * 4 + total * 1.5), chunked == total)
+    seconds, vectors = (tokens / SPEED, count * DIMS * 4) if embeds else (0.0, 0)
+    return Extent(count, tokens, seconds, round(vectors + total * 1.5), chunked == total)

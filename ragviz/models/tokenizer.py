@@ -19,12 +19,14 @@ REMOTE = "openai:"
 
 
 def max_tokens_of(name: str) -> int | None:
-    """Tokens that an embedder reads of a text, its special ones included; None when not known. Loads no model.
+    """Tokens that an embedder reads of a text, its special ones included; None when not known, or for none ("").
+
+    Loads no model.
 
     >>> max_tokens_of("all-MiniLM-L6-v2")
     256
     """
-    return None if name.startswith(REMOTE) else weights.card(name).max_tokens
+    return None if not name or name.startswith(REMOTE) else weights.card(name).max_tokens
 
 
 def text_tokens_of(name: str) -> int | None:
@@ -62,14 +64,14 @@ def open_tokenizer(name: str) -> Tokenizer:
     """Open the tokenizer of an embedder, without loading its model or torch.
 
     What an endpoint's models count is not known: for "openai:MODEL" it is the packaged model's tokenizer, which makes
-    about as many tokens of English text and more of Chinese.
+    about as many tokens of English text and more of Chinese. So it is where there is no embedder ("").
 
     Raises:
         UsageError: no model is called that, or it has no tokenizer of a known form.
         ModelError: its files could not be fetched.
 
     """
-    return _tokenizer(weights.card(PACKAGED if name.startswith(REMOTE) else name))
+    return _tokenizer(weights.card(PACKAGED if not name or name.startswith(REMOTE) else name))
 
 
 @lru_cache(maxsize=8)

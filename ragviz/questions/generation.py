@@ -64,7 +64,7 @@ def generate_questions(
 
     Raises:
         UsageError: the index is not built, no such generator, no model configured, a limit or passages below 1, a
-            budget for a model without a price.
+            budget for a model without a price, several passages of an index without an embedder.
         BudgetReached: the next call could cost more; give a greater budget to go on.
         ModelError: the endpoint is down or refuses, or hardly any of the model's questions can stand.
 
@@ -172,6 +172,11 @@ def _checked(
         raise UsageError(f"There is no generator '{generator}'; there are {', '.join(synthesize.GENERATORS)}.")
     info = workspace.store.index(index)
     indexing.check_ready(info)
+    if passages > 1 and not info.config.embedder:
+        raise UsageError(
+            f"Chunks are related by their vectors, and index '{info.name}' was built without an embedder: ask for "
+            "questions of 1 passage, or take an index with an embedder."
+        )
     client = workspace.model if generator == "model" else None
     if budget is not None and client is not None and not client.priced:
         raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")

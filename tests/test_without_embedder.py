@@ -1,0 +1,272 @@
+"""An index without an embedder: built, updated, damaged, searched and run on both backends, and nothing is embedded."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from ragviz import cli
+from ragviz.config import Settings
+from ragviz.documents import corpora
+from ragviz.errors import SearchError, UsageError
+from ragviz.index import damage, indexing, preview
+from ragviz.models import tokenizer, weights
+from ragviz.questions import generation, sets
+from ragviz.records import Corpus, IndexConfig, RunConfig
+from ragviz.retrieval import search
+from ragviz.runs import choices, running
+from ragviz.workspace import Workspace, open_workspace
+from tests.test_pages import Hashing, address, button, checked, configure, show, words
+
+PLACES = ["north", "south", "east", "west", "upper", "lower", "inner", "outer"]
+TEXT = "\n\n".join(f"The {place} pump costs {40 + number} euros a year." for number, place in enumerate(PLACES))
+ROW = {"id": "q", "question": "What does the east pump cost?", "answer": "42", "document": "pumps.txt",
+       "quote": "The east pump costs 42 euros"}  # fmt: skip
+STORED = '{"backend": "local", "chunk_size": 200, "chunker": "tokens", "embedder": "all-MiniLM-L6-v2", '
+
+
+def embeds_nothing(*_: object) -> None:
+    raise AssertionError("an embedder was opened")
+
+
+@pytest.fixture(params=["local", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
+def backend(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def workspace(
+    backend: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Workspace]:
+    monkeypatch.setattr(Workspace, "embedder", embeds_nothing)
+    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
+    url = request.getfixturevalue("elasticsearch_url") if backend == "elasticsearch" else None
+    workspace = Workspace(Settings(_env_file=None, home=tmp_path / "home", elasticsearch_url=url))
+    corpus = workspace.store.create_corpus("pumps")
+    corpora.add_file(workspace, corpus, "pumps.txt", TEXT.encode())
+    sets.import_questions(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
+    yield workspace
+    indexing.delete_corpus(workspace, corpus)
+
+
+@pytest.fixture
+def corpus(workspace: Workspace) -> Corpus:
+    return workspace.store.corpus("pumps")
+
+
+@pytest.fixture
+def config(backend: str) -> IndexConfig:
+    return IndexConfig("sentences", 16, embedder="", backend=backend)  # type: ignore[arg-type]
+
+
+def test_a_build_embeds_nothing(workspace: Workspace, corpus: Corpus, config: IndexConfig):
+    built = indexing.build_index(workspace, corpus, "words", config)
+    info = workspace.store.index("words")
+    assert (built.chunks, built.added, built.embedded, built.longer_than_read, built.calls) == (8, 8, 0, 0, 0)
+    assert (info.status, info.dims, info.embedder_identity, info.chunks) == ("ready", 0, "", 8)
+    index = workspace.index(info)
+    assert (index.count(), damage.damage(workspace, info)) == (8, "")
+    assert index.size() > 0
+
+
+def test_its_chunks_count_the_packaged_models_tokens(workspace: Workspace, corpus: Corpus, config: IndexConfig):
+    indexing.build_index(workspace, corpus, "words", config)
+    info = workspace.store.index("words")
+    [(_, cuts)] = workspace.store.cuts(info.build, info.documents).items()
+    packaged = tokenizer.open_tokenizer(weights.PACKAGED)
+    assert [tokens for *_, tokens in cuts.tolist()] == [
+        len(packaged.offsets(TEXT[start:end])) for start, end, _ in cuts.tolist()
+    ]
+
+
+def test_it_is_updated(workspace: Workspace, corpus: Corpus, config: IndexConfig):
+    indexing.build_index(workspace, corpus, "words", config)
+    corpora.add_file(workspace, corpus, "valves.txt", b"The copper valve costs 7 euros a year.")
+    built = indexing.build_index(workspace, corpus, "words", config)
+    assert (built.chunks, built.added, built.removed, built.embedded) == (9, 1, 0, 0)
+    [first, *_] = search.search(workspace, workspace.store.index("words"), "copper valve", "bm25", 3)
+    assert first.document_name == "valves.txt"
+    assert indexing.build_index(workspace, corpus, "words", config).added == 0
+
+
+def test_it_can_be_given_an_embedder_and_lose_it_again(
+    workspace: Workspace, corpus: Corpus, config: IndexConfig, monkeypatch: pytest.MonkeyPatch
+):
+    indexing.build_index(workspace, corpus, "words", config)
+    with monkeypatch.context() as patch:
+        patch.setattr(Workspace, "embedder", lambda *_: Hashing())
+        patch.setattr(indexing, "open_tokenizer", lambda _: tokenizer.open_tokenizer(""))
+        patch.setattr(indexing, "text_tokens_of", lambda _: None)
+        full = IndexConfig("sentences", 16, embedder="hashing", backend=config.backend)
+        indexing.build_index(workspace, corpus, "words", full)
+        assert workspace.store.index("words").dims == Hashing.dims
+        assert len(search.search(workspace, workspace.store.index("words"), "east pump", "knn", 3)) == 3
+    indexing.build_index(workspace, corpus, "words", config)
+    assert workspace.store.index("words").dims == 0
+    assert damage.damage(workspace, workspace.store.index("words")) == ""
+
+
+def test_damage_is_found_and_mended_by_its_own_command(workspace: Workspace, corpus: Corpus, config: IndexConfig):
+    indexing.build_index(workspace, corpus, "words", config)
+    info = workspace.store.index("words")
+    workspace.index(info).drop()
+    assert "gone" in damage.damage(workspace, info)
+    assert "--embedder none" in damage.build_command(workspace, info)
+    with pytest.raises(SearchError, match="--embedder none"):
+        search.search(workspace, info, "east pump", "bm25", 3)
+    indexing.build_index(workspace, corpus, "words", config)
+    assert damage.damage(workspace, workspace.store.index("words")) == ""
+
+
+def test_a_run_by_bm25(workspace: Workspace, corpus: Corpus, config: IndexConfig):
+    indexing.build_index(workspace, corpus, "words", config)
+    choice = RunConfig("words", "q", "bm25", answerer="extractive", metrics=("token_f1",))
+    assert running.foresee(workspace, choice).questions == 1
+    run = running.run(workspace, "by words", choice, budget=1.0)
+    [result] = workspace.store.results(run.id)
+    assert result.ranking.ids[:1] == result.gold[0]
+
+
+@pytest.mark.parametrize("name", ["knn", "hybrid"])
+def test_retrievers_that_compare_vectors_are_refused_before_anything_is_made(
+    workspace: Workspace, corpus: Corpus, config: IndexConfig, name: str
+):
+    indexing.build_index(workspace, corpus, "words", config)
+    info = workspace.store.index("words")
+    choice = RunConfig("words", "q", name)  # type: ignore[arg-type]
+    for use in (
+        lambda: search.search(workspace, info, "east pump", name, 3),  # type: ignore[arg-type]
+        lambda: choices.resolved(workspace, choice),
+        lambda: running.foresee(workspace, choice),
+        lambda: running.run(workspace, "r", choice),
+    ):
+        with pytest.raises(UsageError, match=rf"'{name}' compares vectors.*'words'.*without an embedder: use bm25, or"):
+            use()
+    assert workspace.store.run_named("r") is None
+
+
+def test_questions_of_several_passages_are_refused(workspace: Workspace, corpus: Corpus, config: IndexConfig):
+    indexing.build_index(workspace, corpus, "words", config)
+    assert generation.generate_questions(workspace, "words", "of one", limit=3).proposed > 0
+    with pytest.raises(UsageError, match="'words' was built without an embedder: ask for questions of 1 passage"):
+        generation.generate_questions(workspace, "words", "of three", passages=3)
+    assert {s.name for s in workspace.store.question_sets(corpus.id)} == {"q", "of one"}
+
+
+def test_a_preview_counts_no_vectors(workspace: Workspace, corpus: Corpus, config: IndexConfig):
+    documents = workspace.store.documents(corpus.id)
+    cuts = preview.cuts(workspace, corpus.id, [documents[0].id], 6_000, config)
+    chunks = [cuts[documents[0].id]]
+    plain, full = (preview.extent(documents, documents, chunks, embeds=embeds) for embeds in (False, True))
+    assert (plain.chunks, plain.tokens) == (full.chunks, full.tokens) == (8, full.tokens)
+    assert plain.seconds == 0
+    assert full.size - plain.size == 8 * preview.DIMS * 4
+
+
+def test_configurations_with_an_embedder_keep_their_hashes():
+    assert json.dumps(asdict(IndexConfig()), sort_keys=True).startswith(STORED)
+    assert IndexConfig().hash() == "3280d2d0851ca114"
+    assert IndexConfig(embedder="").hash() != IndexConfig().hash()
+
+
+# The command line
+
+
+@pytest.fixture
+def ragviz(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    """Call the command line in this process: (exit code, standard output, standard error)."""
+    for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAGVIZ_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pumps.txt").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "q.jsonl").write_text(json.dumps(ROW), encoding="utf-8")
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["ragviz", *map(str, arguments)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    assert call("corpus", "add", "pumps", "pumps.txt")[0] == 0
+    assert call("questions", "import", "pumps", "q.jsonl", "--name", "q")[0] == 0
+    return call
+
+
+def test_the_command_line_builds_and_searches_without_an_embedder(ragviz):
+    choice = ("--embedder", "none", "--chunker", "sentences", "--chunk-size", 16)
+    code, out, _ = ragviz("index", "preview", "pumps", *choice)
+    assert code == 0
+    assert "8 chunks" in out
+    assert "nothing to embed" in out
+    code, out, err = ragviz("index", "build", "pumps", "--name", "words", *choice, "--json")
+    assert (code, json.loads(out)["embedded"], json.loads(out)["chunks"]) == (0, 0, 8), err
+    code, out, _ = ragviz("index", "list", "--json")
+    [row] = json.loads(out)
+    assert (row["config"]["embedder"], row["damage"]) == ("", "")
+    code, out, _ = ragviz("index", "search", "words", "the east pump", "--json")
+    assert (code, "east" in json.loads(out)[0]["text"]) == (0, True)
+    for words_of in (("index", "search", "words", "pump"), ("run", "--index", "words", "--questions", "q")):
+        code, out, err = ragviz(*words_of, "--retriever", "knn")
+        assert (code, out) == (2, "")
+        assert "built without an embedder: use bm25, or build an index with an embedder" in " ".join(err.split())
+    code, out, err = ragviz("run", "--index", "words", "--questions", "q", "--name", "r", "--json")
+    assert code == 0, err
+    assert open_workspace().store.run("r").config.retriever == "bm25"
+
+
+# The pages
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    configure(monkeypatch, tmp_path / "home")
+    monkeypatch.setattr(Workspace, "embedder", embeds_nothing)
+    workspace = open_workspace()
+    corpus = workspace.store.create_corpus("pumps")
+    corpora.add_file(workspace, corpus, "pumps.txt", TEXT.encode())
+    sets.import_questions(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
+    indexing.build_index(workspace, corpus, "words", IndexConfig("sentences", 16, embedder=""))
+    return workspace
+
+
+def test_the_index_page_builds_one(home: Workspace, monkeypatch: pytest.MonkeyPatch):
+    submitted: list[IndexConfig] = []
+    monkeypatch.setattr("ragviz.jobs.submit", lambda *args: submitted.append(IndexConfig(**args[4]["config"])))
+    monkeypatch.setattr("ragviz.ui.job_panel.watch", lambda _: None)
+    app = show("index", tab="New index")
+    choice = app.selectbox(key="embedder")
+    assert choice.options == ["all-MiniLM-L6-v2", "None (BM25 only)"]
+    assert "Embedding" in {m.label for m in app.metric}
+    checked(choice.set_value("none").run())
+    assert address(app)["embedder"] == "none"
+    assert "Nothing is embedded: BM25 ranks by words" in words(app)
+    assert "Embedding" not in {m.label for m in app.metric}
+    checked(button(app, "Build index").click().run())
+    assert [config.embedder for config in submitted] == [""]
+
+
+def test_the_index_page_offers_what_the_index_serves(home: Workspace):
+    app = show("index", index="words", query="the east pump")
+    shown = words(app)
+    assert "no embedder" in shown
+    assert "BM25 only" in shown
+    assert "**bm25**" in shown
+    assert "**knn**" not in shown
+    assert "east" in shown
+
+
+def test_the_run_page_offers_what_the_index_serves(home: Workspace):
+    app = show("run", index="words")
+    [retriever] = [group for group in app.get("button_group") if group.label == "Retriever"]
+    assert [option.content for option in retriever.proto.options] == ["bm25"]
+    assert "built without an embedder" in words(app)
