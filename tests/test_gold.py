@@ -1,4 +1,4 @@
-"""Gold chunks by hand, against a second implementation over sets of characters, and on the public spans."""
+"""Gold chunks by hand, against a second implementation over sets of characters, and on spans of real questions."""
 
 import csv
 import json
@@ -14,7 +14,8 @@ from ragviz.records import Document, Question, Span
 from ragviz.retrieval.gold import gold_chunks
 from ragviz.store.evidence import reanchored
 
-DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "spans"
+OWN = Path(__file__).parent / "data" / "spans"
+PUBLIC = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "spans"
 FOUR = [("a", 0, 100), ("b", 100, 200), ("c", 200, 300), ("d", 300, 400)]
 
 
@@ -117,16 +118,28 @@ def test_source_chunk_is_its_own_gold_and_thousands_are_fast():
     assert time.process_time() - began < 2
 
 
-def test_public_spans_have_gold_under_windows_of_any_size():
-    if not DATA.exists():
-        pytest.skip(f"no {DATA}")
-    lengths = {path.stem: len(path.read_text(encoding="utf-8")) for path in DATA.glob("*.md")}
-    for size in (100, 800, 10_000):
+@pytest.mark.parametrize(
+    ("folder", "sizes"),
+    [
+        pytest.param(OWN, (7, 40, 300, 10_000), id="own"),
+        pytest.param(
+            PUBLIC,
+            (100, 800, 10_000),
+            id="public",
+            marks=pytest.mark.skipif(not PUBLIC.exists(), reason=f"no {PUBLIC}"),
+        ),
+    ],
+)
+def test_spans_have_gold_under_windows_of_any_size(folder, sizes):
+    lengths = {path.stem: len(path.read_text(encoding="utf-8")) for path in folder.glob("*.md")}
+    rows = list(csv.DictReader((folder / "questions.csv").open(encoding="utf-8")))
+    assert len({row["corpus_id"] for row in rows} & lengths.keys()) == 2
+    for size in sizes:
         cuts = {
             name: [(f"{name}-{n}", n, min(n + size, length)) for n in range(0, length, size)]
             for name, length in lengths.items()
         }
-        for row in csv.DictReader((DATA / "questions.csv").open(encoding="utf-8")):
+        for row in rows:
             spans = [(item["start_index"], item["end_index"]) for item in json.loads(row["references"])]
             for start, end in spans:
                 found = gold_chunks(((Span(row["corpus_id"], start, end),),), cuts.__getitem__)[0]

@@ -15,7 +15,8 @@ from ragviz.questions.interchange import read_questions, write_questions
 from ragviz.records import Chunk, Document, Question, Span
 from ragviz.store.codecs import question_from_json, question_to_json
 
-DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+OWN = Path(__file__).parent / "data" / "spans"
+PUBLIC = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "spans"
 
 DESK = "The desk lends maps for 21 days.\nFines are one\neuro a day. Maps are red. Maps are green.\n"
 GARAGE = "雪链放在车库里。钥匙挂在厨房。"
@@ -308,7 +309,10 @@ def test_round_trip_is_exact(file_format):
     )
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), st.text("'=+-@\t\r\n\",; a", max_size=8))
+@given(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30),
+    st.text("'=+-@\t\r\n\",; a", max_size=8),
+)
 def test_any_text_survives(text, tricky):
     for file_format in ("csv", "jsonl"):
         question = replace(FULL, text="Q" + text, answer=tricky, reason=text)
@@ -327,16 +331,35 @@ def test_no_cell_is_a_formula():
         write_questions([], NAMES, "xml")
 
 
-def test_the_public_set_of_spans():
-    folder = DATA / "spans"
-    if not folder.exists():
-        pytest.skip("../shared/data/spans is not there")
+@pytest.mark.parametrize(
+    ("folder", "questions", "groups"),
+    [
+        pytest.param(OWN, 82, 96, id="own"),
+        pytest.param(
+            PUBLIC, 220, 344, id="public", marks=pytest.mark.skipif(not PUBLIC.exists(), reason=f"no {PUBLIC}")
+        ),
+    ],
+)
+def test_a_set_of_spans(folder, questions, groups):
     documents = {file.name: document(file.name, file.read_bytes().decode()) for file in sorted(folder.glob("*.md"))}
     read = read_questions((folder / "questions.csv").read_bytes(), "questions.csv", documents)
     assert not read.problems
-    assert len(read.questions) == 220
+    assert len(read.questions) == questions
     assert sorted({len(q.evidence) for q in read.questions}) == [1, 2, 3, 4]
-    assert sum(len(q.evidence) for q in read.questions) == 344
+    assert sum(len(q.evidence) for q in read.questions) == groups
     texts = {d.id: d.text for d in documents.values()}
     spans = [s for q in read.questions for [s] in q.evidence]
     assert all(texts[s.document_id][s.start : s.end] == s.text for s in spans)
+
+
+def test_a_set_of_spans_has_the_quotes_that_were_written_for_it():
+    documents = {file.name: document(file.name, file.read_bytes().decode()) for file in OWN.glob("*.md")}
+    read = read_questions((OWN / "questions.csv").read_bytes(), "questions.csv", documents)
+    stems = {d.id: name.removesuffix(".md") for name, d in documents.items()}
+    rows = [json.loads(line) for line in (OWN / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {row["document"] for row in rows} == set(stems.values()) == {"brackwater", "盐港"}
+    for question, row in zip(read.questions, rows, strict=True):
+        assert question.text == row["question"]
+        assert [(stems[s.document_id], s.text) for [s] in question.evidence] == [
+            (row["document"], quote) for quote in row["quotes"]
+        ]

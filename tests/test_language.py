@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from ragviz.records import Question, Span
 from ragviz.text import keyphrases, language, segmentation, words
 
+OWN = Path(__file__).parent / "data"
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no data in {DATA}")
+public = pytest.mark.skipif(not DATA.is_dir(), reason=f"no data in {DATA}")
 
 
 @pytest.mark.parametrize(
@@ -96,16 +97,29 @@ def test_the_language_of_answers_is_the_questions(question, expected):
     assert language.of_answers(question) == expected
 
 
-@needs_data
-@pytest.mark.parametrize(("name", "expected"), [("xquad_en", "en"), ("xquad_zh", "zh"), ("clapnq", "en")])
-def test_real_short_answers_have_the_language_of_their_questions(name, expected):
+@pytest.mark.parametrize(
+    ("folder", "expected", "least"),
+    [
+        (OWN / "retrieval" / "en", "en", 80),
+        (OWN / "retrieval" / "zh", "zh", 80),
+        pytest.param(DATA / "retrieval" / "xquad_en", "en", 300, marks=public),
+        pytest.param(DATA / "retrieval" / "xquad_zh", "zh", 300, marks=public),
+        pytest.param(DATA / "retrieval" / "clapnq", "en", 300, marks=public),
+    ],
+    ids=lambda value: value.name if isinstance(value, Path) else "",
+)
+def test_answers_have_the_language_of_their_questions(folder, expected, least):
     """Of the 1,190 answers of xquad_en `detect` alone reports 855 as another language than English."""
-    lines = (DATA / "retrieval" / name / "queries.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [
-        question_of(answer, text=row["text"]) for row in map(json.loads, lines) for answer in row["metadata"]["answers"]
+        question_of(answer, text=row["text"]) for row in queries(folder) for answer in row["metadata"]["answers"]
     ]
-    assert len(questions) >= 300
+    assert len(questions) >= least
     assert {language.of_answers(question) for question in questions} == {expected}
+    assert {language.detect(question.answer) for question in questions} > {expected}, "short ones look like others"
+
+
+def queries(folder: Path) -> list[dict]:
+    return [json.loads(line) for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -127,16 +141,31 @@ def test_detect_reads_a_sample_of_a_long_text():
     assert language.detect("The cat is on the mat. " * 500_000) == "en"
 
 
-@needs_data
-@pytest.mark.parametrize(("name", "expected"), [("xquad_en", "en"), ("xquad_zh", "zh")])
-def test_detect_on_public_questions(name, expected):
-    lines = (DATA / "retrieval" / name / "queries.jsonl").read_text(encoding="utf-8").splitlines()
-    detected = collections.Counter(language.detect(json.loads(line)["text"]) for line in lines)
-    assert detected[expected] >= 0.99 * len(lines)
+@pytest.mark.parametrize(
+    ("folder", "expected"),
+    [
+        (OWN / "retrieval" / "en", "en"),
+        (OWN / "retrieval" / "zh", "zh"),
+        pytest.param(DATA / "retrieval" / "xquad_en", "en", marks=public),
+        pytest.param(DATA / "retrieval" / "xquad_zh", "zh", marks=public),
+    ],
+    ids=lambda value: value.name if isinstance(value, Path) else "",
+)
+def test_detect_on_questions(folder, expected):
+    languages = collections.Counter(language.detect(row["text"]) for row in queries(folder))
+    assert languages[expected] >= 0.99 * languages.total() > 0
 
 
-@needs_data
 def test_detect_on_documents():
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in (OWN / "spans").glob("*.md")}
+    assert {name: language.detect(text) for name, text in texts.items()} == {"brackwater": "en", "盐港": "zh"}
+    for name, expected in (("brackwater", "en"), ("盐港", "zh")):
+        sections = texts[name].split("\n## ")[1:]
+        assert [language.detect(section) for section in sections] == [expected] * 16
+
+
+@public
+def test_detect_on_public_documents():
     zh = [p for p in (DATA / "docs_zh").glob("*.md") if p.name != "SOURCE.md"]
     assert {language.detect(path.read_text(encoding="utf-8")) for path in zh} == {"zh"}
     en = list((DATA / "handbook_18f").rglob("*.md"))
