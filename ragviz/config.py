@@ -37,7 +37,7 @@ class Settings(BaseSettings):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys, and the passwords in addresses, in clear, only to be taken out of what is shown."""
+        """The keys, and the passwords in addresses, in plain text, only to be removed from what is shown."""
         database = self.database_url.get_secret_value() if self.database_url else None
         addresses = filter(None, (database, self.elasticsearch_url, self.openai_base_url))
         keys = [key.get_secret_value() for key in (self.openai_api_key, self.elasticsearch_api_key) if key]
@@ -45,14 +45,14 @@ class Settings(BaseSettings):
 
     @property
     def model_configured(self) -> bool:
-        """True when a model endpoint may be asked: a key, or the address of a server that needs none."""
+        """Whether a model endpoint is configured: a key, or the address of a server that needs none."""
         return self.openai_api_key is not None or self.openai_base_url is not None
 
 
 def settings() -> Settings:
-    """Read the environment now.
+    """Read the settings from the environment now.
 
-    Of what was typed on the settings page, the `.env` file's value does not count: a key in that file goes to the
+    For variables typed on the settings page, the `.env` file's values do not count: a key in that file is sent to the
     address in that file, never to one that was typed.
 
     Raises:

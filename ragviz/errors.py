@@ -1,11 +1,11 @@
 """Every error raised on purpose, in one tree; each message gives the values and the next step.
 
-RagvizError                 anything the person can act on; shown on the page or the terminal
+RagvizError                 anything the user can act on; shown on the page or the terminal
 ├── UsageError              a wrong name, option or value                       (exit 2)
-│   └── NotFoundError       nothing is called that
+│   └── NotFoundError       nothing has that name
 ├── InputError              a file, row or text that cannot be taken            (exit 2)
 │   ├── UnreadableFile      a document that cannot be parsed
-│   │   └── PasswordNeeded  … until its password is given
+│   │   └── PasswordNeeded  … without its password
 │   └── RowErrors           rows of an import that were refused, one message each
 ├── BudgetReached           the next model call could cost more than is allowed (exit 1)
 ├── ServiceError            a server that is down, slow or refuses              (exit 1)
@@ -13,14 +13,14 @@ RagvizError                 anything the person can act on; shown on the page or
 │   ├── SearchError         the index backend
 │   │   └── DamagedIndex    … whose content is not what was built: build it again
 │   └── ModelError          the model endpoint
-│       └── UselessModel    … gives nothing usable: the person is asked
-└── Cancelled               the person stopped the job                          (exit 1)
+│       └── UselessModel    … gives nothing usable: the user decides
+└── Cancelled               the user stopped the job                            (exit 1)
     └── Deleted             … by deleting what it works on
 """
 
 
 class RagvizError(Exception):
-    """Root of the tree: `str(error)` is a sentence for the person, never a traceback."""
+    """Root of the tree: `str(error)` is a sentence for the user, never a traceback."""
 
 
 class UsageError(RagvizError):
@@ -28,11 +28,11 @@ class UsageError(RagvizError):
 
 
 class NotFoundError(UsageError):
-    """Nothing is called that; the message lists what there is."""
+    """Nothing has that name; the message lists the existing ones."""
 
 
 class InputError(RagvizError):
-    """Something handed in cannot be taken; the rest of what was handed in goes on."""
+    """An input cannot be read; the other inputs are processed."""
 
 
 class UnreadableFile(InputError):
@@ -40,7 +40,7 @@ class UnreadableFile(InputError):
 
 
 class PasswordNeeded(UnreadableFile):
-    """An encrypted document: give its password, or the right one."""
+    """An encrypted document without its password, or with a wrong one."""
 
 
 class RowErrors(InputError):
@@ -50,18 +50,18 @@ class RowErrors(InputError):
     """
 
     def __init__(self, messages: dict[int, str]) -> None:
-        """Keep the reasons by row; the error's text is the first few of them."""
+        """Keep the reasons by row; the message has the first five."""
         self.messages = messages
         shown = "; ".join(f"row {row}: {reason}" for row, reason in list(messages.items())[:5])
         super().__init__(f"{len(messages)} rows were refused: {shown}")
 
 
 class BudgetReached(RagvizError):
-    """The next model call could cost more than is allowed; what was paid for is kept."""
+    """The next model call could exceed the budget; what was paid for is kept."""
 
 
 class ServiceError(RagvizError):
-    """A server ragviz talks to is down, too slow or refuses."""
+    """A server is down, too slow or refuses."""
 
 
 class StorageError(ServiceError):
@@ -69,21 +69,21 @@ class StorageError(ServiceError):
 
 
 class SearchError(ServiceError):
-    """The index backend failed or does not fit what is asked of it.
+    """The index backend failed or does not fit the request.
 
-    `kind` is the server's own name of the error, "" where it gave none.
+    `kind` is the server's type of the error, "" when it gave none.
     """
 
     def __init__(self, message: str, kind: str = "") -> None:
-        """Keep the server's name of what it refused."""
+        """Keep the server's type of the error."""
         self.kind = kind
         super().__init__(message)
 
 
 class DamagedIndex(SearchError):
-    """The content of an index is gone, broken, or not what was built; building it again mends it.
+    """The content of an index is gone, broken, or not what was built; building it again repairs it.
 
-    `reason` is the part of the sentence that tells what is wrong.
+    `reason` is the part of the message that says what is wrong.
     """
 
     def __init__(self, name: str, reason: str) -> None:
@@ -95,28 +95,28 @@ class DamagedIndex(SearchError):
 class ModelError(ServiceError):
     """The model endpoint failed, after the retries that could help.
 
-    `outage` tells that the endpoint as a whole is down, too busy, or refuses the key or the model; otherwise it is
-    this one request that failed, and others may go on. A `passing` outage may end by itself: wait, and ask again.
-    `replies` came, were paid, and could not be used; `calls` were made in all.
+    `outage` is whether the endpoint as a whole is down, too busy, or refuses the key or the model; otherwise only this
+    request failed, and others may succeed. A `temporary` outage may end by itself: wait, and retry. `replies` were paid
+    and could not be used; `calls` were made in all.
     """
 
-    def __init__(self, message: str, *, outage: bool = False, passing: bool = False, replies: int = 0) -> None:
-        """Keep whether asking on is useless until something is put right, and what was paid in vain."""
-        self.outage, self.passing, self.replies, self.calls = outage, passing, replies, 0
+    def __init__(self, message: str, *, outage: bool = False, temporary: bool = False, replies: int = 0) -> None:
+        """Keep whether further calls are useless for now, and how many replies were paid in vain."""
+        self.outage, self.temporary, self.replies, self.calls = outage, temporary, replies, 0
         super().__init__(message)
 
 
 class UselessModel(ModelError):
-    """A model gave hardly anything usable, and is asked no more until the person says so."""
+    """A model gave hardly anything usable, and gets no more calls until the user resumes."""
 
     def __init__(self, message: str) -> None:
-        """Stop everything that asks it."""
+        """Count as an outage, so that all work with the model stops."""
         super().__init__(message, outage=True)
 
 
 class Cancelled(RagvizError):
-    """The person stopped the job; what was done so far is kept."""
+    """The user stopped the job; what was done so far is kept."""
 
 
 class Deleted(Cancelled):
-    """What was worked on was deleted meanwhile: the work ends, and nothing of it is kept."""
+    """The job's subject was deleted meanwhile: the job ends, and nothing of it is kept."""

@@ -1,4 +1,4 @@
-"""Which process did a thing, and whether that process still runs, on this machine or another."""
+"""The identity of a process, and whether it still runs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import socket
 from typing import Any
 
 SAME_SECONDS = 5.0
-"""Seconds by which two readings of one process's start may differ: setting the clock moves it."""
+"""Seconds by which two readings of a process's start may differ: setting the clock moves it."""
 
 
 def this_process() -> dict[str, Any]:
-    """Host, pid and start of this process: tells it from any other, also from a later one with the same pid."""
+    """Return host, pid and start of this process: unlike any other's, even a later one with the same pid."""
     import psutil
 
     return {"host": socket.gethostname(), "pid": os.getpid(), "started": psutil.Process().create_time()}
 
 
 def is_alive(host: str | None, pid: int | None, started: float | None) -> bool | None:
-    """Whether the process runs; None when it is one of another machine, which cannot be asked.
+    """Return whether the process runs; None when it is on another machine, where that is not known.
 
     >>> me = this_process()
     >>> is_alive(**me), is_alive(me["host"], me["pid"], 0.0), is_alive("elsewhere.example", 1, 0.0)
@@ -30,7 +30,7 @@ def is_alive(host: str | None, pid: int | None, started: float | None) -> bool |
         return None
     try:
         return pid is not None and abs(psutil.Process(pid).create_time() - (started or 0)) <= SAME_SECONDS
-    except psutil.AccessDenied:  # it runs, as somebody else
+    except psutil.AccessDenied:  # it runs, as another user
         return True
     except psutil.Error:
         return False

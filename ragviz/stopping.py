@@ -1,6 +1,6 @@
-"""When work is to stop: what waits looks here, so that nobody is waited for whom nobody needs any more.
+"""Stopping work early: every wait checks whether its thread is to stop, so that a stopped run ends at once.
 
-Every thread has a `Stopping` of its own or one that it shares (`current`); whoever starts threads hands his to them.
+A thread has its own `Stopping` or shares one (`current`); code that starts threads passes its own to them (`follow`).
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ from ragviz.errors import Cancelled
 Result = TypeVar("Result")
 
 LOOK = 0.1
-"""Seconds between two looks of what waits."""
+"""Seconds between two checks of a wait."""
 GRACE = 0.5
-"""Seconds that calls in flight have to come home when a person stops the work: they are paid."""
+"""Seconds that calls in flight have to finish when a person stops the work: they are paid."""
 SENTENCE = "Stopped; what was finished is kept."
 
 
 class Stopping(threading.Event):
-    """Set when no more work is to begin; what is in flight goes on, until it is dropped too."""
+    """Set when no more work is to begin; calls in flight finish, unless they are dropped too."""
 
     def __init__(self) -> None:
-        """Nothing is to stop yet."""
+        """Start unset."""
         super().__init__()
         self._drops = float("inf")
 
     def drop(self, grace: float | None = None) -> None:
-        """Begin nothing more, and in `grace` seconds (`GRACE`) wait for nothing more."""
+        """Begin no more work, and after `grace` seconds (`GRACE`) abandon the calls in flight."""
         self._drops = min(self._drops, time.monotonic() + (GRACE if grace is None else grace))
         self.set()
 
     def clear(self) -> None:
-        """Go on as if nothing had been to stop."""
+        """Reset to unset."""
         self._drops = float("inf")
         super().clear()
 
     def check(self) -> None:
-        """Raise Cancelled when what is in flight is not waited for any more."""
+        """Raise Cancelled when calls in flight are abandoned."""
         if time.monotonic() >= self._drops:
             raise Cancelled(SENTENCE)
 
     def pause(self, seconds: float) -> None:
-        """Wait so long; raise Cancelled when the work is to stop meanwhile."""
+        """Wait for `seconds`; raise Cancelled when the work is to stop by then."""
         if self.wait(seconds):
             raise Cancelled(SENTENCE)
 
@@ -61,28 +61,28 @@ _thread = _Thread()
 
 
 def current() -> Stopping:
-    """What tells this thread to stop; nothing does where none was handed over."""
+    """Return this thread's `Stopping`: its own, never set, unless it follows another."""
     return _thread.stopping
 
 
 def follow(stopping: Stopping) -> None:
-    """Have this thread stop when `stopping` says so."""
+    """Make this thread stop when `stopping` is set."""
     _thread.stopping = stopping
 
 
 @contextmanager
 def following(stopping: Stopping) -> Iterator[None]:
-    """`follow` for a while."""
-    before = current()
+    """Follow `stopping` within a `with` block."""
+    previous = current()
     follow(stopping)
     try:
         yield
     finally:
-        follow(before)
+        follow(previous)
 
 
 def awaited(future: Future[Result], seconds: float | None = None) -> Result:
-    """Wait for a result.
+    """Return a future's result, once it has one.
 
     Raises:
         TimeoutError: it took longer than `seconds`.
@@ -99,11 +99,10 @@ def awaited(future: Future[Result], seconds: float | None = None) -> Result:
     return future.result()
 
 
-def apart(work: Callable[[], Result], seconds: float | None = None) -> Result:
-    """Do something in a thread that is left alone when it takes longer than `seconds`, or this one is to stop.
+def detached(work: Callable[[], Result], seconds: float | None = None) -> Result:
+    """Return the result of `work`, done in a thread that is abandoned after `seconds`, or when this one is to stop.
 
-    For what cannot be interrupted: names that are looked up, sockets, pipes, libraries that are loaded. Whoever hands
-    it over sees to it that it ends by itself.
+    For what cannot be interrupted: name look-ups, sockets, pipes, imports. `work` must end by itself.
 
     Raises:
         TimeoutError: it took too long.
@@ -118,5 +117,5 @@ def apart(work: Callable[[], Result], seconds: float | None = None) -> Result:
         except BaseException as error:  # raised where it is awaited
             future.set_exception(error)
 
-    threading.Thread(target=run, name="apart", daemon=True).start()
+    threading.Thread(target=run, name="detached", daemon=True).start()
     return awaited(future, seconds)

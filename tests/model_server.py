@@ -1,4 +1,4 @@
-"""A loopback stand-in for an OpenAI-compatible endpoint: real HTTP, answers that depend on the prompt alone.
+"""A fake OpenAI-compatible endpoint on loopback: real HTTP, answers that depend on the prompt alone.
 
 In a test::
 
@@ -9,7 +9,7 @@ From the command line, for benchmarks and for trying the app without a model::
 
     python tests/model_server.py --port 8099 --latency 0.2 --fail 0.1
 
-Typed replies are made from the JSON schema in the request (or in the prompt, when the endpoint is told to refuse
+Typed replies are made from the JSON schema in the request (or in the prompt, when the endpoint is set to refuse
 `response_format`): a question about a passage where the schema asks for one, else values picked by the prompt's hash.
 """
 
@@ -36,7 +36,7 @@ DIMS = 64
 
 @dataclass
 class Counts:
-    """What the server has seen; `answered` counts whole answers only, `most_in_flight` is the peak."""
+    """Calls that the server received; `answered` counts whole answers only, `most_in_flight` is the peak."""
 
     calls: int = 0
     answered: int = 0
@@ -52,10 +52,10 @@ class ModelServer:
 
     A reply is cut off at the request's `max_tokens`, as a model's is; "cut" and "tools" are faults too.
     `latency` and `hang` (how long a time-out fault sleeps) are seconds; `fail` is the share of calls that get one of
-    `faults`; `script` holds what befalls the next calls, in order ("ok" for nothing). `refuse` holds what is answered
-    with HTTP 400: "json_schema", "json_object", "temperature", "max_tokens"; `ignore_format` takes a
+    `faults`; `script` lists the faults of the next calls, in order ("ok" for none). `refuse` lists what is answered
+    with HTTP 400: "json_schema", "json_object", "temperature", "max_tokens"; `ignore_format` accepts a
     `response_format` and answers prose. `capacity` is how many calls may be in flight before the rest get a 429.
-    `window` is how many tokens prompt and `max_tokens` together may be, else a 400.
+    `window` is how many tokens prompt and `max_tokens` together may have, else a 400.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class ModelServer:
         self._http.serve_forever()
 
     def fault(self) -> str:
-        """What befalls the next call: "ok" or a fault."""
+        """Return the fault of the next call, "ok" for none."""
         with self._lock:
             if self.script:
                 return self.script.popleft()
@@ -171,8 +171,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self.error(400, f"'{refused}' is not supported", param=refused, code=code)
         prompt, room = sum(len(m["content"]) for m in body["messages"]) // 4, body.get("max_tokens") or 0
         if self.server.owner.window is not None and prompt + room > self.server.owner.window:
-            wanted = f"You requested {room} output tokens and your prompt has {prompt}"
-            return self.error(400, f"This model's maximum context length is {self.server.owner.window}. {wanted}.")
+            excess = f"You requested {room} output tokens and your prompt has {prompt}"
+            return self.error(400, f"This model's maximum context length is {self.server.owner.window}. {excess}.")
         text = "" if fault == "empty" else _prose(body) if self.server.owner.ignore_format else complete(body)
         if fault == "malformed":
             text = text[: len(text) // 2].replace('"', "")
@@ -188,7 +188,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.owner.counts.embedded += len(rows)
         tokens = sum(len(text) for text in body["input"]) // 4
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
-        # Out of order on purpose: the index of each row tells which text it belongs to.
+        # Out of order on purpose: each row's index is that of its text.
         return self.reply(200, {"object": "list", "model": body["model"], "data": rows[::-1], "usage": usage})
 
     def error(self, status: int, message: str, headers: dict[str, str] | None = None, **more: str) -> bool:
@@ -214,8 +214,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _refused(server: ModelServer, body: dict[str, Any]) -> str:
-    asked = {body.get("response_format", {}).get("type", ""), *body}
-    return next(iter(sorted(asked & server.refuse)), "")
+    features = {body.get("response_format", {}).get("type", ""), *body}
+    return next(iter(sorted(features & server.refuse)), "")
 
 
 def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:
@@ -249,18 +249,18 @@ def _bound(body: dict[str, Any], response: dict[str, Any], most: int | None) -> 
 
 
 def complete(body: dict[str, Any]) -> str:
-    """The answer to a chat request: JSON where a schema was given, else prose."""
+    """Return the answer to a chat request: JSON when it has a schema, else prose."""
     users = [message["content"] for message in body["messages"] if message["role"] == "user"]
-    prompt = "\n".join(users) if users else body["messages"][-1]["content"]  # what is asked again has its texts first
+    prompt = "\n".join(users) if users else body["messages"][-1]["content"]  # a repeated request has its texts first
     schema = body.get("response_format", {}).get("json_schema", {}).get("schema")
     if schema is None:
-        _, told, instruction = prompt.rpartition("JSON schema:\n")
-        schema = json.loads(instruction) if told else None
+        _, marker, instruction = prompt.rpartition("JSON schema:\n")
+        schema = json.loads(instruction) if marker else None
     if schema is None:
         return _prose(body)
-    for wanted, made in REPLIES:
-        if wanted <= set(schema.get("properties", {})):
-            return json.dumps(made(prompt), ensure_ascii=False)
+    for fields, make in REPLIES:
+        if fields <= set(schema.get("properties", {})):
+            return json.dumps(make(prompt), ensure_ascii=False)
     return json.dumps(_value(schema, schema, prompt), ensure_ascii=False)
 
 
@@ -269,12 +269,12 @@ def _prose(body: dict[str, Any]) -> str:
 
 
 def passages(prompt: str) -> list[str]:
-    """The JSON strings that stand alone on their lines of a prompt: how ragviz hands over text from documents."""
+    """Return the JSON strings on lines of their own in a prompt: how ragviz passes text of documents."""
     return [json.loads(line) for line in prompt.splitlines() if len(line) > 2 and line[0] == line[-1] == '"']
 
 
 def _question(prompt: str) -> dict[str, Any]:
-    """A question per passage about the words that end one of its sentences, quoted word for word."""
+    """Return a question per passage about the last words of one of its sentences, quoted word for word."""
     facts = [_fact(passage) for passage in passages(prompt)]
     return {
         "question": " ".join(f"Which words complete “{before.strip()} …”?" for before, _, _ in facts),
@@ -292,14 +292,15 @@ def _fact(passage: str) -> tuple[str, str, str]:
 
 
 def _key_questions(prompt: str) -> dict[str, Any]:
-    """A question for each of the first twelve sentences, about the words that end it."""
+    """Return a question for each of the first twelve sentences, about its last words."""
     sentences = [s.strip() for passage in passages(prompt) for s in re.findall(_SENTENCE, passage) if s.strip()]
     ends = [max(len(s) * 2 // 3 if _is_chinese(s) and " " not in s else 0, s.rfind(" ", 0, -1) + 1) for s in sentences]
     pairs = [(s[:at].strip() or "It", s[at:]) for s, at in zip(sentences, ends, strict=True)][:12]
-    asked = [
-        ("补全“{} …”的是哪些词？" if _is_chinese(said + key) else "Which words complete “{} …”?") for said, key in pairs
+    forms = [
+        ("补全“{} …”的是哪些词？" if _is_chinese(start + key) else "Which words complete “{} …”?")
+        for start, key in pairs
     ]
-    rows = [{"key": key, "question": q.format(said)} for q, (said, key) in zip(asked, pairs, strict=True)]
+    rows = [{"key": key, "question": form.format(start)} for form, (start, key) in zip(forms, pairs, strict=True)]
     return {"key_questions": rows}
 
 
@@ -308,19 +309,19 @@ def _is_chinese(text: str) -> bool:
 
 
 def _answers(prompt: str) -> dict[str, Any]:
-    """An answer to each numbered question: what the sentence that shares most words with it says beside them."""
+    """Return an answer to each numbered question: other words of the sentence that shares most words with it."""
     text = " ".join(passages(prompt))
-    asked = [(int(n), json.loads(said)) for n, said in re.findall(r'^(\d+)\. (".*")$', prompt, re.MULTILINE)]
-    return {"answers": [{"number": number, **_read_off(text, question)} for number, question in asked]}
+    questions = [(int(n), json.loads(line)) for n, line in re.findall(r'^(\d+)\. (".*")$', prompt, re.MULTILINE)]
+    return {"answers": [{"number": number, **_read_off(text, question)} for number, question in questions]}
 
 
 def _read_off(text: str, question: str) -> dict[str, Any]:
-    wanted = _content_words("".join(re.findall(r"“(.*)”", question)) or question)
+    words = _content_words("".join(re.findall(r"“(.*)”", question)) or question)
     sentences = [s.strip() for s in re.findall(_SENTENCE, text)]
-    best = max(sentences, key=lambda s: len(wanted & _content_words(s)), default="")
-    if not wanted & _content_words(best):
+    best = max(sentences, key=lambda s: len(words & _content_words(s)), default="")
+    if not words & _content_words(best):
         return {"answerable": False, "answer": ""}
-    if " " not in best:  # Chinese: what is left when the longest shared beginning is taken off
+    if " " not in best:  # Chinese: without the longest shared beginning
         shared = max((n for n in range(len(best)) if best[:n] in question), default=0)
         return {"answerable": True, "answer": best[shared:]}
     rest = [word for word in best.split() if word.lower() not in question.lower()]
@@ -328,48 +329,48 @@ def _read_off(text: str, question: str) -> dict[str, Any]:
 
 
 def _content_words(text: str) -> set[str]:
-    """Words of four and more letters, numbers, and pairs of ideographs."""
+    """Return words of four and more letters, numbers, and pairs of ideographs."""
     chinese = re.findall(r"(?=([\u4e00-\u9fff]{2}))", text)
     return set(re.findall(r"[a-z]{4,}|\d+", text.lower())) | set(chinese)
 
 
 def _answer(prompt: str) -> dict[str, Any]:
-    """The sentence that shares most words with the question, the last string of all, cited; refused when none does."""
+    """Cite the sentence that shares most words with the question, which is the last string; refuse when none does."""
     *texts, question = passages(prompt)
-    wanted = _content_words(question)
-    said = [(rank, s.strip()) for rank, text in enumerate(texts, start=1) for s in re.findall(_SENTENCE, text)]
-    rank, best = max(said, key=lambda each: len(wanted & _content_words(each[1])), default=(0, ""))
-    told = bool(wanted & _content_words(best))
-    return {"answerable": told, "answer": f"{best} [{rank}]." if told else ""}
+    words = _content_words(question)
+    sentences = [(rank, s.strip()) for rank, text in enumerate(texts, start=1) for s in re.findall(_SENTENCE, text)]
+    rank, best = max(sentences, key=lambda each: len(words & _content_words(each[1])), default=(0, ""))
+    answerable = bool(words & _content_words(best))
+    return {"answerable": answerable, "answer": f"{best} [{rank}]." if answerable else ""}
 
 
 _SENTENCE = r"(?:[^.。!！?？\n]|\.(?=\d))+"
 
 
 def _texts(prompt: str) -> dict[str, Any]:
-    """The JSON object that the judge's prompts hand over, on a line of its own."""
+    """Return the JSON object in a judge's prompt, on a line of its own."""
     return next(json.loads(line) for line in prompt.splitlines() if line[:1] == "{" and line[-1:] == "}")
 
 
 def _shares(claim: str, sentences: dict[str, str]) -> int:
-    """Number of the first sentence that holds all numbers and half of the words of a claim, 0 when none does."""
-    wanted = _content_words(re.sub(r"\[\d+\]", "", claim))
-    best = max(sentences, key=lambda n: len(wanted & _content_words(sentences[n])), default="0")
-    held = _content_words(sentences.get(best, ""))
-    same_numbers = {word for word in wanted if word.isdigit()} <= held
-    return int(best) if wanted and same_numbers and 2 * len(wanted & held) >= len(wanted) else 0
+    """Return the number of the first sentence with all numbers and half of the words of a claim, 0 when none has."""
+    words = _content_words(re.sub(r"\[\d+\]", "", claim))
+    best = max(sentences, key=lambda n: len(words & _content_words(sentences[n])), default="0")
+    matches = words & _content_words(sentences.get(best, ""))
+    same_numbers = {word for word in words if word.isdigit()} <= matches
+    return int(best) if words and same_numbers and 2 * len(matches) >= len(words) else 0
 
 
 def _claims(prompt: str) -> dict[str, Any]:
-    """A claim for every sentence of the text."""
+    """Return a claim for every sentence of the text."""
     data = _texts(prompt)
     claims = [{"text": text, "sentence": int(number)} for number, text in data["text"].items()]
-    asked = [f"{data['question']} ({n})" for n in range(3)]
-    return {"claims": claims, "questions": asked, "noncommittal": False}
+    questions = [f"{data['question']} ({n})" for n in range(3)]
+    return {"claims": claims, "questions": questions, "noncommittal": False}
 
 
 def _context(prompt: str) -> dict[str, Any]:
-    """A claim is supported by the passages with a sentence that holds half of its words."""
+    """Say that a claim is supported by the passages with a sentence that has half of its words."""
     data = _texts(prompt)
     rows = [
         {
@@ -390,7 +391,7 @@ def _context(prompt: str) -> dict[str, Any]:
 
 
 def _comparison(prompt: str) -> dict[str, Any]:
-    """Claims are supported by the other text when it holds half of their words; the numbers follow from those."""
+    """Say that claims are supported by the other text when it has half of their words; the rest follows from that."""
     data = _texts(prompt)
     rows = {}
     for mine, other in (("answer_claims", "reference"), ("reference_claims", "answer")):
@@ -399,11 +400,11 @@ def _comparison(prompt: str) -> dict[str, Any]:
             {"claim": int(n), "verdict": "supported" if place else "absent", "sentence": place}
             for n, place in places.items()
         ]
-    held = [[row["verdict"] == "supported" for row in rows[name]] or [False] for name in rows]
-    concise, complete = (sum(row) / len(row) for row in held)
+    supported = [[row["verdict"] == "supported" for row in rows[name]] or [False] for name in rows]
+    concise, complete = (sum(row) / len(row) for row in supported)
     verdict = "equivalent" if complete == concise == 1 else "partial" if complete else "different"
-    told = {"equivalence": verdict, "completeness": complete, "conciseness": concise}
-    return {**rows, "reason": "Compared word by word.", **told}
+    scores = {"equivalence": verdict, "completeness": complete, "conciseness": concise}
+    return {**rows, "reason": "Compared word by word.", **scores}
 
 
 REPLIES: list[tuple[set[str], Callable[[str], dict[str, Any]]]] = [
@@ -416,11 +417,11 @@ REPLIES: list[tuple[set[str], Callable[[str], dict[str, Any]]]] = [
     ({"claims", "questions"}, _claims),
     ({"claims"}, lambda prompt: {"claims": _claims(prompt)["claims"]}),
 ]
-"""Properties of a schema → what makes the reply to a prompt that asks for them."""
+"""Properties of a schema → the function that makes a reply with them from a prompt."""
 
 
 def _value(schema: dict[str, Any], root: dict[str, Any], prompt: str) -> Any:
-    """A value that fits `schema`, picked by the hash of the prompt."""
+    """Return a value that fits `schema`, picked by the hash of the prompt."""
     if "$ref" in schema:
         schema = root["$defs"][schema["$ref"].rsplit("/", 1)[1]]
     pick = int(_hash(prompt + json.dumps(schema, sort_keys=True)), 16)
@@ -440,7 +441,7 @@ def _value(schema: dict[str, Any], root: dict[str, Any], prompt: str) -> Any:
 
 
 def vector(text: str) -> list[float]:
-    """Hashed bag of words and characters, so that like texts are near; not of unit length, on purpose."""
+    """Return a hashed bag of words and characters, so that similar texts are near; not of unit length, on purpose."""
     values = [0.0] * DIMS
     for word in re.findall(r"[a-z0-9]+|[^\x00-\x7f]", text.lower()) or ["∅"]:
         values[int(_hash(word), 16) % DIMS] += 1.0
@@ -462,10 +463,10 @@ def main() -> None:
     parser.add_argument("--refuse", default="", help="json_schema, json_object, temperature, max_tokens")
     parser.add_argument("--capacity", type=int, help="calls in flight before the rest get a 429")
     parser.add_argument("--key", help="the only key that is taken")
-    asked = vars(parser.parse_args())
-    asked["faults"] = tuple(filter(None, asked["faults"].split(",")))
-    asked["refuse"] = tuple(filter(None, asked["refuse"].split(",")))
-    server = ModelServer(**asked)
+    options = vars(parser.parse_args())
+    options["faults"] = tuple(filter(None, options["faults"].split(",")))
+    options["refuse"] = tuple(filter(None, options["refuse"].split(",")))
+    server = ModelServer(**options)
     print(f"OPENAI_BASE_URL={server.url}", flush=True)
     try:
         server.serve()

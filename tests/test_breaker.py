@@ -1,5 +1,6 @@
-"""A model whose replies are worth nothing is stopped before it costs much; a person who resumes goes on."""
+"""Work with a model whose replies are useless is stopped before it costs much, and continues when it is resumed."""
 
+import re
 import sys
 from dataclasses import replace
 
@@ -20,12 +21,12 @@ from tests.test_judging import Memory, Results, make_items, plan_of
 from tests.test_running import config, environment, server, workspace  # noqa: F401 - fixtures
 
 
-def asked(server: ModelServer) -> int:  # noqa: F811
+def chat_calls(server: ModelServer) -> int:  # noqa: F811
     return sum("messages" in body for body in server.bodies)
 
 
 def talk(monkeypatch, only: frozenset[str] | set[str] = frozenset()) -> None:
-    """Have the server chat where replies with one of these fields are wanted; everywhere without any."""
+    """Make the server chat when replies with one of the fields `only` are requested; always without `only`."""
     real = model_server.complete
 
     def complete(body):
@@ -44,27 +45,27 @@ def test_a_model_that_never_gives_json_costs_at_most_twice_the_calls(count, fiel
     talk(monkeypatch, fields)
     with ModelServer() as bad, pytest.raises(UselessModel, match=r"^\d+ of \d+ calls.* gave nothing usable: Model"):
         work.work(items, plan_of(bad), Results())
-    assert asked(bad) <= 2 * asked(good)
+    assert chat_calls(bad) <= 2 * chat_calls(good)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("fields", [set(), JUDGE_FIELDS], ids=["nothing", "answers only"])
 def test_a_small_run_costs_at_most_twice_its_calls_too(workspace, server, count, fields, monkeypatch):  # noqa: F811
-    asked_set = workspace.store.question_set("q")
-    questions = workspace.store.questions(asked_set.id)
-    workspace.store.put_questions(asked_set.id, [replace(q, status="rejected") for q in questions[count:]])
+    question_set = workspace.store.question_set("q")
+    questions = workspace.store.questions(question_set.id)
+    workspace.store.put_questions(question_set.id, [replace(q, status="rejected") for q in questions[count:]])
     running.run(workspace, "good", config())
-    normal = asked(server)
+    normal = chat_calls(server)
     talk(monkeypatch, fields)
     with pytest.raises(UselessModel, match=r"^\d+ of \d+ calls.* gave nothing usable: Model"):
         running.run(workspace, "bad", config(seed=1, judge="other", model="other"))
-    assert asked(server) - normal <= 2 * normal
+    assert chat_calls(server) - normal <= 2 * normal
 
 
 def test_a_model_that_always_fails_is_stopped_too():
     with ModelServer(fail=1.0, faults=("500",)) as bad, pytest.raises(UselessModel, match="HTTP 500"):
         work.work(make_items(4), plan_of(bad, attempts=3), Results())
-    assert asked(bad) <= 64
+    assert chat_calls(bad) <= 64
 
 
 def test_counts_by_hand():
@@ -90,7 +91,7 @@ def test_calls_are_counted_by_kind_and_together():
         breaker.count("e", 0, 4, "no")
 
 
-def test_a_person_who_resumes_goes_on():
+def test_resumed_work_is_not_stopped_again():
     kept = Memory()
     with pytest.raises(UselessModel):
         Breaker(kept, "run").count("claims", 0, 20, "no")
@@ -99,7 +100,7 @@ def test_a_person_who_resumes_goes_on():
         Breaker(kept, "another").count("claims", 0, 20, "no")
 
 
-def test_a_run_stops_goes_on_when_it_is_resumed_and_has_scores_once_the_judge_is_good(
+def test_a_run_stops_continues_when_resumed_and_has_scores_once_the_judge_is_good(
     workspace,  # noqa: F811
     server,  # noqa: F811
     monkeypatch,
@@ -113,26 +114,26 @@ def test_a_run_stops_goes_on_when_it_is_resumed_and_has_scores_once_the_judge_is
     monkeypatch.setattr(sys, "argv", ["ragviz", *command])
     with pytest.raises(SystemExit) as ended:
         cli.main()
-    said = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert ended.value.code == 1
-    assert "calls for 'control items' gave nothing usable" in said or "gave nothing usable: Model 'loopback'" in said
-    assert "resume" in said
+    assert re.search("(calls for 'control items' gave nothing usable|gave nothing usable: Model 'loopback')", stderr)
+    assert "resume" in stderr
     [job] = workspace.store.jobs(10)
     assert (job.status, "gave nothing usable" in job.error) == ("failed", True)
-    stopped = asked(server)
+    stopped = chat_calls(server)
 
     again = running.run(workspace, "r", config())  # regardless
     assert again.status == "done"
-    assert asked(server) > stopped
+    assert chat_calls(server) > stopped
     assert judgements.judgement_of(workspace, again).failed
     monkeypatch.setattr(model_server, "complete", good)
-    before = asked(server)
+    before = chat_calls(server)
     running.rejudge(workspace, again)
     assert judgements.judgement_of(workspace, workspace.store.run("r")).failed == []
-    assert stopped <= 2 * (asked(server) - before)
+    assert stopped <= 2 * (chat_calls(server) - before)
 
 
-def test_questions_by_a_model_that_never_gives_json_stop_and_go_on(workspace, server, monkeypatch):  # noqa: F811
+def test_questions_by_a_model_that_never_gives_json_stop_and_continue(workspace, server, monkeypatch):  # noqa: F811
     good = model_server.complete
     talk(monkeypatch)
     workspace.client("loopback")._backoff = 0.001
@@ -144,10 +145,10 @@ def test_questions_by_a_model_that_never_gives_json_stop_and_go_on(workspace, se
 
     with pytest.raises(UselessModel, match=r"calls( for 'questions')? gave nothing usable"):
         make()
-    stopped = asked(server)
+    stopped = chat_calls(server)
     assert stopped <= 3 * 8
     made = make()  # regardless: each chunk is asked
-    assert (made.proposed, asked(server) > stopped) == (0, True)
+    assert (made.proposed, chat_calls(server) > stopped) == (0, True)
     monkeypatch.setattr(model_server, "complete", good)
     assert make().proposed > 0
 
@@ -161,7 +162,7 @@ def test_thirty_of_a_hundred_failures_stop_nothing():
     assert len(kept.judged) == 12
 
 
-def test_what_is_served_from_the_cache_counts_for_nothing():
+def test_replies_from_the_cache_are_not_counted():
     class Completed:
         cached, useless = True, 0
 

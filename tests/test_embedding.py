@@ -24,17 +24,15 @@ PROSE = [f"Sentence number {n} tells of {('cats', 'dogs', 'rain', 'sun')[n % 4]}
 
 
 class Memory:
-    """A cache that can be looked into."""
+    """A cache in a dict."""
 
     def __init__(self):
-        self.items, self.asked, self.kept = {}, 0, 0
+        self.items = {}
 
     def get_many(self, keys):
-        self.asked += len(keys)
         return {key: self.items[key] for key in keys if key in self.items}
 
     def put_many(self, items):
-        self.kept += 1
         self.items.update(items)
 
 
@@ -62,7 +60,7 @@ def packaged_folder():
 # Names
 
 
-def test_what_the_packaged_model_says_of_itself():
+def test_properties_of_the_packaged_model():
     opened = embedding.open_embedder(NAME)
     assert (opened.name, opened.dims, opened.max_tokens, opened.embedded) == (NAME, 384, 256, 0)
     assert opened.identity == embedding.open_embedder(f"sentence-transformers/{NAME}").identity
@@ -146,51 +144,51 @@ def test_a_folder_is_known_by_what_is_in_it(folder, tmp_path):
 
 
 def test_the_length_a_model_reads(folder):
-    def told():
+    def actual():
         return max_tokens_of(str(folder))
 
-    assert told() == 256
+    assert actual() == 256
     write(folder / "sentence_bert_config.json", max_seq_length=64)
-    assert told() == 64
+    assert actual() == 64
     (folder / "sentence_bert_config.json").unlink()
-    assert told() == 512
+    assert actual() == 512
     write(folder / "config.json", max_position_embeddings=300)
-    assert told() == 300
+    assert actual() == 300
     write(folder / "config.json", max_position_embeddings=None)
     write(folder / "tokenizer_config.json", model_max_length=10**30)
-    assert told() is None
+    assert actual() is None
     assert text_tokens_of(str(folder)) is None
 
 
 def test_prompts(folder):
-    def told():
+    def actual():
         return dict(weights.card(str(folder)).prompts)
 
     config = folder / "config_sentence_transformers.json"
-    assert told() == {"query": "", "passage": ""}
+    assert actual() == {"query": "", "passage": ""}
     write(config, prompts={"query": "query: ", "passage": "passage: "})
-    assert told() == {"query": "query: ", "passage": "passage: "}
+    assert actual() == {"query": "query: ", "passage": "passage: "}
     assert text_tokens_of(str(folder)) == 256 - 2 - 2
     write(config, prompts={"query": "Search: ", "document": ""})
-    assert told() == {"query": "Search: ", "passage": ""}
+    assert actual() == {"query": "Search: ", "passage": ""}
     write(config, prompts={"any": "Embed: "}, default_prompt_name="any")
-    assert told() == {"query": "Embed: ", "passage": "Embed: "}
+    assert actual() == {"query": "Embed: ", "passage": "Embed: "}
 
 
-def test_dims_are_told_only_where_the_files_tell_them(folder):
-    def told():
+def test_dims_are_known_only_where_the_files_name_them(folder):
+    def actual():
         return weights.card(str(folder)).dims
 
-    assert told() == 384
+    assert actual() == 384
     pooling = folder / "1_Pooling" / "config.json"
     write(pooling, pooling_mode_max_tokens=True)  # two kinds of pooling, one after the other: 768
-    assert told() is None
+    assert actual() is None
     pooling.write_text(json.dumps({"embedding_dimension": 384, "pooling_mode": "mean", "include_prompt": True}))
-    assert told() == 384
+    assert actual() == 384
     modules = json.loads((folder / "modules.json").read_text())
     dense = {"idx": 2, "name": "2", "path": "2_Dense", "type": "sentence_transformers.models.Dense"}
     (folder / "modules.json").write_text(json.dumps([*modules[:2], dense]))
-    assert told() is None
+    assert actual() is None
 
 
 # Tokens
@@ -259,7 +257,7 @@ def test_no_texts():
     assert opened.embed([], "query").shape == (0, 6)
 
 
-def test_models_and_endpoints_are_told_apart_in_the_cache():
+def test_models_and_endpoints_have_different_cache_keys():
     cache, endpoint = Memory(), Endpoint()
     for name, address in (("openai:m", "one"), ("openai:m", "two"), ("openai:n", "one")):
         embedding.open_embedder(name, cache=cache, remote=endpoint, endpoint=address).embed(["a"], "query")
@@ -267,11 +265,11 @@ def test_models_and_endpoints_are_told_apart_in_the_cache():
 
 
 def test_progress_counts_cached_texts_at_once():
-    cache, seen = Memory(), []
+    cache, reports = Memory(), []
     embedding.open_embedder("openai:m", cache=cache, remote=Endpoint()).embed(["a", "b"], "query")
     texts = ["a", "b", "a", *map(str, range(600)), "0"]
-    embedding.open_embedder("openai:m", cache=cache, remote=Endpoint()).embed(texts, "query", seen.append)
-    assert seen == [3, 3 + 512 + 1, len(texts)]
+    embedding.open_embedder("openai:m", cache=cache, remote=Endpoint()).embed(texts, "query", reports.append)
+    assert reports == [3, 3 + 512 + 1, len(texts)]
 
 
 def test_stopping_keeps_what_is_done():
@@ -299,7 +297,7 @@ def test_a_damaged_cache_entry_is_computed_again():
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda v: v * 0, "without a length"),
         (lambda v: v * np.nan, "without a length"),
@@ -307,10 +305,10 @@ def test_a_damaged_cache_entry_is_computed_again():
         (lambda v: v[:, :3] if len(v) > 1 else v, "expected"),
     ],
 )
-def test_vectors_that_cannot_be_used(change, told):
+def test_vectors_that_cannot_be_used(change, message):
     cache = Memory()
     opened = embedding.open_embedder("openai:m", cache=cache, remote=Endpoint(change=change))
-    with pytest.raises(ModelError, match=told):
+    with pytest.raises(ModelError, match=message):
         opened.embed(["a", "b", "c"], "query")
     assert all(len(value) == 24 for value in cache.items.values())
     assert len(cache.items) <= 1
@@ -442,7 +440,7 @@ class Hub(BaseHTTPRequestHandler):
 
     def do_GET(self):
         path = self.path.split("?")[0]
-        self.server.asked.append((self.command, path))
+        self.server.requests.append((self.command, path))
         files = {f.relative_to(self.server.folder).as_posix(): f for f in self.server.folder.rglob("*") if f.is_file()}
         if path.startswith("/api/models/acme/mini/tree/"):
             rows = [{"type": "file", "path": n, "size": f.stat().st_size, "oid": "0" * 40} for n, f in files.items()]
@@ -471,7 +469,7 @@ class Hub(BaseHTTPRequestHandler):
 @pytest.fixture
 def hub():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    server.folder, server.asked = packaged_folder(), []
+    server.folder, server.requests = packaged_folder(), []
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server
     server.shutdown()
@@ -497,8 +495,8 @@ print(e.identity, e.dims, e.max_tokens, tokenizer.open_tokenizer("acme/mini").of
 """
     expected = f"acme/mini@{Hub.revision} 384 256 [(0, 3)]"
     assert in_process(about, tmp_path, port) == expected
-    assert not any("safetensors" in path for _, path in hub.asked)
-    hub.asked.clear()
+    assert not any("safetensors" in path for _, path in hub.requests)
+    hub.requests.clear()
     work = f"""{about}
 packaged = embedding.open_embedder("all-MiniLM-L6-v2")
 print(e.embed(["cats"], "query")[0] @ packaged.embed(["cats"], "query")[0])
@@ -509,7 +507,7 @@ print(e.embed(["dogs"], "query").shape)
     assert lines[0] == expected
     assert float(lines[1]) > 0.999_99
     assert lines[2] == "(1, 384)"
-    fetched = [path.rpartition("/")[2] for command, path in hub.asked if command == "GET" and "/resolve/" in path]
+    fetched = [path.rpartition("/")[2] for command, path in hub.requests if command == "GET" and "/resolve/" in path]
     assert sorted(fetched) in (["model.safetensors"], ["README.md", "model.safetensors"])  # each of them once
 
 
@@ -521,11 +519,11 @@ try:
 except RagvizError as error:
     print(type(error).__name__, error)
 """
-    told = in_process(code, tmp_path, hub.server_address[1])
-    assert told.startswith("UsageError The hub has no model 'acme/other'"), told
+    message = in_process(code, tmp_path, hub.server_address[1])
+    assert message.startswith("UsageError The hub has no model 'acme/other'"), message
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    told = in_process(code, tmp_path, port)
-    assert told.startswith("ModelError Model 'acme/other' cannot be fetched"), told
-    assert "Give a folder that holds the model, or use 'all-MiniLM-L6-v2'" in told
+    message = in_process(code, tmp_path, port)
+    assert message.startswith("ModelError Model 'acme/other' cannot be fetched"), message
+    assert "Give a folder that holds the model, or use 'all-MiniLM-L6-v2'" in message

@@ -278,7 +278,7 @@ def test_one_call_that_always_fails_is_one_question_that_failed(monkeypatch):
 
         def ask(request):
             if "(5)" in str(request.messages):
-                raise ModelError("Model 'loopback' answered HTTP 504.", outage=True, passing=True)
+                raise ModelError("Model 'loopback' answered HTTP 504.", outage=True, temporary=True)
             return real(request)
 
         monkeypatch.setattr(plan.answerer, "ask", ask)

@@ -79,10 +79,10 @@ def test_text_and_typed_answers_carry_tokens_and_seconds(server):
 
 def test_schema_sent_is_strict(server):
     client_of(server).complete(say("hello"), Verdict)
-    asked = server.bodies[0]["response_format"]
-    assert asked["type"] == "json_schema"
-    assert asked["json_schema"]["strict"] is True
-    schema = asked["json_schema"]["schema"]
+    response_format = server.bodies[0]["response_format"]
+    assert response_format["type"] == "json_schema"
+    assert response_format["json_schema"]["strict"] is True
+    schema = response_format["json_schema"]["schema"]
     assert schema["required"] == ["reason", "supported", "scores"]
     assert schema["additionalProperties"] is False
     assert "title" not in json.dumps(schema)
@@ -175,7 +175,7 @@ def test_the_complaint_goes_with_the_next_attempt(server):
     assert answer.prompt_tokens > 2 + 2  # what was thrown away was paid for too
 
 
-def test_time_out_is_retried_then_told(server):
+def test_time_out_is_retried_then_reported(server):
     server.hang = 0.6
     client = client_of(server, timeout=0.2, attempts=2)
     server.script.append("timeout")
@@ -276,7 +276,7 @@ def test_endpoint_down_names_host_model_and_step():
 
 
 @pytest.mark.parametrize(("status", "calls", "outage"), [("400", 1, False), ("404", 1, True), ("500", 3, False)])
-def test_statuses_tell_whether_to_ask_on(server, status, calls, outage):
+def test_statuses_decide_whether_further_calls_help(server, status, calls, outage):
     server.script.extend([status] * 5)
     with pytest.raises(ModelError, match=f"HTTP {status}") as caught:
         client_of(server, attempts=3).complete(say("hello"))
@@ -296,8 +296,8 @@ def test_the_key_is_nowhere(server, caplog):
     with pytest.raises(ModelError, match="••••") as echoed:
         client.complete(say("hello"))
     client.complete(say("hello"))
-    told = [str(refused.value), str(echoed.value), repr(client), caplog.text, repr(cache.items), repr(vars(client))]
-    assert not [text for text in told if KEY in text]
+    texts = [str(refused.value), str(echoed.value), repr(client), caplog.text, repr(cache.items), repr(vars(client))]
+    assert not [text for text in texts if KEY in text]
 
 
 def test_no_key_means_no_key_from_the_environment(server, monkeypatch):
@@ -325,7 +325,7 @@ def test_embeddings_are_in_order_and_of_unit_length(server):
     assert list(client_of(server).embed("embedder", [])) == []
 
 
-def test_embeddings_survive_faults_and_tell_of_outage(server):
+def test_embeddings_survive_faults_and_report_an_outage(server):
     server.script.extend(["500", "429"])
     assert embedded(client_of(server), ["a", "b"]).shape == (2, 64)
     with pytest.raises(ModelError, match="'embedder' at 127"):
@@ -365,38 +365,38 @@ def test_a_reply_that_is_nested_too_deep_is_a_failed_call(server, monkeypatch, t
         client_of(server, attempts=1).complete(say("x"), Verdict)
 
 
-@pytest.mark.parametrize("told", ["12", 1.5, -3, None, [1], 1e300], ids=lambda told: str(told)[:9])
-def test_odd_numbers_of_tokens_count_as_none(server, monkeypatch, told):
+@pytest.mark.parametrize("tokens", ["12", 1.5, -3, None, [1], 1e300], ids=lambda tokens: str(tokens)[:9])
+def test_odd_numbers_of_tokens_count_as_none(server, monkeypatch, tokens):
     odd = {"choices": [{"index": 0, "message": {"role": "assistant", "content": GOOD}, "finish_reason": "stop"}]}
     odd |= {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
-    odd |= {"usage": {"prompt_tokens": told, "completion_tokens": told}}
+    odd |= {"usage": {"prompt_tokens": tokens, "completion_tokens": tokens}}
     monkeypatch.setattr("tests.model_server._completion", lambda body, text: odd)
     client = client_of(server, prices={"loop": (1.0, 1.0)})
-    found = client.complete(say("x"), Verdict)
-    assert (found.prompt_tokens, found.completion_tokens, client.usage.cost) == (0, 0, 0.0)
+    completion = client.complete(say("x"), Verdict)
+    assert (completion.prompt_tokens, completion.completion_tokens, client.usage.cost) == (0, 0, 0.0)
 
 
-@pytest.mark.parametrize("told", [10**400, 10**9, 600_000], ids=lambda told: str(told)[:9])
-def test_numbers_of_tokens_beyond_reason_are_counted_here_instead(server, monkeypatch, told):
+@pytest.mark.parametrize("tokens", [10**400, 10**9, 600_000], ids=lambda tokens: str(tokens)[:9])
+def test_numbers_of_tokens_beyond_reason_are_counted_here_instead(server, monkeypatch, tokens):
     real = model_server._completion
-    usage = {"usage": {"prompt_tokens": told, "completion_tokens": told}}
+    usage = {"usage": {"prompt_tokens": tokens, "completion_tokens": tokens}}
     monkeypatch.setattr("tests.model_server._completion", lambda body, text: {**real(body, GOOD), **usage})
     client = client_of(server, prices={"loop": (1.0, 1.0)})
-    found = client.complete(say("x" * 4000), Verdict, max_tokens=100)
-    assert 1000 < found.prompt_tokens < 1500
-    assert found.completion_tokens == len(GOOD) // 4
+    completion = client.complete(say("x" * 4000), Verdict, max_tokens=100)
+    assert 1000 < completion.prompt_tokens < 1500
+    assert completion.completion_tokens == len(GOOD) // 4
     assert client.usage.cost < 0.002
 
 
 def test_a_reply_is_stored_and_read_as_it_came_whatever_the_key(server, monkeypatch):
-    said = {"reason": "the latest \ud800 box, says " + KEY, "supported": True, "scores": []}
-    monkeypatch.setattr("tests.model_server.complete", lambda _: json.dumps(said))
+    fields = {"reason": "the latest \ud800 box, says " + KEY, "supported": True, "scores": []}
+    monkeypatch.setattr("tests.model_server.complete", lambda _: json.dumps(fields))
     for key in ("test", "x", KEY):
         cache = MemoryCache()
         reply = ModelClient(server.url, SecretStr(key), "loopback", cache=cache).complete(say("x"), Verdict).parsed
         assert reply.reason == f"the latest ? box, says {KEY}"  # half a surrogate pair cannot be stored
-        [kept] = cache.items.values()
-        assert json.loads(json.loads(kept)[0])["reason"] == said["reason"]
+        [entry] = cache.items.values()
+        assert json.loads(json.loads(entry)[0])["reason"] == fields["reason"]
 
 
 def test_errors_hide_a_key_but_no_common_word(server):
@@ -464,11 +464,11 @@ def test_threads_share_one_client(server):
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_gets_neither_the_prompt_nor_the_key(server, status):
-    asked = []
+    paths = []
 
     class Redirects(BaseHTTPRequestHandler):
         def do_POST(self):
-            asked.append(self.path)
+            paths.append(self.path)
             self.rfile.read(int(self.headers["content-length"]))
             self.send_response(status)
             self.send_header("Location", f"{server.url}/chat/completions")
@@ -486,16 +486,16 @@ def test_a_redirect_gets_neither_the_prompt_nor_the_key(server, status):
         with pytest.raises(ModelError, match="set OPENAI_BASE_URL to its new address"):
             embedded(client, ["hello"])
         moved.shutdown()
-    assert asked == ["/v1/chat/completions", "/v1/embeddings"]
+    assert paths == ["/v1/chat/completions", "/v1/embeddings"]
     assert server.counts.calls == 0
 
 
-def test_a_reply_that_fails_its_check_is_asked_again_and_kept_nowhere():
-    cache, said = MemoryCache(), []
+def test_a_reply_that_fails_its_check_is_requested_again_and_never_cached():
+    cache, checked = MemoryCache(), []
 
     def check(reply):
-        said.append(reply)
-        return "a reply that is too short" if len(said) < 3 else ""
+        checked.append(reply)
+        return "a reply that is too short" if len(checked) < 3 else ""
 
     with ModelServer() as server:
         client = ModelClient(server.url, None, "loopback", cache=cache, backoff=0.001)
@@ -505,11 +505,11 @@ def test_a_reply_that_fails_its_check_is_asked_again_and_kept_nowhere():
         assert "That was a reply that is too short." in server.bodies[1]["messages"][-1]["content"]
         assert client.cached([request]) == [True]
         strict = replace(request, check=lambda reply: "a reply that nobody wants")
-        assert client.cached([strict]) == [False]  # what was kept without the check is not served
-        kept = dict(cache.items)
+        assert client.cached([strict]) == [False]  # a reply cached without the check is not served
+        entries = dict(cache.items)
         with pytest.raises(ModelError, match="gave a reply that nobody wants"):
             client.ask(strict)
-        assert cache.items == kept
+        assert cache.items == entries
         assert server.counts.calls == 3 + chat.USELESS
 
 
@@ -560,7 +560,7 @@ def test_the_pace_is_learnt_from_own_calls_and_kept_and_a_probe_comes_before_the
     for number in range(6):
         first.complete(say(f"{number}"))
     later = client_of(server, paces=paces).pace(probe=True)
-    assert server.counts.calls == 8  # what is known needs no probe
+    assert server.counts.calls == 8  # a known pace needs no probe
     assert later.seconds(10, 200) > 1.3 * probed.seconds(10, 200)
     down = ModelClient("http://127.0.0.1:9/v1", None, "m")
     assert down.pace(probe=True) is None
@@ -595,7 +595,7 @@ def test_a_bound_that_a_small_context_does_not_hold_is_left_out(server):
         client_of(server).complete(say("hello " * 400), Verdict, max_tokens=4000)
 
 
-def test_the_length_of_a_text_is_said_in_words_for_strict_schemas_do_not_take_it(server):
+def test_the_length_of_a_text_is_in_its_description_as_strict_schemas_have_no_bound_for_it(server):
     client_of(server).ask(claims.reference_request("Who replaced the pump?", "Harlow replaced it in 1998."))
     schema = json.dumps(server.bodies[0]["response_format"])
     assert "maxLength" not in schema

@@ -42,7 +42,7 @@ class Asker:
                 self._down_since, self._waiting, self._answered = None, "", time.monotonic()
                 return completion
             # When another call was answered meanwhile, or a test call is now, only this call fails.
-            if failure.passing and pauses and (self._answered > started or _answers(client, self._plan.spending)):
+            if failure.temporary and pauses and (self._answered > started or _answers(client, self._plan.spending)):
                 self._down_since, self._waiting = None, ""
                 raise ModelError(str(failure))
             self._wait(failure, pauses)
@@ -64,7 +64,7 @@ class Asker:
 
     def _wait(self, error: ModelError, pauses: int) -> None:
         """Wait before the next call to an endpoint that is down; raise errors that waiting does not solve."""
-        if not error.passing:
+        if not error.temporary:
             raise error
         now = time.monotonic()
         self._down_since = self._down_since or now

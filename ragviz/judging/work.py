@@ -62,7 +62,7 @@ def _load(items: Sequence[Item], plan: Plan) -> None:
             client.open()
     texts = dict.fromkeys(text for item in items for text in (item.question.text, item.question.answer))
     languages, phrases = {*map(language.detect, texts)}, "key phrases" in plan.inputs
-    stopping.apart(lambda: words.load(languages, phrases=phrases))
+    stopping.detached(lambda: words.load(languages, phrases=phrases))
     if plan.embedder is not None and items and similarities.COSINES & plan.inputs:
         plan.embedder.load()
 

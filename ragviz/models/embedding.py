@@ -1,4 +1,4 @@
-"""Texts to vectors of unit length, each distinct text computed once."""
+"""Embedders: texts to vectors of unit length, each distinct text computed once."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def open_embedder(
     endpoint: str = "",
     opened: Callable[[], object] = lambda: None,
 ) -> Embedder:
-    """Open the embedder called `name`; its model is loaded when the first text has to be computed.
+    """Open the embedder called `name`; its model is loaded when the first text is computed.
 
     `remote` computes the vectors of "openai:MODEL", `opened` imports what that needs, and `endpoint`, its address
-    without a key, tells models of one name at two servers apart.
+    without a key, distinguishes models of one name at two servers.
 
     Raises:
-        UsageError: no folder or model is called that, or "openai:MODEL" without `remote`.
+        UsageError: no folder or model has that name, or "openai:MODEL" without `remote`.
         ModelError: the model's files could not be fetched, or the packaged ones are damaged.
 
     """
     if name.startswith(REMOTE):
         if remote is None:
             raise UsageError(f"Embedder '{name}' needs a model endpoint: set OPENAI_API_KEY or OPENAI_BASE_URL.")
-        compute = partial(_asked, remote, name.removeprefix(REMOTE))
+        compute = partial(_requested, remote, name.removeprefix(REMOTE))
         return _Embedder(name, f"{name}@{endpoint}", None, {"query": "", "passage": ""}, None, compute, cache, opened)
     card = weights.card(name)
     load = partial(weights.loaded, card)
@@ -48,7 +48,7 @@ def open_embedder(
 
 
 def is_here(name: str) -> bool:
-    """Whether the small files of an embedder can be read without a network. An endpoint's models have none to fetch.
+    """Return whether an embedder's small files can be read without a network; an endpoint's models have none.
 
     >>> is_here("all-MiniLM-L6-v2"), is_here("openai:text-embedding-3-small"), is_here("nobody/has-fetched-this")
     (True, True, False)
@@ -61,7 +61,7 @@ def is_here(name: str) -> bool:
 
 
 class _Embedder:
-    """One embedder: texts that are not cached are handed to `compute`, each once."""
+    """An embedder: `compute` gets the texts that are not cached, each once."""
 
     def __init__(
         self,
@@ -90,16 +90,16 @@ class _Embedder:
 
     @cached_property
     def dims(self) -> int:
-        """Length of its vectors; where its files do not tell, it is asked for one."""
+        """Length of its vectors; computed from one when its files do not name it."""
         if self._dims is not None:
             return self._dims
         key = self._key("dims", "query")
-        held = self._cache.get_many([key]) if self._cache is not None else {}
-        if key not in held:
+        cached = self._cache.get_many([key]) if self._cache is not None else {}
+        if key not in cached:
             ((_, vectors),) = self._compute(["dims"], "query")
-            held = {key: vectors.tobytes()}
-            self._keep(held)
-        return len(held[key]) // 4
+            cached = {key: vectors.tobytes()}
+            self._keep(cached)
+        return len(cached[key]) // 4
 
     def embed(self, texts: Sequence[str], kind: Kind, progress: Callable[[int], None] | None = None) -> Vectors:
         """See `Embedder.embed`."""
@@ -125,15 +125,15 @@ class _Embedder:
         return digest(self.identity, self._prompts[kind], text, length=32)
 
     def _fill_cached(self, keys: list[str], vectors: Vectors) -> list[int]:
-        """Fill in what is cached; return the first row of each distinct text that is not."""
+        """Fill in cached vectors; return the first row of each distinct text without one."""
         first = dict(zip(reversed(keys), reversed(range(len(keys))), strict=True))
         rows = sorted(first.values())
         missing = []
-        for start in range(0, len(rows), 1024):  # never the whole corpus a second time, as bytes
+        for start in range(0, len(rows), 1024):  # never the whole corpus in memory a second time
             window = rows[start : start + 1024]
-            held = self._cache.get_many([keys[row] for row in window]) if self._cache is not None else {}
+            cached = self._cache.get_many([keys[row] for row in window]) if self._cache is not None else {}
             for row in window:
-                vector = np.frombuffer(held.get(keys[row], b""), dtype="<f4")
+                vector = np.frombuffer(cached.get(keys[row], b""), dtype="<f4")
                 if len(vector) == self.dims:
                     vectors[row] = vector
                 else:
@@ -146,7 +146,7 @@ class _Embedder:
 
 
 def _copy_repeated(keys: list[str], vectors: Vectors) -> None:
-    """Copy the vector of each text to the rows where the same text stands again."""
+    """Copy the vector of each text to the rows with the same text."""
     first: dict[str, int] = {}
     for row, key in enumerate(keys):
         if first.setdefault(key, row) != row:
@@ -154,18 +154,20 @@ def _copy_repeated(keys: list[str], vectors: Vectors) -> None:
 
 
 def _checked(vectors: Vectors, embedder: Embedder, count: int) -> Vectors:
-    """Scale to unit length; refuse vectors that have none, or are too many, too few or of another length."""
+    """Scale to unit length; refuse vectors of length 0, and a wrong number or dimension of vectors."""
     if vectors.shape != (count, embedder.dims):
-        told = f"{count} vectors of {embedder.dims} numbers were expected of '{embedder.name}'"
-        raise ModelError(f"{told}, it made {vectors.shape}: choose another embedder.")
+        shape = (count, embedder.dims)
+        raise ModelError(
+            f"'{embedder.name}' made vectors of shape {vectors.shape}, {shape} was expected: choose another."
+        )
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.all(np.isfinite(lengths) & (lengths > 0)):
         raise ModelError(f"'{embedder.name}' made a vector without a length: choose another embedder.")
     return np.asarray(vectors / lengths, dtype=np.float32)
 
 
-def _asked(remote: Remote, model: str, texts: list[str], _: Kind) -> Generator[Batch]:
-    """Ask an endpoint for many at once, it divides them itself; what is done is cached and told after each."""
+def _requested(remote: Remote, model: str, texts: list[str], _: Kind) -> Generator[Batch]:
+    """Request vectors in large blocks, which `remote` divides; each of its batches is cached and reported."""
     for start in range(0, len(texts), 512):
         for places, vectors in remote(model, texts[start : start + 512]):
             yield [start + place for place in places], vectors

@@ -1,4 +1,4 @@
-"""How fast an endpoint is asked, and how fast it answers."""
+"""How fast an endpoint is called, and how fast it answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass
 from ragviz.stopping import LOOK, current
 
 FADES = 0.99
-"""Weight of a call in what is known of the pace, beside that of the next one: a few hundred calls count."""
+"""Weight of a call in the pace, relative to the next one: a few hundred calls count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,14 @@ class Pace:
     xy: float = 0.0
 
     def after(self, tokens: int, seconds: float) -> Pace:
-        """With one more call."""
+        """Return the pace with one more call."""
         more = (1.0, tokens, seconds, tokens * tokens, tokens * seconds)
         return Pace(*(FADES * old + new for old, new in zip(astuple(self), more, strict=True)))
 
     def seconds(self, calls: float, tokens: float) -> float:
-        """How long so many calls last one after the other, their replies being of so many `tokens` in all.
+        """Estimate how long `calls` last one after the other, with `tokens` in all their replies.
 
-        Neither part of a call takes less than no time; where all replies were alike, only the mean is known.
+        Neither a nor b is negative; where all replies had the same length, only their mean is known.
 
         >>> Pace().after(10, 1.0).after(110, 3.0).seconds(2, 120)
         4.0
@@ -47,17 +47,17 @@ class Pace:
 
 
 class Gate:
-    """Bounds calls in flight: the bound halves when the server is too busy, and grows back with every success."""
+    """Limits calls in flight: the limit halves when the server is too busy, and grows back with every success."""
 
     def __init__(self, most: int) -> None:
-        """Let at most `most` in."""
+        """Start with a limit of `most`, which is never exceeded."""
         self.most, self.limit, self.in_flight = most, float(most), 0
         self._opens = self._shrunk = 0.0
         self._changed = threading.Condition()
 
     @contextmanager
     def slot(self) -> Iterator[float]:
-        """Wait for a place and hold it; gives the time it was got, for `busy`."""
+        """Wait for a slot and hold it; yields the time it was taken, for `busy`."""
         with self._changed:
             while self.in_flight >= int(self.limit) or self._opens > time.monotonic():
                 pause = self._opens - time.monotonic()
@@ -69,10 +69,10 @@ class Gate:
         finally:
             with self._changed:
                 self.in_flight -= 1
-                self._changed.notify(2)  # two: the bound may have grown by one
+                self._changed.notify(2)  # two: the limit may have grown by one
 
     def busy(self, sent: float, retry_after: float) -> None:
-        """Let nobody in for `retry_after` seconds; halve the bound, once for all calls that were out together."""
+        """Start no call for `retry_after` seconds; halve the limit, once for all calls that were in flight together."""
         with self._changed:
             now = time.monotonic()
             self._opens = max(self._opens, now + retry_after)
@@ -80,6 +80,6 @@ class Gate:
                 self.limit, self._shrunk = max(1.0, self.limit / 2), now
 
     def succeeded(self) -> None:
-        """Widen the bound by about one place per round of successes."""
+        """Raise the limit by about one per round of successes."""
         with self._changed:
             self.limit = min(float(self.most), self.limit + 1 / self.limit)

@@ -1,7 +1,6 @@
-"""JSON that is nearly right, mended in a process of its own: what mends it takes minutes for 25 kB meant to be hard.
+"""Repair of nearly valid JSON, in a child process: a hostile text of 25 kB keeps the library busy for minutes.
 
-The process is kept for the next text, for to start one costs more than to mend a reply; one that takes too long is
-ended.
+The process is reused, because starting one costs more than repairing a reply; one that takes too long is killed.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ from ragviz import stopping
 from ragviz.text.untrusted import is_deep
 
 SECONDS = 3.0
-"""Time to mend one text: twenty times that of 25 kB that a model wrote in good faith."""
+"""Time to repair one text: twenty times that of an honest reply of 25 kB."""
 MOST = 400_000
-"""Characters of a text that is worth mending."""
+"""Characters of the longest text that is repaired."""
 KEPT = 4
-"""Processes that wait for another text, at most."""
+"""Idle processes kept, at most."""
 
 _PACKAGES = str(Path(__file__).resolve().parent.parent)
-_waiting: list[_Child] = []
+_idle: list[_Child] = []
 
 
 def mended(text: str) -> Any:
-    """Parse JSON that is nearly right.
+    """Parse nearly valid JSON.
 
     Raises:
         ValueError: it cannot be mended, or not in `SECONDS`, or is nested too deep; the message says which.
@@ -39,9 +38,9 @@ def mended(text: str) -> Any:
     """
     if len(text) > MOST:
         raise ValueError(f"{len(text):,} characters are too many to mend")
-    child = _taken()
+    child = _idle_or_new()
     try:
-        reply = stopping.apart(lambda: child.ask(text), SECONDS)
+        reply = stopping.detached(lambda: child.ask(text), SECONDS)
     except BaseException as error:
         child.end()
         if isinstance(error, TimeoutError):
@@ -50,24 +49,24 @@ def mended(text: str) -> Any:
     if reply is None:
         child.end()
         raise ValueError("it cannot be mended")
-    if len(_waiting) < KEPT:
-        _waiting.append(child)
+    if len(_idle) < KEPT:
+        _idle.append(child)
     else:
         child.end()
     return reply[0]
 
 
-def _taken() -> _Child:
-    with suppress(IndexError):  # none waits
+def _idle_or_new() -> _Child:
+    with suppress(IndexError):  # none is idle
         while True:
-            if (child := _waiting.pop()).alive:
+            if (child := _idle.pop()).alive:
                 return child
             child.end()
     return _Child()
 
 
 class _Child:
-    """A process that mends one text after the other; it ends with its standard input, so never after us."""
+    """A process that repairs one text after the other; it ends with its standard input, so never after its parent."""
 
     def __init__(self) -> None:
         paths = os.pathsep.join(filter(None, [_PACKAGES, os.environ.get("PYTHONPATH", "")]))
@@ -80,21 +79,21 @@ class _Child:
             env={**os.environ, "PYTHONPATH": paths},
         )
         assert self._process.stdout is not None
-        self._process.stdout.readline()  # it is there: starting is no part of its time
+        self._process.stdout.readline()  # started: that is no part of a text's time
 
     @property
     def alive(self) -> bool:
         return self._process.poll() is None
 
     def ask(self, text: str) -> list[Any] | None:
-        """Have a text mended: [value], None when it cannot be."""
-        to, back = self._process.stdin, self._process.stdout
-        assert to is not None
-        assert back is not None
+        """Return [value] of a repaired text, None when it cannot be repaired."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
         try:
-            to.write(json.dumps(text).encode() + b"\n")
-            to.flush()
-            line = back.readline()
+            stdin.write(json.dumps(text).encode() + b"\n")
+            stdin.flush()
+            line = stdout.readline()
         except (OSError, ValueError):  # it has ended
             return None
         if not line.endswith(b"\n"):
@@ -103,21 +102,21 @@ class _Child:
         return reply
 
     def end(self) -> None:
-        """End for good; may be called again."""
+        """Kill the process; may be called again."""
         self._process.kill()
-        with suppress(OSError, ValueError):  # what was not written, or is closed already
+        with suppress(OSError, ValueError):  # unwritten data, or closed already
             self._process.communicate()
 
 
 @atexit.register
-def _leave_none() -> None:
-    """Keep no process waiting when this one ends."""
-    while _waiting:
-        _waiting.pop().end()
+def _end_all() -> None:
+    """End all idle processes when this one ends."""
+    while _idle:
+        _idle.pop().end()
 
 
 def main() -> None:
-    """Mend a JSON string a line, and answer each with a line: [value], or null."""
+    """Read a JSON string per line, and answer each with a line: [repaired value], or null."""
     import json_repair
 
     answers = os.fdopen(os.dup(1), "wb")

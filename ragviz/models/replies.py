@@ -1,4 +1,4 @@
-"""A model's reply read: its text, its tokens, its JSON; and what an error of the endpoint means."""
+"""Reading a model's reply (its text, tokens, JSON), and classifying an endpoint's errors."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 
 RETRIED = frozenset({408, 409, 429})
-"""Statuses below 500 that are worth another try."""
+"""Statuses below 500 that are worth a retry."""
 
 MOST_TOKENS = 200_000
-"""Tokens of a reply without a bound: a server that tells more is not believed."""
+"""Tokens of a reply without a bound: a server that reports more is not believed."""
 MOST_BYTES, MOST_EMBEDDED_BYTES = 4 * 2**20, 64 * 2**20
-"""Bytes of a response, and of one with embeddings: what is longer is not read on. A useful reply has a tenth."""
+"""Bytes that are read of a response, and of one with embeddings. A useful reply has a tenth."""
 
 MOST_WORDS = 20_000
-"""Characters of a server's words that are looked through for the key."""
+"""Characters of a server's error message that are searched for the key, and shown."""
 
 LONGEST_RETRY_AFTER = 120.0
-"""Seconds: a server that asks for more is given up for now."""
+"""Seconds: a call is not retried when the server asks for a longer wait."""
 
 UNSUPPORTED = ("unsupported_parameter", "unsupported_value")
 """Codes of an HTTP 400 that is about one parameter, named in `param`, whatever its value."""
 ROOM_REFUSED = re.compile(
     r"max_(?:completion_)?tokens|(?:output|completion) tokens|context (?:length|window|size)", re.I
 )
-"""How servers word an HTTP 400 about a bound that is greater than the room left after the prompt."""
+"""Wordings of an HTTP 400 about a bound greater than the room left after the prompt."""
 REDIRECT = "The server redirects, which is not followed with a prompt or a key: set OPENAI_BASE_URL to its new address."
 NEXT_STEP = {
     **dict.fromkeys((301, 302, 303, 307, 308), REDIRECT),
@@ -50,18 +50,18 @@ NEXT_STEP = {
 
 
 class Malformed(Exception):
-    """An answer that came but cannot be used; the message says how."""
+    """A reply that cannot be used; the message says what it is."""
 
 
 class Cut(Malformed):
-    """An answer that its bound cut off."""
+    """A reply cut off by its bound."""
 
 
 def text(response: Any, *, whole: bool) -> str:
-    """The text of a response's first choice; with `whole`, not one that was cut off.
+    """Return the text of a response's first choice; with `whole`, refuse one that was cut off.
 
     Raises:
-        _Malformed: there is no such text.
+        Malformed: there is no such text.
 
     """
     try:
@@ -79,8 +79,8 @@ def text(response: Any, *, whole: bool) -> str:
     return str(storable(text))
 
 
-def said(response: Any) -> str:
-    """The text of a response as far as there is one."""
+def partial_text(response: Any) -> str:
+    """Return the text of a response, "" when it has none."""
     try:
         text = response.choices[0].message.content
     except (AttributeError, LookupError, TypeError):
@@ -89,19 +89,19 @@ def said(response: Any) -> str:
 
 
 def count(used: Any, name: str, most: int, likely: int) -> int:
-    """A number of tokens that a server told; 0 for what is none, and what is `likely` for more than `most`."""
-    told = getattr(used, name, 0)
-    if not isinstance(told, int) or told <= 0:
+    """Return the number of tokens that a server reports; 0 for anything else, and `likely` when it exceeds `most`."""
+    tokens = getattr(used, name, 0)
+    if not isinstance(tokens, int) or tokens <= 0:
         return 0
-    return told if told <= most else min(likely, most)
+    return tokens if tokens <= most else min(likely, most)
 
 
 def bounded_client(timeout: float) -> Any:
-    """An HTTP client that follows no redirect, asks for nothing compressed, and reads no more than is of use."""
+    """Return an HTTP client that follows no redirect, requests no compression, and limits what it reads."""
     import openai
 
     class Bounded(openai.DefaultHttpxClient):
-        """Reads a whole response within a number of bytes and of seconds."""
+        """Reads a whole response within limits of bytes and seconds."""
 
         def send(self, request: Any, **more: Any) -> Any:
             ends = time.monotonic() + timeout
@@ -109,12 +109,12 @@ def bounded_client(timeout: float) -> Any:
             request.headers["Accept-Encoding"] = "identity"
             response = super().send(request, **{**more, "stream": True})
             try:
-                body = _received(response, most, ends)
+                body = _body_of(response, most, ends)
             finally:
                 response.close()
             headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _FRAMING]
-            made = type(response)
-            return made(response.status_code, headers=headers, content=body, request=response.request)
+            response_type = type(response)
+            return response_type(response.status_code, headers=headers, content=body, request=response.request)
 
     # No redirect is followed: the prompt and the key go to the configured address only.
     return Bounded(timeout=timeout, follow_redirects=False)
@@ -123,18 +123,18 @@ def bounded_client(timeout: float) -> Any:
 _FRAMING = ("content-encoding", "content-length", "transfer-encoding")
 
 
-def _received(response: Any, most: int, ends: float) -> bytes:
-    """The body of a response, as it comes.
+def _body_of(response: Any, most: int, ends: float) -> bytes:
+    """Read the body of a response as it arrives.
 
     Raises:
-        _Malformed: it is longer than `most` bytes, or compressed so that it cannot be read.
-        TimeoutError: it goes on after `ends`.
+        Malformed: it is longer than `most` bytes, or compressed in an unknown way.
+        TimeoutError: it is not complete at `ends`.
 
     """
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
         raise Malformed("a response that is compressed, which was not asked for")
-    packed = zlib.decompressobj(47) if encoding.endswith(("gzip", "deflate")) else None  # 47: with either head
+    packed = zlib.decompressobj(47) if encoding.endswith(("gzip", "deflate")) else None  # 47: with either header
     body = bytearray()
     for part in response.iter_raw():
         try:
@@ -149,7 +149,7 @@ def _received(response: Any, most: int, ends: float) -> bytes:
 
 
 def read(text: str, request: Request[Reply]) -> Reply | None:
-    """Read `text` as what was asked for, and check that."""
+    """Parse `text` as the requested type, and check it."""
     parsed = _parse(text, request.reply)
     complaint = request.check(parsed) if request.check and parsed is not None else ""
     if complaint:
@@ -158,11 +158,11 @@ def read(text: str, request: Request[Reply]) -> Reply | None:
 
 
 def _parse(text: str, reply: type[Reply] | None) -> Reply | None:
-    """Read `text` as a `reply`, repairing what is nearly JSON; a reasoning model's thoughts are passed over."""
+    """Parse `text` as a `reply`, repairing nearly valid JSON; a reasoning model's thoughts are skipped."""
     if reply is None:
         return None
     body = re.sub(r"\A\s*<think>.*?</think>", "", text, flags=re.DOTALL)
-    for whole in (body, body[body.find("{") : body.rfind("}") + 1]):  # what stands around an object is of no account
+    for whole in (body, body[body.find("{") : body.rfind("}") + 1]):  # text around an object is ignored
         try:
             parsed = reply.model_validate_json(whole)
         except ValidationError:
@@ -182,14 +182,14 @@ def _parse(text: str, reply: type[Reply] | None) -> Reply | None:
 
 
 def _refuse_contradictions(text: str) -> None:
-    """Refuse a reply that gives one field two values: which of them is meant is not known."""
+    """Refuse a reply that gives one field two values: which of them counts is unknown."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for name, value in pairs:
-            if made.setdefault(name, value) != value:
+            if fields.setdefault(name, value) != value:
                 raise Malformed(f"a reply that gives '{name[:40]}' two values")
-        return made
+        return fields
 
     try:
         json.loads(text, object_pairs_hook=unique)
@@ -198,7 +198,7 @@ def _refuse_contradictions(text: str) -> None:
 
 
 def worth_retrying(error: Any) -> bool:
-    """Whether a call that ended in this error may succeed when it is sent again."""
+    """Return whether a call that ended in this error may succeed when it is retried."""
     status = getattr(error, "status_code", None)
     if getattr(error, "code", None) == "insufficient_quota":
         return False
@@ -206,17 +206,17 @@ def worth_retrying(error: Any) -> bool:
 
 
 def format_refused(error: openai.APIError) -> bool:
-    """True when the endpoint may have refused the response_format: servers word it in too many ways to read it."""
+    """Return whether the endpoint may have refused the response_format: by status, for the wordings vary too much."""
     return getattr(error, "status_code", None) in (400, 422, 501)
 
 
 def unpaid(error: openai.APIError) -> bool:
-    """Whether an error tells that the server did not do the work: it says so, or it could not even be reached."""
+    """Return whether the server did no work: it reported an error, or could not be reached."""
     return hasattr(error, "status_code") or type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
 
 
 def retry_after(error: openai.APIError) -> float:
-    """Seconds the server asks to wait, 0 when it does not say."""
+    """Return the seconds that the server asks to wait, 0 when it does not."""
     response = getattr(error, "response", None)
     value = response.headers.get("retry-after", "") if response is not None else ""
     try:

@@ -1,4 +1,4 @@
-"""What a model is asked, in which form, and what comes back."""
+"""Requests to a model, their modes, and what comes back."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ Message = Mapping[str, str]
 
 Mode = Literal["json_schema", "json_object", "text"]
 MODES: tuple[Mode, ...] = ("json_schema", "json_object", "text")
-"""How a typed reply is asked for, best first: by schema, as any JSON object, or in words only."""
+"""How a typed reply is requested, best first: by schema, as any JSON object, or in words only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[Reply]):
-    """What is asked; two equal requests to one client get one answer. `reply` is the type the answer must fit.
+    """A request; two equal requests to one client get one answer. `reply` is the type the answer must have.
 
-    `check` tells what is wrong with a reply that has the right form, "" when nothing is: such a reply is asked again
-    with that said, and never kept. Replies of one `edition` are not served to another: a model whose replies turned out
-    to be worthless is asked the same words anew.
+    `check` returns what is wrong with a reply of the right form, "" when nothing is: a wrong one is requested again
+    with that complaint, and never cached. Replies of one `edition` are not served to another: a model whose replies
+    proved worthless gets the same request anew.
 
-    `max_tokens` bounds the reply, and every request carries one: twice the tokens of the longest reply that would be
-    accepted, its JSON included, so that what is useful is not cut and what runs on is stopped. A reply that was cut is
-    asked again with more room; a whole one is the same under any bound, which is no part of its content key.
+    `max_tokens` bounds the reply, and every request has one: twice the tokens of the longest reply that would be
+    accepted, its JSON included, so that useful replies are not cut and endless ones are. A reply that was cut is
+    requested again with a higher bound; the bound is no part of the cache key, for a whole reply is the same under any.
 
-    Each call of it is written into `spending`, where there is one, before it is sent.
+    Each call is recorded in `spending`, where there is one, before it is sent.
 
-    `number` replies to it could not be used before: that is said, so that no model gets the same words twice. A reply
-    is kept under the words of the request itself.
+    `number` earlier replies could not be used: the next attempt says so, so that no model gets the same words twice. A
+    reply is cached under the words of the request itself.
     """
 
     messages: Sequence[Message]
@@ -49,15 +49,15 @@ class Request(Generic[Reply]):
     spending: Spending | None = field(default=None, compare=False, repr=False)
 
     def once_more(self, number: int, why: str) -> Request[Reply]:
-        """Ask for another reply than the one that came: in other words, for greedy decoding minds no seed."""
+        """Return a request for another reply: in other words, because greedy decoding ignores the seed."""
         return replace(self, messages=noted(self.messages, f"Attempt {number + 1}. {why}"), seed=number)
 
 
 @dataclass(frozen=True, slots=True)
 class Completion(Generic[Reply]):
-    """An answer. `parsed` is None when no reply type was asked for.
+    """An answer. `parsed` is None when the request has no reply type.
 
-    Tokens (0 when the server does not tell) and `seconds` (in flight, without waits) include attempts thrown away;
+    Tokens (0 when the server does not report them) and `seconds` (in flight, without waits) include discarded attempts;
     of a `cached` answer they are what was paid then. `cost` is in dollars, None when the model has no price. `useless`
     replies came before it.
     """
@@ -84,7 +84,7 @@ class Usage:
     cost: float = 0.0
 
     def __add__(self, other: Usage) -> Usage:
-        """Both together."""
+        """Return the sum."""
         return Usage(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
 
@@ -100,7 +100,7 @@ class Support:
 
 
 class Greeting(BaseModel):
-    """What the probe of an endpoint replies."""
+    """The reply to the probe of an endpoint."""
 
     greeting: str
 
@@ -108,15 +108,15 @@ class Greeting(BaseModel):
 PROBE: Request[Greeting] = Request(
     [{"role": "user", "content": "Write the numbers from one to sixty in words."}], max_tokens=128
 )
-"""Asked to learn how long a longer reply takes."""
+"""Sent to learn how long a longer reply takes."""
 
 
 def noted(messages: Sequence[Message], note: str) -> list[Message]:
-    """The messages with a note at the end of the last: many a model takes no two messages of a user in a row."""
-    *before, last = messages
-    return [*before, {**last, "content": f"{last['content']}\n\n{note}"}]
+    """Append a note to the last message: many models refuse two messages of a user in a row."""
+    *earlier, last = messages
+    return [*earlier, {**last, "content": f"{last['content']}\n\n{note}"}]
 
 
-def roomier(request: Request[Reply], room: int) -> Request[Reply]:
-    """The request with `room` times as many tokens for its reply."""
+def with_room(request: Request[Reply], room: int) -> Request[Reply]:
+    """Return the request with `room` times as many tokens for its reply."""
     return replace(request, max_tokens=room * request.max_tokens) if request.max_tokens else request

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 REMOTE = "openai:"
-"""What the names of an endpoint's embedders begin with."""
+"""Prefix of the names of an endpoint's embedders."""
 
 
 def max_tokens_of(name: str) -> int | None:
-    """Tokens that an embedder reads of a text, its special ones included; None when not known, or for none ("").
+    """Return the tokens that an embedder reads of a text, special ones included; None when unknown, or for none ("").
 
     Loads no model.
 
@@ -30,7 +30,7 @@ def max_tokens_of(name: str) -> int | None:
 
 
 def text_tokens_of(name: str) -> int | None:
-    """Tokens that are left for a passage beside the special ones and the model's prompt: compare `Chunk.tokens` to it.
+    """Return the tokens left for a passage beside special ones and the model's prompt: the limit of `Chunk.tokens`.
 
     >>> text_tokens_of("all-MiniLM-L6-v2")
     254
@@ -43,7 +43,7 @@ def text_tokens_of(name: str) -> int | None:
 
 
 class Tokenizer:
-    """The tokenizer of a model, whatever the length of a text: nothing is cut off or filled up."""
+    """The tokenizer of a model, without truncation or padding."""
 
     def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
         """Take over `tokenizer`; it is changed."""
@@ -53,7 +53,7 @@ class Tokenizer:
         self.special: int = tokenizer.num_special_tokens_to_add(is_pair=False)
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """Give the characters of every token of `text`, in order, special tokens left out.
+        """Return the character range of every token of `text`, in order, special tokens left out.
 
         Characters that the model never sees (control characters, accents) may be in no token.
         """
@@ -63,11 +63,11 @@ class Tokenizer:
 def open_tokenizer(name: str) -> Tokenizer:
     """Open the tokenizer of an embedder, without loading its model or torch.
 
-    What an endpoint's models count is not known: for "openai:MODEL" it is the packaged model's tokenizer, which makes
-    about as many tokens of English text and more of Chinese. So it is where there is no embedder ("").
+    The tokenizers of an endpoint's models are not known: "openai:MODEL" gets the packaged model's, which makes about as
+    many tokens of English text and more of Chinese; so does "", for no embedder.
 
     Raises:
-        UsageError: no model is called that, or it has no tokenizer of a known form.
+        UsageError: no model has that name, or it has no tokenizer of a known form.
         ModelError: its files could not be fetched.
 
     """

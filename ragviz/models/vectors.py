@@ -1,4 +1,4 @@
-"""Vectors, and what makes them of texts."""
+"""Vectors, and the protocol of embedders."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ Vectors = NDArray[np.float32]
 
 Kind = Literal["query", "passage"]
 Batch = tuple[list[int], Vectors]
-"""Places in a list of texts, and their vectors row by row."""
+"""Positions in a list of texts, and their vectors row by row."""
 Remote = Callable[[str, Sequence[str]], Iterable[Batch]]
-"""(model, texts) -> their vectors, some at a time: `llm.ModelClient.embed`."""
+"""(model, texts) -> their vectors in batches: `chat.ModelClient.embed`."""
 
 
 class Embedder(Protocol):
-    """Makes vectors. `identity` changes when the vectors would, and names them in caches and indexes."""
+    """Computes vectors. `identity` changes when the vectors would, and is part of their cache keys."""
 
     name: str
     max_tokens: int | None
-    """Tokens it reads of a text, its special ones included; the rest is silently left out. None: not known."""
+    """Tokens it reads of a text, special ones included; the rest is silently ignored. None when unknown."""
     embedded: int
-    """Texts computed since it was opened: neither cached nor the same as another."""
+    """Texts computed since it was opened: neither cached nor duplicates."""
 
     @property
     def identity(self) -> str:
@@ -38,7 +38,7 @@ class Embedder(Protocol):
         ...
 
     def load(self) -> None:
-        """Load now what the first text that is not cached would load: before threads start that import things too.
+        """Load the model now, before threads start whose imports could conflict with it.
 
         Raises:
             ModelError: it cannot be loaded.
@@ -47,13 +47,13 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str], kind: Kind, progress: Callable[[int], None] | None = None) -> Vectors:
-        """Embed `texts`, row by row; (0, dims) when there are none.
+        """Return the vectors of `texts`, row by row; (0, dims) when there are none.
 
-        `progress` is told how many texts are done, cached ones at once. An exception it raises stops the work and
-        comes out here; what was computed by then is cached.
+        `progress` is called with the number of texts done, cached ones at once. An exception it raises stops the work
+        and is raised here; vectors computed by then are cached.
 
         Raises:
-            ModelError: the model cannot be loaded or asked, or makes vectors that cannot be used.
+            ModelError: the model cannot be loaded or called, or returns vectors that cannot be used.
 
         """
         ...
