@@ -47,7 +47,7 @@ def notes(tmp_path):
     return folder
 
 
-def test_a_corpus_shows_what_was_read_and_what_was_not(ragviz, notes):
+def test_a_corpus_shows_readable_and_unreadable_files(ragviz, notes):
     code, out, _ = ragviz("corpus", "add", "notes", notes, "--json")
     assert code == 1, "one file could not be read"
     assert {f["name"]: f["status"] for f in json.loads(out)["files"]} == {
@@ -67,7 +67,7 @@ def test_a_corpus_shows_what_was_read_and_what_was_not(ragviz, notes):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "sentence"),
     [
         (["corpus", "show", "nope"], 2, "There is no corpus called 'nope'. There is: none yet."),
         (["index", "build", "nope", "--name", "i"], 2, "no corpus called 'nope'"),
@@ -79,15 +79,15 @@ def test_a_corpus_shows_what_was_read_and_what_was_not(ragviz, notes):
         (["run"], 2, "Missing option"),
     ],
 )
-def test_bad_usage_is_a_sentence_and_exit_2(ragviz, words, code, said):
-    found, out, err = ragviz(*words)
-    assert (found, out) == (code, "")
-    assert said in " ".join(err.split())
+def test_bad_usage_is_a_sentence_and_exit_2(ragviz, words, code, sentence):
+    exit_code, out, err = ragviz(*words)
+    assert (exit_code, out) == (code, "")
+    assert sentence in " ".join(err.split())
     assert "Traceback" not in err
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "said"),
+    ("variable", "value", "sentence"),
     [
         (
             "RAGVIZ_DATABASE_URL",
@@ -106,19 +106,19 @@ def test_bad_usage_is_a_sentence_and_exit_2(ragviz, words, code, said):
         ("RAGVIZ_MODEL_TIMEOUT", "soon", "Settings cannot be used: RAGVIZ_MODEL_TIMEOUT"),
     ],
 )
-def test_a_setting_that_cannot_be_used_is_one_sentence(ragviz, notes, monkeypatch, variable, value, said):
+def test_a_setting_that_cannot_be_used_is_one_sentence(ragviz, notes, monkeypatch, variable, value, sentence):
     monkeypatch.chdir(notes)
     monkeypatch.setenv(variable, value)
     code, out, err = ragviz("corpus", "list")
     assert (code in (1, 2), out) == (True, "")
-    assert said in " ".join(err.split())
+    assert sentence in " ".join(err.split())
     assert "Traceback" not in err
     assert "hunter2" not in err
     assert len(err.strip().splitlines()) == 1
 
 
 @pytest.mark.parametrize("port", ["0", "99999", "-1"])
-def test_a_port_that_cannot_be_is_told(ragviz, port):
+def test_an_impossible_port_is_refused(ragviz, port):
     code, _, err = ragviz("app", f"--port={port}")
     assert code == 2
     assert "Invalid value for '--port'" in err
@@ -183,9 +183,9 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         table = tmp_path / "q.csv"
         table.write_text("question,ground_truth,topic\nWho owns the west pump?,nobody,pumps\n", encoding="utf-8")
         code, out, err = ragviz("questions", "import", "notes", table, "--name", "other", "--json")
-        notes_told = ["Column 'ground_truth' was read as the answer."]
-        notes_told += ["Column 'topic' was not kept: questions have no such column."]
-        assert (code, json.loads(out)["notes"], err.splitlines()) == (0, notes_told, notes_told)
+        column_notes = ["Column 'ground_truth' was read as the answer."]
+        column_notes += ["Column 'topic' was not kept: questions have no such column."]
+        assert (code, json.loads(out)["notes"], err.splitlines()) == (0, column_notes, column_notes)
 
         ragviz("run", "--index", "small", "--questions", "asked", "--name", "words", "--retriever", "bm25")
         code, out, err = ragviz(
@@ -244,24 +244,29 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert set(answers["token_f1"]["deltas"][0]["difference"]) >= {"mean", "low", "high", "n", "p_value", "wins"}
         assert answers["token_f1"]["estimates"][0]["n"] == answers["token_f1"]["deltas"][0]["difference"]["n"]
         assert "token_f1" in ragviz("compare", "narrow", "wide")[1]
-        told = json.loads(ragviz("runs", "questions", "wide", "--json")[1])
-        assert {row["answer"]["status"] for row in told} <= {"answered", "refused"}
-        assert all(set(row["scores"]) == {"token_f1", "exact_match"} for row in told)
+        answered_rows = json.loads(ragviz("runs", "questions", "wide", "--json")[1])
+        assert {row["answer"]["status"] for row in answered_rows} <= {"answered", "refused"}
+        assert all(set(row["scores"]) == {"token_f1", "exact_match"} for row in answered_rows)
 
         preview = ["index", "preview", "notes", "--embedder", "openai:loopback", "--chunker", "sentences"]
         cut = json.loads(ragviz(*preview, "--chunk-size", "20", "--document", "阀门.txt", "--json")[1])
         assert cut["extent"]["chunks"] == cut["previewed"]["chunks"] == built["chunks"]
         assert "".join(c["text"] for c in cut["cuts"]) == "北阀门于2021年更换。检修周期为三十天。负责人是王芳。"
         assert f"{built['chunks']} chunks" in ragviz(*preview, "--chunk-size", "20")[1]
-        for wrong, said in ((["--document", "x.md"], "no readable document 'x.md'"), (["--overlap", "300"], "overlap")):
+        for wrong, sentence in (
+            (["--document", "x.md"], "no readable document 'x.md'"),
+            (["--overlap", "300"], "overlap"),
+        ):
             code, out, err = ragviz(*preview, *wrong)
             assert (code, out) == (2, "")
-            assert said in err.lower()
+            assert sentence in err.lower()
 
-        tried = {t["part"]: t for t in json.loads(ragviz("settings", "test", "store", "index", "model", "--json")[1])}
-        assert all(t["ok"] for t in tried.values()), tried
-        assert "replies by JSON schema" in tried["model"]["detail"]
-        assert tried["store"]["detail"] == "answers; 1 corpus, 4 runs"
+        connections = {
+            t["part"]: t for t in json.loads(ragviz("settings", "test", "store", "index", "model", "--json")[1])
+        }
+        assert all(t["ok"] for t in connections.values()), connections
+        assert "replies by JSON schema" in connections["model"]["detail"]
+        assert connections["store"]["detail"] == "answers; 1 corpus, 4 runs"
 
         assert ragviz("export", "words", tmp_path / "out")[0] == 0
         out_files = {f.name for f in (tmp_path / "out").iterdir()}
@@ -302,11 +307,11 @@ def test_names_with_blanks_at_their_ends_mean_the_same_everywhere(ragviz, notes,
         assert (code, "There is already a run called 'first'" in " ".join(err.split())) == (2, True)
         assert "failed" not in {job["status"] for job in json.loads(ragviz("jobs", "--json")[1])}
         assert json.loads(ragviz("results", " first ", "--json")[1])["run"] == "first"
-    held = {"documents": 2, "indexes": 1, "question sets": 1, "runs": 1}
-    assert json.loads(ragviz("corpus", "list", "--json")[1]) == [{"corpus": "notes", **held}]
+    holdings = {"documents": 2, "indexes": 1, "question sets": 1, "runs": 1}
+    assert json.loads(ragviz("corpus", "list", "--json")[1]) == [{"corpus": "notes", **holdings}]
 
 
-def test_prices_are_kept_and_checked(ragviz):
+def test_prices_are_stored_and_checked(ragviz):
     assert ragviz("prices", "set", "local/qwen", "0", "0.5")[0] == 0
     prices = {row["model"]: row for row in json.loads(ragviz("prices", "list", "--json")[1])}
     assert prices["local/qwen"] == {"model": "local/qwen", "asked": 0, "answered": 0.5}
@@ -320,7 +325,7 @@ def test_prices_are_kept_and_checked(ragviz):
     assert "local/qwen" not in ragviz("prices", "list")[1]
 
 
-def test_what_is_not_connected_says_so_with_exit_1(ragviz, monkeypatch):
+def test_a_part_that_is_not_connected_is_exit_1(ragviz, monkeypatch):
     code, out, _ = ragviz("settings", "test", "model", "--json")
     [model] = json.loads(out)
     assert (code, model["ok"]) == (1, False)
@@ -329,7 +334,7 @@ def test_what_is_not_connected_says_so_with_exit_1(ragviz, monkeypatch):
 
 
 @pytest.mark.parametrize("words", [["results"], ["runs", "questions"], ["index", "preview"], ["settings", "test"]])
-def test_help_tells_every_option(ragviz, words):
+def test_help_describes_every_option(ragviz, words):
     code, out, _ = ragviz(*words, "--help")
     assert code == 0
     options = [line for line in out.splitlines() if line.strip().startswith("-")]
@@ -344,7 +349,7 @@ def test_a_server_that_is_down_is_exit_1_with_its_address(ragviz, notes, monkeyp
     code, out, err = ragviz("index", "build", "notes", "--name", "i", "--embedder", "openai:x")
     assert (code, out) == (1, "")
     assert "127.0.0.1:9" in err
-    assert json.loads(ragviz("index", "list", "--json")[1]) == [], "it could not even begin"
+    assert json.loads(ragviz("index", "list", "--json")[1]) == [], "it did not begin"
     [job] = json.loads(ragviz("jobs", "--json")[1])
     assert (job["status"], "127.0.0.1:9" in job["error"]) == ("failed", True)
 

@@ -1,6 +1,6 @@
 """The command line: all that the pages do. Exit 0; 1 when a job ended in errors; 2 for bad usage or input.
 
-A file per noun; `console` holds what they share, `rooms` the library, loaded when it is needed.
+A file per noun; `console` holds what they share, `lazy` the modules of the library, imported when they are used.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from ragviz.cli import console, results, run
 from ragviz.cli.console import Json
 from ragviz.cli.corpus import corpus_app
 from ragviz.cli.index import index_app
+from ragviz.cli.lazy import jobs
 from ragviz.cli.questions import questions_app
-from ragviz.cli.rooms import jobs
 from ragviz.cli.runs import runs_app
 from ragviz.cli.settings import prices_app, settings_app
 from ragviz.errors import InputError, RagvizError, UsageError
@@ -28,7 +28,7 @@ app = console.group("See where a RAG system loses answers, and whether a change 
 
 def main() -> None:
     """Run the command line; errors raised on purpose become a sentence and an exit code."""
-    console.umask = os.umask(0o077)  # what is kept is for this user alone
+    console.umask = os.umask(0o077)  # stored files are readable by this user alone
     try:
         app(standalone_mode=True)
     except (UsageError, InputError) as error:
@@ -69,7 +69,7 @@ def load_sample(as_json: Json = False) -> None:
 @app.command("jobs")
 def list_jobs(
     cancel: Annotated[str | None, typer.Option(help="Stop this job.")] = None,
-    resume: Annotated[str | None, typer.Option(help="Take this job up again, here.")] = None,
+    resume: Annotated[str | None, typer.Option(help="Resume this job, here.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the jobs, or cancel or resume one."""
@@ -79,9 +79,9 @@ def list_jobs(
     if resume:
         with console.bar() as watch:
             jobs.perform(workspace, resume, watch)
-    found = jobs.jobs(workspace)
-    drawn = [(j.id, j.status, j.title, f"{j.done}/{j.total or '?'} {j.unit}", j.error) for j in found]
-    console.show(found, as_json, lambda: console.table(("job", "status", "what", "progress", ""), drawn))
+    listed = jobs.jobs(workspace)
+    rows = [(j.id, j.status, j.title, f"{j.done}/{j.total or '?'} {j.unit}", j.error) for j in listed]
+    console.show(listed, as_json, lambda: console.table(("job", "status", "what", "progress", ""), rows))
 
 
 app.command("run")(run.run_questions)

@@ -1,4 +1,4 @@
-"""What every command shares: how it prints, asks, reads a file and does a job.
+"""What all commands share: printing, confirming, files, jobs.
 
 Results go to standard output (`--json`: one JSON value and nothing else), progress and errors to standard error.
 """
@@ -22,7 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from ragviz.cli.rooms import jobs
+from ragviz.cli.lazy import jobs
 from ragviz.errors import Cancelled, InputError, UsageError
 from ragviz.records import Corpus, Estimate, IndexInfo, Job, Progress, RetrieverName
 from ragviz.retrieval.retrievers import RETRIEVERS, check_offered, offered
@@ -39,7 +39,7 @@ def open_workspace() -> Workspace:
 
 
 def group(explanation: str) -> typer.Typer:
-    """A command that holds others."""
+    """Return a command that holds others."""
     return typer.Typer(help=explanation, no_args_is_help=True, rich_markup_mode=None, add_completion=False)
 
 
@@ -47,7 +47,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]
 DryRun = Annotated[
     bool,
     typer.Option(
-        "--dry-run", help="Tell what it would take; asks at most two small calls, to learn how long the endpoint takes."
+        "--dry-run",
+        help="Estimate calls and cost; makes at most two small calls, to measure how long the endpoint takes.",
     ),
 ]
 RetrieverOption = Annotated[
@@ -55,29 +56,29 @@ RetrieverOption = Annotated[
     typer.Option(help=f"{', '.join(RETRIEVERS)} (default: knn; bm25 on an index without an embedder)."),
 ]
 umask = 0o077
-"""With which files are written that a person takes away; `main` puts the person's own here."""
+"""Umask of the files that commands write for the user; `main` sets it to the user's own."""
 PIPED = 500
-"""Columns of what is not printed to a terminal: a row stays a line."""
+"""Columns of output that is not a terminal: a row stays on one line."""
 out = Console(soft_wrap=True)
 err = Console(stderr=True, soft_wrap=True)
 
 
 def fail(sentence: str, code: int) -> None:
-    """Say what is wrong on standard error, and exit with `code`."""
-    err.print(said(sentence), style="bold", highlight=False)
+    """Print what is wrong on standard error, and exit with `code`."""
+    err.print(printable(sentence), style="bold", highlight=False)
     sys.exit(code)
 
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def said(text: object) -> str:
-    """Text that others may have written: nothing in it steers the terminal, or is markup."""
+def printable(text: object) -> str:
+    """Escape text that others may have written: markup, and characters that control the terminal."""
     return escape(_CONTROL.sub("\ufffd", str(text)))
 
 
 def show(value: Any, as_json: bool, draw: Callable[[], object]) -> None:
-    """Print `value` as JSON where that was asked for, else `draw` it."""
+    """Print `value` as JSON, or else `draw` it."""
     if as_json:
         sys.stdout.write(json.dumps(value, ensure_ascii=False, default=_plain) + "\n")
     else:
@@ -91,23 +92,23 @@ def _plain(value: Any) -> Any:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "") -> None:
-    """Print rows under their columns; nothing is cut off where it is not a terminal."""
+    """Print rows under their columns, without truncation when the output is not a terminal."""
     drawn = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
     for column in columns:
-        drawn.add_column(column, overflow="fold")  # what is cut off cannot be given to another command
+        drawn.add_column(column, overflow="fold")  # a truncated name cannot be given to another command
     for row in rows:
-        drawn.add_row(*map(said, row))
+        drawn.add_row(*map(printable, row))
     console = out if out.is_terminal else Console(soft_wrap=True, width=PIPED)
     console.print(drawn)
 
 
 def line(text: str) -> str:
-    """Text on one line, its white space single blanks: a row of a table stays a row."""
+    """Put a text on one line, white space as single blanks."""
     return " ".join(text.split())
 
 
 def interval(estimate: Estimate) -> str:
-    """Mean, interval and n in one cell."""
+    """Write mean, interval and n in one cell."""
     if estimate.mean is None:
         return f"none (n={estimate.n})"
     return f"{estimate.mean:.3f} [{estimate.low:.3f}, {estimate.high:.3f}] n={estimate.n}"
@@ -115,14 +116,14 @@ def interval(estimate: Estimate) -> str:
 
 @contextmanager
 def bar() -> Iterator[Progress]:
-    """A progress bar on standard error; nothing when that is not a terminal."""
+    """Show a progress bar on standard error, when that is a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
-    with Bar(*columns, TimeRemainingColumn(), console=err, transient=True, disable=not err.is_terminal) as shown:
+    with Bar(*columns, TimeRemainingColumn(), console=err, transient=True, disable=not err.is_terminal) as drawn:
         tasks: list[TaskID] = []
 
         def watch(done: int, total: int | None, unit: str, message: str = "") -> None:
-            tasks or tasks.append(shown.add_task("", unit=unit))  # type: ignore[func-returns-value]
-            shown.update(tasks[0], completed=done, total=total, unit=unit, description=escape(message[:40]))
+            tasks or tasks.append(drawn.add_task("", unit=unit))  # type: ignore[func-returns-value]
+            drawn.update(tasks[0], completed=done, total=total, unit=unit, description=escape(message[:40]))
 
         yield watch
 
@@ -137,31 +138,32 @@ def confirm(question: str, yes: bool) -> None:
     """Ask before something is destroyed.
 
     Raises:
-        UsageError: nobody is there to answer.
+        UsageError: there is no terminal to ask on.
         Cancelled: the answer is no.
 
     """
     if not yes and not sys.stdin.isatty():
-        raise UsageError(f"{question} Nobody is here to ask: say --yes.")
+        raise UsageError(f"{question} There is no terminal to ask on: give --yes.")
     if not yes and not typer.confirm(question, err=True):
         raise Cancelled("Nothing was deleted.")
 
 
 LeaveRemote = Annotated[
-    bool, typer.Option("--leave-remote", help="Also when Elasticsearch cannot be asked: what is there stays.")
+    bool,
+    typer.Option("--leave-remote", help="Delete even when Elasticsearch cannot be reached; its indices stay there."),
 ]
 
 
-def tell_left(left: Iterable[str]) -> None:
-    """Say what was left on a server."""
-    for each in left:
-        err.print(said(f"Left behind: {each}. Delete them there, when it can be reached."))
+def report_left(left: Iterable[str]) -> None:
+    """Print what was left on a server."""
+    for indices in left:
+        err.print(printable(f"Left behind: {indices}. Delete them there, when it can be reached."))
 
 
-def one_of(what: str, value: str, known: Collection[str]) -> str:
-    """Return `value`, or raise UsageError when it is not among those known."""
-    if value not in known:
-        raise UsageError(f"There is no {what} '{value}': choose one of {', '.join(known)}.")
+def one_of(what: str, value: str, choices: Collection[str]) -> str:
+    """Return `value`, or raise UsageError when it is none of the choices."""
+    if value not in choices:
+        raise UsageError(f"There is no {what} '{value}': choose one of {', '.join(choices)}.")
     return value
 
 
@@ -178,7 +180,7 @@ def retriever_of(info: IndexInfo, name: str | None) -> RetrieverName:
 
 
 def read(file: Path) -> bytes:
-    """Bytes of a file that a person named; InputError when it cannot be opened."""
+    """Read the file; InputError when it cannot be opened."""
     try:
         return file.read_bytes()
     except OSError as error:
@@ -186,8 +188,8 @@ def read(file: Path) -> bytes:
 
 
 @contextmanager
-def for_others() -> Iterator[None]:
-    """Make files that a person takes away with that person's own rights, not with those of what is kept."""
+def for_user() -> Iterator[None]:
+    """Write files with the user's own umask, not with that of stored files."""
     before = os.umask(umask)
     try:
         yield
@@ -196,9 +198,9 @@ def for_others() -> Iterator[None]:
 
 
 def write(file: Path, data: bytes) -> None:
-    """Write a file that a person named; InputError when it cannot be."""
+    """Write the file; InputError when it cannot be written."""
     try:
-        with for_others():
+        with for_user():
             file.write_bytes(data)
     except OSError as error:
         raise InputError(f"{file} cannot be written: {error.strerror}.") from None

@@ -10,7 +10,7 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.rooms import corpora, indexing
+from ragviz.cli.lazy import corpora, indexing
 from ragviz.errors import UsageError
 
 corpus_app = console.group("Corpora and their documents.")
@@ -24,7 +24,7 @@ def corpus_add(
     password: Annotated[str | None, typer.Option(help="For encrypted files.", envvar="RAGVIZ_PASSWORD")] = None,
     as_json: Json = False,
 ) -> None:
-    """Add files and folders to the corpus NAME (made when there is none)."""
+    """Add files and folders to the corpus NAME (created when it does not exist)."""
     workspace = console.open_workspace()
     files = corpora.files_under(paths)
     corpus = workspace.store.corpus_called(name)
@@ -53,7 +53,7 @@ def corpus_list(as_json: Json = False) -> None:
 
 @corpus_app.command("show")
 def corpus_show(name: str, as_json: Json = False) -> None:
-    """Show the documents of a corpus, those that could not be read among them."""
+    """Show the documents of a corpus, unreadable ones too."""
     store = console.open_workspace().store
     corpus = store.corpus(name)
     documents = [
@@ -94,7 +94,7 @@ def corpus_remove(name: str, documents: list[str], yes: Annotated[bool, typer.Op
     ids = [d.id for d in workspace.store.documents(corpus.id) if d.name in documents]
     if len(ids) < len(set(documents)):
         raise UsageError(f"Corpus '{corpus.name}' has only {len(ids)} of these {len(set(documents))} documents.")
-    console.confirm(f"Delete {len(ids)} documents from '{corpus.name}'? Evidence in them turns stale.", yes)
+    console.confirm(f"Delete {len(ids)} documents from '{corpus.name}'? Evidence in them becomes stale.", yes)
     corpora.delete_documents(workspace, corpus, ids)
 
 
@@ -104,8 +104,8 @@ def corpus_delete(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     leave_remote: console.LeaveRemote = False,
 ) -> None:
-    """Delete a corpus with all that hangs on it."""
+    """Delete a corpus with its indexes, question sets and runs."""
     workspace = console.open_workspace()
     corpus = workspace.store.corpus(name)
     console.confirm(f"Delete corpus '{corpus.name}' with {indexing.goes_with_corpus(workspace, corpus)}?", yes)
-    console.tell_left(indexing.delete_corpus(workspace, corpus, leave_remote=leave_remote))
+    console.report_left(indexing.delete_corpus(workspace, corpus, leave_remote=leave_remote))

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.rooms import damage, indexing, preview, search, tokenizer
+from ragviz.cli.lazy import damage, indexing, preview, search, tokenizer
 from ragviz.errors import SearchError, UsageError
 from ragviz.index.chunking import CHUNKERS
 from ragviz.records import NO_EMBEDDER, IndexConfig, IndexInfo
@@ -35,11 +35,11 @@ def index_build(
     overlap: TokensOption = 0,
     embedder: EmbedderOption = None,
     backend: Annotated[
-        str | None, typer.Option(help="local or elasticsearch (default: that, when configured).")
+        str | None, typer.Option(help="local or elasticsearch (default: elasticsearch when configured).")
     ] = None,
     similarity: str = "cosine",
-    option: Annotated[list[str], typer.Option(help="The backend's own, as NAME=VALUE: type=flat, m=16 …")] = [],  # noqa: B006
-    fresh: Annotated[bool, typer.Option("--fresh", help="Build anew, though nothing changed.")] = False,
+    option: Annotated[list[str], typer.Option(help="Options of the backend, as NAME=VALUE: type=flat, m=16 …")] = [],  # noqa: B006
+    fresh: Annotated[bool, typer.Option("--fresh", help="Rebuild, even when nothing changed.")] = False,
     as_json: Json = False,
 ) -> None:
     """Build an index of CORPUS, or bring it up to date."""
@@ -54,9 +54,9 @@ def index_build(
         options=dict(_option(pair) for pair in option),
     )
     arguments = {"corpus": corpus, "name": index_name, "config": asdict(config), "fresh": fresh}
-    found = workspace.store.corpus(corpus)
-    indexing.check_build(workspace, found, index_name, config)
-    built = console.perform(workspace, "index", f"Build {index_name}", found, arguments).result
+    target = workspace.store.corpus(corpus)
+    indexing.check_build(workspace, target, index_name, config)
+    built = console.perform(workspace, "index", f"Build {index_name}", target, arguments).result
     line = "{chunks} chunks: {added} new, {removed} gone, {embedded} texts embedded".format(**built)
     if paid := indexing.cost_words(built["calls"], built["dollars"]):
         line += f"; {paid}"
@@ -65,7 +65,7 @@ def index_build(
         limit = (
             f"{built['longer_than_read']} chunks are longer than {config.embedder} reads; their rest is not embedded."
         )
-        console.err.print(console.said(limit))
+        console.err.print(console.printable(limit))
 
 
 @index_app.command("preview")
@@ -75,41 +75,46 @@ def index_preview(
     chunk_size: TokensOption = 200,
     overlap: TokensOption = 0,
     embedder: EmbedderOption = None,
-    document: Annotated[str, typer.Option(help="Whose cuts are shown; default: the first of the corpus.")] = "",
+    document: Annotated[
+        str, typer.Option(help="Document whose chunks are shown; default: the first of the corpus.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
-    """Show how a document of CORPUS would be cut, and what an index would come to; builds nothing."""
+    """Show how a document of CORPUS would be chunked, and the size of an index; builds nothing."""
     workspace = console.open_workspace()
-    found = workspace.store.corpus(corpus)
+    target = workspace.store.corpus(corpus)
     config = IndexConfig(
         chunker=cast(Any, console.one_of("chunker", chunker, CHUNKERS)),
         chunk_size=chunk_size,
         overlap=overlap,
         embedder=_embedder(embedder, workspace.settings.embedder),
     )
-    documents = [d for d in workspace.store.documents(found.id) if d.status == "ok" and d.characters]
-    shown = next((d for d in documents if document in ("", d.name)), None)
-    if shown is None:
-        what = f"readable document '{document}'" if document else "text to cut"
-        raise UsageError(f"Corpus '{found.name}' has no {what}: `ragviz corpus show` lists what there is.")
-    chosen = preview.sampled(documents)
-    most, ids = preview.share_of(chosen), list({d.id: None for d in (*chosen, shown)})
-    cuts = preview.cuts(workspace, found.id, ids, most, config)
-    lengths = [chunk.tokens for d in chosen for chunk in cuts[d.id]]
+    documents = [d for d in workspace.store.documents(target.id) if d.status == "ok" and d.characters]
+    displayed = next((d for d in documents if document in ("", d.name)), None)
+    if displayed is None:
+        missing = f"readable document '{document}'" if document else "text to cut"
+        raise UsageError(f"Corpus '{target.name}' has no {missing}: `ragviz corpus show` lists its documents.")
+    sampled_documents = preview.sampled(documents)
+    most, ids = preview.share_of(sampled_documents), list({d.id: None for d in (*sampled_documents, displayed)})
+    cuts = preview.cuts(workspace, target.id, ids, most, config)
+    lengths = [chunk.tokens for d in sampled_documents for chunk in cuts[d.id]]
     reads = tokenizer.text_tokens_of(config.embedder)
     body = {
-        "corpus": found.name,
-        "extent": preview.extent(documents, chosen, [cuts[d.id] for d in chosen], embeds=bool(config.embedder)),
-        "previewed": {"documents": len(chosen), "chunks": len(lengths), "tokens_of_chunks": sorted(lengths)},
+        "corpus": target.name,
+        "extent": preview.extent(
+            documents, sampled_documents, [cuts[d.id] for d in sampled_documents], embeds=bool(config.embedder)
+        ),
+        "previewed": {"documents": len(sampled_documents), "chunks": len(lengths), "tokens_of_chunks": sorted(lengths)},
         "reads": reads,
         "longer_than_read": 0 if reads is None else sum(length > reads for length in lengths),
-        "document": shown.name,
-        "characters_cut": min(most, shown.characters),
+        "document": displayed.name,
+        "characters_cut": min(most, displayed.characters),
         "cuts": [
-            {"start": c.start, "end": c.end, "tokens": c.tokens, "page": c.page, "text": c.text} for c in cuts[shown.id]
+            {"start": c.start, "end": c.end, "tokens": c.tokens, "page": c.page, "text": c.text}
+            for c in cuts[displayed.id]
         ],
     }
-    console.show(body, as_json, lambda: _draw_preview(body, shown.characters, embeds=bool(config.embedder)))
+    console.show(body, as_json, lambda: _draw_preview(body, displayed.characters, embeds=bool(config.embedder)))
 
 
 def _embedder(name: str | None, default: str) -> str:
@@ -119,7 +124,7 @@ def _embedder(name: str | None, default: str) -> str:
 
 def _draw_preview(body: Mapping[str, Any], characters: int, *, embeds: bool) -> None:
     rows = [(c["start"], c["end"], c["tokens"], " ".join(c["text"].split())[:160]) for c in body["cuts"]]
-    console.table(("start", "end", "tokens", "text"), rows, console.said(body["document"]))
+    console.table(("start", "end", "tokens", "text"), rows, console.printable(body["document"]))
     if characters > body["characters_cut"]:
         console.out.print(f"the first {body['characters_cut']:,} of {characters:,} characters")
     extent: preview.Extent = body["extent"]
@@ -129,8 +134,8 @@ def _draw_preview(body: Mapping[str, Any], characters: int, *, embeds: bool) -> 
         f"{embedding if embeds else 'nothing to embed'}, {extent.size / 1e6:.1f} MB"
     )
     if longer := body["longer_than_read"]:
-        told = f"{longer:,} of {body['previewed']['chunks']:,} previewed chunks are longer than the {body['reads']}"
-        console.out.print(f"{told} tokens that the embedder reads: choose a smaller --chunk-size.")
+        counts = f"{longer:,} of {body['previewed']['chunks']:,} previewed chunks are longer than the {body['reads']}"
+        console.out.print(f"{counts} tokens that the embedder reads: choose a smaller --chunk-size.")
 
 
 def _option(pair: str) -> tuple[str, Any]:
@@ -162,11 +167,11 @@ def index_list(as_json: Json = False) -> None:
             | dict(zip(("paid_calls", "paid_dollars"), workspace.store.paid(info.id), strict=True))
         )
     columns = ("index", "corpus", "status", "chunks", "backend", "behind", "damage")
-    drawn = [
+    cells = [
         (r["index"], r["corpus"], r["status"], r["chunks"], cast(Any, r["config"])["backend"], r["behind"], r["damage"])
         for r in rows
     ]
-    console.show(rows, as_json, lambda: console.table(columns, drawn))
+    console.show(rows, as_json, lambda: console.table(columns, cells))
 
 
 @index_app.command("search")
@@ -186,10 +191,10 @@ def index_search(
         | ({"start": f.chunk.start, "end": f.chunk.end, "page": f.chunk.page, "text": f.chunk.text} if f.chunk else {})
         for f in hits
     ]
-    drawn = [
+    cells = [
         (r["rank"], f"{r['score']:.4f}", r["document"], " ".join(str(r.get("text", "")).split())[:160]) for r in rows
     ]
-    console.show(rows, as_json, lambda: console.table(("rank", "score", "document", "text"), drawn))
+    console.show(rows, as_json, lambda: console.table(("rank", "score", "document", "text"), cells))
 
 
 @index_app.command("delete")
@@ -201,4 +206,4 @@ def index_delete(
     info = workspace.store.index(index_name)
     console.confirm(f"Delete index '{info.name}' with {info.chunks} chunks?", yes)
     left = indexing.delete_index(workspace, info, leave_remote=leave_remote)
-    console.tell_left([left] if left else [])
+    console.report_left([left] if left else [])

@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.rooms import authoring, codecs, evaluate, generation, interchange, sets, spending
+from ragviz.cli.lazy import authoring, codecs, evaluate, generation, interchange, sets, spending
 from ragviz.cli.run import show_forecast
 from ragviz.errors import UsageError
 from ragviz.records import Corpus, Evidence, GeneratorName, Question, QuestionSet, QuestionStatus, Span
@@ -32,7 +32,7 @@ def questions_generate(
     generator: Annotated[str, typer.Option(help=", ".join(get_args(GeneratorName)))] = "extractive",
     passages: Annotated[int, typer.Option(help="Chunks that a question needs: 1 or 3.")] = 1,
     seed: Annotated[int, typer.Option(min=0)] = 0,
-    budget: Annotated[float | None, typer.Option(help="Most dollars that the set's questions may ever cost.")] = None,
+    budget: Annotated[float | None, typer.Option(help="Most dollars that the set's questions may cost in all.")] = None,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -47,18 +47,18 @@ def questions_generate(
     corpus = workspace.store.corpus(workspace.store.index(index_name).corpus_id)
     arguments |= {"budget": budget}
     try:
-        made = console.perform(workspace, "questions", f"Generate {set_name}", corpus, arguments).result
+        result = console.perform(workspace, "questions", f"Generate {set_name}", corpus, arguments).result
     finally:
-        if paid := _paid_for(workspace, corpus, set_name):
-            console.err.print(console.said(paid), highlight=False)
+        if paid := _paid_words(workspace, corpus, set_name):
+            console.err.print(console.printable(paid), highlight=False)
     line = "{total} questions in the set; this time {proposed} proposed, {rejected} rejected"
-    console.show(made, as_json, lambda: console.out.print(f"'{escape(set_name)}': " + line.format(**made)))
+    console.show(result, as_json, lambda: console.out.print(f"'{escape(set_name)}': " + line.format(**result)))
 
 
-def _paid_for(workspace: Workspace, corpus: Corpus, set_name: str) -> str:
-    """What was ever paid for the questions of a set, in words; "" when nothing was."""
-    asked = next((s for s in workspace.store.question_sets(corpus.id) if s.name == set_name), None)
-    calls, paid = workspace.store.paid(asked.id) if asked else (0, 0.0)
+def _paid_words(workspace: Workspace, corpus: Corpus, set_name: str) -> str:
+    """Say what was paid so far for the questions of a set; "" when nothing was."""
+    question_set = next((s for s in workspace.store.question_sets(corpus.id) if s.name == set_name), None)
+    calls, paid = workspace.store.paid(question_set.id) if question_set else (0, 0.0)
     return (
         f"Paid for the questions of '{set_name}' so far: {calls:,} model calls, {spending.dollars(paid)}."
         if calls
@@ -70,10 +70,10 @@ def _paid_for(workspace: Workspace, corpus: Corpus, set_name: str) -> str:
 def questions_import(
     corpus: str, file: Path, set_name: Annotated[str, typer.Option("--name")], as_json: Json = False
 ) -> None:
-    """Import questions with evidence from CSV or JSONL; rows that cannot be read, and columns not kept, are told."""
+    """Import questions with evidence from CSV or JSONL; unreadable rows and ignored columns are reported."""
     workspace = console.open_workspace()
-    wanted = workspace.store.corpus(corpus)
-    imported = sets.import_questions(workspace, wanted, console.read(file), file.name, set_name)
+    target = workspace.store.corpus(corpus)
+    imported = sets.import_questions(workspace, target, console.read(file), file.name, set_name)
     result = {"questions": set_name, "imported": len(imported.questions), "problems": imported.problems}
     result |= {"notes": imported.notes}
     console.show(
@@ -82,9 +82,9 @@ def questions_import(
         lambda: console.out.print(f"{len(imported.questions)} questions imported into '{escape(set_name)}'."),
     )
     for note in imported.notes:
-        console.err.print(console.said(note), highlight=False)
+        console.err.print(console.printable(note), highlight=False)
     for row, reason in imported.problems.items():
-        console.err.print(console.said(f"row {row}: {reason}"))
+        console.err.print(console.printable(f"row {row}: {reason}"))
     if imported.problems:
         raise typer.Exit(1 if imported.questions else 2)
 
@@ -96,7 +96,7 @@ def questions_export(set_name: str, file: Path, as_json: Json = False) -> None:
     data = sets.export_questions(workspace, workspace.store.question_set(set_name), file.suffix.lstrip("."))
     console.write(file, data)
     console.show(
-        {"file": str(file), "bytes": len(data)}, as_json, lambda: console.out.print(console.said(f"Wrote {file}."))
+        {"file": str(file), "bytes": len(data)}, as_json, lambda: console.out.print(console.printable(f"Wrote {file}."))
     )
 
 
@@ -104,12 +104,12 @@ def questions_export(set_name: str, file: Path, as_json: Json = False) -> None:
 def questions_banks(set_name: str, file: Path, as_json: Json = False) -> None:
     """Import RAGQuestEval banks, {question id: {key_info, question, answers}}, for the questions of a set."""
     workspace = console.open_workspace()
-    asked = workspace.store.question_set(set_name)
-    done = sets.import_banks(workspace, asked, console.read(file))
-    for problem in done.problems:
-        console.err.print(console.said(problem), highlight=False)
-    body = {"questions": asked.name, "banks": len(done.banks), "problems": list(done.problems)}
-    console.show(body, as_json, lambda: console.out.print(f"{len(done.banks)} banks"))
+    question_set = workspace.store.question_set(set_name)
+    imported = sets.import_banks(workspace, question_set, console.read(file))
+    for problem in imported.problems:
+        console.err.print(console.printable(problem), highlight=False)
+    body = {"questions": question_set.name, "banks": len(imported.banks), "problems": list(imported.problems)}
+    console.show(body, as_json, lambda: console.out.print(f"{len(imported.banks)} banks"))
 
 
 @questions_app.command("list")
@@ -138,16 +138,16 @@ def questions_show(
 ) -> None:
     """Show the questions of a set, all or those that pass the filters."""
     store = console.open_workspace().store
-    asked = store.question_set(set_name)
+    question_set = store.question_set(set_name)
     if status:
         console.one_of("status", status, get_args(QuestionStatus))
     if kind:
         console.one_of("kind", kind, evaluate.KINDS)
-    names = {d.id: d.name for d in store.documents(asked.corpus_id, replaced=True)} if document else {}
+    names = {d.id: d.name for d in store.documents(question_set.corpus_id, replaced=True)} if document else {}
     words = find.casefold()
     questions = [
         q
-        for q in store.questions(asked.id)
+        for q in store.questions(question_set.id)
         if status in ("", q.status)
         and kind in ("", q.kind)
         and (not document or document in interchange.documents_of(q, names))
@@ -167,34 +167,34 @@ def questions_review(
 ) -> None:
     """Accept or reject questions by id."""
     store = console.open_workspace().store
-    asked = store.question_set(set_name)
-    chosen = [q for q in store.questions(asked.id) if q.id in ids]
+    question_set = store.question_set(set_name)
+    chosen = [q for q in store.questions(question_set.id) if q.id in ids]
     if len(chosen) < len(set(ids)):
-        raise UsageError(f"Set '{asked.name}' has only {len(chosen)} of these {len(set(ids))} questions.")
+        raise UsageError(f"Set '{question_set.name}' has only {len(chosen)} of these {len(set(ids))} questions.")
     status: Any = "accepted" if accept else "rejected"
     why = "" if accept else reason or "rejected by hand"
     for question in chosen:
-        _review(store, asked, question, status, why)
+        _review(store, question_set, question, status, why)
 
 
-def _review(store: Store, asked: QuestionSet, question: Question, status: QuestionStatus, reason: str) -> None:
-    """Give a question a status, in whatever words somebody else has put it since it was read.
+def _review(store: Store, question_set: QuestionSet, question: Question, status: QuestionStatus, reason: str) -> None:
+    """Set the status of a question, also when somebody else has changed its text since it was read.
 
     Raises:
-        UsageError: it is gone.
+        UsageError: it was deleted.
 
     """
     try:
         after = replace(question, status=status, reason=reason)
-        authoring.save(store, asked, after, codecs.version_of(question))
+        authoring.save(store, question_set, after, codecs.version_of(question))
     except authoring.Conflict as conflict:
         if conflict.current is None:
-            raise UsageError(f"Question '{question.id}' of '{asked.name}' was deleted meanwhile.") from None
-        _review(store, asked, conflict.current, status, reason)
+            raise UsageError(f"Question '{question.id}' of '{question_set.name}' was deleted meanwhile.") from None
+        _review(store, question_set, conflict.current, status, reason)
 
 
 Quotes = Annotated[list[str], typer.Option("--quote", help="Text that the answer rests on; each one is needed.")]
-Documents = Annotated[list[str], typer.Option("--document", help="Where it stands: one for all quotes, or one each.")]
+Documents = Annotated[list[str], typer.Option("--document", help="Document of the quotes: one for all, or one each.")]
 Evidences = Annotated[
     str, typer.Option("--evidence", help="Instead of quotes: JSON as in an import's column evidence.")
 ]
@@ -208,19 +208,19 @@ def questions_add(
     quotes: Quotes = [],  # noqa: B006
     documents: Documents = [],  # noqa: B006
     evidence: Evidences = "",
-    corpus_name: Annotated[str, typer.Option("--corpus", help="For a set that is still to be made.")] = "",
+    corpus_name: Annotated[str, typer.Option("--corpus", help="Corpus of a new set.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Add a question of one's own; without a quote it is one that the documents do not answer."""
+    """Add a question; without a quote it is one that the documents do not answer."""
     workspace = console.open_workspace()
-    there = {s.name: s.corpus_id for s in workspace.store.question_sets()}
-    if set_name not in there and not corpus_name:
-        raise UsageError(f"There is no question set '{set_name}': name the --corpus it is to be about.")
-    corpus = workspace.store.corpus(corpus_name or there[set_name])
-    where = _evidence(workspace, corpus.id, quotes, documents, evidence)
-    question = authoring.written(text, answer, where or ())
-    asked = sets.question_set(workspace, corpus, set_name)
-    authoring.add(workspace.store, asked, question)
+    existing = {s.name: s.corpus_id for s in workspace.store.question_sets()}
+    if set_name not in existing and not corpus_name:
+        raise UsageError(f"There is no question set '{set_name}': name the --corpus of the new set.")
+    corpus = workspace.store.corpus(corpus_name or existing[set_name])
+    new_evidence = _evidence(workspace, corpus.id, quotes, documents, evidence)
+    question = authoring.written(text, answer, new_evidence or ())
+    question_set = sets.question_set(workspace, corpus, set_name)
+    authoring.add(workspace.store, question_set, question)
     _show_saved(question, as_json)
 
 
@@ -233,49 +233,51 @@ def questions_edit(
     quotes: Quotes = [],  # noqa: B006
     documents: Documents = [],  # noqa: B006
     evidence: Evidences = "",
-    unanswerable: Annotated[bool, typer.Option("--unanswerable", help="Take all of its evidence away.")] = False,
-    version: Annotated[str, typer.Option(help="Save only when it is still this one (`questions show --json`).")] = "",
+    unanswerable: Annotated[bool, typer.Option("--unanswerable", help="Remove all of its evidence.")] = False,
+    version: Annotated[
+        str, typer.Option(help="Save only if this is still its version (`questions show --json`).")
+    ] = "",
     as_json: Json = False,
 ) -> None:
-    """Change a question, its answer or its evidence; what is not given stays."""
+    """Change a question, its answer or its evidence; options that are not given change nothing."""
     workspace = console.open_workspace()
-    asked = workspace.store.question_set(set_name)
-    question = authoring.question_of(workspace.store, asked, question_id)
-    where = () if unanswerable else _evidence(workspace, asked.corpus_id, quotes, documents, evidence)
-    after = authoring.changed(question, text=text, answer=answer, evidence=where)
-    authoring.save(workspace.store, asked, after, version or codecs.version_of(question))
+    question_set = workspace.store.question_set(set_name)
+    question = authoring.question_of(workspace.store, question_set, question_id)
+    new_evidence = () if unanswerable else _evidence(workspace, question_set.corpus_id, quotes, documents, evidence)
+    after = authoring.changed(question, text=text, answer=answer, evidence=new_evidence)
+    authoring.save(workspace.store, question_set, after, version or codecs.version_of(question))
     _show_saved(after, as_json)
 
 
 @questions_app.command("mend")
 def questions_mend(
     set_name: str,
-    question_id: Annotated[str, typer.Argument(help="Without one, stale evidence is listed with proposals.")] = "",
-    place: Annotated[str, typer.Option(help="Which piece: its PASSAGE.MEMBER as listed, as 1.1.")] = "1.1",
-    proposal: Annotated[int, typer.Option(min=0, help="Take this one of the listed proposals.")] = 0,
+    question_id: Annotated[str, typer.Argument(help="Default: list stale evidence with proposals.")] = "",
+    place: Annotated[str, typer.Option(help="Piece of evidence: its PASSAGE.MEMBER as listed.")] = "1.1",
+    proposal: Annotated[int, typer.Option(min=0, help="Number of the listed proposal to use.")] = 0,
     quotes: Quotes = [],  # noqa: B006
     documents: Documents = [],  # noqa: B006
     as_json: Json = False,
 ) -> None:
-    """List evidence whose text is gone from its document, with where it may stand now; or show where it stands."""
+    """List stale evidence with proposals of where its text is now; or repair one piece."""
     workspace = console.open_workspace()
-    asked = workspace.store.question_set(set_name)
+    question_set = workspace.store.question_set(set_name)
     if not question_id:
-        _list_stale(workspace, asked, documents, as_json)
+        _list_stale(workspace, question_set, documents, as_json)
         return
-    question = authoring.question_of(workspace.store, asked, question_id)
-    wanted = next((s for s in authoring.stale([question]) if _numbered(s) == place), None)
-    if wanted is None:
+    question = authoring.question_of(workspace.store, question_set, question_id)
+    piece = next((s for s in authoring.stale([question]) if _numbered(s) == place), None)
+    if piece is None:
         raise UsageError(f"Question '{question_id}' has no stale evidence {place}: `ragviz questions mend` lists it.")
     if bool(quotes) == bool(proposal):
-        raise UsageError("Say where it stands: --quote and --document, or the number of a --proposal.")
+        raise UsageError("Give its text now, by --quote and --document, or the number of a --proposal.")
     span = (
-        _proposed(workspace, asked, wanted, documents, proposal)
+        _proposed_span(workspace, question_set, piece, documents, proposal)
         if proposal
-        else _one(workspace, asked, quotes, documents)
+        else _quoted_span(workspace, question_set, quotes, documents)
     )
-    after = authoring.changed(question, evidence=authoring.mended(question.evidence, wanted.group, wanted.member, span))
-    authoring.save(workspace.store, asked, after, codecs.version_of(question))
+    after = authoring.changed(question, evidence=authoring.mended(question.evidence, piece.group, piece.member, span))
+    authoring.save(workspace.store, question_set, after, codecs.version_of(question))
     _show_saved(after, as_json)
 
 
@@ -286,7 +288,7 @@ def _numbered(stale: authoring.Stale) -> str:
 def _evidence(
     workspace: Workspace, corpus_id: str, quotes: Sequence[str], documents: Sequence[str], listed: str
 ) -> Evidence | None:
-    """The evidence that was named, None when none was."""
+    """Return the evidence that the options name, None when they name none."""
     if listed and quotes:
         raise UsageError("Give --quote or --evidence, not both.")
     if listed:
@@ -295,43 +297,47 @@ def _evidence(
         return None
     if len(documents) not in (1, len(quotes)):
         raise UsageError(f"{len(quotes)} quotes with {len(documents)} documents: give one --document, or one each.")
-    named = list(documents) * len(quotes) if len(documents) == 1 else documents
+    names = list(documents) * len(quotes) if len(documents) == 1 else documents
     return tuple(
         (authoring.quoted(authoring.document_of(workspace.store, corpus_id, name), quote),)
-        for name, quote in zip(named, quotes, strict=True)
+        for name, quote in zip(names, quotes, strict=True)
     )
 
 
-def _one(workspace: Workspace, asked: QuestionSet, quotes: Sequence[str], documents: Sequence[str]) -> Span:
-    evidence = _evidence(workspace, asked.corpus_id, quotes, documents, "")
+def _quoted_span(
+    workspace: Workspace, question_set: QuestionSet, quotes: Sequence[str], documents: Sequence[str]
+) -> Span:
+    evidence = _evidence(workspace, question_set.corpus_id, quotes, documents, "")
     if evidence is None or len(evidence) != 1:
-        raise UsageError("One piece is mended at a time: give one --quote.")
+        raise UsageError("One piece is repaired at a time: give one --quote.")
     return evidence[0][0]
 
 
-def _proposed(
-    workspace: Workspace, asked: QuestionSet, stale: authoring.Stale, documents: Sequence[str], number: int
+def _proposed_span(
+    workspace: Workspace, question_set: QuestionSet, stale: authoring.Stale, documents: Sequence[str], number: int
 ) -> Span:
-    found = _proposals(workspace, asked, stale, documents)
-    if number > len(found):
+    proposals = _proposals(workspace, question_set, stale, documents)
+    if number > len(proposals):
         raise UsageError(
-            f"There are {len(found)} proposals for this piece, not {number}: `ragviz questions mend` lists them."
+            f"There are {len(proposals)} proposals for this piece, not {number}: `ragviz questions mend` lists them."
         )
-    return found[number - 1].span
+    return proposals[number - 1].span
 
 
 def _proposals(
-    workspace: Workspace, asked: QuestionSet, stale: authoring.Stale, documents: Sequence[str]
+    workspace: Workspace, question_set: QuestionSet, stale: authoring.Stale, documents: Sequence[str]
 ) -> list[authoring.Proposal]:
-    """Places in the piece's own document, or in those that were named."""
+    """Return proposals in the piece's own document, or in the named ones."""
     store = workspace.store
-    ids = [authoring.document_of(store, asked.corpus_id, name).id for name in documents] or [stale.span.document_id]
-    texts = store.document_texts(asked.corpus_id, ids)
-    return [found for document in texts for found in authoring.proposals(document, stale.span.text)]
+    ids = [authoring.document_of(store, question_set.corpus_id, name).id for name in documents] or [
+        stale.span.document_id
+    ]
+    texts = store.document_texts(question_set.corpus_id, ids)
+    return [proposal for document in texts for proposal in authoring.proposals(document, stale.span.text)]
 
 
-def _list_stale(workspace: Workspace, asked: QuestionSet, documents: Sequence[str], as_json: bool) -> None:
-    names = {d.id: d.name for d in workspace.store.documents(asked.corpus_id, replaced=True)}
+def _list_stale(workspace: Workspace, question_set: QuestionSet, documents: Sequence[str], as_json: bool) -> None:
+    names = {d.id: d.name for d in workspace.store.documents(question_set.corpus_id, replaced=True)}
     rows: list[dict[str, Any]] = [
         {
             "question": s.question.id,
@@ -339,35 +345,36 @@ def _list_stale(workspace: Workspace, asked: QuestionSet, documents: Sequence[st
             "text": s.span.text,
             "document": names.get(s.span.document_id),
         }
-        | {"proposals": [asdict(found) for found in _proposals(workspace, asked, s, documents)]}
-        for s in authoring.stale(workspace.store.questions(asked.id))
+        | {"proposals": [asdict(proposal) for proposal in _proposals(workspace, question_set, s, documents)]}
+        for s in authoring.stale(workspace.store.questions(question_set.id))
     ]
 
     def draw() -> None:
-        console.table(("question", "place", "document", "text"), [_stale_row(row) for row in rows])
+        console.table(
+            ("question", "place", "document", "text"),
+            [(r["question"], r["place"], r["document"] or "(deleted)", r["text"]) for r in rows],
+        )
         for row in rows:
-            drawn = [
+            proposals = [
                 (n, p["how"], f"{p['alike']:.2f}", names.get(p["span"]["document_id"], ""), p["span"]["text"])
                 for n, p in enumerate(row["proposals"], start=1)
             ]
-            console.table(("proposal", "how", "alike", "document", "text"), drawn, f"{row['question']} {row['place']}")
+            console.table(
+                ("proposal", "how", "alike", "document", "text"), proposals, f"{row['question']} {row['place']}"
+            )
 
     console.show(rows, as_json, draw)
 
 
-def _stale_row(row: dict[str, Any]) -> tuple[object, ...]:
-    return row["question"], row["place"], row["document"] or "(deleted)", row["text"]
-
-
 def _show_saved(question: Question, as_json: bool) -> None:
     body = asdict(question) | {"kind": question.kind, "version": codecs.version_of(question)}
-    console.show(body, as_json, lambda: console.out.print(console.said(f"Saved question {question.id}.")))
+    console.show(body, as_json, lambda: console.out.print(console.printable(f"Saved question {question.id}.")))
 
 
 @questions_app.command("delete")
 def questions_delete(set_name: str, yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
     """Delete a question set; its runs stay readable."""
     store = console.open_workspace().store
-    asked = store.question_set(set_name)
-    console.confirm(f"Delete question set '{asked.name}' with {asked.total} questions?", yes)
-    store.delete_question_set(asked.id)
+    question_set = store.question_set(set_name)
+    console.confirm(f"Delete question set '{question_set.name}' with {question_set.total} questions?", yes)
+    store.delete_question_set(question_set.id)

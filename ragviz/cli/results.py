@@ -1,4 +1,4 @@
-"""`ragviz results`, `inspect`, `compare`, `export`: what runs measured, shown and written."""
+"""`ragviz results`, `check`, `inspect`, `compare`, `export`: what runs measured."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.rooms import compare as comparing
-from ragviz.cli.rooms import (
+from ragviz.cli.lazy import compare as comparing
+from ragviz.cli.lazy import (
     controls,
     diagnose,
     evaluate,
@@ -27,7 +27,7 @@ from ragviz.errors import InputError, UsageError
 from ragviz.records import Bank, EvaluatedAnswer, Matrix, Question, Run, Score
 
 LOOK_AT = 10
-"""Questions whose scores are contradicted that are shown; --json holds all."""
+"""Doubtful questions that are shown; --json holds all."""
 
 
 def results(
@@ -42,7 +42,7 @@ def results(
 ) -> None:
     """Show what a run measured.
 
-    With --json it holds every mean per kind of question and per document too.
+    --json adds every mean per kind of question and per document.
     """
     workspace = console.open_workspace()
     run = workspace.store.run(run_name)
@@ -51,55 +51,66 @@ def results(
     summary, judgement = measurements.summary_of(workspace, run, k), judgements.judgement_of(workspace, run, k)
     if run.status != "done":
         console.err.print(
-            console.said(f"Run '{run.name}' is not finished: this is what it has so far."), highlight=False
+            console.printable(f"Run '{run.name}' is not finished: this is what it has so far."), highlight=False
         )
-    body: dict[str, Any] = {"run": run.name, "fingerprint": run.fingerprint, "status": run.status, "k": summary.k}
-    body |= evaluate.to_json(summary)
-    unranked = measurements.unranked_words(run)
-    body |= {"not_ranked": unranked} if unranked else {}
-    body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
-    steps = diagnose.waterfall(list(judgement.causes.values()), run.config.context)
-    body |= {"lost": {step.cause: step.count for step in steps[1:]}}
-    if judgement.evaluated or judgement.paid[0]:
-        body |= {"paid": dict(zip(("calls", "cost"), judgement.paid, strict=True))}
-    if judgement.evaluated:
-        body |= {"usage": asdict(judgement.usage)}
-        body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
-        body |= judgements.judge_to_json(run) | {
-            "coverage": judgements.coverage_words(judgement, len(judgement.causes))
-        }
-        body["look_at_these"] = judgement.doubts
     slices = exports.breakdown_of(workspace, run, k) if as_json or by else []
-    body |= evaluate.breakdown_to_json(slices)
+    body = _results_body(run, summary, judgement) | evaluate.breakdown_to_json(slices)
 
     def draw() -> None:
         if by:
             _draw_slices([part for part in slices if part.by in ("all", by)], by, metrics)
-            return
-        if unranked:
-            console.err.print(unranked, highlight=False)
         else:
-            console.table(
-                ("metric", "mean [95 %]"),
-                [(name, console.interval(e)) for name, e in summary.metrics.items()],
-                run.name,
-            )
-            console.out.print(f"misses to depth {run.config.depth}: {summary.misses} of {summary.n}")
-        if judgement.evaluated:
-            _draw_judgement(run, judgement, steps)
-        elif judgement.paid[0]:
-            console.out.print(judgements.cost_words(judgement))
+            _draw_results(run, summary, judgement)
 
     console.show(body, as_json, draw)
 
 
+def _results_body(run: Run, summary: evaluate.Summary, judgement: judgements.Judgement) -> dict[str, Any]:
+    """Return the results of a run as JSON, without the means per kind and per document."""
+    body: dict[str, Any] = {"run": run.name, "fingerprint": run.fingerprint, "status": run.status, "k": summary.k}
+    body |= evaluate.to_json(summary)
+    if unranked := measurements.unranked_words(run):
+        body["not_ranked"] = unranked
+    body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
+    body["lost"] = {step.cause: step.count for step in _waterfall(run, judgement)}
+    if judgement.evaluated or judgement.paid[0]:
+        body["paid"] = dict(zip(("calls", "cost"), judgement.paid, strict=True))
+    if judgement.evaluated:
+        body |= {"usage": asdict(judgement.usage)}
+        body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
+        body |= judgements.judge_to_json(run)
+        body["coverage"] = judgements.coverage_words(judgement, len(judgement.causes))
+        body["look_at_these"] = judgement.doubts
+    return body
+
+
+def _waterfall(run: Run, judgement: judgements.Judgement) -> Sequence[diagnose.Step]:
+    """Return the causes of a run's losses with their counts, without the first step, all questions."""
+    return diagnose.waterfall(list(judgement.causes.values()), run.config.context)[1:]
+
+
+def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Judgement) -> None:
+    if unranked := measurements.unranked_words(run):
+        console.err.print(unranked, highlight=False)
+    else:
+        means = [(name, console.interval(estimate)) for name, estimate in summary.metrics.items()]
+        console.table(("metric", "mean [95 %]"), means, run.name)
+        console.out.print(f"misses to depth {run.config.depth}: {summary.misses} of {summary.n}")
+    if judgement.evaluated:
+        _draw_judgement(run, judgement)
+    elif judgement.paid[0]:
+        console.out.print(judgements.cost_words(judgement))
+
+
 def _draw_slices(slices: Sequence[evaluate.Slice], by: str, metrics: Sequence[str]) -> None:
-    known = slices[0].metrics
+    available = slices[0].metrics
     for name in metrics:
-        console.one_of("metric of this run", name, known)
-    shown = registry.shown_in("row")
-    ranking = [name for name in known if name.split("@")[0] in shown and name.split("@")[0] in registry.METRICS]
-    names = metrics or [*ranking, *[name for name in shown if name in known and name not in ranking][:3]]
+        console.one_of("metric of this run", name, available)
+    by_default = registry.shown_in("row")
+    ranking = [
+        name for name in available if name.split("@")[0] in by_default and name.split("@")[0] in registry.METRICS
+    ]
+    names = metrics or [*ranking, *[name for name in by_default if name in available and name not in ranking][:3]]
     rows = []
     for part in slices:
         means = [console.interval(part.metrics[name].estimate) for name in names]
@@ -108,44 +119,54 @@ def _draw_slices(slices: Sequence[evaluate.Slice], by: str, metrics: Sequence[st
 
 
 def check(run_name: Annotated[str, typer.Argument(metavar="RUN")], as_json: Json = False) -> None:
-    """Tell whether a run's numbers can be taken as they stand: exit 1 when a step failed or its judge is unreliable."""
+    """Check whether a run's numbers are reliable: exit 1 when a step failed or its judge is unreliable."""
     workspace = console.open_workspace()
-    told = judgements.check(workspace, workspace.store.run(run_name))
-    body = {"run": told.run, "passed": told.passed, "sentence": told.sentence, "problems": list(told.problems)}
-    body |= {"controls": controls.to_json(told.controls) if told.controls else None}
-    console.show(body, as_json, lambda: console.out.print(console.said(told.sentence), highlight=False))
-    if not told.passed:
+    checked = judgements.check(workspace, workspace.store.run(run_name))
+    body = {
+        "run": checked.run,
+        "passed": checked.passed,
+        "sentence": checked.sentence,
+        "problems": list(checked.problems),
+    }
+    body |= {"controls": controls.to_json(checked.controls) if checked.controls else None}
+    console.show(body, as_json, lambda: console.out.print(console.printable(checked.sentence), highlight=False))
+    if not checked.passed:
         raise typer.Exit(1)
 
 
-def _draw_judgement(run: Run, judgement: judgements.Judgement, steps: Sequence[diagnose.Step]) -> None:
+def _draw_judgement(run: Run, judgement: judgements.Judgement) -> None:
     for line in (judgements.judge_words(run), judgement.controls.sentence if judgement.controls else ""):
         if line:
-            console.out.print(console.said(line), highlight=False)
+            console.out.print(console.printable(line), highlight=False)
     if judgement.doubts:
-        found = [(doubt.question_id, doubt.question, doubt.words) for doubt in judgement.doubts]
-        console.table(("question", "", "what contradicts its scores"), found[:LOOK_AT], "look at these")
+        doubts = [(doubt.question_id, doubt.question, doubt.words) for doubt in judgement.doubts[:LOOK_AT]]
+        console.table(("question", "", "scores and what contradicts them"), doubts, "look at these")
     rows = [
-        (name, console.interval(scored.estimate), f"{scored.statuses.get('ok', 0)} of {scored.total}", _without(scored))
+        (
+            name,
+            console.interval(scored.estimate),
+            f"{scored.statuses.get('ok', 0)} of {scored.total}",
+            _unscored_words(scored),
+        )
         for name, scored in judgement.metrics.items()
     ]
     console.table(("metric", "mean [95 %]", "scored", ""), rows, "answers")
-    titles = [(step.title, step.count) for step in steps[1:]]
-    console.table(("where it was lost", "questions"), titles)
-    refused = judgement.abstention
+    counts = [(step.title, step.count) for step in _waterfall(run, judgement)]
+    console.table(("cause", "questions"), counts, "failure attribution")
+    abstention = judgement.abstention
     console.out.print(
-        f"refused: {refused.refused}, rightly {refused.both} of {refused.unanswerable} unanswerable questions"
+        f"refused: {abstention.refused}, rightly {abstention.both} of {abstention.unanswerable} unanswerable questions"
     )
     console.out.print(judgements.cost_words(judgement))
 
 
-def _without(scored: evaluate.Scored) -> str:
-    """Why questions have no score, in words."""
+def _unscored_words(scored: evaluate.Scored) -> str:
+    """Say why questions have no score."""
     return ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in scored.statuses.items() if status != "ok")
 
 
 def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id: str, as_json: Json = False) -> None:
-    """Show all there is about one question of a run.
+    """Show everything about one question of a run.
 
     Answer, chunks, claims and their verdicts, scores with reasons.
     """
@@ -156,8 +177,8 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
         raise UsageError(f"Run '{run.name}' has no question '{question_id}': see `ragviz questions show`.")
     judgement = judgements.judgement_of(workspace, run)
     if question.id not in judgement.causes:
-        raise UsageError(f"Run '{run.name}' was stopped before this question: give its command again.")
-    judged = judgement.evaluated.get(question.id)
+        raise UsageError(f"Run '{run.name}' was interrupted before this question: give its command again.")
+    evaluated = judgement.evaluated.get(question.id)
     scores = [by_question[question.id] for by_question in judgement.scores.values() if question.id in by_question]
     retrieved = next(r for r in workspace.store.results(run.id) if r.question_id == question.id)
     hits = search.with_chunks(workspace, run.corpus_id, retrieved.ranking.hits()[: run.config.k])
@@ -171,20 +192,28 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
             | {"chunk_id": f.hit.chunk_id, "text": f.chunk.text if f.chunk else None}
             for f in hits
         ],
-        "judged": asdict(judged) | {"question": question.id} if judged else None,
-        "questeval": _questeval(judged.bank, judged.bank_answers) if judged else None,
-        "extractive_questeval": _questeval(judged.extractive_bank, judged.extractive_bank_answers) if judged else None,
+        **_evaluated_body(evaluated),
         "scores": scores,
     }
     cause = diagnose.about(judgement.causes[question.id], run.config.context)
-    controlled = judgement.controls if judged else None
+    controlled = judgement.controls if evaluated else None
     body["judge_reliable"] = controlled.reliable if controlled else None
     doubt = controlled.sentence if controlled and not controlled.reliable else ""
-    console.show(body, as_json, lambda: _draw_inspected(question, judged, hits, gold, scores, cause, doubt))
+    console.show(body, as_json, lambda: _draw_inspected(question, evaluated, hits, gold, scores, cause, doubt))
+
+
+def _evaluated_body(evaluated: EvaluatedAnswer | None) -> dict[str, Any]:
+    if evaluated is None:
+        return dict.fromkeys(("judged", "questeval", "extractive_questeval"))
+    return {
+        "judged": asdict(evaluated) | {"question": evaluated.question.id},
+        "questeval": _questeval(evaluated.bank, evaluated.bank_answers),
+        "extractive_questeval": _questeval(evaluated.extractive_bank, evaluated.extractive_bank_answers),
+    }
 
 
 def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> dict[str, Any] | None:
-    """RAGQuestEval by both readings of its denominators, and as the public code counts it (`crud`)."""
+    """Return RAGQuestEval over both denominators, and as the public code computes it (`crud`)."""
     if bank is None or answers is None:
         return None
     precision, recall = questeval.crud([item.answer for item in bank.items], answers)
@@ -193,7 +222,7 @@ def _questeval(bank: Bank | None, answers: Sequence[str | None] | None) -> dict[
 
 def _draw_inspected(
     question: Question,
-    judged: EvaluatedAnswer | None,
+    evaluated: EvaluatedAnswer | None,
     hits: Sequence[search.ChunkHit],
     gold: Collection[str],
     scores: Sequence[Score],
@@ -201,20 +230,24 @@ def _draw_inspected(
     doubt: str,
 ) -> None:
     if doubt:
-        console.out.print(console.said(doubt))
-    console.out.print(console.said(f"{cause.title}. {cause.explanation}"))
-    told = [("question", question.text), ("reference", question.answer)]
-    console.table(("", ""), [*told, ("answer", f"{judged.answer.text} ({judged.answer.status})")] if judged else told)
-    rows = [(f.hit.rank, "gold" if f.hit.chunk_id in gold else "", f.document_name, _first_line(f)) for f in hits]
+        console.out.print(console.printable(doubt))
+    console.out.print(console.printable(f"{cause.title}. {cause.explanation}"))
+    texts = [("question", question.text), ("reference", question.answer)]
+    if evaluated:
+        texts.append(("answer", f"{evaluated.answer.text} ({evaluated.answer.status})"))
+    console.table(("", ""), texts)
+    rows = [(f.hit.rank, "gold" if f.hit.chunk_id in gold else "", f.document_name, _beginning(f)) for f in hits]
     console.table(("rank", "", "document", "chunk"), rows)
-    if judged:
-        console.table(("claim of", "claim", "passages", "other text"), [*_claim_rows(judged.matrix)])
-    drawn = [(s.metric, "" if s.value is None else f"{s.value:.3f}", s.status, s.reason, s.version) for s in scores]
-    console.table(("metric", "value", "status", "reason", "version"), drawn)
+    if evaluated:
+        console.table(("claim of", "claim", "passages", "other text"), [*_claim_rows(evaluated.matrix)])
+    score_rows = [
+        (s.metric, "" if s.value is None else f"{s.value:.3f}", s.status, s.reason, s.version) for s in scores
+    ]
+    console.table(("metric", "value", "status", "reason", "version"), score_rows)
 
 
-def _first_line(found: search.ChunkHit) -> str:
-    return " ".join(found.chunk.text.split())[:100] if found.chunk else "(its document was deleted)"
+def _beginning(hit: search.ChunkHit) -> str:
+    return " ".join(hit.chunk.text.split())[:100] if hit.chunk else "(its document was deleted)"
 
 
 def _claim_rows(matrix: Matrix) -> Iterator[tuple[str, str, str, str]]:
@@ -239,23 +272,25 @@ def compare(
 ) -> None:
     """Compare runs with the first of them, question by question.
 
-    Rankings over the questions with evidence that all of them have, answers over those that all have a score for.
+    Rankings over the common questions with evidence, answers over the questions that all runs have a score for.
     """
     workspace = console.open_workspace()
     comparison = measurements.compare_runs(workspace, [workspace.store.run(name) for name in run_names], k)
 
     def draw() -> None:
-        console.out.print(console.said(comparing.sentence(comparison)))
+        console.out.print(console.printable(comparing.sentence(comparison)))
         console.table(("setting", *comparison.runs), [(s.key, *s.values) for s in comparison.settings])
         for note in comparison.notes:
-            console.out.print(console.said(note))
+            console.out.print(console.printable(note))
         rows = [(r.label, *map(console.interval, r.estimates)) for r in comparison.metrics.values()]
         columns = ("difference", "run", "mean [95 %]", "p (Holm)", "won, tied, lost")
         console.table(("metric", *comparison.runs), rows)
         console.table(columns, [*_deltas(comparison.metrics)])
         if comparison.answers:
             rows = [(r.label, *map(console.interval, r.estimates)) for r in comparison.answers.values()]
-            console.table(("metric", *comparison.runs), rows, "answers, over the questions that all have a score for")
+            console.table(
+                ("metric", *comparison.runs), rows, "answers, over the questions that all runs have a score for"
+            )
             console.table(columns, [*_deltas(comparison.answers)])
 
     console.show(comparing.to_json(comparison), as_json, draw)
@@ -279,15 +314,15 @@ def export(run_name: Annotated[str, typer.Argument(metavar="RUN")], folder: Path
     workspace = console.open_workspace()
     files = exports.export_run(workspace, workspace.store.run(run_name))
     try:
-        with console.for_others():
+        with console.for_user():
             folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"The folder {folder} cannot be made: {error.strerror}.") from None
+        raise InputError(f"The folder {folder} cannot be created: {error.strerror}.") from None
     for name, data in files.items():
         console.write(folder / name, data)
     written = [str(folder / name) for name in files]
     console.show(
         {"run": run_name, "files": written},
         as_json,
-        lambda: console.out.print(console.said(f"Wrote {', '.join(written)}.")),
+        lambda: console.out.print(console.printable(f"Wrote {', '.join(written)}.")),
     )

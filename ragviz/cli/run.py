@@ -1,4 +1,4 @@
-"""`ragviz run`, `ragviz rejudge`: a run made, and what failed in it asked again."""
+"""`ragviz run`, `ragviz rejudge`: make a run, and judge again what failed in it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from ragviz.cli import console, results
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.rooms import choices, forecast, running, spending
+from ragviz.cli.lazy import choices, forecast, running, spending
 from ragviz.errors import UsageError
 from ragviz.records import AnswererName, ContextKind, Job, RunConfig
 
@@ -35,11 +35,11 @@ def run_questions(
 ) -> None:
     """Retrieve for the questions of a set, answer, judge, measure."""
     workspace = console.open_workspace()
-    info, asked = workspace.store.index(index_name), workspace.store.question_set(questions)
+    index, question_set = workspace.store.index(index_name), workspace.store.question_set(questions)
     config = RunConfig(
-        index=info.id,
-        questions=asked.id,
-        retriever=console.retriever_of(info, retriever),
+        index=index.id,
+        questions=question_set.id,
+        retriever=console.retriever_of(index, retriever),
         k=k,
         depth=depth,
         seed=seed,
@@ -58,7 +58,7 @@ def run_questions(
         return
     if not run_name:
         raise UsageError("Give the run a name: --name NAME.")
-    corpus = workspace.store.corpus(info.corpus_id)
+    corpus = workspace.store.corpus(index.corpus_id)
     arguments = {"name": run_name, "config": asdict(config), "budget": budget}
     job = console.perform(workspace, "run", f"Run {run_name}", corpus, arguments)
     results.results(run_name, as_json=as_json)
@@ -69,33 +69,31 @@ def _end_with(job: Job) -> None:
     """Exit 1 when questions of a run could not be answered or judged."""
     if failed := job.result["failed"]:
         again = f"ragviz rejudge {job.result['run']}"
-        console.fail(f"{failed} questions could not be answered or judged whole: `{again}` asks again about those.", 1)
+        console.fail(f"{failed} questions could not be answered or judged completely: `{again}` tries them again.", 1)
 
 
-def show_forecast(told: forecast.Forecast, as_json: bool) -> None:
+def show_forecast(estimate: forecast.Forecast, as_json: bool) -> None:
     """Print a dry run."""
-    body = asdict(told) | {"total": told.total}
+    body = asdict(estimate) | {"total": estimate.total}
 
     def draw() -> None:
-        console.table(("step", "calls"), list(told.calls.items()), f"{told.questions} questions")
-        cost = "no price known" if told.cost is None else spending.dollars(told.cost)
-        tokens = f"{told.prompt_tokens:,} + {told.completion_tokens:,} tokens"
-        console.out.print(
-            f"{told.total:,} calls, {told.cached:,} of them paid for already; to be paid: {tokens}, {cost}"
-        )
-        if told.paid_words:
-            console.out.print(told.paid_words)
-        if told.seconds:
-            console.out.print(f"about {told.seconds / 60:.1f} minutes, learnt from this endpoint's own calls")
-        elif told.seconds is None:
-            console.out.print("the endpoint does not answer: how long it will take is not known")
+        console.table(("step", "calls"), list(estimate.calls.items()), f"{estimate.questions} questions")
+        cost = "no price known" if estimate.cost is None else spending.dollars(estimate.cost)
+        tokens = f"{estimate.prompt_tokens:,} input + {estimate.completion_tokens:,} output tokens"
+        console.out.print(f"{estimate.total:,} calls, {estimate.cached:,} of them cached; to pay: {tokens}, {cost}")
+        if estimate.paid_words:
+            console.out.print(estimate.paid_words)
+        if estimate.seconds:
+            console.out.print(f"about {estimate.seconds / 60:.1f} minutes, estimated from this endpoint's own calls")
+        elif estimate.seconds is None:
+            console.out.print("the endpoint does not answer: the duration is not known")
 
     console.show(body, as_json, draw)
 
 
 def rejudge(
     run_name: Annotated[str, typer.Argument(metavar="RUN")],
-    budget: Annotated[float | None, typer.Option(help="Most dollars, what the run has cost included.")] = None,
+    budget: Annotated[float | None, typer.Option(help="Most dollars, including what the run has cost.")] = None,
     as_json: Json = False,
 ) -> None:
     """Answer and judge again what failed in a run, and nothing else."""
@@ -105,7 +103,7 @@ def rejudge(
     job = console.perform(workspace, "rejudge", f"Judge {run.name} again", corpus, {"run": run.name, "budget": budget})
     if not job.result["asked"]:
         console.err.print(
-            console.said(f"Nothing of run '{run.name}' had failed: nothing was asked again."), highlight=False
+            console.printable(f"Nothing in run '{run.name}' had failed: nothing was judged again."), highlight=False
         )
     results.results(run.name, as_json=as_json)
     _end_with(job)

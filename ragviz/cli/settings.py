@@ -1,4 +1,4 @@
-"""`ragviz settings`, `ragviz prices`: what is connected, tried; what models cost."""
+"""`ragviz settings`, `ragviz prices`: test what is configured; what models cost."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.rooms import connections
+from ragviz.cli.lazy import connections
 from ragviz.errors import UsageError
 
-settings_app = console.group("What is configured: test it.")
-prices_app = console.group("What models cost, in dollars per million tokens.")
+settings_app = console.group("Test what is configured.")
+prices_app = console.group("Prices of models, in dollars per million tokens.")
 
 
 @settings_app.command("test")
@@ -21,7 +21,7 @@ def settings_test(
     parts: Annotated[list[str] | None, typer.Argument(help="store, index, embedder, model; default: all.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Try the store, the search server, the embedder and the model endpoint; a model is asked one tiny question."""
+    """Try the store, the search server, the embedder and the model endpoint; each model gets one tiny call."""
     workspace = console.open_workspace()
     for part in parts or ():
         console.one_of("part", part, connections.PARTS)
@@ -35,31 +35,31 @@ def settings_test(
 
 @prices_app.command("list")
 def prices_list(as_json: Json = False) -> None:
-    """List the prices: the longest name that a model's begins with counts."""
+    """List the prices; the longest name that a model's name begins with applies."""
     _show(console.open_workspace().prices(), as_json)
 
 
 @prices_app.command("set")
 def prices_set(
-    model: Annotated[str, typer.Argument(help="A model's name, or what several begin with.")],
-    asked: Annotated[float, typer.Argument(help="Dollars per million tokens asked.")],
-    answered: Annotated[float, typer.Argument(help="Dollars per million tokens answered.")],
+    model: Annotated[str, typer.Argument(help="A model's name, or the beginning of several.")],
+    input_price: Annotated[float, typer.Argument(help="Dollars per million input tokens.")],
+    output_price: Annotated[float, typer.Argument(help="Dollars per million output tokens.")],
     as_json: Json = False,
 ) -> None:
-    """Keep what MODEL costs."""
+    """Set the prices of MODEL."""
     workspace = console.open_workspace()
-    prices = workspace.prices() | {model.strip(): (asked, answered)}
+    prices = workspace.prices() | {model.strip(): (input_price, output_price)}
     workspace.set_prices(prices)
     _show(prices, as_json)
 
 
 @prices_app.command("remove")
 def prices_remove(model: str, as_json: Json = False) -> None:
-    """Forget what MODEL costs."""
+    """Remove the prices of MODEL."""
     workspace = console.open_workspace()
     prices = workspace.prices()
     if model not in prices:
-        raise UsageError(f"There is no price of '{model}': `ragviz prices list` shows those there are.")
+        raise UsageError(f"There is no price of '{model}': `ragviz prices list` shows all.")
     del prices[model]
     workspace.set_prices(prices)
     _show(prices, as_json)
@@ -67,5 +67,5 @@ def prices_remove(model: str, as_json: Json = False) -> None:
 
 def _show(prices: dict[str, tuple[float, float]], as_json: bool) -> None:
     rows = [(name, *pair) for name, pair in sorted(prices.items())]
-    body = [{"model": name, "asked": asked, "answered": answered} for name, asked, answered in rows]
+    body = [{"model": name, "asked": input_price, "answered": output_price} for name, input_price, output_price in rows]
     console.show(body, as_json, lambda: console.table(("model", "Input $/M tokens", "Output $/M tokens"), rows))

@@ -1,4 +1,4 @@
-"""Rooms of the library as the commands name them, each loaded when a command first takes something from it."""
+"""Modules of the library, each imported when a command first uses it, so that `ragviz --help` imports none of them."""
 
 from __future__ import annotations
 
@@ -37,43 +37,43 @@ if TYPE_CHECKING:
     from ragviz.store import codecs as codecs
 
 
-class _Later:
-    """A room that is loaded when a command first takes something from it: `ragviz --help` pays for none of them."""
+class _Lazy:
+    """A module that is imported when an attribute of it is first read."""
 
-    def __init__(self, room: str) -> None:
-        self._room = room
+    def __init__(self, module: str) -> None:
+        self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(f"ragviz.{self._room}"), name)
+        return getattr(import_module(f"ragviz.{self._module}"), name)
 
 
 if not TYPE_CHECKING:
-    authoring = _Later("questions.authoring")
-    cases = _Later("runs.cases")
-    choices = _Later("runs.choices")
-    codecs = _Later("store.codecs")
-    compare = _Later("analysis.compare")
-    connections = _Later("connections")
-    contexts = _Later("answers.contexts")
-    controls = _Later("judging.controls")
-    corpora = _Later("documents.corpora")
-    damage = _Later("index.damage")
-    diagnose = _Later("analysis.diagnose")
-    evaluate = _Later("analysis.evaluate")
-    exports = _Later("runs.exports")
-    forecast = _Later("judging.forecast")
-    foreign = _Later("runs.foreign")
-    generation = _Later("questions.generation")
-    indexing = _Later("index.indexing")
-    interchange = _Later("questions.interchange")
-    jobs = _Later("jobs")
-    judgements = _Later("runs.judgements")
-    measurements = _Later("runs.measurements")
-    preview = _Later("index.preview")
-    questeval = _Later("metrics.questeval")
-    registry = _Later("metrics.registry")
-    running = _Later("runs.running")
-    search = _Later("retrieval.search")
-    sets = _Later("questions.sets")
-    spending = _Later("models.spending")
-    tokenizer = _Later("models.tokenizer")
+    authoring = _Lazy("questions.authoring")
+    cases = _Lazy("runs.cases")
+    choices = _Lazy("runs.choices")
+    codecs = _Lazy("store.codecs")
+    compare = _Lazy("analysis.compare")
+    connections = _Lazy("connections")
+    contexts = _Lazy("answers.contexts")
+    controls = _Lazy("judging.controls")
+    corpora = _Lazy("documents.corpora")
+    damage = _Lazy("index.damage")
+    diagnose = _Lazy("analysis.diagnose")
+    evaluate = _Lazy("analysis.evaluate")
+    exports = _Lazy("runs.exports")
+    forecast = _Lazy("judging.forecast")
+    foreign = _Lazy("runs.foreign")
+    generation = _Lazy("questions.generation")
+    indexing = _Lazy("index.indexing")
+    interchange = _Lazy("questions.interchange")
+    jobs = _Lazy("jobs")
+    judgements = _Lazy("runs.judgements")
+    measurements = _Lazy("runs.measurements")
+    preview = _Lazy("index.preview")
+    questeval = _Lazy("metrics.questeval")
+    registry = _Lazy("metrics.registry")
+    running = _Lazy("runs.running")
+    search = _Lazy("retrieval.search")
+    sets = _Lazy("questions.sets")
+    spending = _Lazy("models.spending")
+    tokenizer = _Lazy("models.tokenizer")
