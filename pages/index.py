@@ -1,5 +1,5 @@
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,6 @@ from ragviz.text import markup
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, frame, heading, job_panel, widgets, wording
 
-STRATEGIES = {
-    "tokens": "Fixed windows of tokens: every chunk has the same length, borders fall anywhere.",
-    "recursive": "Borders at headings, paragraphs, then sentences; knows Markdown. Chunks differ in length.",
-    "sentences": "Whole sentences packed up to the size; a longer sentence is cut.",
-}
 VECTORS = ["hnsw", "int8_hnsw", "flat"]
 
 workspace = frame.begin()
@@ -38,7 +33,7 @@ def choices() -> tuple[str, IndexConfig]:
     chunker = st.segmented_control(
         "Strategy", list(CHUNKERS), required=True, **bound_choice("chunker", CHUNKERS, "tokens")
     )
-    st.caption(STRATEGIES[chunker])
+    st.caption(CHUNKERS[chunker].explanation)
     left, right = st.columns(2)
     size = left.number_input(
         "Chunk size (tokens)", 8, 8192, step=10, **bound_number("size", 200, 8, 8192),
@@ -49,10 +44,16 @@ def choices() -> tuple[str, IndexConfig]:
         "Overlap (tokens)", 0, most, step=10, help="Tokens that a chunk shares with the one before.",
         **bound_number("overlap", 0, 0, most),
     )  # fmt: skip
+    own = {
+        name: st.number_input(
+            each.title, each.low, each.high, help=each.explanation or None, value=each.default, key=f"{chunker}-{name}"
+        )
+        for name, each in CHUNKERS[chunker].parameters.items()
+    }
     embedder = embedder_choice()
     backend, options = backend_choices(bool(embedder))
     similarity = similarity_choice() if embedder else SIMILARITIES[0]
-    config = IndexConfig(chunker, int(size), int(overlap), embedder, backend, similarity, options)  # type: ignore[arg-type]
+    config = IndexConfig(chunker, int(size), int(overlap), embedder, backend, similarity, options, own)  # type: ignore[arg-type]
     with naming:
         return name_of(config), config
 
@@ -169,7 +170,7 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
 
 def cut_only(config: IndexConfig) -> IndexConfig:
     """The choices that change cuts, so that others do not cut again."""
-    return IndexConfig(config.chunker, config.chunk_size, config.overlap, config.embedder)
+    return replace(config, backend="local", similarity="cosine", options={})
 
 
 def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk]) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
-Chunker = Literal["tokens", "recursive", "sentences"]
 Backend = Literal["local", "elasticsearch"]
 RetrieverName = Literal["knn", "bm25", "hybrid", "imported"]
 """How chunks are ranked; "imported" is another program's ranking, which cannot be run again."""
@@ -422,18 +421,21 @@ NO_EMBEDDER = "none"
 
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
-    """Every choice that makes an index of a corpus; `options` are the backend's own (type, m, ef_construction …).
+    """Every choice that makes an index of a corpus.
 
     `embedder` is "" for an index without vectors, which BM25 alone can search.
+
+    `options` are the backend's own (type, m, ef_construction …), `chunker_options` the chunker's, by parameter.
     """
 
-    chunker: Chunker = "tokens"
+    chunker: str = "tokens"
     chunk_size: int = 200
     overlap: int = 0
     embedder: str = "all-MiniLM-L6-v2"
     backend: Backend = "local"
     similarity: Literal["cosine", "dot_product", "l2_norm"] = "cosine"
     options: Mapping[str, Any] = field(default_factory=dict)
+    chunker_options: Mapping[str, float] = field(default_factory=dict)
 
     def hash(self) -> str:
         """16 hex characters; equal choices, equal hash."""
@@ -475,7 +477,16 @@ class RunConfig:
 
 def hash_of(config: IndexConfig | RunConfig) -> str:
     """Digest of a configuration's canonical JSON."""
-    return digest(json.dumps(asdict(config), sort_keys=True, ensure_ascii=False))
+    return digest(json.dumps(choices_of(config), sort_keys=True, ensure_ascii=False))
+
+
+def choices_of(config: IndexConfig | RunConfig) -> dict[str, Any]:
+    """Return every choice by name, without empty `chunker_options`: configurations older than these keep their hash.
+
+    >>> [len(choices_of(IndexConfig(chunker_options=options))) for options in ({}, {"window": 2})]
+    [7, 8]
+    """
+    return {name: value for name, value in asdict(config).items() if name != "chunker_options" or value}
 
 
 IndexStatus = Literal["building", "ready", "failed"]

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ragviz.errors import UsageError
-from ragviz.index import chunking
+from ragviz.index import chunking, recursive_chunker, tokens
+from ragviz.index.chunker import Chunker, Parameter
 from ragviz.models.tokenizer import open_tokenizer
 from ragviz.records import Chunk, Document, IndexConfig, Page
 from ragviz.text import segmentation
@@ -245,6 +246,52 @@ def test_choices_that_cannot_be_used(choice, message):
         chunking.split(document("one two"), IndexConfig(**choice), WORD_PIECES)
 
 
+def words_of(document, config, tokens, sentences):
+    """Every n words, the last ones too."""
+    step = WORDS.value(config, "words")
+    begins = [match.start() for match in re.finditer(r"\S+", document.text)][::step]
+    return pairwise([*begins, len(document.text)])
+
+
+WORDS = Chunker(
+    "Every n words.", words_of, {"words": Parameter("Words", 3, 1, 50), "share": Parameter("Share", 0.5, 0, 1)}
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"word": 3}, "chunker 'words' has no parameter 'word': its parameters are words, share"),
+        ({"words": 0}, "words of the chunker is 0: give a whole number from 1 to 50"),
+        ({"words": 2.5}, "words of the chunker is 2.5: give a whole number"),
+        ({"words": True}, "is True: give a whole number"),
+        ({"words": "3"}, "is '3': give a whole number"),
+        ({"share": 1.1}, "share of the chunker is 1.1: give a number from 0 to 1"),
+        ({"share": float("nan")}, "is nan: give a number"),
+    ],
+)
+def test_a_chunkers_own_parameters_are_checked(options, message, monkeypatch):
+    monkeypatch.setitem(chunking.CHUNKERS, "words", WORDS)
+    chunking.check(IndexConfig(chunker="words", chunker_options={"words": 50, "share": 1}))
+    with pytest.raises(UsageError, match=message):
+        chunking.check(IndexConfig(chunker="words", chunker_options=options))
+
+
+def test_a_chunker_without_parameters_takes_none():
+    with pytest.raises(UsageError, match="chunker 'tokens' has no parameter 'words': it has none"):
+        chunking.check(IndexConfig(chunker_options={"words": 3}))
+
+
+def test_a_chunkers_own_parameters_are_used_and_change_no_other_hash(monkeypatch):
+    monkeypatch.setitem(chunking.CHUNKERS, "words", WORDS)
+    usual, two = IndexConfig(chunker="words"), IndexConfig(chunker="words", chunker_options={"words": 2})
+    made = [[c.text for c in chunking.split(document("a b c d e"), config, WORD_PIECES)] for config in (usual, two)]
+    assert made == [["a b c", "d e"], ["a b", "c d", "e"]]
+    assert usual.hash() != two.hash()
+    assert IndexConfig().hash() == "3280d2d0851ca114"  # as before chunkers had parameters
+    assert IndexConfig("recursive", 120, options={"m": 8}).hash() == "79561ef954c9d130"
+
+
 def test_sentences_must_be_passed_in():
     with pytest.raises(UsageError, match="sentences"):
         chunking.split(document("one two"), IndexConfig(chunker="sentences"), WORD_PIECES)
@@ -301,8 +348,8 @@ LONG = {
 def test_a_text_tokenized_in_windows_is_cut_as_in_one(chunker, language_of_text, overlap, monkeypatch):
     text = LONG[language_of_text]
     whole = cut(text, chunker, 60, overlap, lang=language_of_text)
-    monkeypatch.setattr(chunking, "WINDOW", 1500)
-    monkeypatch.setattr(chunking, "PART", 4000)
+    monkeypatch.setattr(tokens, "WINDOW", 1500)
+    monkeypatch.setattr(recursive_chunker, "PART", 4000)
     assert cut(text, chunker, 60, overlap, lang=language_of_text) == whole
 
 
@@ -319,13 +366,13 @@ class Merged:
 @pytest.mark.parametrize("tokenizer", [*TOKENIZERS, "merged"])
 def test_windows_have_the_tokens_of_the_whole(tokenizer, monkeypatch):
     reader = (TOKENIZERS | {"merged": Merged()})[tokenizer]
-    monkeypatch.setattr(chunking, "WINDOW", 2000)
-    monkeypatch.setattr(chunking, "CONTEXT", 200)
+    monkeypatch.setattr(tokens, "WINDOW", 2000)
+    monkeypatch.setattr(tokens, "CONTEXT", 200)
     for text in (*LONG.values(), "_" * 3000, "".join(PIECES) * 5):
         ends = sorted(end for _, end in reader.offsets(text))
-        tokens = chunking._Tokens(text, reader)
+        counted = tokens.Tokens(text, reader)
         places = range(0, len(text), 7)
-        assert [tokens.before(at) for at in places] == [bisect_right(ends, at) for at in places]
+        assert [counted.before(at) for at in places] == [bisect_right(ends, at) for at in places]
 
 
 @pytest.mark.parametrize("unit", ["_", "字", "x", "*a_ ", "> ", "`", "\u0301", "["])

@@ -7,8 +7,12 @@ import sys
 import pytest
 
 from ragviz import cli
+from ragviz.index import damage
+from ragviz.index.chunker import Chunker, Parameter
+from ragviz.index.chunking import CHUNKERS
 from ragviz.metrics.registry import METRICS
 from ragviz.models import chat
+from ragviz.workspace import open_workspace
 from tests.model_server import ModelServer
 
 
@@ -122,6 +126,28 @@ def test_an_impossible_port_is_refused(ragviz, port):
     code, _, err = ragviz("app", f"--port={port}")
     assert code == 2
     assert "Invalid value for '--port'" in err
+
+
+def test_a_chunkers_own_parameters_are_options(ragviz, notes, monkeypatch):
+    def every(document, config, tokens, sentences):
+        step = chunker.value(config, "characters")
+        yield from ((at, min(at + step, len(document.text))) for at in range(0, len(document.text), step))
+
+    chunker = Chunker("Every so many characters.", every, {"characters": Parameter("Characters", 40, 20, 400)})
+    monkeypatch.setitem(CHUNKERS, "characters", chunker)
+    ragviz("corpus", "add", "notes", notes)
+    build = ["index", "build", "notes", "--name", "cut", "--chunker", "characters", "--chunker-option"]
+    assert "give a number" in ragviz(*build, "characters=many")[2]
+    assert "no parameter 'letters': its parameters are characters" in ragviz(*build, "letters=40")[2]
+    code, out, _ = ragviz(*build, "characters=400", "--json")
+    assert (code, json.loads(out)["chunks"]) == (0, 2)
+    workspace = open_workspace()
+    offered = damage.build_command(workspace, workspace.store.index("cut"))
+    assert offered == "ragviz index build notes --name cut --chunker characters --chunker-option characters=400"
+    code, out, _ = ragviz(
+        "index", "preview", "notes", "--chunker", "characters", "--chunker-option", "characters=20", "--json"
+    )
+    assert (code, json.loads(out)["extent"]["chunks"] > 2) == (0, True)
 
 
 @pytest.mark.parametrize("url", ["http://localhost:abc/v1", "http://localhost:99999/v1", "nonsense", "ftp://h/v1"])

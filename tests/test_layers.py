@@ -42,7 +42,10 @@ __init__ __main__
 """
 """Folders and files of `ragviz/` from the bottom up; those in one line import nothing of each other."""
 LEVEL = {name: level for level, names in enumerate(ORDER.split("\n")) for name in names.split()}
-LIGHT = "cli sample text store errors records config processes stopping workspace index.chunking retrieval.retrievers"
+REGISTRIES = "retrieval.retrievers index.chunking index.chunker index.packing index.tokens"
+REGISTRIES += " index.token_chunker index.recursive_chunker index.sentence_chunker"
+"""What names the choices that `--help` lists."""
+LIGHT = f"cli sample text store errors records config processes stopping workspace {REGISTRIES}"
 """What every command may load: importing it costs next to nothing."""
 FILES = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in sorted(ROOT.rglob("*.py"))}
 
@@ -111,7 +114,7 @@ def test_help_loads_no_library_but_what_draws_it():
         "torch sentence_transformers transformers spacy jieba tantivy elasticsearch openai httpx kreuzberg scipy "
         "pandas numpy sqlalchemy pydantic pydantic_settings psutil platformdirs streamlit plotly"
     )
-    light = ("errors", "records", "text.untrusted", "index.chunking", "retrieval.retrievers")
+    light = f"errors records text.untrusted {REGISTRIES}".split()
     closed = [file for file in FILES if file not in light and folder_of(file) != "cli" and "__" not in file]
     rooms = " ".join(f"ragviz.{file}" for file in closed)
     code = (

@@ -22,10 +22,12 @@ from ragviz import jobs
 from ragviz.documents import corpora
 from ragviz.errors import NotFoundError
 from ragviz.index import indexing
+from ragviz.index.chunker import Chunker, Parameter
+from ragviz.index.chunking import CHUNKERS
 from ragviz.judging.banks import imported_bank_key
 from ragviz.models import weights
 from ragviz.models.vectors import Vectors
-from ragviz.records import IndexConfig, Job, Question, RunConfig, Span
+from ragviz.records import Document, IndexConfig, Job, Question, RunConfig, Span
 from ragviz.runs import foreign, measurements, running
 from ragviz.store.store import Store
 from ragviz.text.markup import plain
@@ -340,6 +342,24 @@ def test_a_new_index_is_previewed_estimated_and_built(home: Path) -> None:
     assert job.kind == "index"
     assert job.arguments["config"]["chunk_size"] == 16
     assert job.arguments["name"] == "notes-tokens-16"
+
+
+def test_a_chunkers_own_parameters_are_asked_for_and_previewed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def every(document: Document, config: IndexConfig, *_: object) -> Iterator[tuple[int, int]]:
+        step = int(chunker.value(config, "characters"))
+        yield from ((at, min(at + step, len(document.text))) for at in range(0, len(document.text), step))
+
+    chunker = Chunker("Every so many characters.", every, {"characters": Parameter("Characters", 40, 20, 400)})
+    monkeypatch.setitem(CHUNKERS, "characters", chunker)
+    app = show("index", tab="New index", chunker="characters")
+    assert "Every so many characters." in words(app)
+    before = {m.label: m.value for m in app.metric}
+    next(field for field in app.number_input if field.label == "Characters").set_value(400)
+    checked(app.run())
+    assert int({m.label: m.value for m in app.metric}["Chunks"]) < int(before["Chunks"])
+    next(b for b in app.button if b.label == "Build index").click()
+    checked(app.run())
+    assert open_workspace().store.jobs()[0].arguments["config"]["chunker_options"] == {"characters": 400}
 
 
 def test_chunks_that_the_embedder_cannot_read_are_warned_of(home: Path) -> None:

@@ -20,6 +20,7 @@ index_app = console.group("Indexes: build, preview, search.")
 
 
 ChunkerOption = Annotated[str, typer.Option(help=", ".join(CHUNKERS))]
+ChunkerOptions = Annotated[list[str], typer.Option("--chunker-option", help="The chunker's own, as NAME=VALUE.")]
 TokensOption = Annotated[int, typer.Option(help="In the embedder's tokens; without one, in the packaged model's.")]
 EmbedderOption = Annotated[
     str | None, typer.Option(help="Model name, folder, openai:MODEL, or none: nothing is embedded, BM25 only.")
@@ -33,6 +34,7 @@ def index_build(
     chunker: ChunkerOption = "tokens",
     chunk_size: TokensOption = 200,
     overlap: TokensOption = 0,
+    chunker_option: ChunkerOptions = [],  # noqa: B006
     embedder: EmbedderOption = None,
     backend: Annotated[
         str | None, typer.Option(help="local or elasticsearch (default: elasticsearch when configured).")
@@ -52,6 +54,7 @@ def index_build(
         backend=cast(Any, backend or workspace.default_backend),
         similarity=cast(Any, console.one_of("similarity", similarity, ("cosine", "dot_product", "l2_norm"))),
         options=dict(_option(pair) for pair in option),
+        chunker_options=dict(map(_chunker_option, chunker_option)),
     )
     arguments = {"corpus": corpus, "name": index_name, "config": asdict(config), "fresh": fresh}
     target = workspace.store.corpus(corpus)
@@ -74,6 +77,7 @@ def index_preview(
     chunker: ChunkerOption = "tokens",
     chunk_size: TokensOption = 200,
     overlap: TokensOption = 0,
+    chunker_option: ChunkerOptions = [],  # noqa: B006
     embedder: EmbedderOption = None,
     document: Annotated[
         str, typer.Option(help="Document whose chunks are shown; default: the first of the corpus.")
@@ -88,6 +92,7 @@ def index_preview(
         chunk_size=chunk_size,
         overlap=overlap,
         embedder=_embedder(embedder, workspace.settings.embedder),
+        chunker_options=dict(map(_chunker_option, chunker_option)),
     )
     documents = [d for d in workspace.store.documents(target.id) if d.status == "ok" and d.characters]
     displayed = next((d for d in documents if document in ("", d.name)), None)
@@ -136,6 +141,14 @@ def _draw_preview(body: Mapping[str, Any], characters: int, *, embeds: bool) -> 
     if longer := body["longer_than_read"]:
         counts = f"{longer:,} of {body['previewed']['chunks']:,} previewed chunks are longer than the {body['reads']}"
         console.out.print(f"{counts} tokens that the embedder reads: choose a smaller --chunk-size.")
+
+
+def _chunker_option(pair: str) -> tuple[str, float]:
+    key, value = _option(pair)
+    try:
+        return key, value if isinstance(value, int) else float(value)
+    except ValueError:
+        raise UsageError(f"{key} of the chunker is {value!r}: give a number.") from None
 
 
 def _option(pair: str) -> tuple[str, Any]:

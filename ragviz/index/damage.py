@@ -113,6 +113,8 @@ def build_command(workspace: Workspace, info: IndexInfo) -> str:
     }
     for option, (value, default) in choices.items():
         words += [option, str(value)] if value != default else []
+    for name, value in sorted(config.chunker_options.items()):
+        words += ["--chunker-option", f"{name}={value}"]
     for name, value in sorted(config.options.items()):
         words += ["--option", f"{name}={value}"]
     return shlex.join(words)

@@ -30,7 +30,6 @@ from ragviz.questions import sets
 from ragviz.records import (
     AnswererName,
     Backend,
-    Chunker,
     ContextKind,
     GeneratorName,
     IndexConfig,
@@ -83,7 +82,7 @@ class Project(Shown):
         corpus: str,
         name: str,
         *,
-        chunker: Chunker = "tokens",
+        chunker: str = "tokens",
         chunk_size: int = 200,
         overlap: int = 0,
         embedder: str | None = None,

@@ -11,7 +11,7 @@ from ragviz.answers import wording
 from ragviz.judging import planning
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.registry import METRICS
-from ragviz.records import IndexInfo, Question, QuestionSet, Run, digest
+from ragviz.records import IndexInfo, Question, QuestionSet, Run, choices_of, digest
 from ragviz.store.codecs import corpus_hash, questions_hash
 from ragviz.workspace import Workspace
 
@@ -61,7 +61,7 @@ def _provenance(
     if plan.embedder is not None:
         identity["metric embedder"] = plan.embedder.identity
     names = {"index": index.name, "questions": question_set.name, "ragviz": __version__, "n": len(questions)}
-    return {"identity": identity, "index_config": asdict(index.config), **names}
+    return {"identity": identity, "index_config": choices_of(index.config), **names}
 
 
 def _host(plan: planning.Plan) -> str:

@@ -28,6 +28,7 @@ from ragviz.records import (
     Run,
     RunConfig,
     Span,
+    choices_of,
     digest,
 )
 from ragviz.store import schema
@@ -120,7 +121,7 @@ def question_row(question: Question) -> dict[str, str]:
 
 def as_json(config: IndexConfig | RunConfig) -> str:
     """Configuration as it is stored."""
-    return json.dumps(asdict(config), ensure_ascii=False)
+    return json.dumps(choices_of(config), ensure_ascii=False)
 
 
 def document_row(corpus_id: str, document: Document, status: str) -> dict[str, Any]:

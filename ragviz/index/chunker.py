@@ -1,0 +1,67 @@
+"""What a chunker is: how it cuts, and the parameters of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ragviz.errors import UsageError
+from ragviz.index.tokens import Range, Tokens
+from ragviz.records import Document, IndexConfig
+
+Sentences = Callable[[str, str], Iterable[Range]]
+"""(text, language) → offsets of the sentences, in order: `segmentation.each_sentence`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number that a chunker takes beside size and overlap, from `low` to `high`; a whole one when `default` is."""
+
+    title: str
+    default: float
+    low: float
+    high: float
+    explanation: str = ""
+
+    def checked(self, name: str, value: object) -> float:
+        """Return `value`.
+
+        Raises:
+            UsageError: it is no number, not whole where the default is, or out of range.
+
+        """
+        numbers = (int,) if isinstance(self.default, int) else (int, float)
+        if isinstance(value, bool) or not isinstance(value, numbers) or not self.low <= value <= self.high:
+            kind = "a whole number" if isinstance(self.default, int) else "a number"
+            raise UsageError(f"{name} of the chunker is {value!r}: give {kind} from {self.low} to {self.high}.")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Chunker:
+    """One way to cut documents.
+
+    `cut` yields ranges of the document, not yet trimmed, in order, that together hold every character. `parameters` are
+    its own, by the names under which they are in `IndexConfig.chunker_options`.
+    """
+
+    explanation: str
+    cut: Callable[[Document, IndexConfig, Tokens, Sentences | None], Iterator[Range]]
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+
+    def value(self, config: IndexConfig, name: str) -> float:
+        """Return a parameter as `config` has it, else its default."""
+        return config.chunker_options.get(name, self.parameters[name].default)
+
+    def check(self, config: IndexConfig) -> None:
+        """Do nothing when the chunker's own parameters in `config` can be used.
+
+        Raises:
+            UsageError: it has no such parameter, or a value that cannot be used.
+
+        """
+        for name, value in config.chunker_options.items():
+            if name not in self.parameters:
+                known = f"its parameters are {', '.join(self.parameters)}" if self.parameters else "it has none"
+                raise UsageError(f"The chunker '{config.chunker}' has no parameter '{name}': {known}.")
+            self.parameters[name].checked(name, value)

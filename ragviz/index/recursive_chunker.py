@@ -1,0 +1,157 @@
+"""Chunks along the structure of a document: the largest sections, paragraphs, sentences or words that fit."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ragviz.index import packing
+from ragviz.index.chunker import Chunker, Sentences
+from ragviz.index.tokens import Range, Tokenizer, Tokens
+from ragviz.records import Document, IndexConfig
+from ragviz.text.untrusted import without_surrogates
+
+PART = 2**18
+"""Characters whose structure is parsed together; up to four times as many where the next part has no good beginning."""
+RUN = 4000
+"""Characters without a blank or punctuation that are split together."""
+
+
+def cut(document: Document, config: IndexConfig, tokens: Tokens, _: Sentences | None) -> Iterator[Range]:
+    """Cut into the largest parts of the document's structure that fit: sections, paragraphs, sentences, words."""
+    latest_start = latest_end = 0
+    for start, end in _structured(document, config, tokens):
+        if end <= latest_end:
+            continue
+        # The sum over words can be less than the text's tokens: then pieces and overlaps are too long.
+        if start < latest_start or tokens.between(start, latest_end) > config.overlap:
+            start = latest_end
+        cuts = packing.refined([start, end], tokens, config.chunk_size)
+        for latest_start, latest_end in packing.packed(cuts, tokens, config.chunk_size, 0):
+            yield latest_start, latest_end
+
+
+def _structured(document: Document, config: IndexConfig, tokens: Tokens) -> Iterator[Range]:
+    """Yield the splitter's pieces, part by part of a long document.
+
+    The next part begins with one of the last pieces of this one: a piece depends on nothing before its start, except
+    the Markdown around it. So a part of Markdown begins with a new block wherever four times `PART` hold one; in a
+    longer list, table or code block, the first pieces of a part may differ from those of the whole.
+    """
+    from semantic_text_splitter import MarkdownSplitter, TextSplitter
+
+    markdown = _is_markdown(document)
+    counts = _Counts(tokens.tokenizer, config.chunk_size)
+    # Untrimmed pieces hold every character; blanks have no tokens, and are trimmed afterwards.
+    splitter: Any = (MarkdownSplitter if markdown else TextSplitter).from_callback(
+        counts.of, config.chunk_size, config.overlap, trim=False
+    )
+    text, start, length = document.text, 0, PART
+    while True:
+        end = start + length
+        # To split a run without blanks or punctuation takes time with the square of its length.
+        if run := re.compile(_UNBROKEN % (RUN * length // PART)).search(text, start, end):
+            end = run.end()
+        part = without_surrogates(text[start:end])
+        pieces = [(start + at, start + at + len(piece)) for at, piece in splitter.chunk_indices(part)]
+        counts.clear()
+        if end >= len(text):
+            yield from pieces
+            return
+        anywhere = not markdown or run is not None or length >= 4 * PART
+        final = _next_part(part, start, pieces, anywhere=anywhere)
+        if final is None:
+            length *= 2
+            continue
+        yield from pieces[:final]
+        start, length = pieces[final][0], PART
+
+
+def _next_part(part: str, start: int, pieces: Sequence[Range], *, anywhere: bool) -> int | None:
+    """Return the number of the piece that the next part begins with, as late as possible; None when none is suitable.
+
+    The last two are not: they may end where they do because the part does.
+    """
+    latest = len(pieces) - 2
+    fences = [] if anywhere else _fenced(part)
+    for number in range(latest, len(pieces) // 2, -1):
+        if anywhere or _begins_block(part, pieces[number][0] - start, fences):
+            return number
+    return 1 if anywhere and latest > 0 else None
+
+
+_UNBROKEN = r"[^\s!-/:-@\[-^`{-~\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]{%d}"
+_OPENING = re.compile(
+    r"^ {0,3}(?:(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})"
+    r"|<(?P<html>\?|!--|!\[CDATA\[|![a-z]|(?:script|pre|style|textarea)\b))",
+    re.MULTILINE | re.IGNORECASE,
+)
+_HTML_END = {"?": "?>", "!--": "-->", "![cdata[": "]]>", "script": "</script>", "pre": "</pre>", "style": "</style>"}
+_HTML_END |= {"textarea": "</textarea>"}
+_BLOCK = re.compile(r"\s*?^(?:#{1,6} |[^\W\d_])", re.MULTILINE)
+
+
+def _fenced(text: str) -> list[Range]:
+    """Return the ranges of fenced code and of verbatim HTML; one that is never closed goes on to the end."""
+    fences, place = [], 0
+    while opening := _OPENING.search(text, place):
+        fence, tag = opening["fence"], (opening["html"] or "").lower()
+        end = rf"^ {{0,3}}{fence}+[ \t]*$" if fence else re.escape(_HTML_END.get(tag, ">"))
+        closing = re.compile(end, re.MULTILINE | re.IGNORECASE).search(text, opening.end())
+        place = closing.end() if closing else len(text)
+        fences.append((opening.start(), place))
+    return fences
+
+
+def _begins_block(text: str, at: int, fences: Sequence[Range]) -> bool:
+    """Return whether a heading or paragraph begins at the character `at`, or after blanks there, outside of fences."""
+    match = _BLOCK.match(text, at)
+    if match is None:
+        return False
+    index = bisect_right(fences, (at, len(text))) - 1
+    return text[: match.end()].rstrip(" #")[:-1].endswith("\n\n") and not (index >= 0 and at < fences[index][1])
+
+
+def _is_markdown(document: Document) -> bool:
+    """Return whether the text is Markdown: as it was added, or as parsed from a format with structure."""
+    kind = document.media_type
+    return not kind.startswith("text/") or kind in ("text/markdown", "text/x-markdown", "text/html")
+
+
+class _Counts(dict[str, int]):
+    """Tokens of a text as the sum over its words, each tokenized once; counting stops above `limit`.
+
+    The splitter measures every text many times: this is ten times faster than tokenizing it each time, and gives the
+    same number for tokenizers that ignore blanks.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, limit: int) -> None:
+        self.tokenizer, self.limit = tokenizer, limit
+
+    def __missing__(self, word: str) -> int:
+        self[word] = count = len(self.tokenizer.offsets(word))
+        return count
+
+    def of(self, text: str) -> int:
+        if len(text) <= 1000:
+            return sum(map(self.__getitem__, text.split()))
+        count = 0
+        for stretch in _STRETCH.finditer(text):
+            words = stretch.group().split() if len(stretch.group()) <= 1000 else _LONG.findall(stretch.group())
+            count += sum(map(self.__getitem__, words))
+            if count > self.limit:
+                break
+        return count
+
+
+_STRETCH = re.compile(r".{1,1000}(?!\S)|\S{1,20000}", re.DOTALL)
+
+
+# Pieces of a word of more than a thousand characters: up to punctuation after letters, else any sign or ideograph.
+_LONG = re.compile(
+    rf"\S{{1,1000}}(?!\S)|\S{{0,999}}[^\W_](?=[^\w\s])|\S{{0,999}}(?:[\W_]|{packing.IDEOGRAPHIC.pattern})|\S{{1,4000}}"
+)
+
+CHUNKER = Chunker("Borders at headings, paragraphs, then sentences; knows Markdown. Chunks differ in length.", cut)

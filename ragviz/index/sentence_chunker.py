@@ -1,0 +1,31 @@
+"""Chunks as whole sentences, as many as fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from ragviz.errors import UsageError
+from ragviz.index import packing
+from ragviz.index.chunker import Chunker, Sentences
+from ragviz.index.tokens import Range, Tokens
+from ragviz.records import Document, IndexConfig
+
+
+def cut(document: Document, config: IndexConfig, tokens: Tokens, sentences: Sentences | None) -> Iterator[Range]:
+    """Cut into ranges of as many whole sentences as fit; longer ones by words. The overlap is whole sentences too."""
+    if sentences is None:
+        raise UsageError("The chunker 'sentences' needs a function that finds sentences: pass it to split().")
+    ends = _sentence_cuts(sentences(document.text, document.language), len(document.text))
+    return packing.packed(packing.refined(ends, tokens, config.chunk_size), tokens, config.chunk_size, config.overlap)
+
+
+def _sentence_cuts(sentences: Iterable[Range], length: int) -> Iterator[int]:
+    """Yield a cut after every sentence but the last: the characters between two sentences go with the second."""
+    yield 0
+    for (_, end), _ in pairwise(sentences):
+        yield end
+    yield length
+
+
+CHUNKER = Chunker("Whole sentences packed up to the size; a longer sentence is cut.", cut)

@@ -1,0 +1,19 @@
+"""Chunks as windows of tokens: every one about equally long, borders between any two words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ragviz.index import packing
+from ragviz.index.chunker import Chunker, Sentences
+from ragviz.index.tokens import Range, Tokens
+from ragviz.records import Document, IndexConfig
+
+
+def cut(document: Document, config: IndexConfig, tokens: Tokens, _: Sentences | None) -> Iterator[Range]:
+    """Cut into ranges of as many whole words as fit into `chunk_size` tokens."""
+    whole = packing.refined([0, len(document.text)], tokens, config.chunk_size)
+    return packing.packed(whole, tokens, config.chunk_size, config.overlap)
+
+
+CHUNKER = Chunker("Fixed windows of tokens: every chunk has the same length, borders fall anywhere.", cut)
