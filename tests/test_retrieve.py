@@ -15,10 +15,15 @@ from hypothesis import strategies as st
 
 from ragviz.backends.opening import open_index
 from ragviz.backends.protocol import Index
+from ragviz.config import Settings
+from ragviz.documents import corpora
 from ragviz.errors import ModelError, UsageError
-from ragviz.records import Chunk, Ranking
+from ragviz.index import indexing
+from ragviz.records import Chunk, IndexConfig, Ranking
+from ragviz.retrieval import retrievers, search
 from ragviz.retrieval.reranking import Candidates, reranked
-from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, Sources, bm25, fuse, hybrid, knn
+from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, RetrieverSpec, Sources, bm25, fuse, hybrid, knn
+from ragviz.workspace import Workspace
 
 TEXTS = {"cats": "cats purr at night", "dogs": "dogs bark at cats", "fish": "fish swim silently"}
 VECTORS = {"cats": (1.0, 0.0), "dogs": (0.8, 0.6), "fish": (0.0, 1.0)}
@@ -230,7 +235,7 @@ def test_a_reranking_depth_of_0_is_refused():
 
 
 def test_a_reranker_over_an_index(index: Index):
-    """The words of a chunk in the order of the alphabet of its text: "cats purr" before "dogs bark"."""
+    """Chunks in the order of their first letters: "cats purr" before "dogs bark"."""
 
     def by_first_letter(candidates: Sequence[Candidates]) -> list[list[float]]:
         return [[-float(ord(text[0])) for text in each.texts] for each in candidates]
@@ -240,3 +245,31 @@ def test_a_reranker_over_an_index(index: Index):
         Ranking(("cats", "dogs"), (-float(ord("c")), -float(ord("d")))),
         Ranking((), ()),
     ]
+
+
+def test_a_reranker_reads_the_texts_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A registered retriever that wraps another: the longest of the chunks that share a word with the query first."""
+    workspace = Workspace(Settings(_env_file=None, home=tmp_path))
+    corpus = workspace.store.create_corpus("pets")
+    for name, text in TEXTS.items():
+        corpora.add_file(workspace, corpus, f"{name}.txt", text.encode())
+    indexing.build_index(workspace, corpus, "words", IndexConfig(embedder=""))
+    info = workspace.store.index("words")
+
+    def lengths(candidates: Sequence[Candidates]) -> list[list[float]]:
+        return [[float(len(text)) for text in each.texts] for each in candidates]
+
+    longest = RetrieverSpec(
+        "Longest first.",
+        lambda sources: reranked(bm25(sources.index), lengths, sources.texts, 20),
+        needs=frozenset({"texts"}),
+    )
+    monkeypatch.setattr(retrievers, "RETRIEVERS", {"longest": longest})
+    monkeypatch.setattr(search, "RETRIEVERS", {"longest": longest})
+    hits = search.search(workspace, info, "cats dogs", "longest", 5)  # type: ignore[arg-type]
+    assert [(hit.document_name, hit.hit.score) for hit in hits] == [("cats.txt", 18.0), ("dogs.txt", 17.0)]
+    assert retrievers.offered(info.config) == ["longest"]
+
+    ids = [hit.hit.chunk_id for hit in hits]
+    read = search.texts_of(workspace, corpus.id)
+    assert read([*ids, ids[0], "a passage"]) == [TEXTS["cats"], TEXTS["dogs"], TEXTS["cats"], ""]

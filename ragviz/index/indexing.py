@@ -24,7 +24,7 @@ from ragviz.text import addresses, segmentation
 from ragviz.workspace import Workspace
 
 WINDOW = 1024
-"""Chunks that are held, embedded and stored together: bounds the memory of a build."""
+"""Chunks that are embedded and stored together: bounds the memory of a build."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def build_index(
     spending = workspace.spending(info.id)
     try:
         try:
-            built = _built(workspace, corpus, info, config, spending, fresh=fresh, progress=progress)
+            built = _build(workspace, corpus, info, config, spending, fresh=fresh, progress=progress)
         finally:
             spending.settle()
     except BaseException:
@@ -114,19 +114,19 @@ def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:
         Deleted: the index was deleted meanwhile; what was written since is deleted too.
 
     """
-    now = workspace.store.index_named(info.id)
-    if now is None:
+    current = workspace.store.index_named(info.id)
+    if current is None:
         workspace.index(info).drop()
         raise Deleted(f"Stopped: index '{info.name}' was deleted.")
-    if now.status != "building":
+    if current.status != "building":
         return
     if new and not workspace.store.paid(info.id)[0]:
         workspace.store.delete_index(info.id)
     else:
-        workspace.store.update_index(replace(now, status="failed"))
+        workspace.store.update_index(replace(current, status="failed"))
 
 
-def _built(
+def _build(
     workspace: Workspace,
     corpus: Corpus,
     info: IndexInfo,
@@ -136,8 +136,8 @@ def _built(
     fresh: bool,
     progress: Progress,
 ) -> Built:
-    store = workspace.store
-    documents = [d.id for d in store.documents(corpus.id) if d.status == "ok"]
+    """Build the index of a row anew, or update it where its chunks can be kept."""
+    documents = [d.id for d in workspace.store.documents(corpus.id) if d.status == "ok"]
     embedder = workspace.embedder(config.embedder, spending) if config.embedder else None
     info, damage = (info, "") if fresh else examined(workspace, info)
     identity = embedder.identity if embedder else ""
@@ -184,22 +184,19 @@ def _fill(
         writer.delete([chunk_id for d, cuts in gone.items() for chunk_id in chunk_ids(d, cuts)])
         _add(workspace, info, new, embedder, writer, progress)
         cuts = same | new
-        chunks = sum(len(c) for c in cuts.values())
-        progress(chunks, chunks, "chunks", "Publishing")
-        store.set_index_status(info.id, "building")  # what is published is searched before its row is written
-        writer.publish(chunks, content_of(info, cuts))
+        _publish(workspace, info, cuts, writer, progress)
     except BaseException:
         writer.abandon()
         store.set_index_status(info.id, info.status if info.build else "failed")
         raise
-    info = replace(info, build=new_id(), documents=tuple(documents), chunks=chunks, dims=dims)
+    info = replace(info, build=new_id(), documents=tuple(documents), chunks=_count(cuts), dims=dims)
     tokens = int(sum(c[:, 2].sum() for c in cuts.values()))
     store.update_index(replace(info, status="ready", tokens=tokens, built=time.time()), cuts)
     return Built(
         index=info.name,
-        chunks=chunks,
-        added=sum(len(c) for c in new.values()),
-        removed=sum(len(c) for c in gone.values()),
+        chunks=info.chunks,
+        added=_count(new),
+        removed=_count(gone),
         embedded=(embedder.embedded if embedder else 0) - embedded_before,
         longer_than_read=over_limit(cuts.values(), text_tokens_of(info.config.embedder)),
     )
@@ -226,7 +223,7 @@ def _add(
     progress: Progress,
 ) -> None:
     """Add the cuts of documents to the index window by window, embedded where there is an embedder."""
-    total, done = sum(len(c) for c in cuts.values()), 0
+    total, done = _count(cuts), 0
     chunks = (
         chunk
         for document in workspace.store.document_texts(info.corpus_id, list(cuts))
@@ -245,6 +242,21 @@ def _add(
             report(done, len(window))
         writer.add(window, vectors)
         done += len(window)
+
+
+def _publish(
+    workspace: Workspace, info: IndexInfo, cuts: Mapping[str, Cuts], writer: Writer, progress: Progress
+) -> None:
+    """Let searches see the index, whose row says "building" until it is written too."""
+    chunks = _count(cuts)
+    progress(chunks, chunks, "chunks", "Publishing")
+    workspace.store.set_index_status(info.id, "building")
+    writer.publish(chunks, content_of(info, cuts))
+
+
+def _count(cuts: Mapping[str, Cuts]) -> int:
+    """Count the chunks of all documents."""
+    return sum(map(len, cuts.values()))
 
 
 def chunks_of(document: Document, cuts: Cuts) -> list[Chunk]:

@@ -1,4 +1,4 @@
-"""Evidence spans → gold chunks of one index: the rule that lets one question set serve every chunking."""
+"""Evidence spans to the gold chunks of one index: one rule, so that one question set serves every chunking."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from ragviz.records import Evidence, Span
 
 Cut = tuple[str, int, int]
-"""A chunk as far as the rule needs it: id, start, end (characters of the document, end exclusive)."""
+"""Id, start and end of a chunk: characters of its document, end exclusive."""
 
 CutsOf = Callable[[str], Sequence[Cut]]
-"""The cuts of a document by its id, in document order: neither starts nor ends ever decrease. Unknown id: empty."""
+"""Document id → its cuts in document order: neither starts nor ends decrease. Empty for an unknown id."""
 
 
 def gold_chunks(evidence: Evidence, chunks_of: CutsOf) -> tuple[tuple[str, ...], ...]:
-    """Gold chunks of every group of `evidence`: those of all its members, without repeats, in the members' order.
+    """Return the gold chunks of every group of `evidence`: those of its members in order, without repeats.
 
     A chunk is gold for a span when their overlap is at least half of the shorter of the two; when no chunk reaches
     that, the one with the greatest overlap is (ties: the earliest). Chunks that only touch the span never are. A group
-    stays empty when its spans are stale, or their documents hold no chunk there: it can then never be found.
+    is empty when its spans are stale, or the index has no chunk there: it can then never be retrieved.
 
     >>> cuts = {"doc": [("a", 0, 100), ("b", 100, 200), ("c", 200, 300)]}
     >>> gold_chunks(((Span("doc", 90, 150),), (Span("doc", 40, 50), Span("doc", 0, 300))), cuts.__getitem__)
@@ -32,7 +32,7 @@ def gold_chunks(evidence: Evidence, chunks_of: CutsOf) -> tuple[tuple[str, ...],
 
 
 def grades(evidence: Evidence, chunks_of: CutsOf) -> dict[str, float]:
-    """Grades of the gold chunks of `evidence` that are not 1: of a chunk that is gold for several spans, the highest.
+    """Return the grades other than 1 of the gold chunks of `evidence`; for a chunk of several spans the highest.
 
     >>> spans = Span("doc", 0, 100, grade=3.0), Span("doc", 100, 200)
     >>> grades((spans,), {"doc": [("a", 0, 100), ("b", 100, 200)]}.__getitem__)
@@ -49,21 +49,21 @@ def grades(evidence: Evidence, chunks_of: CutsOf) -> dict[str, float]:
 
 
 def _gold_of_span(span: Span, chunks_of: CutsOf) -> list[str]:
-    """Apply the rule to one span."""
+    """Return the gold chunks of one span, in document order."""
     if span.stale:
         return []
     overlaps = list(_overlaps(span, chunks_of(span.document_id)))
-    gold = [chunk_id for chunk_id, overlap, shorter in overlaps if 2 * overlap >= shorter]
+    gold = [chunk_id for chunk_id, characters, shorter in overlaps if 2 * characters >= shorter]
     if gold or not overlaps:
         return gold
-    return [max(overlaps, key=lambda found: found[1])[0]]  # max keeps the first, the earliest
+    return [max(overlaps, key=lambda overlap: overlap[1])[0]]  # of equals, max returns the first: the earliest
 
 
 def _overlaps(span: Span, cuts: Sequence[Cut]) -> Iterator[tuple[str, int, int]]:
-    """Id, overlap and the shorter length of every chunk that shares a character with `span`, in document order.
+    """Yield id, overlap and the shorter length of each chunk that shares characters with `span`, in document order.
 
-    Two bisections find them: chunks before the first end past `span.start`, and from the first start at or past
-    `span.end` on, share nothing.
+    Two bisections find them: the first chunk that ends behind `span.start`, and the first that starts at or behind
+    `span.end`.
     """
     first = bisect_right(cuts, span.start, key=lambda cut: cut[2])
     last = bisect_left(cuts, span.end, lo=first, key=lambda cut: cut[1])

@@ -26,7 +26,7 @@ Texts = Callable[[Sequence[str]], Sequence[str]]
 """Chunk ids → their texts in the same order, "" for a chunk whose document is gone."""
 
 FUSED_DEPTH = 100
-"""How deep `hybrid` looks into both rankings at least, so that the head does not change with the depth asked for."""
+"""Chunks of both rankings that `hybrid` fuses at least, so that the head is the same at every smaller depth."""
 
 
 def knn(index: Index, embedder: Embedder) -> Retriever:
@@ -61,7 +61,7 @@ def hybrid(first: Retriever, second: Retriever, constant: int = 60) -> Retriever
 
 
 def fuse(rankings: Sequence[Ranking], depth: int, constant: int = 60) -> Ranking:
-    """Reciprocal rank fusion of rankings of one question, cut at `depth`.
+    """Fuse rankings of one question by reciprocal rank, and cut the result at `depth`.
 
     >>> fuse([Ranking(("a", "b"), (0.9, 0.8)), Ranking(("b",), (7.5,))], depth=2, constant=0)
     Ranking(ids=('b', 'a'), scores=(1.5, 1.0))

@@ -101,5 +101,5 @@ def texts_of(workspace: Workspace, corpus_id: str) -> Texts:
 
 
 def _place_of(chunk_id: str) -> tuple[str, int, int]:
-    """Document, start and end of a chunk; of a chunk without them, which is in no document, its id and 0."""
+    """Return document, start and end of a chunk; an id that holds none is taken for an empty document's."""
     return Chunk.parse_id(chunk_id) or (chunk_id, 0, 0)
