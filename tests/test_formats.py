@@ -31,6 +31,8 @@ WARNINGS = {
     "report.pdf": "1 of 4 pages has no text (empty, or pictures that need OCR): 3",
     "手册.pdf": "1 of 3 pages has no text (empty, or pictures that need OCR): 1",
     "scan.pdf": "no text layer: 1 page is a picture; run OCR first",
+    "no-character-map.pdf": "much of its text layer is signs without meaning (fonts without a character map): "
+    "run OCR on it",
 }
 
 NOTE = "Notes of the harbour office – 港务局记录\n\n    North pier, 7 o’clock\n\n- herring: 3 boxes\n- “Marianne” 🙂\n"
@@ -57,6 +59,12 @@ PARTS = {
         "The south pier is new.\nConcrete was poured\nthere in June 1998."
     ],
     "scan.pdf": [""],
+    "no-character-map.pdf": ["".join(chr(0xF000 + ord(letter)) for letter in "Closed on Mondays")],
+    "boats.ods": [
+        "## Boats\n\n| boat | port | metres |\n| --- | --- | --- |\n| Marianne | Brackwater | 31.5 |\n"
+        "| Petrel, the | 盐港 | 18 |",
+        "## 潮汐\n\n| 时间 | 水位 |\n| --- | --- |\n| 中午 | 高潮 |",
+    ],
     "right-to-left.pdf": ["שלום\nshalom means peace"],
     "password-rc4.pdf": ["The tide tables are secret."],
     "password-aes.pdf": ["The harbour dues are secret too."],
@@ -69,6 +77,7 @@ PARTS = {
     "prices.xlsx": [
         "## Tickets & fees\n\n| ticket | crowns |\n| --- | --- |\n| ferry | 9 |\n| museum | 6.5 |\n"
         "| A \\| B < C | free |",
+        "",
         "## 船票\n\n| 船名 | 冬天开 |\n| --- | --- |\n| 玛丽安号 | true |\n| 海燕号 |  |",
     ],
 }

@@ -181,7 +181,7 @@ def tour_pptx() -> bytes:
 
 
 def prices_xlsx() -> bytes:
-    """Two sheets with numbers, truth values, a missing value, a shared and an inline text, and an empty row."""
+    """Three sheets with numbers, truth values, a missing value, shared and inline texts, an empty row; one is empty."""
     main = f'xmlns="{OOXML}/spreadsheetml/2006/main" xmlns:r="{RELATIONS}"'
     texts = ["ticket", "crowns", "ferry", "museum"]
     shared = "".join(f"<si><t>{text}</t></si>" for text in texts)
@@ -202,12 +202,12 @@ def prices_xlsx() -> bytes:
         lines = "".join(f'<row r="{number}">{inner}</row>' for number, inner in rows.items())
         return f"{HEAD}<worksheet {main}><sheetData>{lines}</sheetData></worksheet>"
 
-    names = ["Tickets & fees", "船票"]
+    names = ["Tickets & fees", "Empty", "船票"]
     listed = "".join(
         f'<sheet name="{name.replace("&", "&amp;")}" sheetId="{n}" r:id="r{n}"/>' for n, name in enumerate(names, 1)
     )
     types = {"xl__workbook": "spreadsheetml.sheet.main", "xl__sharedStrings": "spreadsheetml.sharedStrings"}
-    types |= {f"xl__worksheets__sheet{n}": "spreadsheetml.worksheet" for n in (1, 2)}
+    types |= {f"xl__worksheets__sheet{n}": "spreadsheetml.worksheet" for n in (1, 2, 3)}
     return archive(
         {
             "[Content_Types].xml": content_types(**types),
@@ -216,13 +216,15 @@ def prices_xlsx() -> bytes:
             "xl/_rels/workbook.xml.rels": relationships(
                 ("r1", "worksheet", "worksheets/sheet1.xml"),
                 ("r2", "worksheet", "worksheets/sheet2.xml"),
-                ("r3", "sharedStrings", "sharedStrings.xml"),
+                ("r3", "worksheet", "worksheets/sheet3.xml"),
+                ("r4", "sharedStrings", "sharedStrings.xml"),
             ),
             "xl/sharedStrings.xml": f'{HEAD}<sst {main} count="4" uniqueCount="4">{shared}</sst>',
             "xl/worksheets/sheet1.xml": sheet(
                 A1="ticket", B1="crowns", A2="ferry", B2=9, A4="museum", B4=6.5, A5="A | B &lt; C", B5="free"
             ),
-            "xl/worksheets/sheet2.xml": sheet(A1="船名", B1="冬天开", A2="玛丽安号", B2=True, A3="海燕号"),
+            "xl/worksheets/sheet2.xml": sheet(),
+            "xl/worksheets/sheet3.xml": sheet(A1="船名", B1="冬天开", A2="玛丽安号", B2=True, A3="海燕号"),
         }
     )
 
@@ -230,9 +232,45 @@ def prices_xlsx() -> bytes:
 # OpenDocument, EPUB, RTF
 
 
+ODF = "urn:oasis:names:tc:opendocument:xmlns"
+
+
+def opendocument(kind: str, body: str) -> bytes:
+    """An OpenDocument file whose body is an element of this kind."""
+    spaces = "".join(f' xmlns:{name}="{ODF}:{name}:1.0"' for name in ("office", "text", "table"))
+    media = f"application/vnd.oasis.opendocument.{kind}"
+    manifest = (
+        f'{HEAD}<manifest:manifest xmlns:manifest="{ODF}:manifest:1.0" manifest:version="1.2">'
+        f'<manifest:file-entry manifest:full-path="/" manifest:media-type="{media}"/>'
+        '<manifest:file-entry manifest:full-path="content.xml" manifest:media-type="text/xml"/></manifest:manifest>'
+    )
+    inner = f"<office:body><office:{kind}>{body}</office:{kind}></office:body>"
+    return archive(
+        {
+            "mimetype": media,
+            "content.xml": f"{HEAD}<office:document-content{spaces}>{inner}</office:document-content>",
+            "META-INF/manifest.xml": manifest,
+        }
+    )
+
+
+def boats_ods() -> bytes:
+    """Two sheets: the boats, and a sheet in Chinese."""
+
+    def sheet(name: str, rows: list[list[str]]) -> str:
+        cells = (
+            "".join(
+                f'<table:table-cell office:value-type="string"><text:p>{c}</text:p></table:table-cell>' for c in row
+            )
+            for row in rows
+        )
+        inner = "".join(f"<table:table-row>{row}</table:table-row>" for row in cells)
+        return f'<table:table table:name="{name}">{inner}</table:table>'
+
+    return opendocument("spreadsheet", sheet("Boats", BOATS) + sheet("潮汐", [["时间", "水位"], ["中午", "高潮"]]))
+
+
 def notice_odt() -> bytes:
-    names = "urn:oasis:names:tc:opendocument:xmlns"
-    spaces = f'xmlns:office="{names}:office:1.0" xmlns:text="{names}:text:1.0" xmlns:table="{names}:table:1.0"'
     items = "".join(f"<text:list-item><text:p>{text}</text:p></text:list-item>" for text in ("a lamp", "two oars"))
     row = "".join(f"<table:table-cell><text:p>{text}</text:p></table:table-cell>" for text in ("潮汐", "高潮"))
     body = (
@@ -241,20 +279,7 @@ def notice_odt() -> bytes:
         f"<text:list>{items}</text:list><text:p>夜间划船必须点灯。</text:p>"
         f"<table:table><table:table-row>{row}</table:table-row><table:table-row>{row}</table:table-row></table:table>"
     )
-    kind = "application/vnd.oasis.opendocument.text"
-    manifest = (
-        f'{HEAD}<manifest:manifest xmlns:manifest="{names}:manifest:1.0" manifest:version="1.2">'
-        f'<manifest:file-entry manifest:full-path="/" manifest:media-type="{kind}"/>'
-        '<manifest:file-entry manifest:full-path="content.xml" manifest:media-type="text/xml"/></manifest:manifest>'
-    )
-    return archive(
-        {
-            "mimetype": kind,
-            "content.xml": f"{HEAD}<office:document-content {spaces}><office:body><office:text>{body}</office:text>"
-            "</office:body></office:document-content>",
-            "META-INF/manifest.xml": manifest,
-        }
-    )
+    return opendocument("text", body)
 
 
 def tales_epub() -> bytes:
@@ -414,6 +439,13 @@ RIGHT_TO_LEFT = "שלום"
 def right_to_left_pdf() -> bytes:
     """Write a Hebrew word, its letters on the page from left to right as programs put them, and a line of English."""
     shown = [RIGHT_TO_LEFT[::-1], "shalom means peace"]
+    fonts, codes = composite_font(shown)
+    return pdf_of(*page_objects([written(shown, codes)], fonts))
+
+
+def no_character_map_pdf() -> bytes:
+    """Letters that a font maps to private characters, as fonts of signs do: what is read means nothing."""
+    shown = ["".join(chr(0xF000 + ord(letter)) for letter in "Closed on Mondays")]
     fonts, codes = composite_font(shown)
     return pdf_of(*page_objects([written(shown, codes)], fonts))
 
@@ -600,6 +632,7 @@ def documents() -> dict[str, bytes]:
         "tour.pptx": tour_pptx(),
         "prices.xlsx": prices_xlsx(),
         "notice.odt": notice_odt(),
+        "boats.ods": boats_ods(),
         "tales.epub": tales_epub(),
         "office.rtf": RTF,
         "page.html": PAGE.encode(),
@@ -609,6 +642,7 @@ def documents() -> dict[str, bytes]:
         "scan.pdf": scan_pdf(),
         "手册.pdf": handbook_zh_pdf(),
         "right-to-left.pdf": right_to_left_pdf(),
+        "no-character-map.pdf": no_character_map_pdf(),
         "password-rc4.pdf": password_rc4_pdf(),
         "password-aes.pdf": password_aes_pdf(),
         "picture.png": picture(),
