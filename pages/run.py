@@ -419,7 +419,7 @@ with right:
         cost(config)
     except RagvizError as error:
         st.warning(plain(str(error)))
-    going = jobs.runs_going_on(workspace)
+    going = jobs.active_runs(workspace)
     unfinished(runs, going)
     earlier_runs(runs, going)
 bring_in()

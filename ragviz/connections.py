@@ -1,4 +1,4 @@
-"""What is connected, tried for real: the store, the search server, the embedder, the model endpoint."""
+"""Connections, tested by real calls: the store, the search server, the embedder, the model endpoint."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ragviz.models.requests import Support
 from ragviz.workspace import Workspace
 
 MODES = {
-    "json_schema": "replies by JSON schema: what is asked for comes typed",
-    "json_object": "replies in JSON mode, without a schema: what does not fit is asked for again",
-    "text": "knows neither JSON schema nor JSON mode: JSON is asked for in words, and read out of the text",
+    "json_schema": "replies by JSON schema: every reply has the requested type",
+    "json_object": "replies in JSON mode, without a schema: a reply that does not fit is requested again",
+    "text": "supports neither JSON schema nor JSON mode: JSON is requested in the prompt, and extracted from the text",
 }
-"""What is told of the ways in which an endpoint gives typed replies."""
+"""Descriptions of the ways in which an endpoint gives typed replies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """Whether a part answers, in how many seconds, and what it says, or why it does not."""
+    """Whether a part answers, in how many seconds, and its description, or why it does not answer."""
 
     part: str
     ok: bool
@@ -36,13 +36,13 @@ def store(workspace: Workspace) -> str:
 
 
 def index(workspace: Workspace) -> str:
-    """Ask Elasticsearch how it is; local files when there is none."""
+    """Ask Elasticsearch for its health; without one, say that indexes are local files."""
     settings = workspace.settings
     if settings.elasticsearch_url is None:
         return "local files, exact search: set ELASTICSEARCH_URL to use Elasticsearch"
     key = settings.elasticsearch_api_key
     server = elastic_server.health(settings.elasticsearch_url, key.get_secret_value() if key else None)
-    states = {"green": "all copies are there", "yellow": "copies are missing", "red": "shards are missing"}
+    states = {"green": "all replicas are available", "yellow": "replicas are missing", "red": "shards are missing"}
     return f"Elasticsearch {server['version']} answers; {states.get(server['status'], server['status'])}"
 
 
@@ -53,10 +53,10 @@ def embedder(workspace: Workspace) -> str:
 
 
 def model(workspace: Workspace) -> str:
-    """Make a real tiny call to each model that is configured.
+    """Make a tiny real call to each model that is configured.
 
     Raises:
-        UsageError: none is.
+        UsageError: no model is configured.
 
     """
     settings = workspace.settings
@@ -67,7 +67,7 @@ def model(workspace: Workspace) -> str:
 
 
 def support_words(support: Support) -> str:
-    """What an endpoint can do."""
+    """Say what an endpoint supports."""
     refused = f"; refuses {', '.join(support.refused)}, which is left out then" if support.refused else ""
     return f"{support.model} answers in {support.seconds:.2f} s and {MODES[support.mode]}{refused}"
 
@@ -75,11 +75,11 @@ def support_words(support: Support) -> str:
 PARTS: Mapping[str, Callable[[Workspace], str]] = {
     "store": store, "index": index, "embedder": embedder, "model": model,
 }  # fmt: skip
-"""Part → what tries it and says what it is like; raises an error of `errors` when it does not answer."""
+"""Part → function that calls it and returns a description, or raises an error of `errors` when it does not answer."""
 
 
 def tried(workspace: Workspace, part: str) -> Tried:
-    """Try one of `PARTS`; what goes wrong is told, not raised."""
+    """Try one of `PARTS`; an error is returned as the detail, not raised."""
     started = time.perf_counter()
     try:
         detail, ok = PARTS[part](workspace), True

@@ -1,8 +1,8 @@
 """A job is a subprocess plus a row: start, progress, heartbeat, cancel, resume.
 
-The row outlives the process, the page and the browser. A job whose process is gone is `interrupted`, and `start` on the
-same row takes it up again: every task in `KINDS` goes on from what it had finished. `python -m ragviz.jobs ID` is the
-process itself. A task imports the room that does it, so that a list of the jobs is there without any of them.
+The row outlives the process, the page and the browser. A job whose process has ended is `interrupted`, and `start` on
+the same row resumes it: every task in `KINDS` continues after what it had finished. `python -m ragviz.jobs ID` is the
+process itself. A task imports the modules that it needs, so that listing the jobs imports none of them.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _log = logging.getLogger("ragviz")
 BEAT = 1.0
 """Seconds between two writes of a running job's progress."""
 LOOK = 0.25
-"""Seconds between two looks whether a running job is to stop."""
+"""Seconds between two checks whether a running job should stop."""
 UPLOADS_KEPT = 24 * 3600.0
-"""Seconds in which an upload that was interrupted, or has files to be confirmed, can be taken up again."""
+"""Seconds in which an upload that was interrupted, or has files to be confirmed, can be resumed."""
 SILENCE = 60.0
-"""Seconds without a beat after which a job on another machine counts as interrupted."""
+"""Seconds without a heartbeat after which a job on another machine counts as interrupted."""
 
 WAITING = ("exists", "password")
-"""What became of a file that is kept: to be confirmed, or given its password."""
+"""Outcomes of files whose upload is kept: to be confirmed, or given their password."""
 Config = TypeVar("Config", IndexConfig, RunConfig)
 Task = Callable[[Workspace, Mapping[str, Any], Progress], dict[str, Any]]
 
@@ -52,7 +52,7 @@ def _add_documents(workspace: Workspace, arguments: Mapping[str, Any], progress:
     files = [(name, Path(path)) for name, path in arguments["files"]]
     if not folder.is_dir():
         raise UsageError(
-            "The uploaded files are kept no longer than a day, and not once reading them was stopped: add them again."
+            "The uploaded files are kept for a day, and deleted when the upload is cancelled: add them again."
         )
     try:
         corpus = workspace.store.corpus(arguments["corpus"])
@@ -64,15 +64,15 @@ def _add_documents(workspace: Workspace, arguments: Mapping[str, Any], progress:
 
 
 def files_of(job: Job) -> list[tuple[str, dict[str, Any]]]:
-    """Where each file of an upload that is done was put, and what became of it."""
+    """Return the path and the outcome of each file of a finished upload."""
     paths = [path for _, path in job.arguments["files"]]
     return list(zip(paths, job.result["files"], strict=True))
 
 
 def _discard_read(workspace: Workspace, job: Job) -> None:
-    """Delete the uploads that a job was done with; those stay that can still be confirmed, or given a password.
+    """Delete the files that an upload has read; those that can still be confirmed, or given a password, stay.
 
-    That comes after the job is called done: killed before it, the job finds its files when it is resumed.
+    That comes after the job is marked as done: a job killed before it finds its files when it is resumed.
     """
     waiting = [Path(path) for path, outcome in files_of(job) if outcome["status"] in WAITING]
     corpora.discard_staged(workspace, Path(job.arguments["folder"]), keep=waiting)
@@ -88,11 +88,11 @@ def _build_index(workspace: Workspace, arguments: Mapping[str, Any], progress: P
 
 
 def _config(record: type[Config], choices: Mapping[str, Any]) -> Config:
-    """Read the choices of a job. A stored one is shown without what is not known here; one to be done is refused."""
+    """Read the choices of a job; UsageError for choices of another version, which would be ignored otherwise."""
     if unknown := sorted(choices.keys() - {field.name for field in fields(record)}):
         raise UsageError(
-            f"This job was put down by another version of ragviz, with {', '.join(unknown)}, which this one does not "
-            "know: start it anew, or upgrade ragviz."
+            f"This job was created by another version of ragviz, with {', '.join(unknown)}, which this one does not "
+            "know: start a new one, or upgrade ragviz."
         )
     return record(**choices)
 
@@ -120,8 +120,8 @@ def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progr
     from ragviz.runs import running
 
     run = workspace.store.run(arguments["run"])
-    asked = running.rejudge(workspace, run, budget=arguments.get("budget"), progress=progress)
-    return {"run": run.name, "asked": len(asked), "failed": sum(workspace.store.judged_ids(run.id).values())}
+    judged_ids = running.rejudge(workspace, run, budget=arguments.get("budget"), progress=progress)
+    return {"run": run.name, "asked": len(judged_ids), "failed": sum(workspace.store.judged_ids(run.id).values())}
 
 
 def _sample(workspace: Workspace, _arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -131,14 +131,14 @@ def _sample(workspace: Workspace, _arguments: Mapping[str, Any], progress: Progr
 
 
 def _subjects(job: Job) -> list[tuple[Kind, str]]:
-    """What a job works on, by name or id; it may be that it makes some of it."""
-    told = job.arguments
-    config = told.get("config", {})
+    """Return what a job works on, by name or id; some of it may be created by the job."""
+    arguments = job.arguments
+    config = arguments.get("config", {})
     named: dict[str, list[tuple[Kind, Any]]] = {
-        "index": [("index", told.get("name"))],
-        "questions": [("index", told.get("index")), ("questions", told.get("name"))],
-        "run": [("index", config.get("index")), ("questions", config.get("questions")), ("run", told.get("name"))],
-        "rejudge": [("run", told.get("run"))],
+        "index": [("index", arguments.get("name"))],
+        "questions": [("index", arguments.get("index")), ("questions", arguments.get("name"))],
+        "run": [("index", config.get("index")), ("questions", config.get("questions")), ("run", arguments.get("name"))],
+        "rejudge": [("run", arguments.get("run"))],
         "sample": [("corpus", sample.NAME), *(("run", name) for name in sample.RUNS)],
     }
     corpus: list[tuple[Kind, Any]] = [("corpus", job.corpus_id)]
@@ -156,19 +156,18 @@ KINDS: dict[str, Task] = {
 
 
 def submit(workspace: Workspace, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Job:
-    """Put a job down and start its process."""
+    """Create a job and start its process."""
     return start(workspace, workspace.store.create_job(kind, title, corpus_id, arguments))
 
 
 def start(workspace: Workspace, job: Job) -> Job:
-    """Start the process of a job that waits, was interrupted, failed or was cancelled.
+    """Start the process of a job that is queued, interrupted, failed or cancelled.
 
-    The process gets this one's environment (so the keys in it), and outlives it. What it prints goes to
-    `Workspace.log_of`.
+    The process gets this one's environment, including keys, and outlives it. It prints to `Workspace.log_of`.
 
     Raises:
-        UsageError: it is done, or a process is at it.
-        StorageError: its log cannot be written; it failed, and can be started again.
+        UsageError: the job is done, or another process is doing it.
+        StorageError: its log cannot be written; the job has failed, and can be started again.
 
     """
     _note_interrupted(workspace.store, workspace.store.job(job.id))
@@ -198,21 +197,21 @@ def _process(job: Job, log: Path, home: Path) -> subprocess.Popen[bytes]:
 
 
 def _note_interrupted(store: Store, job: Job) -> None:
-    """Write down that the process of a job is gone, so that another may have it."""
-    if looked_after(job).status == "interrupted":
+    """Record that the process of a job has ended, so that another can do it."""
+    if refreshed(job).status == "interrupted":
         store.update_job(job.id, status="interrupted")
 
 
 def _not_free(job: Job) -> UsageError:
-    """Say why a job cannot be begun."""
+    """Return the error that says why a job cannot be started."""
     if job.status == "done":
-        return UsageError(f"Job {job.id} ({job.title}) is done: nothing of it is left to do. Start a new one.")
+        return UsageError(f"Job {job.id} ({job.title}) is done already: start a new one.")
     return UsageError(f"Job {job.id} is being done already (process {job.pid}).")
 
 
 def cancel(workspace: Workspace, job: Job) -> None:
-    """Ask a job to stop; it does at its next step, and what it finished is kept."""
-    if looked_after(job).status in ("queued", "interrupted"):
+    """Ask a job to stop; it stops at its next step, and what it finished is kept."""
+    if refreshed(job).status in ("queued", "interrupted"):
         workspace.store.update_job(job.id, status="cancelled", cancel=True, finished=time.time())
         if job.kind == "documents":
             corpora.discard_staged(workspace, Path(job.arguments["folder"]))
@@ -221,25 +220,27 @@ def cancel(workspace: Workspace, job: Job) -> None:
 
 
 def jobs(workspace: Workspace, limit: int = 100) -> list[Job]:
-    """The newest jobs first, as they are now; uploads left over are deleted. The store is only read."""
-    seen = [looked_after(job) for job in workspace.store.jobs(limit)]
-    at_work = {str(job.arguments.get("folder")) for job in seen if job.status in ("queued", "running")}
-    corpora.discard_old_staged(workspace, UPLOADS_KEPT, at_work)
-    return seen
+    """Return the newest jobs first, with their current status, and delete old uploads. The store is only read."""
+    newest = [refreshed(job) for job in workspace.store.jobs(limit)]
+    folders_in_use = {str(job.arguments.get("folder")) for job in newest if job.status in ("queued", "running")}
+    corpora.discard_old_staged(workspace, UPLOADS_KEPT, folders_in_use)
+    return newest
 
 
-def runs_going_on(workspace: Workspace) -> set[str]:
-    """Names of the runs that a process is at, or will be; a run that is neither there nor done was stopped."""
+def active_runs(workspace: Workspace) -> set[str]:
+    """Return the names of runs with a queued or running job; a run without one that is not done is interrupted."""
     return {_run_of(job) for job in jobs(workspace) if job.status in ("queued", "running")} - {""}
 
 
-def looked_after(job: Job) -> Job:
-    """Return the job, interrupted when it says that it runs and its process is gone."""
-    waits_in_vain = job.status == "queued" and time.time() - job.created > SILENCE
-    if not waits_in_vain and (job.status != "running" or _alive(job)):
+def refreshed(job: Job) -> Job:
+    """Return the job with its current status: interrupted when its row says running and its process has ended."""
+    never_started = job.status == "queued" and time.time() - job.created > SILENCE
+    if not never_started and (job.status != "running" or _alive(job)):
         return job
-    why = "Its process ended without a word (a crash, a restart or a lack of memory). Resume it: nothing is done twice."
-    return Job(**asdict(job) | {"status": "interrupted", "error": why})
+    message = (
+        "Its process ended unexpectedly (a crash, a restart or a lack of memory). Resume it: nothing is done twice."
+    )
+    return Job(**asdict(job) | {"status": "interrupted", "error": message})
 
 
 def _alive(job: Job) -> bool:
@@ -248,13 +249,13 @@ def _alive(job: Job) -> bool:
 
 
 def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) -> Job:
-    """Do a job here and now, keeping its row; `watch` is told the progress too.
+    """Do a job in this process, with its row; `watch` gets the progress too.
 
-    How it ended is written into the row (`done`, `failed` with the sentence, `cancelled`) before an error goes on up.
+    Its end is recorded in the row (`done`, `failed` with the sentence, `cancelled`) before an error is raised.
 
     Raises:
-        UsageError: another process is at it already, or it is done.
-        Deleted: what it works on was deleted meanwhile; nothing is left of the job.
+        UsageError: another process is doing it, or it is done.
+        Deleted: what it works on was deleted meanwhile; the job's row is deleted too.
         RagvizError: whatever the task raised.
 
     """
@@ -266,18 +267,18 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
     _note_interrupted(store, job)
     if not store.claim_job(job_id, error="", **place, **clock):
         raise _not_free(store.job(job_id))
-    with _Beat(store, job, watch) as beat, following(beat.stopping):
+    with _Heartbeat(store, job, watch) as beat, following(beat.stopping):
         try:
             _refuse_second(workspace, store.job(job_id))
-            result = _already(workspace, job) or KINDS[job.kind](workspace, job.arguments, beat)
+            result = _result_before_kill(workspace, job) or KINDS[job.kind](workspace, job.arguments, beat)
             beat.refuse_deleted()
         except BaseException as error:
-            if beat.deleted or isinstance(error, Deleted):  # whatever it broke in the end
+            if beat.deleted or isinstance(error, Deleted):  # the error is a consequence
                 store.delete_job(job_id)
                 workspace.log_of(job.id).unlink(missing_ok=True)
                 raise Deleted(beat.deleted or str(error)) from error
             end = _end_of(error, workspace.log_of(job.id), workspace.settings.keys)
-            with suppress(RagvizError):  # a disk that is full takes this neither: the job is seen as interrupted
+            with suppress(RagvizError):  # when the disk is full, this fails too, and the job will be interrupted
                 store.update_job(job_id, **end, **beat.values(), finished=time.time())
             raise
     store.update_job(job_id, status="done", result=result, **beat.values(), finished=time.time())
@@ -295,9 +296,9 @@ def perform_new(
     arguments: Mapping[str, Any],
     watch: Progress | None = None,
 ) -> Job:
-    """Put a job down and do it here and now, so that the pages see it and a killed one can be resumed.
+    """Create a job and do it in this process, so that the pages see it and a killed one can be resumed.
 
-    Of a usage error, which changed nothing, no failed job is kept: whoever made it is told here. Raises as `perform`.
+    After a usage error, which changed nothing and is raised to the caller, the row is deleted. Raises as `perform`.
     """
     job = workspace.store.create_job(kind, title, corpus_id, arguments)
     try:
@@ -307,8 +308,8 @@ def perform_new(
         raise
 
 
-def _already(workspace: Workspace, job: Job) -> dict[str, Any] | None:
-    """The result of a job that was killed when its run was finished, and the job not yet called done; else None."""
+def _result_before_kill(workspace: Workspace, job: Job) -> dict[str, Any] | None:
+    """Return the result of a job that was killed between the end of its run and its own; else None."""
     from ragviz.runs import running
 
     if job.kind != "run" or job.started is None:
@@ -324,7 +325,7 @@ def _refuse_second(workspace: Workspace, job: Job) -> None:
     """Let only the first of two processes make a run, or judge it again.
 
     Raises:
-        UsageError: another process is at this run.
+        UsageError: another process is making this run.
 
     """
     name = _run_of(job)
@@ -335,13 +336,13 @@ def _refuse_second(workspace: Workspace, job: Job) -> None:
 
 
 def _run_of(job: Job) -> str:
-    """Name of the run that a job makes or judges again; "" of other jobs."""
+    """Return the name of the run that a job makes or judges again; "" of other jobs."""
     key = {"run": "name", "rejudge": "run"}.get(job.kind, "")
     return plain_name(str(job.arguments.get(key, "")))
 
 
 def _end_of(error: BaseException, log: Path, keys: Sequence[str]) -> dict[str, str]:
-    """How a job ended, as columns of its row; the traceback of a defect is added to its log, and the path told."""
+    """Return how a job ended, as columns of its row; the traceback of a defect is added to its log."""
     if isinstance(error, Cancelled | KeyboardInterrupt):
         return {"status": "cancelled", "error": SENTENCE}
     if isinstance(error, OSError) and (refused := disk.told(error)) is not None:
@@ -356,30 +357,30 @@ def _end_of(error: BaseException, log: Path, keys: Sequence[str]) -> dict[str, s
 
 
 def _unsecret(text: str, keys: Sequence[str]) -> str:
-    """A traceback without keys, and without what addresses in it hide."""
+    """Remove keys, and the secrets in addresses, from a traceback."""
     return without_keys(addresses.within(text), keys)
 
 
-class _Beat:
-    """Takes the progress of a job as often as it comes, and writes it down once a second from a thread.
+class _Heartbeat:
+    """Receives the progress of a job, and writes it to its row once a second from a thread.
 
-    Whether to stop is looked up more often, and whenever the work comes to another step: nothing is published after
-    that. The thread of the job follows `stopping`, whatever it waits for. A job stops when it is asked to, and when
-    something that it works on is deleted.
+    Whether to stop is checked more often, and at each new step of the work, so that nothing is published after a
+    cancellation. The job's thread follows `stopping` in whatever it waits for. A job stops when it is cancelled, and
+    when something that it works on is deleted.
     """
 
     def __init__(self, store: Store, job: Job, watch: Progress | None) -> None:
         self._store, self._job_id, self._watch = store, job.id, watch
         self._subjects = _subjects(job)
         self._ids: dict[tuple[Kind, str], str] = {}
-        self.deleted = ""  # the sentence, when something that the job works on is gone
+        self.deleted = ""  # the sentence, when something that the job works on was deleted
         self._latest: tuple[int, int | None, str, str] = (0, None, "", "")
         self.stopping, self._ended = Stopping(), threading.Event()
         self._thread = threading.Thread(target=self._write, daemon=True)
 
-    def __enter__(self) -> _Beat:
-        with suppress(RagvizError):  # the thread looks again
-            self._look()  # what is there now is missed when it goes, however soon that is
+    def __enter__(self) -> _Heartbeat:
+        with suppress(RagvizError):  # the thread tries again
+            self._look()  # notes the ids, so that an early deletion is noticed
         self._thread.start()
         return self
 
@@ -399,10 +400,10 @@ class _Beat:
             self._watch(done, total, unit, message)
 
     def refuse_deleted(self) -> None:
-        """Look a last time: work whose subject went before its next step may have found nothing to do, and ended.
+        """Check a last time: work whose subject was deleted before its next step may have ended with nothing to do.
 
         Raises:
-            Deleted: something that the job works on is gone.
+            Deleted: something that the job works on was deleted.
 
         """
         self._look()
@@ -421,18 +422,18 @@ class _Beat:
                     self._store.update_job(self._job_id, **self.values(), heartbeat=time.time())
                     written = time.monotonic()
                 self._look()
-            except RagvizError as error:  # a store that cannot be reached now may be at the next look
+            except RagvizError as error:  # a store that cannot be reached now may be reachable at the next check
                 _log.warning("Job %s: %s", self._job_id, error)
 
     def _look(self) -> None:
-        """See whether to stop, in two queries."""
+        """Check whether to stop, in two queries."""
         stops = self._store.cancelled(self._job_id)
         ids = self._store.ids_of([(kind, self._ids.get((kind, name), name)) for kind, name in self._subjects])
         for (kind, name), current in zip(self._subjects, ids, strict=True):
-            known = self._ids.get((kind, name))
+            noted_id = self._ids.get((kind, name))
             if current is not None:
                 self._ids[kind, name] = current
-            elif known is not None:
+            elif noted_id is not None:
                 self.deleted = f"Stopped: {label(kind)} '{name}' that was worked on was deleted."
                 stops = True
         if stops:
@@ -440,7 +441,7 @@ class _Beat:
 
 
 def main() -> None:
-    """Do the job named on the command line; how it ended is in its row."""
+    """Do the job named on the command line; its end is recorded in its row."""
     os.umask(0o077)
     try:
         workspace = open_workspace()

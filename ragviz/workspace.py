@@ -1,4 +1,4 @@
-"""What is configured, opened: the store, indexes, embedders and the model, for the pipeline, the jobs and the pages."""
+"""What is configured, opened: the store, indexes, embedders and models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of Home's checklist; `fix` is what to do when it is not `ok`, or what could be connected."""
+    """One line of the home page's checklist; `fix` is what to do when it is not `ok`, or what could be connected."""
 
     name: str
     ok: bool
@@ -60,19 +60,19 @@ class Workspace:
         return "elasticsearch" if self.settings.elasticsearch_url else "local"
 
     def log_of(self, job_id: str) -> Path:
-        """Where the process of a job prints to."""
+        """Path of the log that the process of a job prints to."""
         return self.settings.home / "logs" / f"job-{job_id}.log"
 
     def index(self, info: IndexInfo) -> Index:
-        """Open the index of a row, whether or not it was built already."""
+        """Open the index of a row, whether or not it is built."""
         return self.open_index(self.index_name(info), info.config)
 
     def index_name(self, info: IndexInfo) -> str:
-        """What the index of a row is called on its backend: no other row's is called so."""
+        """Return the name of a row's index on its backend, unique to the row."""
         return f"{info.name}-{info.id}"
 
     def open_index(self, name: str, config: IndexConfig) -> Index:
-        """Open the index that is called `name` on its backend; UsageError when the backend cannot do what is asked."""
+        """Open the index `name` on its backend; UsageError when the backend does not support the configuration."""
         from ragviz.backends.opening import open_index
 
         key = self.settings.elasticsearch_api_key
@@ -89,7 +89,7 @@ class Workspace:
     def embedder(self, name: str, spending: Spending | None = None) -> Embedder:
         """Open an embedder whose vectors are cached in the store.
 
-        "openai:MODEL" asks the model endpoint: its calls are written into `spending`.
+        "openai:MODEL" calls the model endpoint: its calls are recorded in `spending`.
         """
         from ragviz.models import embedding, tokenizer
 
@@ -101,9 +101,9 @@ class Workspace:
         return embedding.open_embedder(name, cache=cache, remote=remote, endpoint=endpoint, opened=model.open)
 
     def spending(self, owner_id: str, budget: float | None = None) -> Spending:
-        """Return what calls to models are written into that a run, question set or index pays.
+        """Return the record of the model calls that a run, question set or index pays.
 
-        `budget` is in dollars, for all that it ever paid.
+        `budget` is in dollars, for all its calls so far and to come.
         """
         from ragviz.models.spending import Spending
 
@@ -115,7 +115,7 @@ class Workspace:
         return self.client(self.settings.model)
 
     def client(self, model: str) -> ModelClient:
-        """Return the client of one model of the endpoint, the same each time while the prices are.
+        """Return the client of one model of the endpoint, the same each time until the prices change.
 
         Raises:
             UsageError: no endpoint is configured.
@@ -127,7 +127,7 @@ class Workspace:
         if not settings.model_configured:
             raise UsageError("No model is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own.")
         prices = self.prices()
-        if prices != self._priced:  # another process may have entered them
+        if prices != self._priced:  # another process may have changed them
             self._clients.clear()
             self._priced = prices
         _check_base_url(settings.openai_base_url)
@@ -145,40 +145,43 @@ class Workspace:
         return self._clients[model]
 
     def prices(self) -> dict[str, tuple[float, float]]:
-        """Dollars per million prompt and completion tokens, by what a model's name begins with."""
+        """Return dollars per million input and output tokens, by the beginning of a model's name."""
         from ragviz.models.prices import PRICES
 
         try:
-            kept = json.loads(self._price_file.read_text(encoding="utf-8"))
-            return {str(name): (float(asked), float(answered)) for name, (asked, answered) in kept.items()}
+            table = json.loads(self._price_file.read_text(encoding="utf-8"))
+            return {
+                str(name): (float(input_price), float(output_price))
+                for name, (input_price, output_price) in table.items()
+            }
         except FileNotFoundError:
             return dict(PRICES)
         except OSError as error:
             raise disk.told(error) or disk.unwritable(self._price_file, error.strerror or "refused") from None
         except (ValueError, TypeError, AttributeError):
-            raise UsageError(f"{self._price_file} is no table of prices: delete it, and enter them again.") from None
+            raise UsageError(f"{self._price_file} is not a table of prices: delete it, and enter them again.") from None
 
     def set_prices(self, prices: Prices) -> None:
-        """Keep a price table in RAGVIZ_HOME, for every process.
+        """Store a price table in RAGVIZ_HOME, for every process.
 
         Raises:
-            UsageError: a model without a name, or a price that is no number from 0 to a million.
+            UsageError: a model has no name, or a price is not a number from 0 to a million.
 
         """
         for name, pair in prices.items():
             if not name.strip() or not all(0 <= price < 1e6 for price in pair):
-                raise UsageError(f"'{name}' at {pair} is no price: give a model's name, and two numbers from 0 up.")
+                raise UsageError(f"'{name}' at {pair} is not a price: give a model's name, and two numbers from 0 up.")
         self._price_file.parent.mkdir(parents=True, exist_ok=True)
-        whole = self._price_file.with_suffix(f".{secrets.token_hex(4)}")
-        whole.write_text(json.dumps(prices, indent=1, ensure_ascii=False), encoding="utf-8")
-        whole.replace(self._price_file)  # in one step: a kill leaves the old table or the new one
+        temporary = self._price_file.with_suffix(f".{secrets.token_hex(4)}")
+        temporary.write_text(json.dumps(prices, indent=1, ensure_ascii=False), encoding="utf-8")
+        temporary.replace(self._price_file)  # atomic: a kill leaves the old table or the new one
 
     @property
     def _price_file(self) -> Path:
         return self.settings.home / "prices.json"
 
     def checks(self) -> list[Check]:
-        """What works and what doesn't, without loading a model; takes at most a few seconds."""
+        """Check what works, without loading a model; takes at most a few seconds."""
         return [
             _check("Store", lambda: self.store.address, "Check RAGVIZ_HOME and RAGVIZ_DATABASE_URL."),
             self._index_check(),
@@ -220,12 +223,12 @@ class Workspace:
 
 
 def _check_base_url(url: str | None) -> None:
-    """Raise UsageError for an address of the endpoint that is none, or in whose password the host seems to begin."""
+    """Raise UsageError for an address of the endpoint that is invalid, or ambiguous between password and host."""
     try:
         parts = urlsplit(url or "https://the.default/v1")
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
         usable = usable and not addresses.is_ambiguous(url or "")
-    except ValueError:  # a port that is no number, or none that there can be
+    except ValueError:  # a port that is not a number, or out of range
         usable = False
     if not usable:
         raise UsageError(
@@ -245,7 +248,7 @@ def open_workspace(home: Path | None = None) -> Workspace:
     """Open what the environment configures, in the folder `home` where one is given instead of RAGVIZ_HOME.
 
     Raises:
-        UsageError: a variable cannot be used; the folder is none, and cannot be made one.
+        UsageError: a variable is invalid; the path is not a folder, and cannot be created.
 
     """
     current = settings() if home is None else settings().model_copy(update={"home": home})

@@ -1,4 +1,4 @@
-"""compose.yaml: what the README's variables say holds in the container too."""
+"""compose.yaml: the variables of the README are handed to the container."""
 
 import re
 from pathlib import Path
@@ -25,9 +25,7 @@ def test_every_variable_of_the_readme_is_handed_on():
     assert in_the_readme() >= {"RAGVIZ_DATABASE_URL", "OPENAI_API_KEY", "RAGVIZ_HOME"}
     assert in_the_readme() <= set(APP["environment"])
     fixed = {"RAGVIZ_HOME", "ELASTICSEARCH_URL"}
-    assert all(APP["environment"][name] is None for name in in_the_readme() - fixed), (
-        "as the shell has them, or not at all"
-    )
+    assert all(APP["environment"][name] is None for name in in_the_readme() - fixed), "from the shell, or unset"
     assert APP["environment"]["ELASTICSEARCH_URL"].startswith("${ELASTICSEARCH_URL:-http://elasticsearch:")
 
 

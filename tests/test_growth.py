@@ -183,7 +183,7 @@ def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspac
 def test_a_job_reads_only_whether_it_was_stopped(workspace, steps):
     """Its row holds the names of all its files: reading it for each file takes quadratic time."""
     job = workspace.store.create_job("documents", "Add", "", {"files": [["a", "b"]] * 1000})
-    with jobs._Beat(workspace.store, job, None) as beat:
+    with jobs._Heartbeat(workspace.store, job, None) as beat:
         steps.statements.clear()
         beat(1, 2, "files", "one.txt")
     assert steps.statements
@@ -196,7 +196,7 @@ def test_a_job_checks_all_that_it_works_on_in_two_queries(workspace, steps):
     corpus = store.create_corpus("notes")
     index, question_set = store.create_index(corpus.id, "i", IndexConfig()), store.create_question_set(corpus.id, "q")
     config = {"index": index.name, "questions": question_set.id}
-    beat = jobs._Beat(store, store.create_job("run", "Run", corpus.id, {"name": "r", "config": config}), None)
+    beat = jobs._Heartbeat(store, store.create_job("run", "Run", corpus.id, {"name": "r", "config": config}), None)
     assert len(beat._subjects) == 4
     for _ in range(2):
         steps.statements.clear()

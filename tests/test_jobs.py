@@ -46,7 +46,7 @@ def test_files_are_read_by_another_process(workspace):
     assert (job.done, job.total, job.unit) == (2, 2, "files")
     assert job.pid != os.getpid()
     end = time.time() + 20
-    while uploads(workspace):  # they go once the job is called done: killed before, it finds them again
+    while uploads(workspace):  # they are deleted after the job is done: killed before, it finds them again
         assert time.time() < end
         time.sleep(0.05)
 
@@ -75,7 +75,7 @@ def test_a_defect_names_the_log_that_has_its_traceback(workspace, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["index", "run"])
-def test_a_job_of_another_version_is_refused_by_the_choice_that_is_not_known(workspace, kind):
+def test_a_job_of_another_version_is_refused_by_its_unknown_choice(workspace, kind):
     corpus = workspace.store.create_corpus("notes")
     arguments = {"corpus": corpus.id, "name": "i", "config": {"late_chunking": True}}
     job = workspace.store.create_job(kind, "x", corpus.id, arguments)
@@ -96,9 +96,9 @@ def test_a_job_that_is_being_done_is_not_done_again(workspace):
 def test_a_process_with_the_same_number_is_not_the_same_process(workspace):
     job = workspace.store.create_job("sample", "x", "", {})
     workspace.store.claim_job(job.id, pid=os.getpid(), pid_started=1.0, host=this_process()["host"])
-    [seen] = jobs.jobs(workspace)
-    assert seen.status == "interrupted"
-    assert "Resume it" in seen.error
+    [listed] = jobs.jobs(workspace)
+    assert listed.status == "interrupted"
+    assert "Resume it" in listed.error
 
 
 def test_a_waiting_job_is_cancelled_at_once(workspace):
@@ -145,7 +145,7 @@ def test_a_killed_build_is_resumed_and_embeds_only_the_rest(workspace, building)
 
 
 @pytest.mark.model
-def test_a_cancelled_build_leaves_no_half_index_and_can_go_on(workspace, building):
+def test_a_cancelled_build_leaves_no_half_index_and_can_be_resumed(workspace, building):
     jobs.cancel(workspace, building)
     cancelled = wait(workspace, building, until=("cancelled",))
     info = workspace.store.index("i")
@@ -180,7 +180,7 @@ def test_an_upload_that_is_stopped_leaves_no_copies(workspace):
     with pytest.raises(Cancelled):
         jobs.perform(workspace, job.id, stopping)
     assert uploads(workspace) == []
-    with pytest.raises(UsageError, match="The uploaded files are kept no longer than a day"):
+    with pytest.raises(UsageError, match="The uploaded files are kept for a day"):
         jobs.perform(workspace, job.id)
 
 

@@ -309,7 +309,7 @@ def test_a_killed_run_is_resumed_and_pays_only_the_calls_in_flight_again(workspa
         assert time.time() < end, workspace.store.job(job.id)
         time.sleep(0.02)
     os.kill(workspace.store.job(job.id).pid, signal.SIGKILL)
-    while jobs.looked_after(workspace.store.job(job.id)).status == "running":
+    while jobs.refreshed(workspace.store.job(job.id)).status == "running":
         time.sleep(0.05)
     server.latency = 0.0
     jobs.perform(workspace, job.id)
@@ -341,7 +341,7 @@ def test_a_second_process_at_the_same_run_is_refused(workspace, server):
     with pytest.raises(UsageError, match=f"being made already .process {me.pid}"):
         jobs.perform(workspace, second.id)
     assert not workspace.store.runs()
-    assert jobs.runs_going_on(workspace) == {"r"}
+    assert jobs.active_runs(workspace) == {"r"}
     workspace.store.update_job(first.id, status="cancelled")
     jobs.perform(workspace, workspace.store.create_job("run", "Run r", "", {"name": "r", "config": choices}).id)
     assert workspace.store.run("r").status == "done"

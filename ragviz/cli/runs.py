@@ -19,7 +19,7 @@ runs_app = console.group("Runs: list, questions, import, delete.")
 def runs_list(as_json: Json = False) -> None:
     """List the runs, the newest first."""
     workspace = console.open_workspace()
-    runs, active = workspace.store.runs(), jobs.runs_going_on(workspace)
+    runs, active = workspace.store.runs(), jobs.active_runs(workspace)
     status = {r.id: "interrupted" if r.status == "running" and r.name not in active else r.status for r in runs}
     rows = [
         {"run": r.name, "status": status[r.id], "fingerprint": r.fingerprint, "provenance": r.provenance} for r in runs

@@ -156,7 +156,7 @@ def test_nothing_is_left_of_a_job_whose_subject_was_deleted(workspace, server, k
 @pytest.mark.parametrize("subject", ["index", "questions", "corpus"])
 def test_what_is_deleted_as_soon_as_a_job_begins_is_missed(workspace, subject):
     job = begin(workspace, "run")
-    with jobs._Beat(workspace.store, job, None) as beat:
+    with jobs._Heartbeat(workspace.store, job, None) as beat:
         DELETIONS[subject](workspace)
         assert beat.stopping.wait(10)
     assert "was deleted" in beat.deleted
@@ -183,7 +183,7 @@ def test_a_job_that_is_done_stays_done(workspace):
     done = jobs.perform(workspace, job.id)
     assert done.status == "done"
     for resume in (lambda: jobs.perform(workspace, job.id), lambda: jobs.start(workspace, done)):
-        with pytest.raises(UsageError, match="is done: nothing of it is left to do"):
+        with pytest.raises(UsageError, match="is done already: start a new one"):
             resume()
     assert workspace.store.job(job.id) == done
     assert workspace.store.run("r").status == "done"
