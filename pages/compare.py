@@ -17,7 +17,7 @@ from ragviz.runs import measurements
 from ragviz.text.markup import highlighted, legend, plain
 from ragviz.ui import address, cache, frame, heading, passages, question_table, widgets, wording
 
-MOST = 7  # runs that keep colours of their own
+MOST = 7  # runs that can be told apart by colour
 SIDES = ("won", "lost", "tied")
 
 workspace = frame.begin()
@@ -28,14 +28,14 @@ store = workspace.store
 
 
 def chosen_runs(runs: Sequence[Run]) -> list[Run]:
-    """The runs of the address, the first of which is the baseline; at first the two newest on the same questions."""
+    """The runs of the address, the first of which is the baseline; by default the two newest on the same questions."""
     by_name = {run.name: run for run in runs} | {run.id: run for run in runs}
-    wanted = (st.query_params.get("runs") or "").split(",")
-    found = list(dict.fromkeys(by_name[name].name for name in wanted if name in by_name))
-    for name in wanted:
+    requested = (st.query_params.get("runs") or "").split(",")
+    known = list(dict.fromkeys(by_name[name].name for name in requested if name in by_name))
+    for name in requested:
         if name and name not in by_name:
             st.warning(f"There is no run called “{wording.quoted(name)}” here.")
-    st.session_state["runs-shown"] = found or default_names(runs)
+    st.session_state["runs-shown"] = known or default_names(runs)
     names = st.multiselect(
         "Runs; the first is the baseline", [run.name for run in runs], key="runs-shown", max_selections=MOST,
         on_change=lambda: address.put(runs=written(st.session_state["runs-shown"], by_name) or None, question=None),
@@ -54,7 +54,7 @@ def default_names(runs: Sequence[Run]) -> list[str]:
 
 
 def written(names: Sequence[str], by_name: dict[str, Run]) -> str:
-    """Names with commas between them; a run with a comma in its name goes by its id."""
+    """The names separated by commas; a run with a comma in its name is written by its id."""
     return ",".join(by_name[name].id if "," in name else name for name in names)
 
 
@@ -66,28 +66,29 @@ def compared(of: cache.State, k: int) -> Comparison:
 
 @st.cache_data(show_spinner=False, max_entries=32)
 def bands(of: cache.State, k: int, name: str) -> list[curve_plots.Curve]:
-    found = compared(of, k)
+    comparison = compared(of, k)
+    ks, n = np.arange(1, comparison.depth + 1), len(comparison.question_ids)
     curves = []
-    for run, table in zip(found.runs, found.tables, strict=True):
+    for run, table in zip(comparison.runs, comparison.tables, strict=True):
         mean, low, high = stats.bootstrap_columns(CURVES[name](table))
-        curves.append(curve_plots.Curve(run, np.arange(1, found.depth + 1), mean, low, high, len(found.question_ids)))  # type: ignore[arg-type]
+        curves.append(curve_plots.Curve(run, ks, mean, low, high, n))  # type: ignore[arg-type]
     return curves
 
 
 # The answer
 
 
-def leaderboard(found: Comparison) -> None:
-    names = list(found.metrics)
+def leaderboard(comparison: Comparison) -> None:
+    names = list(comparison.metrics)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Leaderboard**", width="stretch")
         with st.container(width=210):
             metric = address.choose(
-                "Measure", names, "metric", default=label("recall", found.k), label_visibility="collapsed"
+                "Metric", names, "metric", default=label("recall", comparison.k), label_visibility="collapsed"
             )
-    row = found.metrics[metric or names[0]]
+    row = comparison.metrics[metric or names[0]]
     verdicts = ["baseline", *(verdict(row.label, delta) for delta in row.deltas)]
-    rows = list(zip(found.runs, row.estimates, strict=True))
+    rows = list(zip(comparison.runs, row.estimates, strict=True))
     widgets.figure(
         difference_plots.forest(rows, x_title=f"{row.label} (0 to 1)", baseline=0, notes=verdicts), "leaderboard"
     )
@@ -100,51 +101,56 @@ def verdict(metric: str, delta: compare.Delta) -> str:
     return "▲ better" if better else "▼ worse"
 
 
-def in_words(found: Comparison) -> None:
-    st.markdown("**In words**")
-    st.markdown(f"#### {plain(compare.sentence(found))}", anchors=False)
+def in_words(comparison: Comparison) -> None:
+    st.markdown("**Verdict**")
+    st.markdown(f"#### {plain(compare.sentence(comparison))}", anchors=False)
     st.caption(
-        f"Paired over {wording.counted(len(found.question_ids), 'question')} with evidence that all runs were asked; "
-        "bootstrap 95 % intervals; p-values of a randomisation test, corrected for all measures and runs (Holm)."
+        f"Paired by question over {wording.counted(len(comparison.question_ids), 'question')} with evidence that all "
+        "runs share; bootstrap 95 % intervals; p-values of a randomisation test, corrected over metrics and runs "
+        "(Holm)."
     )
-    deltas = [d for name in ("recall", "mrr") for d in found.metrics[label(name, found.k)].deltas if not d.significant]
-    if known := [d.detectable for d in deltas if d.detectable is not None]:
+    deltas = [
+        d
+        for name in ("recall", "mrr")
+        for d in comparison.metrics[label(name, comparison.k)].deltas
+        if not d.significant
+    ]
+    if detectable := [d.detectable for d in deltas if d.detectable is not None]:
         needed = [d.needed for d in deltas if d.needed is not None]
-        count = len(found.question_ids)
-        words = f"{count:,} questions show a true difference of {max(known):.2f} with 80 % power"
+        count = len(comparison.question_ids)
+        sentence = f"{count:,} questions detect a true difference of {max(detectable):.2f} with 80 % power"
         if needed and max(needed) < 100_000:
-            words += f"; to show the differences seen here would take about {max(needed):,}"
-        words += "."
-        st.caption(words)
-    for note in found.notes:
+            sentence += f"; the differences observed here would need about {max(needed):,}"
+        st.caption(f"{sentence}.")
+    for note in comparison.notes:
         st.warning(plain(note))
 
 
 # The evidence
 
 
-def settings_table(found: Comparison) -> None:
-    st.markdown("**What differs in the configuration**")
-    if not found.settings:
-        st.caption("Nothing: the runs made the same choices.")
+def settings_table(comparison: Comparison) -> None:
+    st.markdown("**Configuration differences**")
+    if not comparison.settings:
+        st.caption("None: the runs have the same configuration.")
         return
     rows = pd.DataFrame(
-        [[setting.key, *(setting_words(v) for v in setting.values)] for setting in found.settings],
-        columns=["Choice", *found.runs],
+        [[setting.key, *(setting_words(v) for v in setting.values)] for setting in comparison.settings],
+        columns=["Setting", *comparison.runs],
     )
-    columns = {name: st.column_config.TextColumn(width="medium") for name in found.runs}
-    widgets.table(rows, "settings", columns=columns, height="content", alt="What differs in the configuration")
+    columns = {name: st.column_config.TextColumn(width="medium") for name in comparison.runs}
+    widgets.table(rows, "settings", columns=columns, height="content", alt="Configuration differences")
 
 
 def setting_words(value: object) -> str:
-    """A choice as it is shown; what was left empty is a dash."""
+    """A setting as a cell shows it; an empty one is a dash."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "–"
     return "–" if value is None or value == "" else str(value)
 
 
-def differences(found: Comparison) -> None:
-    others = found.runs[1:]
+def differences(comparison: Comparison) -> None:
+    others = comparison.runs[1:]
     with st.container(horizontal=True, vertical_alignment="center"):
         title = st.container(width="stretch")
         if len(others) > 1:
@@ -152,137 +158,150 @@ def differences(found: Comparison) -> None:
                 other = address.choose("Against", others, "other", label_visibility="collapsed")
         else:
             other = others[0]
-        title.markdown(f"**{plain(str(other))} minus {plain(found.runs[0])}**")
+        title.markdown(f"**{plain(str(other))} minus {plain(comparison.runs[0])}**")
     changes = [
         difference_plots.Change(
             name, d.difference.mean or 0.0, d.difference.low or 0.0, d.difference.high or 0.0, d.difference.n,
             d.significant, METRICS[name.split("@")[0]].higher_is_better,
         )
-        for name, row in found.metrics.items()
+        for name, row in comparison.metrics.items()
         for d in row.deltas
         if d.run == other
     ]  # fmt: skip
     widgets.figure(difference_plots.differences(changes, x_title="Difference"), "differences")
 
 
-def rows_of(found: Comparison, measured: Mapping[str, compare.MetricRow]) -> pd.DataFrame:
-    """A row a measure: every run's mean, and how each differs from the baseline."""
+def rows_of(comparison: Comparison, measured: Mapping[str, compare.MetricRow]) -> pd.DataFrame:
+    """One row a metric: every run's mean, and its difference from the baseline."""
     rows = []
     for name, row in measured.items():
         title = ANSWER_METRICS[name].title if name in ANSWER_METRICS else name
-        cells: dict[str, object] = {"Measure": title, "n": row.estimates[0].n}
-        cells |= {run: estimate.mean for run, estimate in zip(found.runs, row.estimates, strict=True)}
+        cells: dict[str, object] = {"Metric": title, "n": row.estimates[0].n}
+        cells |= {run: estimate.mean for run, estimate in zip(comparison.runs, row.estimates, strict=True)}
         for delta in row.deltas:
             mark = f" {delta.run}" if len(row.deltas) > 1 else ""
             d = delta.difference
-            cells |= {f"Difference{mark}": d.mean, f"95 %{mark}": f"[{d.low:+.3f}, {d.high:+.3f}]"}
+            cells |= {f"Difference{mark}": d.mean, f"95 % CI{mark}": f"[{d.low:+.3f}, {d.high:+.3f}]"}
             cells |= {
-                f"p{mark}": "< 0.001" if delta.p_adjusted < 0.001 else f"{delta.p_adjusted:.3f}",
+                f"p (Holm){mark}": "< 0.001" if delta.p_adjusted < 0.001 else f"{delta.p_adjusted:.3f}",
                 f"Won · tied · lost{mark}": f"{d.wins} · {d.ties} · {d.losses}",
             }
         rows.append(cells)
     return pd.DataFrame(rows)
 
 
-def measures_table(title: str, table: pd.DataFrame, name: str) -> None:
+def metrics_table(title: str, table: pd.DataFrame, name: str) -> None:
     """A table of `rows_of`, with its CSV."""
     with widgets.above_table(name):
         st.markdown(title, width="stretch")
         widgets.csv_button(table, f"{name}.csv", f"{name}-csv")
-    columns: dict[str, object] = {"Measure": st.column_config.TextColumn(width=140)}
+    columns: dict[str, object] = {"Metric": st.column_config.TextColumn(width=140)}
     columns |= {
         column: st.column_config.NumberColumn(format="%.3f", width=75)
         for column in table.columns
         if table[column].dtype == float
     }
-    widgets.table(table, f"{name}-measures", columns=columns, height="content", alt="Measures of the runs compared")
+    widgets.table(table, f"{name}-metrics", columns=columns, height="content", alt="Metrics of the compared runs")
 
 
-def answers_table(found: Comparison) -> None:
-    title = "**The answers**, over the questions that every run has a score for"
-    measures_table(title, rows_of(found, found.answers), "answers")
+def answers_table(comparison: Comparison) -> None:
+    title = "**Answer metrics**, over the questions that are scored in every run"
+    metrics_table(title, rows_of(comparison, comparison.answers), "answers")
     st.caption(
-        "Differences are paired by question, with bootstrap 95 % intervals; p-values are corrected for all measures of "
-        "answers and runs (Holm)."
+        "Differences are paired by question, with bootstrap 95 % intervals; p-values are corrected over answer metrics "
+        "and runs (Holm)."
     )
 
 
-def pictures(found: Comparison, of: cache.State) -> None:
+def pictures(comparison: Comparison, of: cache.State) -> None:
     st.markdown("**Curves**")
     for column, name in zip(st.columns(len(CURVES), gap="medium"), CURVES, strict=True):
         with column, widgets.errors_shown():
-            lines = bands(of, found.k, name)
+            lines = bands(of, comparison.k, name)
             widgets.figure(
                 curve_plots.curves(
-                    lines, k=found.k, by_run=True, labels=False, y_title=f"{METRICS[name].name} (0 to 1)", height=290
+                    lines,
+                    k=comparison.k,
+                    by_run=True,
+                    labels=False,
+                    y_title=f"{METRICS[name].name} (0 to 1)",
+                    height=290,
                 ),
                 f"curves-{name}",
             )
-    st.markdown("**Where the evidence ranks**")
+    st.markdown("**Rank histograms**")
     runs = []
-    for run, table in zip(found.runs, found.tables, strict=True):
+    for run, table in zip(comparison.runs, comparison.tables, strict=True):
         ranks = ranking.ranks(table)
         runs.append(rank_plots.Ranks(run, ranks[ranks > 0], int((ranks == 0).sum())))
-    widgets.figure(rank_plots.rank_histograms(runs, depth=found.depth, k=found.k, height=300), "histograms")
+    widgets.figure(rank_plots.rank_histograms(runs, depth=comparison.depth, k=comparison.k, height=300), "histograms")
 
 
-# The single cases
+# The questions
 
 
-def cases(found: Comparison, runs: Sequence[Run]) -> None:
+def cases(comparison: Comparison, runs: Sequence[Run]) -> None:
     """Questions won, lost and tied against the baseline; a click opens both rankings."""
-    others = list(found.runs[1:])
+    others = list(comparison.runs[1:])
     other = address.readable("other", address.one_of(others), "a run that is compared with the first") or others[0]
-    metric = address.first_of((st.query_params.get("metric"),), list(found.metrics)) or label("recall", found.k)
-    out = compare.outcomes(found, metric, found.runs.index(other))
-    counts = {side: len(getattr(out, side)) for side in SIDES}
-    full = sorted(SIDES, key=lambda side: counts[side] == 0)
+    requested = (st.query_params.get("metric"),)
+    metric = address.first_of(requested, list(comparison.metrics)) or label("recall", comparison.k)
+    outcomes = compare.outcomes(comparison, metric, comparison.runs.index(other))
+    pair = (comparison.runs[0], other)
+    ranks = [ranking.ranks(comparison.tables[comparison.runs.index(name)]) for name in pair]
     left, right = st.columns([2, 3], gap="medium")
-    ranks = [ranking.ranks(table) for table in found.tables]
-    pair = (found.runs[0], other)
-    sides = [ranks[found.runs.index(name)] for name in pair]
     with left:
-        st.markdown("**Rank of every question under both**")
-        drawn = difference_plots.rank_scatter(np.stack(sides, axis=1), pair, depth=found.depth)
+        st.markdown("**Rank of each question in both runs**")
+        drawn = difference_plots.rank_scatter(np.stack(ranks, axis=1), pair, depth=comparison.depth)
         widgets.figure(drawn, "scatter")
         st.caption(f"▲ below the line: {plain(other)} ranks the target better. A larger mark is more questions.")
     with right:
         with widgets.above_table("cases"):
-            st.markdown(f"**Questions, by {metric}: {plain(other)} against {plain(pair[0])}**", width="stretch")
-            wanted_side = address.readable("side", address.one_of(SIDES), f"one of {', '.join(SIDES)}")
-            st.session_state["side-filter"] = side = wanted_side or full[0]
-            st.segmented_control(
-                "Outcome", SIDES, key="side-filter", required=True, label_visibility="collapsed",
-                format_func=lambda s: f"{s} {counts[s]}",
-                on_change=lambda: address.put(side=st.session_state["side-filter"]),
-            )  # fmt: skip
-        ids = list(getattr(out, side))
-        asked = cache.answered(runs[0])
-        places = [found.question_ids.index(i) for i in ids]
+            st.markdown(f"**Questions by {metric}: {plain(other)} against {plain(pair[0])}**", width="stretch")
+            side = side_filter({side: len(getattr(outcomes, side)) for side in SIDES})
+        ids = list(getattr(outcomes, side))
+        retrievals = cache.retrievals(runs[0])
+        places = [comparison.question_ids.index(i) for i in ids]
         rows = pd.DataFrame(
-            {"Question": [asked[i][0].text for i in ids]}
+            {"Question": [retrievals[i][0].text for i in ids]}
             | {
-                f"Rank {name}": [question_table.rank_cell(int(r[p])) for p in places]
-                for name, r in zip(pair, sides, strict=True)
+                f"Rank {name}": [question_table.rank_cell(int(of_run[place])) for place in places]
+                for name, of_run in zip(pair, ranks, strict=True)
             }
             | {"Id": ids}
         )
+        cases_table(rows, side)
 
-        def opened() -> None:
-            address.put(question=widgets.selected(st.session_state[f"cases-{side}"], ids))
 
-        columns = {"Question": st.column_config.TextColumn(width="large")}
-        widgets.table(rows, f"cases-{side}", columns=columns, on_select=opened, height=330, alt=f"Questions {side}")
+def side_filter(counts: Mapping[str, int]) -> str:
+    """Choose between won, lost and tied; at first the first of them that has questions."""
+    side = address.readable("side", address.one_of(SIDES), f"one of {', '.join(SIDES)}")
+    first = next((name for name in SIDES if counts[name]), SIDES[0])
+    st.session_state["side-filter"] = side = side or first
+    st.segmented_control(
+        "Outcome", SIDES, key="side-filter", required=True, label_visibility="collapsed",
+        format_func=lambda name: f"{name} {counts[name]}",
+        on_change=lambda: address.put(side=st.session_state["side-filter"]),
+    )  # fmt: skip
+    return side
+
+
+def cases_table(rows: pd.DataFrame, side: str) -> None:
+    def opened() -> None:
+        address.put(question=widgets.selected(st.session_state[f"cases-{side}"], list(rows["Id"])))
+
+    columns = {"Question": st.column_config.TextColumn(width="large")}
+    widgets.table(rows, f"cases-{side}", columns=columns, on_select=opened, height=330, alt=f"Questions {side}")
 
 
 def draw_heading() -> None:
     heading.header("Compare", "Whether a change really helped.")
 
 
-def opened_question(question_id: str, found: Comparison, runs: Sequence[Run]) -> None:
-    """The rankings of one question under every run, side by side."""
-    question = cache.answered(runs[0])[question_id][0]
-    crumbs = [("compare", "Compare " + ", ".join(found.runs), {"runs": st.query_params.get("runs", "")})]
+def opened_question(question_id: str, comparison: Comparison, runs: Sequence[Run]) -> None:
+    """The rankings of one question in every run, side by side."""
+    question = cache.retrievals(runs[0])[question_id][0]
+    crumbs = [("compare", "Compare " + ", ".join(comparison.runs), {"runs": st.query_params.get("runs", "")})]
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch"):
             heading.breadcrumb(crumbs)
@@ -294,12 +313,12 @@ def opened_question(question_id: str, found: Comparison, runs: Sequence[Run]) ->
     st.html(legend([("gold", "evidence")]))
     for place, (column, run) in enumerate(zip(st.columns(len(runs), gap="medium"), runs, strict=True)):
         with column, widgets.errors_shown():
-            row = found.question_ids.index(question_id)
-            rank = int(ranking.ranks(found.tables[place])[row])
+            row = comparison.question_ids.index(question_id)
+            rank = int(ranking.ranks(comparison.tables[place])[row])
             st.markdown(f"**{plain(run.name)}** · {'target at rank ' + str(rank) if rank else 'target missed'}")
-            answer = cache.answered(run)[question_id][1]
+            retrieved = cache.retrievals(run)[question_id][1]
             passages.ranked_chunks(
-                run.corpus_id, question, answer, k=found.k, first=5, key=run.id, narrow=len(runs) > 1
+                run.corpus_id, question, retrieved, k=comparison.k, first=5, key=run.id, narrow=len(runs) > 1
             )
     heading.scroll_to_top(question_id)
 
@@ -313,11 +332,11 @@ if len(done) < 2:
     ):
         address.link("run", "Make a run")
     st.stop()
-wanted = st.query_params.get("question")
+requested_question = st.query_params.get("question")
 title, top = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
 with top:
     with st.container():
-        if not wanted:
+        if not requested_question:
             draw_heading()
         runs = chosen_runs(done)
     depth = min((run.config.depth for run in runs), default=1)
@@ -332,35 +351,35 @@ if len(runs) < 2:
     st.stop()
 of = cache.state(*(run.id for run in runs))
 with widgets.errors_shown():
-    found = compared(of, k)
+    comparison = compared(of, k)
     with title:
-        ids = address.one_of(found.question_ids)
-        opened = address.readable("question", ids, "one with evidence that all these runs were asked")
-        if wanted and opened is None:
+        ids = address.one_of(comparison.question_ids)
+        opened = address.readable("question", ids, "a question with evidence that all these runs share")
+        if requested_question and opened is None:
             draw_heading()
     if opened is not None:
-        opened_question(opened, found, runs)
+        opened_question(opened, comparison, runs)
         st.stop()
-    if not found.metrics:  # of imported runs no ranking is measured
-        st.markdown(plain(compare.sentence(found)))
-        for note in found.notes:
+    if not comparison.metrics:  # of imported runs no ranking is measured
+        st.markdown(plain(compare.sentence(comparison)))
+        for note in comparison.notes:
             st.warning(plain(note))
-        settings_table(found)
-        answers_table(found)
+        settings_table(comparison)
+        answers_table(comparison)
         st.stop()
     left, right = st.columns(2, gap="medium")
     with left:
-        leaderboard(found)
+        leaderboard(comparison)
     with right:
-        in_words(found)
-        settings_table(found)
+        in_words(comparison)
+        settings_table(comparison)
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        differences(found)
+        differences(comparison)
     with right:
-        measures_table("**Every measure**", rows_of(found, found.metrics).drop(columns="n"), "comparison")
-    if found.answers:
+        metrics_table("**All metrics**", rows_of(comparison, comparison.metrics).drop(columns="n"), "comparison")
+    if comparison.answers:
         with widgets.errors_shown():
-            answers_table(found)
-    pictures(found, of)
-    cases(found, runs)
+            answers_table(comparison)
+    pictures(comparison, of)
+    cases(comparison, runs)

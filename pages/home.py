@@ -25,20 +25,20 @@ def first_visit() -> None:
     with st.container(border=True):
         st.subheader("See where retrieval loses answers", anchor=False)
         st.markdown(
-            "Documents become an index, questions are asked of it, and every question shows where its evidence ended "
-            "up: at rank 1, far down, or nowhere. No key, no server and no network are needed."
+            "Documents are indexed, questions are run against the index, and every question shows at which rank its "
+            "evidence was retrieved, if at all. No key, no server and no network are needed."
         )
         with st.container(horizontal=True):
             busy = sample_is_loading()
             if st.button("Loading the sample…" if busy else "Load the sample", type="primary", disabled=busy):
                 load_sample()
                 st.rerun()
-            address.link("documents", "Start with documents of your own")
+            address.link("documents", "Start with your own documents")
         st.caption("The sample: 12 documents, 100 questions, two indexes and two runs; about a minute.")
 
 
 def steps(corpus: Corpus) -> None:
-    """The path, with its first undone step as the only primary button."""
+    """Draw the steps, with the first one that is not done as the only primary button."""
     documents = [d for d in store.documents(corpus.id) if d.status == "ok"]
     indexes = [i for i in store.indexes(corpus.id) if i.status == "ready"]
     sets = [s for s in store.question_sets(corpus.id) if s.total]
@@ -54,14 +54,14 @@ def steps(corpus: Corpus) -> None:
             bool(sets),
         ),
         ("run", "Run", "Run the questions", wording.counted(len(done), "run"), bool(done)),
-        ("results", "Results", "Look at the results", "see where it loses", False),
+        ("results", "Results", "Look at the results", "", False),
     ]
     first = next(place for place, step in enumerate(path) if not step[4])
     for place, (column, (page, title, verb, state, is_done)) in enumerate(zip(st.columns(5), path, strict=True)):
         with column.container(border=True, height="stretch", gap="xsmall"):
             st.markdown(f"**{place + 1} · {title}**")
             waits = place > first and not is_done
-            st.caption(f"{state} ✓" if is_done else "after the steps before" if waits else "next")
+            st.caption(f"{state} ✓" if is_done else "after the previous step" if waits else "next")
             if place == first:
                 if st.button(verb, type="primary", key=f"step-{page}", width="stretch"):
                     address.go_to(page)
@@ -71,9 +71,9 @@ def steps(corpus: Corpus) -> None:
 
 def recent(runs: list[Run]) -> None:
     names = {c.id: c.name for c in store.corpora()}
-    shown = runs[:8]
+    newest = runs[:8]
     rows = []
-    for run in shown:
+    for run in newest:
         summary = cache.summary(run) if run.status == "done" else None
         recall = summary.metrics.get(f"recall@{run.config.k}") if summary else None  # imported runs have none
         rows.append(
@@ -95,8 +95,8 @@ def recent(runs: list[Run]) -> None:
     }
 
     def opened() -> None:
-        name = widgets.selected(st.session_state["recent"], [run.name for run in shown])
-        run = next((run for run in shown if run.name == name), None)
+        name = widgets.selected(st.session_state["recent"], [run.name for run in newest])
+        run = next((run for run in newest if run.name == name), None)
         if run is not None:
             st.session_state["open-run"] = (names.get(run.corpus_id), run.name, run.config.k)
 
@@ -107,7 +107,7 @@ def recent(runs: list[Run]) -> None:
 
 @st.cache_data(ttl=20, show_spinner=False)
 def checks(*configured: str) -> list[tuple[str, bool, str, str]]:
-    """What works of what is configured, for twenty seconds: a server that is down is found out slowly."""
+    """Return the status of what is configured, cached for twenty seconds: checking a server that is down is slow."""
     return [(check.name, check.ok, check.detail, check.fix) for check in cache.workspace().checks()]
 
 
@@ -122,7 +122,7 @@ def checklist() -> None:
                 st.caption(plain(fix))
 
 
-heading.header("Home", "What there is, what works, and the next step.")
+heading.header("Home", "Contents, system status, and the next step.")
 corpora = store.corpora()
 if not corpora:
     first_visit()
@@ -146,9 +146,11 @@ with left:
         with widgets.errors_shown():
             recent(runs)
     else:
-        st.caption("No runs yet. A run asks every question of a set and keeps where its evidence ranked.")
+        st.caption(
+            "No runs yet. A run retrieves chunks for every question of a set and records how its evidence ranks."
+        )
 with right:
-    st.subheader("What works", anchor=False)
+    st.subheader("System status", anchor=False)
     with widgets.errors_shown():
         checklist()
     if corpora and sample.NAME not in {c.name for c in corpora}:

@@ -16,39 +16,39 @@ from ragviz.text.markup import SIGNS, MarkedSentence, claimed, legend, measure, 
 from ragviz.ui import address, cache, frame, heading, question_table, widgets, wording
 from ragviz.ui.passages import Note, given_chunks, lit_in, ranked_chunks
 
-VERBS = {"supported": "supports", "together": "with others supports", "contradicted": "contradicts"}
-WORDS = {"supported": "supported", "contradicted": "contradicted", "absent": "not there"}
+VERBS = {"supported": "supports", "together": "jointly supports", "contradicted": "contradicts"}
+WORDS = {"supported": "supported", "contradicted": "contradicted", "absent": "not found"}
 SIDES = {"a": "answer", "r": "reference"}
 
 workspace = frame.begin()
 store = workspace.store
 
 
-# Why it was lost
+# The cause of loss
 
 
-def cause_line(run: Run, found: judgements.Judgement, question: Question) -> None:
-    """The one cause of this question, what it means, and the next step."""
-    cause = diagnose.about(found.causes[question.id], run.config.context)
-    fine = found.causes[question.id] == "fine"
+def cause_line(run: Run, judgement: judgements.Judgement, question: Question) -> None:
+    """Draw the cause of this question's loss, what it means, and the next step."""
+    cause = diagnose.about(judgement.causes[question.id], run.config.context)
+    fine = judgement.causes[question.id] == "fine"
     with st.container(border=True, gap="xxsmall"):
         mark = ":blue[●]" if fine else ":orange[▲]"
         st.markdown(f"{mark} **{cause.title}.** {cause.explanation}{'' if fine else f' *Next:* {cause.next_step}'}")
-        st.caption(" · ".join(filter(None, [ruling_words(found, question), plain(context_words(run))])))
+        st.caption(" · ".join(filter(None, [ruling_words(judgement, question), plain(context_words(run))])))
 
 
-def ruling_words(found: judgements.Judgement, question: Question) -> str:
-    ruling = found.rulings.get(question.id, diagnose.Ruling(None))
+def ruling_words(judgement: judgements.Judgement, question: Question) -> str:
+    ruling = judgement.rulings.get(question.id, diagnose.Ruling(None))
     by = ANSWER_METRICS[ruling.by].title if ruling.by in ANSWER_METRICS else BY.get(ruling.by, "")
-    verdict = {True: "Right", False: "Not right", None: "Not known to be right"}[ruling.right]
+    verdict = {True: "Correct", False: "Incorrect", None: "Correctness unknown"}[ruling.right]
     return f"{verdict}, by {by[0].lower() + by[1:] if by in BY.values() else by}" if by else ""
 
 
 BY = {
     "reference_in_answer": "The reference's words in the answer",
-    "refusal": "Whether it was refused and should have been",
-    "failed": "The answer that failed",
-    "judge_failed": "A judge that failed",
+    "refusal": "Whether a refusal was expected",
+    "failed": "A failed answer",
+    "judge_failed": "A failed judge",
 }
 
 
@@ -63,12 +63,12 @@ def context_words(run: Run) -> str:
 
 
 def chosen_claim(matrix: Matrix) -> tuple[str, int] | None:
-    """Side ("a", "r") and place of the claim that the address names, None when there is no such claim."""
+    """Return side ("a", "r") and position of the claim in the address, None when there is no such claim."""
 
     def read(text: str) -> tuple[str, int] | None:
-        told = re.fullmatch(r"([ar])([0-9]{1,3})", text)
-        there = told is not None and int(told[2]) < len(claims_of(matrix, told[1]))
-        return (told[1], int(told[2])) if told is not None and there else None
+        match = re.fullmatch(r"([ar])([0-9]{1,3})", text)
+        exists = match is not None and int(match[2]) < len(claims_of(matrix, match[1]))
+        return (match[1], int(match[2])) if match is not None and exists else None
 
     return address.readable("claim", read, "a claim of this answer (a0, a1 …) or of its reference (r0, r1 …)")
 
@@ -78,7 +78,7 @@ def claims_of(matrix: Matrix, side: str) -> Sequence[Claim]:
 
 
 def by_passages(matrix: Matrix, side: str, place: int) -> str | None:
-    """Verdict of all passages on a claim: one that supports it is enough, or several that do together."""
+    """Return the verdict of all passages on a claim: supported when one supports it, or several do jointly."""
     rows = matrix.answer_by_chunk if side == "a" else matrix.reference_by_chunk
     if rows is None:
         return None
@@ -88,33 +88,33 @@ def by_passages(matrix: Matrix, side: str, place: int) -> str | None:
 
 
 def by_other(matrix: Matrix, side: str, place: int) -> ClaimVerdict | None:
-    """How the reference bears on a claim of the answer, and the other way round."""
+    """Return the reference's verdict on a claim of the answer, or the answer's on one of the reference."""
     row = matrix.answer_by_reference if side == "a" else matrix.reference_by_answer
     return None if row is None else row[place]
 
 
 def verdict_of(matrix: Matrix, side: str, place: int) -> str | None:
-    """What a claim is underlined by: the answer's by the passages, the reference's by the answer."""
+    """Return the verdict that underlines a claim: the passages' on the answer's, the answer's on the reference's."""
     other = by_other(matrix, side, place)
     verdicts = (by_passages(matrix, side, place), other.verdict if other else None)
     return next((v for v in (verdicts if side == "a" else verdicts[::-1]) if v), None)
 
 
 def said_in(text: str, matrix: Matrix, side: str, claim: tuple[str, int] | None) -> list[MarkedSentence]:
-    """The sentences of the answer or the reference with their claims; what concerns the chosen one is lit."""
+    """Return the sentences of answer or reference with their claims; those on the chosen claim are highlighted."""
     claims, marks = claims_of(matrix, side), []
     claim_verdict = by_other(matrix, *claim) if claim and claim[0] != side else None
     for place, (start, end) in enumerate(sentences_of(text)):
-        mine = [n for n, each in enumerate(claims) if each.sentence == place]
-        own = bool(claim) and claim is not None and claim[0] == side and claim[1] in mine
+        own_claims = [n for n, each in enumerate(claims) if each.sentence == place]
+        own = bool(claim) and claim is not None and claim[0] == side and claim[1] in own_claims
         lit = next((name for s, _, name in lit_in(text, claim_verdict) if s == start), "")
-        verdicts = tuple((n + 1, verdict_of(matrix, side, n)) for n in mine)
+        verdicts = tuple((n + 1, verdict_of(matrix, side, n)) for n in own_claims)
         marks.append(MarkedSentence(start, end, verdicts, own, lit))
     return marks
 
 
 def claim_buttons(matrix: Matrix, side: str, claim: tuple[str, int] | None) -> None:
-    """Every claim with its verdicts; a click lights up what it rests on, another takes that back."""
+    """Draw every claim with its verdict; a click highlights what it rests on, a second click removes that."""
     with st.container(key=f"claims-{side}", gap="xxsmall"):
         for place, each in enumerate(claims_of(matrix, side)):
             is_chosen = claim == (side, place)
@@ -130,7 +130,7 @@ def claim_buttons(matrix: Matrix, side: str, claim: tuple[str, int] | None) -> N
 
 
 def claim_words(matrix: Matrix, side: str, place: int) -> str:
-    """Where a claim is supported, in words."""
+    """Return the verdicts on a claim in words: passages, and reference or answer."""
     passages, other = by_passages(matrix, side, place), by_other(matrix, side, place)
     parts = [f"Passages: {WORDS[passages]}" if passages else "", where_words(matrix, side, place)]
     parts.append(f"{'reference' if side == 'a' else 'answer'}: {WORDS[other.verdict]}" if other else "")
@@ -140,17 +140,17 @@ def claim_words(matrix: Matrix, side: str, place: int) -> str:
 def where_words(matrix: Matrix, side: str, place: int) -> str:
     rows = matrix.answer_by_chunk if side == "a" else matrix.reference_by_chunk
     numbers = [str(n) for n, b in enumerate(rows[place] if rows else (), start=1) if b.verdict != "absent"]
-    together = "together " if rows and any(b.verdict == "together" for b in rows[place]) else ""
+    together = "jointly " if rows and any(b.verdict == "together" for b in rows[place]) else ""
     return f"{together}by passage {', '.join(numbers)}" if numbers else ""
 
 
 # The three columns
 
 
-def texts(run: Run, question: Question, judged: EvaluatedAnswer | None, claim: tuple[str, int] | None) -> None:
-    matrix = judged.matrix if judged else Matrix()
+def texts(run: Run, question: Question, evaluated: EvaluatedAnswer | None, claim: tuple[str, int] | None) -> None:
+    matrix = evaluated.matrix if evaluated else Matrix()
     if any(claims_of(matrix, side) for side in SIDES):
-        st.html(legend([("supported", "✓ supported"), ("contradicted", "✗ contradicted"), ("absent", "○ not there")]))
+        st.html(legend([("supported", "✓ supported"), ("contradicted", "✗ contradicted"), ("absent", "○ not found")]))
     st.markdown("**Reference answer**")
     if question.answer:
         st.html(claimed(question.answer, said_in(question.answer, matrix, "r", claim), language=question.language))
@@ -158,65 +158,66 @@ def texts(run: Run, question: Question, judged: EvaluatedAnswer | None, claim: t
     else:
         st.caption("None: the documents do not answer this question." if question.kind == "unanswerable" else "None.")
     if not question_table.answers(run):
-        st.caption("This run does not answer its questions: make one with an answerer to have answers judged.")
+        st.caption("This run has no answers: make one with an answerer to have answers judged.")
         return
-    answer_text(judged, claim)
+    answer_text(evaluated, claim)
 
 
-def answer_text(judged: EvaluatedAnswer | None, claim: tuple[str, int] | None) -> None:
-    answer = judged.answer if judged else None
+def answer_text(evaluated: EvaluatedAnswer | None, claim: tuple[str, int] | None) -> None:
+    answer = evaluated.answer if evaluated else None
     st.markdown(f"**Generated answer**{f' · {answer.status}' if answer else ''}")
-    if judged is None or answer is None:
-        st.caption("Not answered yet: the run stopped before this question.")
+    if evaluated is None or answer is None:
+        st.caption("Not answered yet: the run was interrupted before this question.")
         return
     if answer.text:
-        st.html(claimed(answer.text, said_in(answer.text, judged.matrix, "a", claim)))
+        st.html(claimed(answer.text, said_in(answer.text, evaluated.matrix, "a", claim)))
     if answer.reason:
         st.caption(plain(f"Why: {answer.reason}"))
-    claim_buttons(judged.matrix, "a", claim)
-    cited = [f"cites {', '.join(map(str, answer.citations))}"] if answer.citations else []
+    claim_buttons(evaluated.matrix, "a", claim)
+    citations = [f"cites {', '.join(map(str, answer.citations))}"] if answer.citations else []
     if answer.wrong_citations:
-        cited.append(f":orange[▲] cites {', '.join(map(str, answer.wrong_citations))}, which it was not given")
-    if cited:
-        st.caption(" · ".join(cited))
-    if judged.matrix.answer_claims is None and answer.status == "answered":
-        st.caption("No claims: nothing was judged by a model. The counterparts without one are on the right.")
+        citations.append(
+            f":orange[▲] cites {', '.join(map(str, answer.wrong_citations))}, which were not in its context"
+        )
+    if citations:
+        st.caption(" · ".join(citations))
+    if evaluated.matrix.answer_claims is None and answer.status == "answered":
+        st.caption("No claims: the answer was not judged by a model. Lexical and embedding metrics are on the right.")
 
 
 def passages(
-    run: Run, question: Question, found: Retrieved, judged: EvaluatedAnswer | None, claim: tuple[str, int] | None
+    run: Run, question: Question, retrieved: Retrieved, evaluated: EvaluatedAnswer | None, claim: tuple[str, int] | None
 ) -> None:
-    answer, config = (judged.answer if judged and question_table.answers(run) else None), run.config
-    st.markdown({"retrieved": f"**Ranking** by {config.retriever}", "none": "**Ranking**, not handed over: closed book",
-                 "oracle": "**Gold chunks**, handed over"}[config.context])  # fmt: skip
+    answer, config = (evaluated.answer if evaluated and question_table.answers(run) else None), run.config
+    st.markdown({"retrieved": f"**Ranking** by {config.retriever}",
+                 "none": "**Ranking**, not given as context (closed book)",
+                 "oracle": "**Gold chunks**, given as context"}[config.context])  # fmt: skip
     entries = [("gold", "evidence")]
     st.html(legend([*entries, ("for", "supports the claim"), ("against", "contradicts it")] if claim else entries))
-    given = answer.context if answer else ()
+    context = answer.context if answer else ()
     cut = answer.cut if answer else ()
-    notes = {chunk_id: Note(cut_badge(chunk_id, given)) for chunk_id in cut}
-    for place, chunk_id in enumerate(judged.matrix.chunks if judged else ()):
+    notes = {chunk_id: Note(cut_badge(chunk_id, context)) for chunk_id in cut}
+    for place, chunk_id in enumerate(evaluated.matrix.chunks if evaluated else ()):
         old = notes.get(chunk_id, Note()).badges
-        notes[chunk_id] = passage_note(judged.matrix, place, claim, old) if judged else Note()
+        notes[chunk_id] = passage_note(evaluated.matrix, place, claim, old) if evaluated else Note()
     if config.context == "oracle":
-        given_chunks(run.corpus_id, question, given, notes)
+        given_chunks(run.corpus_id, question, context, notes)
     else:
         key = f"inspect-{run.id}"
         ranked_chunks(
-            run.corpus_id, question, found, k=config.k, first=max(config.k, 3), key=key, narrow=True, notes=notes
+            run.corpus_id, question, retrieved, k=config.k, first=max(config.k, 3), key=key, narrow=True, notes=notes
         )
-    address.link(
-        "results", "The whole ranking and the evidence", run=run.name, k=config.k, question=question.id, view="ranking"
-    )
+    address.link("results", "Full ranking and evidence", run=run.name, k=config.k, question=question.id, view="ranking")
 
 
-def cut_badge(chunk_id: str, given: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    return (("against", "only its beginning fitted the budget" if chunk_id in given else "cut by the budget"),)
+def cut_badge(chunk_id: str, context: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return (("against", "truncated by the context budget" if chunk_id in context else "cut by the context budget"),)
 
 
 def passage_note(
     matrix: Matrix, place: int, claim: tuple[str, int] | None, badges: tuple[tuple[str, str], ...]
 ) -> Note:
-    """What the judge said of a passage: useful or not, and how it bears on the chosen claim."""
+    """Return the judge's verdicts on a passage: useful or not, and its verdict on the chosen claim."""
     if matrix.useful is not None:
         badges = (("for", "✓ useful") if matrix.useful[place] else ("", "○ not useful"), *badges)
     if claim is None:
@@ -231,27 +232,28 @@ def passage_note(
     return Note(badges, claim_verdict)
 
 
-def scores(question_id: str, found: judgements.Judgement, judged: EvaluatedAnswer | None) -> None:
-    mine = {name: by[question_id] for name, by in found.scores.items() if question_id in by}
+def scores(question_id: str, judgement: judgements.Judgement, evaluated: EvaluatedAnswer | None) -> None:
+    scores_of_question = {name: by[question_id] for name, by in judgement.scores.items() if question_id in by}
     for title, chosen in (
-        ("Scores, judged", [name for name in mine if ANSWER_METRICS[name].judged]),
-        ("Counterparts without a model", [name for name in mine if not ANSWER_METRICS[name].judged]),
+        ("Judged metrics", [name for name in scores_of_question if ANSWER_METRICS[name].judged]),
+        ("Lexical and embedding metrics", [name for name in scores_of_question if not ANSWER_METRICS[name].judged]),
     ):
         if chosen:
             st.markdown(f"**{title}**")
-            st.html("".join(score_row(mine[name], judged) for name in chosen))
-    if not mine:
+            st.html("".join(score_row(scores_of_question[name], evaluated) for name in chosen))
+    if not scores_of_question:
         st.markdown("**Scores**")
-        st.caption("No metric of answers was measured for this question.")
+        st.caption("No answer metric was computed for this question.")
 
 
-def score_row(score: Score, judged: EvaluatedAnswer | None) -> str:
+def score_row(score: Score, evaluated: EvaluatedAnswer | None) -> str:
     metric = ANSWER_METRICS[score.metric]
     more = [metric.explanation]
     if metric.steps:
-        more.append("Read off: " + ", ".join(STEPS[step].title.lower() for step in metric.steps) + " (replies below).")
+        steps = ", ".join(STEPS[step].title.lower() for step in metric.steps)
+        more.append(f"Computed from: {steps} (judge calls below).")
     more.append(f"Version {score.version}.")
-    why = score.reason or (reason(score.metric, judged) if judged and score.value is not None else "")
+    why = score.reason or (reason(score.metric, evaluated) if evaluated and score.value is not None else "")
     return measure(metric.title, score.value, question_table.STATUSES[score.status], why, more)
 
 
@@ -259,11 +261,11 @@ def step_title(name: str) -> str:
     return STEPS[name].title if name in STEPS else plain(name)  # an earlier version may have had others
 
 
-def reason(name: str, judged: EvaluatedAnswer) -> str:
-    """What a score rests on, counted out."""
-    matrix = judged.matrix
+def reason(name: str, evaluated: EvaluatedAnswer) -> str:
+    """Return the counts that a score is computed from, in words."""
+    matrix = evaluated.matrix
     if name == "equivalence":
-        return f"{judged.equivalence}: {judged.equivalence_reason}" if judged.equivalence_reason else ""
+        return f"{evaluated.equivalence}: {evaluated.equivalence_reason}" if evaluated.equivalence_reason else ""
     if name in ("faithfulness", "context_recall"):
         side = "a" if name == "faithfulness" else "r"
         verdicts = [by_passages(matrix, side, place) for place in range(len(claims_of(matrix, side)))]
@@ -271,45 +273,49 @@ def reason(name: str, judged: EvaluatedAnswer) -> str:
     if name in ("completeness", "factual_precision"):
         row = (matrix.reference_by_answer if name == "completeness" else matrix.answer_by_reference) or ()
         whose, other = ("reference's", "answer") if name == "completeness" else ("answer's", "reference")
-        held = sum(claim_verdict.verdict == "supported" for claim_verdict in row)
-        return f"{held} of the {whose} {wording.counted(len(row), 'claim')} in the {other}"
+        supported = sum(claim_verdict.verdict == "supported" for claim_verdict in row)
+        return f"{supported} of the {whose} {wording.counted(len(row), 'claim')} in the {other}"
     if name.startswith("context_precision") and matrix.useful:
         ranks = ", ".join(str(n) for n, useful in enumerate(matrix.useful, start=1) if useful)
         return f"useful at rank {ranks}" if ranks else "none of them useful"
-    if name == "embedding_faithfulness" and judged.sentence_similarity:
-        near = sum(cosine >= SUPPORTED for cosine in judged.sentence_similarity)
-        of = wording.counted(len(judged.sentence_similarity), "sentence")
-        return f"{near} of {of} at {SUPPORTED} or more, the lowest {min(judged.sentence_similarity):.2f}"
+    if name == "embedding_faithfulness" and evaluated.sentence_similarity:
+        supported_sentences = sum(cosine >= SUPPORTED for cosine in evaluated.sentence_similarity)
+        of = wording.counted(len(evaluated.sentence_similarity), "sentence")
+        return (
+            f"{supported_sentences} of {of} at {SUPPORTED} or more, the lowest {min(evaluated.sentence_similarity):.2f}"
+        )
     if name == "answer_relevancy":
-        return "the answer evades" if judged.noncommittal else "; ".join(judged.asked_back or ())
+        return "the answer is noncommittal" if evaluated.noncommittal else "; ".join(evaluated.asked_back or ())
     return ""
 
 
-# Below
+# RAGQuestEval and the judge's calls
 
 
 def bank_table(title: str, bank: Bank, answers: Sequence[str | None]) -> None:
-    """Question by question what both texts answer, and what is counted."""
-    told = questeval.measure(bank, answers)
-    maker = {"extractive": "found without a model", "import": "imported"}.get(bank.maker, f"asked by {bank.maker}")
+    """Draw every question of a bank with the answers of both texts, and the scores."""
+    scores = questeval.measure(bank, answers)
+    maker = {"extractive": "extracted without a model", "import": "imported"}.get(
+        bank.maker, f"generated by {bank.maker}"
+    )
     tongue = f", {wording.LANGUAGES[bank.language]}" if bank.language in ("en", "zh") else ""
     st.markdown(f"**{title}** · questions {plain(maker)}{tongue}")
     if not bank.items:
         st.caption("No questions: the reference holds no key information.")
         return
-    st.caption(bank_words(told))
-    rows = zip(bank.items, answers, told.f1, strict=True)
+    st.caption(bank_words(scores))
+    rows = zip(bank.items, answers, scores.f1, strict=True)
     st.html(quest_table([(item.question, item.answer, said, f1) for item, said, f1 in rows]))
 
 
-def bank_words(told: questeval.QuestEval) -> str:
-    """Recall and precision with both denominators, and the bank's own quality."""
-    mean = f" = mean F1 of these {told.answered}" if told.answered else ": no question that both answer"
+def bank_words(scores: questeval.QuestEval) -> str:
+    """Return recall and precision with both denominators, and the bank's quality, in words."""
+    mean = f" = mean F1 of these {scores.answered}" if scores.answered else ": no question that both answer"
     return (
-        f"Recall {number(told.recall)} = {told.answered} answered by the generated text ÷ {told.answerable} that the "
-        f"reference answers · precision {number(told.precision)}{mean} · over all {told.questions} asked: recall "
-        f"{number(told.recall_over_questions)}, precision {number(told.precision_over_questions)} · bank quality "
-        f"{number(told.quality)} (share that the reference does not answer, 0 is best)"
+        f"Recall {number(scores.recall)} = {scores.answered} answered by the generated text ÷ {scores.answerable} that "
+        f"the reference answers · precision {number(scores.precision)}{mean} · over all {scores.questions} asked: "
+        f"recall {number(scores.recall_over_questions)}, precision {number(scores.precision_over_questions)} · "
+        f"bank quality {number(scores.quality)} (share that the reference does not answer, 0 is best)"
     )
 
 
@@ -317,22 +323,22 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def banks(judged: EvaluatedAnswer) -> None:
-    if judged.bank is not None and judged.bank_answers is not None:
-        bank_table("RAGQuestEval", judged.bank, judged.bank_answers)
-    if judged.extractive_bank is not None and judged.extractive_bank_answers is not None:
-        bank_table("RAGQuestEval, extractive", judged.extractive_bank, judged.extractive_bank_answers)
+def banks(evaluated: EvaluatedAnswer) -> None:
+    if evaluated.bank is not None and evaluated.bank_answers is not None:
+        bank_table("RAGQuestEval", evaluated.bank, evaluated.bank_answers)
+    if evaluated.extractive_bank is not None and evaluated.extractive_bank_answers is not None:
+        bank_table("RAGQuestEval, extractive", evaluated.extractive_bank, evaluated.extractive_bank_answers)
 
 
-def replies(judged: EvaluatedAnswer) -> None:
-    """Everything a model said about this question, raw."""
-    for step, why in judged.failures.items():
+def replies(evaluated: EvaluatedAnswer) -> None:
+    """Draw every call of a model about this question, with its raw reply."""
+    for step, why in evaluated.failures.items():
         st.warning(f"{step_title(step)}: {plain(why)}")
-    calls = judgements.calls_of(judged)
+    calls = judgements.calls_of(evaluated)
     if not calls:
         st.caption("No model was asked about this question.")
         return
-    st.markdown(f"**Everything a judge said** · {wording.counted(len(calls), 'call')}")
+    st.markdown(f"**Judge calls** · {wording.counted(len(calls), 'call')}")
     with st.container(gap="xsmall"):
         for call in calls:
             with st.expander(call_words(call)):
@@ -370,13 +376,13 @@ k = (
     address.readable("k", address.number_within(1, depth), f"1 to {depth:,}; this run has {run.config.k:,}")
     or run.config.k
 )
-asked = cache.answered(run)
-found = cache.judgement(run)
-shown = list(question_table.filtered(run, question_table.question_rows(run, k))["Id"])
-wanted = st.query_params.get("question")
-if wanted is not None and wanted not in asked:
-    st.warning(f"This run did not ask the question “{wording.quoted(wanted)}”.")
-question_id = wanted if wanted in asked else next(iter(shown or asked))
+retrievals = cache.retrievals(run)
+judgement = cache.judgement(run)
+shown_ids = list(question_table.filtered(run, question_table.question_rows(run, k))["Id"])
+requested = st.query_params.get("question")
+if requested is not None and requested not in retrievals:
+    st.warning(f"This run did not ask the question “{wording.quoted(requested)}”.")
+question_id = requested if requested in retrievals else next(iter(shown_ids or retrievals))
 address.settle("question", question_id)
 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
     with st.container(width="stretch"):
@@ -386,35 +392,35 @@ with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 ("results", run.name, {"run": run.name, "k": str(k), **question_table.filter_parameters()}),
             ]
         )
-    gone_to = question_table.walk(shown, question_id)
+    next_question = question_table.walk(shown_ids, question_id)
     if st.button("All questions", shortcut="esc"):
         address.go_to("results", run=run.name, k=k, question=None, **question_table.filter_parameters())
-if gone_to:
-    address.put(question=gone_to, claim=None)
+if next_question:
+    address.put(question=next_question, claim=None)
     st.rerun()
-if on := {name: value for name, value in question_table.filter_parameters().items() if name != "metric"}:
+if filters := {name: value for name, value in question_table.filter_parameters().items() if name != "metric"}:
     titles = {name: diagnose.about(name, run.config.context).title for name in diagnose.CAUSES}
-    words = [titles[v] if n == "cause" and v in titles else f"{n} {v}" for n, v in on.items()]
-    st.caption(f"Within: {plain(', '.join(words))}")
-question, retrieved = asked[question_id]
-judged = found.evaluated.get(question_id)
-claim = chosen_claim(judged.matrix if judged else Matrix())
+    words = [titles[v] if n == "cause" and v in titles else f"{n} {v}" for n, v in filters.items()]
+    st.caption(f"Filter: {plain(', '.join(words))}")
+question, retrieved = retrievals[question_id]
+evaluated = judgement.evaluated.get(question_id)
+claim = chosen_claim(evaluated.matrix if evaluated else Matrix())
 heading.header(question.text)
-if judged and found.controls is not None and not found.controls.reliable:
-    st.warning(plain(found.controls.sentence))
+if evaluated and judgement.controls is not None and not judgement.controls.reliable:
+    st.warning(plain(judgement.controls.sentence))
 with widgets.errors_shown():
-    cause_line(run, found, question)
+    cause_line(run, judgement, question)
 with st.container(key="inspected"):
     left, middle, right = st.columns([3, 4, 3], gap="medium")
     with left, widgets.errors_shown():
-        texts(run, question, judged, claim)
+        texts(run, question, evaluated, claim)
     with middle, widgets.errors_shown():
-        passages(run, question, retrieved, judged, claim)
+        passages(run, question, retrieved, evaluated, claim)
     with right, widgets.errors_shown():
-        scores(question_id, found, judged)
-if judged:
+        scores(question_id, judgement, evaluated)
+if evaluated:
     with widgets.errors_shown():
-        banks(judged)
+        banks(evaluated)
     with widgets.errors_shown():
-        replies(judged)
+        replies(evaluated)
 heading.scroll_to_top(question_id)

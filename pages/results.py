@@ -49,7 +49,7 @@ def tiles(summary: Summary) -> None:
 def pictures(summary: Summary, key: str) -> None:
     left, right = st.columns(2, gap="medium")
     with left, widgets.errors_shown():
-        st.markdown("**Where the evidence ranks**")
+        st.markdown("**Rank histogram**")
         bars = f"bars-{key}"
 
         def bar_clicked() -> None:
@@ -62,9 +62,9 @@ def pictures(summary: Summary, key: str) -> None:
             selected=question_table.rank_pair(st.query_params.get("rank"), summary.depth),
         )
         widgets.figure(drawn, bars, on_select=bar_clicked)
-        shown_below("rank", len(shown))
+        shown_below("rank", len(filtered_rows))
     with right, widgets.errors_shown():
-        st.markdown("**What another k would keep**")
+        st.markdown("**Precision, recall and F1 against k**")
         lines = f"lines-{key}"
 
         def point_clicked() -> None:
@@ -86,37 +86,37 @@ def curves_of(summary: Summary) -> list[curve_plots.Curve]:
 # Answers
 
 
-def answer_tiles(found: judgements.Judgement) -> None:
-    names = [name for name in shown_in("tile") if name in found.metrics][:4]
+def answer_tiles(judgement: judgements.Judgement) -> None:
+    names = [name for name in shown_in("tile") if name in judgement.metrics][:4]
     with st.grid(4, min_column_width=185):
         for name in names:
-            metric, scored = ANSWER_METRICS[name], found.metrics[name]
+            metric, scored = ANSWER_METRICS[name], judgement.metrics[name]
             widgets.tile(f"{metric.title} ↑", *scored_words(scored), explained=metric.explanation)
 
 
 def scored_words(scored: Scored) -> tuple[str, str]:
-    """Value and note of a tile; the questions without a score are told."""
+    """Return value and note of a tile; the note also counts the unscored questions."""
     value, note = widgets.estimate_words(scored.estimate)
     return value, note if scored.estimate.n == scored.total else f"{note} of {scored.total:,}"
 
 
-def answer_line(run: Run, found: judgements.Judgement) -> None:
-    """Coverage with the way to mend it, refusals, and what was paid."""
+def answer_line(run: Run, judgement: judgements.Judgement) -> None:
+    """Draw coverage with the button that judges again, refusals, and cost."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.markdown(" · ".join(filter(None, [coverage(run, found), refusals(run, found)])), width="stretch")
-        if found.failed or (found.controls and not found.controls.reliable):
+        st.markdown(" · ".join(filter(None, [coverage(run, judgement), refusals(run, judgement)])), width="stretch")
+        if judgement.failed or (judgement.controls and not judgement.controls.reliable):
             judge_again(run)
-    st.caption(plain(judgements.cost_words(found)))
+    st.caption(plain(judgements.cost_words(judgement)))
 
 
 def judge_again(run: Run) -> None:
-    """Ask again about what failed, within a budget where something is to be paid."""
+    """Draw the button that judges again what failed, with a budget where a model is asked."""
     dollars = None
     if run.config.model or run.config.judge:
         dollars = budget.field_of_run(run, f"again-{run.id}")
     if st.button(
         "Judge again",
-        help="Asks again about what failed; all of it, when the judge could not be relied on and now can.",
+        help="Repeats the failed calls; all calls, when the judge was unreliable and no longer is.",
     ):
         choices.check_budget(workspace, run.config, dollars)
         title = f"Judge again what failed in {run.name}"
@@ -124,130 +124,132 @@ def judge_again(run: Run) -> None:
         st.rerun()
 
 
-def judge_panel(run: Run, found: judgements.Judgement) -> None:
-    """Who judged, whether that judge can be relied on, and which of its scores to look at first."""
+def judge_panel(run: Run, judgement: judgements.Judgement) -> None:
+    """Draw which judge was used, whether it is reliable, and the scores that its answers contradict."""
     if words := judgements.judge_words(run):
-        controlled = f" · {found.controls.sentence}" if found.controls and found.controls.reliable else ""
-        st.caption(plain(f"{words}{controlled}"))
-    if found.controls and not found.controls.reliable:
-        st.warning(plain(found.controls.sentence))
-    if not (doubts := found.doubts):
+        control_words = (
+            f" · {judgement.controls.sentence}" if judgement.controls and judgement.controls.reliable else ""
+        )
+        st.caption(plain(f"{words}{control_words}"))
+    if judgement.controls and not judgement.controls.reliable:
+        st.warning(plain(judgement.controls.sentence))
+    if not (doubts := judgement.doubts):
         return
-    st.markdown("**Look at these**: the words of their answers contradict their scores")
+    st.markdown("**Contradicted scores**: the words of these answers contradict their scores")
     for doubt in doubts[:LOOK_AT]:
         address.link("inspect", f"{doubt.question} – {doubt.words}", run=run.name, question=doubt.question_id)
     if len(doubts) > LOOK_AT:
         st.caption(
-            plain(f"and {len(doubts) - LOOK_AT} more: `ragviz results {shlex.quote(run.name)} --json` names all")
+            plain(f"and {len(doubts) - LOOK_AT} more: `ragviz results {shlex.quote(run.name)} --json` lists all")
         )
 
 
-def coverage(run: Run, found: judgements.Judgement) -> str:
-    """How many questions have scores, of the measure with fewest to that with most, and why the others have not."""
-    total, failed = len(asked), len(found.failed)
-    failures = [step for judged in found.evaluated.values() for step in judged.failures]
-    unanswered = sum("answer" in judged.failures for judged in found.evaluated.values())
-    covered = plain(judgements.coverage_words(found, total))
-    words = [covered or f"**{len(found.evaluated) - failed} of {total:,}** answered"]
+def coverage(run: Run, judgement: judgements.Judgement) -> str:
+    """Return how many questions are scored, from the metric with fewest to that with most, and why others are not."""
+    total, failed = len(retrievals), len(judgement.failed)
+    failures = [step for evaluated in judgement.evaluated.values() for step in evaluated.failures]
+    unanswered = sum("answer" in evaluated.failures for evaluated in judgement.evaluated.values())
+    coverage_words = plain(judgements.coverage_words(judgement, total))
+    words = [coverage_words or f"**{len(judgement.evaluated) - failed} of {total:,}** answered"]
     if unanswered:
         words.append(f":orange[▲] {wording.counted(unanswered, 'answer')} failed")
     if errors := failed - unanswered:
         words.append(f":orange[▲] {wording.counted(errors, 'judge error')}")
-    if missing := total - len(found.evaluated):
+    if missing := total - len(judgement.evaluated):
         words.append(f"{wording.counted(missing, 'question')} not reached")
     return ", ".join(words) if failures or missing else words[0]
 
 
-def refusals(run: Run, found: judgements.Judgement) -> str:
-    """Whether what was refused should have been."""
-    told = found.abstention
-    if not question_table.answers(run) or not (told.refused or told.unanswerable):
+def refusals(run: Run, judgement: judgements.Judgement) -> str:
+    """Return how many questions were refused, and how many of them correctly."""
+    abstention = judgement.abstention
+    if not question_table.answers(run) or not (abstention.refused or abstention.unanswerable):
         return ""
-    precision = "" if told.precision is None else f" (precision {told.precision:.2f})"
-    recall = "" if told.recall is None else f" (recall {told.recall:.2f})"
+    precision = "" if abstention.precision is None else f" (precision {abstention.precision:.2f})"
+    recall = "" if abstention.recall is None else f" (recall {abstention.recall:.2f})"
     return (
-        f"{told.refused:,} refused, {told.both} of them rightly{precision}; {told.both} of {told.unanswerable} "
-        f"unanswerable refused{recall}"
+        f"{abstention.refused:,} refused, {abstention.both} of them correctly{precision}; {abstention.both} of "
+        f"{abstention.unanswerable} unanswerable refused{recall}"
     )
 
 
-def lost_steps(run: Run, found: judgements.Judgement, ids: Sequence[str]) -> list[diagnose.Step]:
-    """The waterfall; of a run that does not answer only as far as it goes."""
-    steps = diagnose.waterfall([found.causes[i] for i in ids], run.config.context)
+def lost_steps(run: Run, judgement: judgements.Judgement, ids: Sequence[str]) -> list[diagnose.Step]:
+    """Return the steps of the waterfall; of a run that does not answer, only those up to the ranking."""
+    steps = diagnose.waterfall([judgement.causes[i] for i in ids], run.config.context)
     if question_table.answers(run):
         return [s for s in steps if s.count or s.cause != "judge_failed"]
     return [s for s in steps if s.cause not in ("cut_by_budget", "not_answered", "wrong", "judge_failed")]
 
 
-def waterfall(run: Run, found: judgements.Judgement, ids: Sequence[str], key: str) -> None:
-    st.markdown("**Where it was lost**" + ("" if question_table.answers(run) else ", up to the ranking"))
-    steps = lost_steps(run, found, ids)
+def waterfall(run: Run, judgement: judgements.Judgement, ids: Sequence[str], key: str) -> None:
+    st.markdown("**Failure attribution**" + ("" if question_table.answers(run) else ", retrieval only"))
+    steps = lost_steps(run, judgement, ids)
     names, bars = [step.cause for step in steps], f"lost-{key}"
 
     def bar_clicked() -> None:
         place = widgets.clicked(st.session_state[bars])
         address.put(cause=names[place[0]] if place and names[place[0]] in diagnose.CAUSES else None)
 
-    wanted = st.query_params.get("cause")
-    selected = names.index(wanted) if wanted in names else None
+    requested = st.query_params.get("cause")
+    selected = names.index(requested) if requested in names else None
     drawn = plots.waterfall([(s.title, s.count, s.left) for s in steps], selected=selected)
     widgets.figure(drawn, bars, on_select=bar_clicked)
     worst = max(steps[1:-1], key=lambda step: step.count)
-    name = wanted if wanted in diagnose.CAUSES else worst.cause if worst.count else "fine"
+    name = requested if requested in diagnose.CAUSES else worst.cause if worst.count else "fine"
     cause = diagnose.about(name, run.config.context)
-    lead = "" if wanted in diagnose.CAUSES or not worst.count else "Most: "
+    lead = "" if requested in diagnose.CAUSES or not worst.count else "Most: "
     st.caption(f"{lead}**{cause.title}.** {cause.explanation} *Next:* {cause.next_step}")
-    shown_below("cause", len(shown))
+    shown_below("cause", len(filtered_rows))
 
 
-def distributions(run: Run, found: judgements.Judgement, key: str) -> None:
-    """How one metric is spread over the questions; completeness against conciseness."""
-    pairs = ((name, ANSWER_METRICS[name].drawn_against) for name in found.scores)
-    pair = next((pair for pair in pairs if pair[1] in found.scores), None)
+def distributions(run: Run, judgement: judgements.Judgement, key: str) -> None:
+    """Draw the distribution of one metric, and completeness against conciseness where both were measured."""
+    pairs = ((name, ANSWER_METRICS[name].drawn_against) for name in judgement.scores)
+    pair = next((pair for pair in pairs if pair[1] in judgement.scores), None)
     left, right = st.columns(2, gap="medium") if pair else (st.container(), None)
     with left, widgets.errors_shown():
-        score_distribution(run, found)
+        score_distribution(run, judgement)
     if right is not None and pair is not None:
         with right, widgets.errors_shown():
-            both_told(found, pair, key)
+            completeness_against_conciseness(judgement, pair, key)
 
 
-def score_distribution(run: Run, found: judgements.Judgement) -> None:
+def score_distribution(run: Run, judgement: judgements.Judgement) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**How the scores are spread**", width="stretch")
+        st.markdown("**Score distribution**", width="stretch")
         st.session_state["metric-shown"] = name = question_table.metric_of(run)
         with st.container(width=270):
             st.selectbox(
-                "Metric", list(found.scores), key="metric-shown", label_visibility="collapsed",
+                "Metric", list(judgement.scores), key="metric-shown", label_visibility="collapsed",
                 format_func=lambda name: ANSWER_METRICS[name].title,
                 on_change=lambda: address.put(metric=st.session_state["metric-shown"]),
             )  # fmt: skip
-    values = np.array([s.value for s in found.scores[name].values() if s.value is not None])
+    values = np.array([s.value for s in judgement.scores[name].values() if s.value is not None])
     if len(values):
         widgets.figure(plots.score_histogram(values, title=ANSWER_METRICS[name].title), f"spread-{name}")
     else:
-        st.markdown("No answer has a score of this.")
-    without = question_table.without_words(found.metrics[name].statuses)
-    told = f"{len(values)} of {found.metrics[name].total} scored{f', {without}' if without else ''}"
-    st.caption(f"{ANSWER_METRICS[name].explanation} {told}.")
+        st.markdown("No answer is scored by this metric.")
+    without = question_table.without_words(judgement.metrics[name].statuses)
+    count = f"{len(values)} of {judgement.metrics[name].total} scored{f', {without}' if without else ''}"
+    st.caption(f"{ANSWER_METRICS[name].explanation} {count}.")
 
 
-def both_told(found: judgements.Judgement, pair: tuple[str, str], key: str) -> None:
+def completeness_against_conciseness(judgement: judgements.Judgement, pair: tuple[str, str], key: str) -> None:
     """Each answer by its completeness and conciseness (factual precision); a click opens the question."""
     st.markdown("**Completeness against conciseness**")
-    first, second = (found.scores[name] for name in pair)
+    first, second = (judgement.scores[name] for name in pair)
     ids = [i for i in first if i in second and first[i].value is not None and second[i].value is not None]
-    points = f"told-{key}"
+    points = f"quadrants-{key}"
 
     def point_clicked() -> None:
         if place := widgets.clicked(st.session_state[points]):
             st.session_state["open-question"] = ids[place[0]]
 
     x, y = (np.array([scores[i].value for i in ids], dtype=float) for scores in (first, second))
-    widgets.figure(plots.quarters(x, y, [asked[i][0].text for i in ids]), points, on_select=point_clicked)
+    widgets.figure(plots.quarters(x, y, [retrievals[i][0].text for i in ids]), points, on_select=point_clicked)
     st.caption(
-        "Not complete: the passage was not retrieved, or was passed over. Complete but not concise: too much was "
-        "retrieved or told. Neither: the answer is about something else. A click opens the question."
+        "Incomplete: a passage was not retrieved, or was ignored. Complete but not concise: too much was retrieved or "
+        "said. Neither: the answer is about something else. A click opens the question."
     )
 
 
@@ -255,14 +257,14 @@ def both_told(found: judgements.Judgement, pair: tuple[str, str], key: str) -> N
 
 
 def slices_table(run: Run, summary: Summary, key: str) -> None:
-    """One measure per kind and per document, whichever is chosen; a row opens its questions."""
+    """Draw one metric by kind and by document; a row filters the questions by it."""
     slices = cache.breakdown(run, summary.k)
     labels = {label.split("@")[0]: label for label in slices[0].metrics}
     with widgets.above_table("by-document"):
-        st.markdown("**Per kind and document**", width="stretch")
+        st.markdown("**By kind and document**", width="stretch")
         with st.container(width=210):
             name = address.choose(
-                "Measure", list(labels), "per", default="recall", label_visibility="collapsed",
+                "Metric", list(labels), "per", default="recall", label_visibility="collapsed",
                 format_func=lambda name: title_of(labels[name]),
             )  # fmt: skip
         shown_slices = [part for part in slices if part.by != "all"]
@@ -276,27 +278,27 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
         address.put(kind=None, document=None, **({part.by: part.name} if part else {}))
 
     columns = {
-        "Questions of": st.column_config.TextColumn(width=125),
-        "95 %": st.column_config.TextColumn(width=88),
+        "Kind or document": st.column_config.TextColumn(width=125),
+        "95 % CI": st.column_config.TextColumn(width=88),
         "n": st.column_config.NumberColumn(width=40),
         title_of(labels[name or "recall"]): st.column_config.ProgressColumn(
             min_value=0, max_value=1, format="%.2f", width=100
         ),
     }
-    widgets.table(rows, table, columns=columns, on_select=opened, height=320, alt="A measure per kind and document")
-    shown_below("kind" if "kind" in st.query_params else "document", len(shown))
+    widgets.table(rows, table, columns=columns, on_select=opened, height=320, alt="A metric by kind and document")
+    shown_below("kind" if "kind" in st.query_params else "document", len(filtered_rows))
 
 
 def slice_rows(slices: Sequence[Slice], label: str) -> pd.DataFrame:
-    """A row a kind or document: its questions, how many were missed, and the mean of a measure with its n."""
+    """Return one row a kind or document: its questions and misses, and the mean of a metric with its n."""
     scored = [part.metrics[label] for part in slices]
     rows = pd.DataFrame(
         {
-            "Questions of": [
+            "Kind or document": [
                 question_table.KINDS.get(part.name, part.name) if part.by == "kind" else part.name for part in slices
             ],
             title_of(label): pd.array([each.estimate.mean for each in scored], dtype="Float64"),
-            "95 %": [widgets.interval_words(each.estimate) for each in scored],
+            "95 % CI": [widgets.interval_words(each.estimate) for each in scored],
             "n": [each.estimate.n for each in scored],
             "Questions": [part.questions for part in slices],
             "Misses": [part.misses for part in slices],
@@ -307,29 +309,29 @@ def slice_rows(slices: Sequence[Slice], label: str) -> pd.DataFrame:
 
 
 def title_of(label: str) -> str:
-    """What a measure is called: of a ranking ("recall@3") or of answers ("completeness")."""
+    """Return the title of a metric of rankings ("recall@3") or of answers ("completeness")."""
     return ANSWER_METRICS[label].title if label in ANSWER_METRICS else label
 
 
 def metrics_table(run: Run, summary: Summary) -> None:
-    """Every measure, over all questions and per kind."""
+    """Draw every metric, over all questions and by kind."""
     whole, *others = (part for part in cache.breakdown(run, summary.k) if part.by != "document")
     kinds = {question_table.KINDS[part.name].capitalize(): part for part in others} if len(others) > 1 else {}
     names = [name for name in whole.metrics if name in ANSWER_METRICS]
     names += [name for name in whole.metrics if name not in ANSWER_METRICS]
-    known = [whole.metrics[name] for name in names]
+    scored = [whole.metrics[name] for name in names]
     rows = pd.DataFrame(
         {
-            "Measure": [title_of(name) for name in names],
-            "Mean": pd.array([each.estimate.mean for each in known], dtype="Float64"),
-            "95 %": [widgets.interval_words(each.estimate) for each in known],
-            "n": [each.estimate.n for each in known],
+            "Metric": [title_of(name) for name in names],
+            "Mean": pd.array([each.estimate.mean for each in scored], dtype="Float64"),
+            "95 % CI": [widgets.interval_words(each.estimate) for each in scored],
+            "n": [each.estimate.n for each in scored],
         }
         | {title: [mean_words(part.metrics[name]) for name in names] for title, part in kinds.items()}
         | {
             "Unscored": [
                 question_table.without_words(each.statuses) if name in ANSWER_METRICS else ""
-                for name, each in zip(names, known, strict=True)
+                for name, each in zip(names, scored, strict=True)
             ],
             "Description": [
                 ANSWER_METRICS[name].explanation if name in ANSWER_METRICS else METRICS[name.split("@")[0]].explanation
@@ -339,18 +341,18 @@ def metrics_table(run: Run, summary: Summary) -> None:
     )
     if not any(rows["Unscored"]):
         rows = rows.drop(columns="Unscored")
-    with widgets.above_table("measures"):
-        st.markdown(f"**All measures at k = {summary.k}**", width="stretch")
-        widgets.csv_button(rows, f"{run.name}-measures.csv", "measures-csv")
+    with widgets.above_table("metrics"):
+        st.markdown(f"**All metrics at k = {summary.k}**", width="stretch")
+        widgets.csv_button(rows, f"{run.name}-metrics.csv", "metrics-csv")
     columns = {
         "Mean": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.3f"),
         "Description": st.column_config.TextColumn(width="large"),
     }
-    widgets.table(rows, "measures", columns=columns, height=320, alt="All measures")
+    widgets.table(rows, "metrics", columns=columns, height=320, alt="All metrics")
 
 
 def mean_words(scored: Scored) -> str:
-    """A mean with its n, for a cell."""
+    """Return a mean with its n, as a cell shows it."""
     mean, n = scored.estimate.mean, scored.estimate.n
     return "–" if mean is None else f"{mean:.2f} (n = {n:,})"
 
@@ -359,14 +361,16 @@ def mean_words(scored: Scored) -> str:
 
 
 def chips(run: Run, count: int) -> None:
-    """Every filter that is on, to be taken off with a click."""
-    on = {name: value for name, value in question_table.filter_parameters().items() if name in question_table.FILTERS}
+    """Draw every active filter, to be removed with a click."""
+    filters = {
+        name: value for name, value in question_table.filter_parameters().items() if name in question_table.FILTERS
+    }
     st.html(f"<span id='{ANCHOR}'></span>")
-    if not on:
+    if not filters:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.markdown(f"{wording.counted(count, 'question')} with", width="content")
-        for name, value in on.items():
+        for name, value in filters.items():
             if st.button(
                 f"{name}: {plain(chip_words(run, name, value))}",
                 icon=":material/close:",
@@ -374,62 +378,72 @@ def chips(run: Run, count: int) -> None:
                 help="Remove this filter",
             ):
                 clear(name)
-        if len(on) > 1 and st.button("Clear all", type="tertiary", key="chip-all"):
-            clear(*on)
+        if len(filters) > 1 and st.button("Clear all", type="tertiary", key="chip-all"):
+            clear(*filters)
 
 
 def chip_words(run: Run, name: str, value: str) -> str:
-    """A filter's value as it is shown."""
+    """Return the value of a filter as its chip shows it."""
     if name == "kind":
         return question_table.KINDS.get(value, value)
     return diagnose.about(value, run.config.context).title if name == "cause" and value in diagnose.CAUSES else value
 
 
 def shown_below(name: str, count: int) -> None:
-    """Beside a picture that filters: the way down to the questions that it filtered."""
+    """Draw a link from a figure that filters to the filtered questions below it."""
     if name in st.query_params:
         st.markdown(f"[{wording.counted(count, 'question')} below ↓](#{ANCHOR})")
 
 
 def clear(*names: str) -> None:
-    """Take filters off; figures and tables forget what was selected in them."""
+    """Remove filters; the figures and tables lose their selection."""
     address.put(**dict.fromkeys(names))
     st.session_state["cleared"] = st.session_state.get("cleared", 0) + 1
     st.rerun()
 
 
 def questions_table(run: Run, rows: pd.DataFrame, total: int, unanswerable: int, key: str) -> None:
+    has_answers = question_table.answers(run)
     with widgets.above_table("asked"):
-        left_out = (
-            f" · {unanswerable} unanswerable are not ranked" if unanswerable and not question_table.answers(run) else ""
-        )
+        left_out = f" · {unanswerable} unanswerable are not ranked" if unanswerable and not has_answers else ""
         st.markdown(
             f"**{len(rows)} of {wording.counted(total, 'question')}**, the worst first{left_out}", width="stretch"
         )
-        st.session_state["outcome-filter"] = address.first_of(
-            (st.query_params.get("outcome"),), question_table.OUTCOMES
-        )
-        st.segmented_control(
-            "Outcome", question_table.OUTCOMES, key="outcome-filter", required=True, label_visibility="collapsed",
-            on_change=lambda: address.put(outcome=st.session_state["outcome-filter"]),
-        )  # fmt: skip
-        st.session_state["find-filter"] = st.query_params.get("find", "")
-        with st.container(width=220):
-            st.text_input(
-                "Find", key="find-filter", placeholder="Find in questions", label_visibility="collapsed",
-                on_change=lambda: address.put(find=st.session_state["find-filter"] or None),
-            )  # fmt: skip
+        question_filters()
         widgets.csv_button(rows, f"{run.name}-questions.csv", "questions-csv")
-    table, has_answers = f"asked-{key}", question_table.answers(run)
+    table = f"asked-{key}"
 
     def opened() -> None:
-        chosen = widgets.selected(st.session_state[table], list(rows["Id"]))
+        question_id = widgets.selected(st.session_state[table], list(rows["Id"]))
         if has_answers:
-            st.session_state["open-question"] = chosen
+            st.session_state["open-question"] = question_id
         else:
-            address.put(question=chosen)
+            address.put(question=question_id)
 
-    columns = {
+    widgets.table(
+        rows, table, columns=question_columns(run), on_select=opened, height=420, alt="Questions, the worst first",
+        empty="–",
+    )  # fmt: skip
+
+
+def question_filters() -> None:
+    """Draw the filters by outcome and by words."""
+    outcome = address.first_of((st.query_params.get("outcome"),), question_table.OUTCOMES)
+    st.session_state["outcome-filter"] = outcome
+    st.segmented_control(
+        "Outcome", question_table.OUTCOMES, key="outcome-filter", required=True, label_visibility="collapsed",
+        on_change=lambda: address.put(outcome=st.session_state["outcome-filter"]),
+    )  # fmt: skip
+    st.session_state["find-filter"] = st.query_params.get("find", "")
+    with st.container(width=220):
+        st.text_input(
+            "Find", key="find-filter", placeholder="Find in questions", label_visibility="collapsed",
+            on_change=lambda: address.put(find=st.session_state["find-filter"] or None),
+        )  # fmt: skip
+
+
+def question_columns(run: Run) -> dict[str, object]:
+    columns: dict[str, object] = {
         "Answer": st.column_config.TextColumn(width=85),
         "Cause": st.column_config.TextColumn(width=140),
         "Rank": st.column_config.NumberColumn(help="Of the first gold chunk; empty when missed.", width="small"),
@@ -439,24 +453,24 @@ def questions_table(run: Run, rows: pd.DataFrame, total: int, unanswerable: int,
             min_value=0, max_value=1, format="%.2f"
         ),
     }
-    if has_answers and question_table.metric_of(run):
-        title = ANSWER_METRICS[question_table.metric_of(run)].title
+    if question_table.answers(run) and (metric := question_table.metric_of(run)):
+        title = ANSWER_METRICS[metric].title
         columns[title] = st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.2f", width=130)
-    widgets.table(
-        rows, table, columns=columns, on_select=opened, height=420, alt="Questions, the worst first", empty="–"
-    )
+    return columns
 
 
 # One question
 
 
-def opened_question(run: Run, question: Question, found: Retrieved, summary: Summary, shown: Sequence[str]) -> None:
+def opened_question(
+    run: Run, question: Question, retrieved: Retrieved, summary: Summary, shown_ids: Sequence[str]
+) -> None:
     crumbs = [*heading.crumbs_of(run, corpus), ("results", run.name, {"run": run.name, "k": str(summary.k)})]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width="stretch"):
             heading.breadcrumb(crumbs)
-        if gone_to := question_table.walk(shown, question.id):
-            address.put(question=gone_to)
+        if next_question := question_table.walk(shown_ids, question.id):
+            address.put(question=next_question)
             st.rerun()
         if st.button("All questions", shortcut="esc"):
             clear("question", "view")
@@ -469,23 +483,23 @@ def opened_question(run: Run, question: Question, found: Retrieved, summary: Sum
         st.markdown("**Answer**")
         st.html(highlighted(question.answer or "(no answer given)", language=question.language))
         if question.evidence:
-            st.html(legend([("gold", "evidence"), ("hit", f"kept: in the first {summary.k} chunks")]))
-            passages.evidence_groups(run.corpus_id, question, found, k=summary.k)
+            st.html(legend([("gold", "evidence"), ("hit", f"in the first {summary.k} chunks")]))
+            passages.evidence_groups(run.corpus_id, question, retrieved, k=summary.k)
         else:
-            st.caption("Unanswerable: the documents hold no evidence, so nothing can be found.")
+            st.caption("Unanswerable: the documents hold no evidence for it, so there is nothing to retrieve.")
         if question_table.answers(run):
             address.link(
                 "inspect",
-                "The answer, and how it was judged",
+                "Answer and judgement",
                 run=run.name,
                 question=question.id,
                 **question_table.filter_parameters(),
             )
-        st.caption(f"{question.kind} · made by {plain(question.generator)} · id {plain(question.id)}")
+        st.caption(f"{question.kind} · generator {plain(question.generator)} · id {plain(question.id)}")
     with right:
         st.markdown(f"**Ranking** by {run.config.retriever}")
         st.html(legend([("gold", "evidence")]))
-        passages.ranked_chunks(run.corpus_id, question, found, k=summary.k, first=max(summary.k + 2, 5), key=run.id)
+        passages.ranked_chunks(run.corpus_id, question, retrieved, k=summary.k, first=max(summary.k + 2, 5), key=run.id)
     heading.scroll_to_top(question.id)
 
 
@@ -503,7 +517,7 @@ def numbers(summary: Summary, row: int) -> None:
 
 
 def downloads(run: Run) -> None:
-    """A run's files, one by one or together."""
+    """Draw the downloads of a run's files, one by one or together."""
     with st.popover("Download"):
         for name in ("results.csv", "results.jsonl", "dataset.csv", "answers.csv", "evaluation.csv", "metrics.csv"):
             st.download_button(
@@ -511,16 +525,16 @@ def downloads(run: Run) -> None:
                 key=f"download-{name}", on_click="ignore",
             )  # fmt: skip
         st.download_button(
-            "All of them (zip)", lambda: zipped(run), f"{run.name}.zip", "application/zip", on_click="ignore"
+            "All files (zip)", lambda: zipped(run), f"{run.name}.zip", "application/zip", on_click="ignore"
         )
 
 
 def zipped(run: Run) -> bytes:
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in exports.export_run(workspace, run).items():
             archive.writestr(name, data)
-    return held.getvalue()
+    return buffer.getvalue()
 
 
 def settings_line(run: Run) -> str:
@@ -531,21 +545,22 @@ def settings_line(run: Run) -> str:
         f"{config.retriever} over {cut['chunker']} {cut['chunk_size']}, overlap {cut['overlap']}, "
         f"{cut['embedder'] or 'no embedder'}, {cut['backend']}"
         if cut
-        else "Retrieved and judged elsewhere, and imported"
+        else "Imported: retrieved and judged elsewhere"
     )
     return f"{over} · questions {run.provenance['questions']} · depth {config.depth}{by} · {wording.ago(run.created)}"
 
 
 corpus = frame.need_corpus()
-every = store.runs(corpus.id)
-runs = [run for run in every if run.status == "done"]
-if (wanted := st.query_params.get("run")) in {run.name for run in every} - {run.name for run in runs}:
-    heading.header("Results", f"Run {wanted}")
-    with widgets.nothing(f"Run {plain(wanted)} is not finished yet."):
-        address.link("run", "See how far it is, or let it go on")
+all_runs = store.runs(corpus.id)
+runs = [run for run in all_runs if run.status == "done"]
+requested_run = st.query_params.get("run")
+if requested_run in {run.name for run in all_runs} - {run.name for run in runs}:
+    heading.header("Results", f"Run {requested_run}")
+    with widgets.nothing(f"Run {plain(requested_run)} is not finished yet."):
+        address.link("run", "See its progress, or resume it")
     st.stop()
 if not runs:
-    heading.header("Results", "Where retrieval loses.")
+    heading.header("Results", "Retrieval and answer quality of a run.")
     with widgets.nothing(f"No run of {plain(corpus.name)} is done yet."):
         address.link("run", "Make a run")
     st.stop()
@@ -554,32 +569,32 @@ run = next(run for run in runs if run.name == name)
 k = address.chosen_number("k", 1, run.config.depth, run.config.k)
 st.session_state["k-shown"] = k
 summary = cache.summary(run, k)
-asked = cache.answered(run)
+retrievals = cache.retrievals(run)
 judgement = cache.judgement(run)
 rows = question_table.question_rows(run, k) if summary.n or question_table.answers(run) else pd.DataFrame()
-shown = question_table.filtered(run, rows) if len(rows) else rows
+filtered_rows = question_table.filtered(run, rows) if len(rows) else rows
 key = f"{run.id}-{st.session_state.get('cleared', 0)}"
 if opened := st.session_state.pop("open-question", None):
     address.go_to("inspect", run=run.name, question=opened, k=k, **question_table.filter_parameters())
-wanted = st.query_params.get("question")
+question_id = st.query_params.get("question")
 whole_ranking = address.readable("view", address.one_of(("ranking",)), "ranking, or left out")
 ranking_only = not question_table.answers(run) or whole_ranking is not None  # else the inspector shows it
-if wanted in asked and ranking_only:
-    opened_question(run, *asked[wanted], summary, list(shown["Id"]) if len(shown) else [])
+if question_id in retrievals and ranking_only:
+    opened_question(run, *retrievals[question_id], summary, list(filtered_rows["Id"]) if len(filtered_rows) else [])
     st.stop()
-if wanted and wanted not in asked:
-    st.warning(f"This run did not ask the question “{wording.quoted(wanted)}”.")
+if question_id and question_id not in retrievals:
+    st.warning(f"This run did not ask the question “{wording.quoted(question_id)}”.")
 with heading.header("Results", settings_line(run), crumbs=heading.crumbs_of(run, corpus)):
     with st.container(width=240):
         address.choose("Run", [run.name for run in runs], "run")
     with st.container(width=110):
         st.number_input(
-            "k", 1, run.config.depth, key="k-shown", help="Chunks kept. Any k can be looked at: nothing is run again.",
+            "k", 1, run.config.depth, key="k-shown", help="Chunks used. Another k needs no new run.",
             on_change=lambda: address.put(k=st.session_state["k-shown"]),
         )  # fmt: skip
     downloads(run)
 if not len(rows):
-    st.markdown("None of the questions of this run has evidence, so nothing can be ranked.")
+    st.markdown("None of the questions of this run has evidence, so there are no ranking metrics.")
     st.stop()
 if summary.n:
     with widgets.errors_shown():
@@ -605,5 +620,5 @@ if judgement.scores:
     distributions(run, judgement, key)
 with widgets.errors_shown():
     metrics_table(run, summary)
-chips(run, len(shown))
-questions_table(run, shown, len(rows), summary.unanswerable, key)
+chips(run, len(filtered_rows))
+questions_table(run, filtered_rows, len(rows), summary.unanswerable, key)

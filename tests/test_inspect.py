@@ -153,7 +153,7 @@ def test_claims_are_underlined_by_verdict_and_listed_with_their_signs(home: Path
     assert '<mark class="absent">It is red.</mark><sup title="claim 2: absent">2○</sup>' in shown
     assert app.button(key="claim-a0").label == plain("1 ✓ Pump 7 moves 70 litres.")
     assert app.button(key="claim-r0").label.startswith("1 ✓")
-    assert "cites 9, which it was not given" in shown
+    assert "cites 9, which were not in its context" in shown
 
 
 def test_a_claim_lights_up_its_sentence_in_chunk_and_reference_and_has_an_address(home: Path) -> None:
@@ -195,7 +195,7 @@ def test_chunks_tell_target_use_and_what_the_budget_cut(home: Path) -> None:
     assert "★ target" in shown
     assert "✓ useful" in shown
     assert "○ not useful" in shown
-    assert "only its beginning fitted the budget" in shown
+    assert "truncated by the context budget" in shown
 
 
 def test_scores_have_reasons_or_a_status_in_words(home: Path) -> None:
@@ -255,14 +255,14 @@ def test_the_walk_stays_within_the_filter(home: Path) -> None:
 
 def test_a_run_without_claims_shows_its_extractive_bank(home: Path) -> None:
     shown = text_of(show("inspect", run="told", question="q5"))
-    assert "No claims: nothing was judged by a model" in shown
+    assert "No claims: the answer was not judged by a model" in shown
     assert "RAGQuestEval, extractive" in shown
     assert "No model was asked" in shown
 
 
 def test_a_run_without_answers_says_so_and_leads_to_its_ranking(home: Path) -> None:
     app = show("inspect", run="words", question="q7")
-    assert "does not answer its questions" in text_of(app)
+    assert "has no answers" in text_of(app)
     assert "★ target" in text_of(app)
 
 
@@ -343,7 +343,7 @@ def test_a_question_of_a_run_that_answers_opens_the_inspector_with_the_filter(ho
 
 def test_a_run_without_answers_has_its_waterfall_up_to_the_ranking(home: Path) -> None:
     app = show("results", run="words")
-    assert "**Where it was lost**, up to the ranking" in words(app)
+    assert "**Failure attribution**, retrieval only" in words(app)
     assert "Answered, but wrong" not in words(app)
 
 
@@ -529,7 +529,7 @@ def test_every_page_shows_a_run_that_was_judged_elsewhere(bare: Path, page: str)
         found = foreign.read_ragchecker(written(result(response=name)), "out.json")
         foreign.import_run(workspace, corpus, name, found)
     expected = {
-        "results": "Retrieved and judged elsewhere, and imported · questions one",
+        "results": "Imported: retrieved and judged elsewhere · questions one",
         "inspect": "Dogs stay outside.",
     }
     assert expected.get(page, "") in words(show(page, corpus="elsewhere", run="one", runs="one,two"))
@@ -546,7 +546,7 @@ def test_prices_are_edited_and_kept(home: Path) -> None:
     assert open_workspace().prices() == {"mine": (1.0, 2.0)}
 
 
-# Per kind and per document
+# By kind and document
 
 
 @pytest.mark.parametrize("name", ["completeness", "token_f1", "recall"])
@@ -560,13 +560,13 @@ def test_means_stand_per_kind_and_per_document_with_their_n(home: Path, name: st
         zip(measured.question_ids, measured.scores["recall@3"], strict=True)
     )
     app = show("results", run="told", per=name)
-    table = next(d.value for d in app.dataframe if "Questions of" in d.value)
+    table = next(d.value for d in app.dataframe if "Kind or document" in d.value)
     title = ANSWER_METRICS[name].title if name in ANSWER_METRICS else "recall@3"
     kinds = {"one passage": "single", "several passages": "multi", "unanswerable": "unanswerable"}
     documents = {d.name: d.id for d in workspace.store.documents(run.corpus_id)}
-    assert {"one passage", "several passages", "unanswerable", "阀门.txt"} <= set(table["Questions of"])
+    assert {"one passage", "several passages", "unanswerable", "阀门.txt"} <= set(table["Kind or document"])
     for row in table.to_dict("records"):
-        of = row["Questions of"]
+        of = row["Kind or document"]
         mine = [
             q.id
             for q in asked.values()
@@ -579,7 +579,7 @@ def test_means_stand_per_kind_and_per_document_with_their_n(home: Path, name: st
         values = [found[i] for i in mine if i in found]
         assert (row["Questions"], row["n"]) == (len(mine), len(values))
         assert row[title] == (pytest.approx(sum(values) / len(values)) if values else pd.NA) or not values
-    every = next(d.value for d in app.dataframe if "Several passages" in d.value).set_index("Measure")
+    every = next(d.value for d in app.dataframe if "Several passages" in d.value).set_index("Metric")
     two = [found[i] for i, q in asked.items() if q.kind == "multi" and i in found]
     assert every.loc[title, "Several passages"] == (f"{sum(two) / len(two):.2f} (n = {len(two)})" if two else "–")
 

@@ -661,11 +661,13 @@ def test_runs_are_compared_in_words_numbers_and_pictures(home: Path) -> None:
     comparison = measurements.compare_runs(
         open_workspace(), [open_workspace().store.run(n) for n in ("words", "vectors")]
     )
-    table = next(d for d in app.dataframe if "Measure" in d.value and "Difference" in d.value).value
-    row = table[table["Measure"] == "recall@3"].iloc[0]
+    table = next(d for d in app.dataframe if "Metric" in d.value and "Difference" in d.value).value
+    row = table[table["Metric"] == "recall@3"].iloc[0]
     assert row["Difference"] == pytest.approx(comparison.metrics["recall@3"].deltas[0].difference.mean)
     assert "recall@3" in shown
-    assert {"retriever", "index.chunker"} <= set(next(d for d in app.dataframe if "Choice" in d.value).value["Choice"])
+    assert {"retriever", "index.chunker"} <= set(
+        next(d for d in app.dataframe if "Setting" in d.value).value["Setting"]
+    )
     assert len(app.get("plotly_chart")) == 7
 
 

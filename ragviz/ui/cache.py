@@ -72,19 +72,19 @@ def breakdown(run: Run, k: int) -> list[Slice]:
 @st.cache_data(show_spinner="Measuring by kind and document", max_entries=32)
 def _breakdown(of: State, k: int) -> list[Slice]:
     run = workspace().store.run(of.ids[0])
-    questions = [question for question, _ in answered(run).values()]
+    questions = [question for question, _ in retrievals(run).values()]
     return evaluate.breakdown(
         summary(run, k), judgement(run).scores, questions, documents_of(run), seed=run.config.seed
     )
 
 
-def answered(run: Run) -> dict[str, tuple[Question, Retrieved]]:
-    """Return the questions of a run with their rankings, by question id, in order."""
-    return _answered(state(run.id))
+def retrievals(run: Run) -> dict[str, tuple[Question, Retrieved]]:
+    """Return every question of a run with what was retrieved for it, by question id, in order."""
+    return _retrievals(state(run.id))
 
 
 @st.cache_data(show_spinner=False, max_entries=16)
-def _answered(of: State) -> dict[str, tuple[Question, Retrieved]]:
+def _retrievals(of: State) -> dict[str, tuple[Question, Retrieved]]:
     store, run_id = workspace().store, of.ids[0]
     results = measurements.results_of(workspace(), store.run(run_id))
     pairs = zip(store.asked(run_id), results, strict=True)

@@ -97,9 +97,9 @@ def question_rows(run: Run, k: int) -> pd.DataFrame:
     A run that does not answer has only its ranked questions here.
     """
     measured, judgement = cache.summary(run, k), cache.judgement(run)
-    questions = cache.answered(run)
+    retrievals = cache.retrievals(run)
     documents = cache.documents_of(run)
-    ids = list(questions) if answers(run) else list(measured.question_ids)
+    ids = list(retrievals) if answers(run) else list(measured.question_ids)
     places = {question_id: place for place, question_id in enumerate(measured.question_ids)}
     ranks = [int(measured.ranks[places[i]]) if i in places else None for i in ids]
     recall = measured.scores.get(f"recall@{k}")
@@ -107,10 +107,10 @@ def question_rows(run: Run, k: int) -> pd.DataFrame:
     outcomes = [unranked if rank is None else outcome_of(rank, k) for rank in ranks]
     rows = pd.DataFrame({"Rank": pd.array([rank or None for rank in ranks], dtype="Int64"), "Outcome": outcomes})
     rows["Cause"] = [diagnose.about(judgement.causes[i], run.config.context).title for i in ids]
-    rows["Question"] = [questions[i][0].text for i in ids]
+    rows["Question"] = [retrievals[i][0].text for i in ids]
     rows["Document"] = [", ".join(documents[i]) for i in ids]
     rows[f"Recall@{k}"] = [float(recall[places[i]]) if recall is not None and i in places else None for i in ids]
-    rows["Kind"] = [questions[i][0].kind for i in ids]
+    rows["Kind"] = [retrievals[i][0].kind for i in ids]
     rows["Id"] = ids
     return _worst_first(rows, run, judgement)
 
