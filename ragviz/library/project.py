@@ -90,8 +90,9 @@ class Project(Shown):
     ) -> Index:
         """Build an index of a corpus, or bring the one of this name up to date.
 
-        `chunk_size` and `overlap` are in the embedder's tokens. `embedder` is a SentenceTransformer's name or folder,
-        or "openai:MODEL" (default: RAGVIZ_EMBEDDER); `backend` is Elasticsearch by default where its address is set.
+        `chunk_size` and `overlap` are in tokens. `embedder` (default: RAGVIZ_EMBEDDER) is a SentenceTransformer's name
+        or folder, "openai:MODEL", or "" for an index without vectors, which is searched by BM25 only. `backend` is by
+        default "elasticsearch" where ELASTICSEARCH_URL is set, else "local".
         Only what changed since the last build is cut and embedded; other choices build it anew.
 
         Raises:
@@ -103,7 +104,7 @@ class Project(Shown):
             chunker=chunker,
             chunk_size=chunk_size,
             overlap=overlap,
-            embedder=embedder or self.workspace.settings.embedder,
+            embedder=self.workspace.settings.embedder if embedder is None else embedder,
             backend=backend or self.workspace.default_backend,
         )
         of = self.workspace.store.corpus(corpus)
