@@ -225,12 +225,12 @@ def test_an_index_without_vectors_is_built_and_run_by_words(tmp_path):
     project = ragviz.open(tmp_path / "home")
     (tmp_path / "notes.md").write_text("The pump room is locked at night.\n", encoding="utf-8")
     project.add_documents("notes", tmp_path / "notes.md")
-    index = project.build_index("notes", "words", embedder="")
-    assert index.search("locked pump room", retriever="bm25").loc[1, "document"] == "notes.md"
+    index = project.build_index("notes", "words", embedder="none")
+    assert index.search("locked pump room").loc[1, "document"] == "notes.md"
     rows = "question,answer,document,quote\nWhen is the pump room locked?,at night,notes.md,locked at night\n"
     (tmp_path / "questions.csv").write_text(rows, encoding="utf-8")
     project.import_questions("notes", "asked", tmp_path / "questions.csv")
-    assert project.run("words", "asked", "first", retriever="bm25", k=1).metrics().loc["recall@1", "mean"] == 1
+    assert project.run("words", "asked", "first", k=1).metrics().loc["recall@1", "mean"] == 1
     with pytest.raises(ragviz.RagvizError, match="built without an embedder"):
         project.run("words", "asked", "second", retriever="knn")
 

@@ -28,6 +28,7 @@ from ragviz.library.display import Shown
 from ragviz.library.results import Comparison, Documents, Index, QuestionSet, Run
 from ragviz.questions import sets
 from ragviz.records import (
+    NO_EMBEDDER,
     AnswererName,
     Backend,
     ContextKind,
@@ -38,6 +39,7 @@ from ragviz.records import (
     RunConfig,
     silent,
 )
+from ragviz.retrieval import retrievers
 from ragviz.runs import choices, measurements
 from ragviz.store import disk
 from ragviz.workspace import Workspace, open_workspace
@@ -91,7 +93,7 @@ class Project(Shown):
         """Build an index of a corpus, or bring the one of this name up to date.
 
         `chunk_size` and `overlap` are in tokens. `embedder` (default: RAGVIZ_EMBEDDER) is a SentenceTransformer's name
-        or folder, "openai:MODEL", or "" for an index without vectors, which is searched by BM25 only. `backend` is by
+        or folder, "openai:MODEL", or "none" for an index without vectors, which BM25 alone can search. `backend` is by
         default "elasticsearch" where ELASTICSEARCH_URL is set, else "local".
         Only what changed since the last build is cut and embedded; other choices build it anew.
 
@@ -104,7 +106,7 @@ class Project(Shown):
             chunker=chunker,
             chunk_size=chunk_size,
             overlap=overlap,
-            embedder=self.workspace.settings.embedder if embedder is None else embedder,
+            embedder="" if embedder == NO_EMBEDDER else embedder or self.workspace.settings.embedder,
             backend=backend or self.workspace.default_backend,
         )
         of = self.workspace.store.corpus(corpus)
@@ -166,7 +168,7 @@ class Project(Shown):
         questions: str,
         name: str,
         *,
-        retriever: RetrieverName = "knn",
+        retriever: RetrieverName | None = None,
         k: int = 3,
         depth: int = 50,
         seed: int = 0,
@@ -181,11 +183,12 @@ class Project(Shown):
     ) -> Run:
         """Put every question of a set that is not rejected to an index, and keep what comes of it as a run.
 
-        Chunks are ranked to `depth`. An `answerer` answers from the first `k` of them, at most `context_tokens` tokens
-        (`context` "none": from no chunk, "oracle": from the gold ones); `model` answers where that is "model" (default:
-        RAGVIZ_MODEL). `metrics` of the answers are names, "all" or "none" (default: all for a model's answers, for
-        others those that need no judge); `judge` is the model that judges (default: RAGVIZ_JUDGE). `budget` is the most
-        dollars the run may cost. A run that was stopped goes on when it is repeated.
+        Chunks are ranked to `depth` by `retriever` (default: "knn", or "bm25" on an index without vectors). An
+        `answerer` answers from the first `k` of them, at most `context_tokens` tokens (`context` "none": from
+        no chunk, "oracle": from the gold ones); `model` answers where that is "model" (default: RAGVIZ_MODEL).
+        `metrics` of the answers are names, "all" or "none" (default: all for a model's answers, for others
+        those that need no judge); `judge` is the model that judges (default: RAGVIZ_JUDGE). `budget` is the
+        most dollars the run may cost. A run that was stopped goes on when it is repeated.
 
         Raises:
             UsageError: a name is unknown or taken, a choice cannot be used, no model is configured.
@@ -197,7 +200,7 @@ class Project(Shown):
         config = RunConfig(
             index=searched.id,
             questions=asked.id,
-            retriever=retriever,
+            retriever=retriever or retrievers.offered(searched.config)[0],
             k=k,
             depth=depth,
             seed=seed,

@@ -20,7 +20,7 @@ from ragviz.library.display import Shown
 from ragviz.metrics import registry
 from ragviz.questions import interchange
 from ragviz.records import Estimate, RetrieverName
-from ragviz.retrieval import search
+from ragviz.retrieval import retrievers, search
 from ragviz.runs import exports, judgements, measurements
 from ragviz.workspace import Workspace
 
@@ -60,15 +60,18 @@ class Index(Shown):
     workspace: Workspace
     name: str
 
-    def search(self, query: str, *, retriever: RetrieverName = "knn", k: int = 5) -> pd.DataFrame:
+    def search(self, query: str, *, retriever: RetrieverName | None = None, k: int = 5) -> pd.DataFrame:
         """The first `k` chunks for a query, a row each, by rank: score, document, page, text (None: it was deleted).
+
+        `retriever` is by default "knn", or "bm25" on an index without vectors.
 
         Raises:
             UsageError: the index is not built.
             SearchError: it is damaged, or its server fails.
 
         """
-        hits = search.search(self.workspace, self.workspace.store.index(self.name), query, retriever, k)
+        info = self.workspace.store.index(self.name)
+        hits = search.search(self.workspace, info, query, retriever or retrievers.offered(info.config)[0], k)
         rows = [
             (f.hit.rank, f.hit.score, f.document_name, f.chunk and f.chunk.page, f.chunk and f.chunk.text) for f in hits
         ]
