@@ -1,4 +1,4 @@
-"""Questions written and mended by hand: places, quotes, proposals, versions; the commands add, edit and mend."""
+"""Questions written and edited by hand: places, quotes, proposals, versions; the commands add, edit and mend."""
 
 import json
 import sys
@@ -34,14 +34,14 @@ def document(text, language="en", name="d.md"):
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "words"),
     [(PUMPS, "It moves 40 litres a minute."), (VALVES, "检修周期为三十天。"), (PUMPS, "🛠️"), (VALVES, "😀")],
 )
-def test_a_mark_is_the_characters_without_the_blanks_around(text, wanted):
-    padded = document(text.replace(wanted, f" \n{wanted}\t ", 1))
-    at = padded.text.index(wanted)
-    span = authoring.marked(padded, at - 2, at + len(wanted) + 2)
-    assert (span.text, span.start, span.end) == (wanted, at, at + len(wanted))
+def test_a_mark_is_the_characters_without_the_blanks_around(text, words):
+    padded = document(text.replace(words, f" \n{words}\t ", 1))
+    at = padded.text.index(words)
+    span = authoring.marked(padded, at - 2, at + len(words) + 2)
+    assert (span.text, span.start, span.end) == (words, at, at + len(words))
 
 
 @pytest.mark.parametrize(("start", "end"), [(-1, 3), (3, 3), (5, 2), (0, len(PUMPS) + 1), (8, 8)])
@@ -51,7 +51,7 @@ def test_a_mark_outside_is_refused(start, end):
 
 
 def test_a_mark_of_blanks_is_refused():
-    with pytest.raises(UsageError, match="Nothing but blanks"):
+    with pytest.raises(UsageError, match="only blanks"):
         authoring.marked(document("a   b"), 1, 4)
 
 
@@ -59,23 +59,23 @@ def test_quotes_stand_once_or_are_refused():
     pumps = document(PUMPS)
     assert authoring.quoted(pumps, " June 2022.  It moves 25 ").text == "June 2022.\nIt moves 25"
     assert authoring.quoted(document(VALVES), "检修周期为三十天").start == VALVES.index("检修")
-    with pytest.raises(InputError, match=r"stands 2 times in 'd\.md' \(at 52, 124\): quote more"):
+    with pytest.raises(InputError, match=r"occurs 2 times in 'd\.md' \(at 52, 124\): quote more"):
         authoring.quoted(document(PUMPS.replace("🛠️ ", "")), "It moves")
-    with pytest.raises(InputError, match=r"does not stand in 'd\.md'"):
+    with pytest.raises(InputError, match=r"does not occur in 'd\.md'"):
         authoring.quoted(pumps, "It moved")
     assert authoring.places(pumps, "  ") == []
 
 
 def test_an_exact_place_is_proposed_first_and_alone():
-    [found] = authoring.proposals(document(PUMPS), "It moves 40\nlitres a minute.")
-    assert (found.how, found.alike, found.span.text) == ("exact", 1.0, "It moves 40 litres a minute.")
+    [proposal] = authoring.proposals(document(PUMPS), "It moves 40\nlitres a minute.")
+    assert (proposal.how, proposal.alike, proposal.span.text) == ("exact", 1.0, "It moves 40 litres a minute.")
 
 
 def test_a_near_place_is_the_sentences_that_share_most_words():
-    [found] = authoring.proposals(document(PUMPS), "The south pump was mended in June 2021.")
+    [proposal] = authoring.proposals(document(PUMPS), "The south pump was mended in June 2021.")
     # By hand: five of its seven words are among the sentence's seven (articles do not count).
-    assert (found.how, found.alike) == ("near", round(2 * 5 / (7 + 7), 3))
-    assert found.span.text == "The south pump was repaired in June 2022."
+    assert (proposal.how, proposal.alike) == ("near", round(2 * 5 / (7 + 7), 3))
+    assert proposal.span.text == "The south pump was repaired in June 2022."
     two = "The north pump was replaced in May 2022. It moves 45 litres a minute."
     assert authoring.proposals(document(PUMPS), two)[0].span.text.endswith("It moves 40 litres a minute.")
     assert authoring.proposals(document(PUMPS), two)[0].span.text.startswith("The north pump")
@@ -87,9 +87,9 @@ def test_a_near_place_is_the_sentences_that_share_most_words():
 @given(st.lists(st.sampled_from(["The pump leaks.", "It is old.", "检修周期为三十天。", "😀", "\n\n"]), max_size=12))
 def test_proposals_are_where_they_say_and_do_not_overlap(pieces):
     whole = document(" ".join(pieces))
-    found = authoring.proposals(whole, "The old pump leaks. It is 3 years old.")
-    spans = sorted((p.span.start, p.span.end) for p in found)
-    assert all(whole.text[p.span.start : p.span.end] == p.span.text for p in found)
+    proposals = authoring.proposals(whole, "The old pump leaks. It is 3 years old.")
+    spans = sorted((p.span.start, p.span.end) for p in proposals)
+    assert all(whole.text[p.span.start : p.span.end] == p.span.text for p in proposals)
     assert all(end <= start for (_, end), (start, _) in pairwise(spans))
 
 
@@ -108,26 +108,26 @@ def workspace(tmp_path, monkeypatch) -> Workspace:
     return workspace
 
 
-def kept(workspace: Workspace, name: str = "q"):
+def stored_questions(workspace: Workspace, name: str = "q"):
     return workspace.store.questions(workspace.store.question_set(name).id)
 
 
 def test_a_question_is_saved_only_over_the_version_that_was_shown(workspace):
     store = workspace.store
-    asked = store.create_question_set(store.corpus("notes").id, "q")
+    question_set = store.create_question_set(store.corpus("notes").id, "q")
     first, second = (authoring.written(f"What moves {n}?", "a pump", ()) for n in (1, 2))
-    store.put_questions(asked.id, [first, second])
+    store.put_questions(question_set.id, [first, second])
     shown = codecs.version_of(first)
     theirs = replace(first, answer="two pumps")
-    authoring.save(store, asked, theirs, shown)
+    authoring.save(store, question_set, theirs, shown)
     with pytest.raises(authoring.Conflict, match="changed by somebody else") as conflict:
-        authoring.save(store, asked, replace(first, text="What is moved?"), shown)
+        authoring.save(store, question_set, replace(first, text="What is moved?"), shown)
     assert conflict.value.current == theirs
-    assert kept(workspace) == [theirs, second], "nothing was saved, and the order stays"
-    authoring.save(store, asked, replace(first, text="What is moved?"), codecs.version_of(theirs))
-    store.delete_questions(asked.id, [first.id])
+    assert stored_questions(workspace) == [theirs, second], "nothing was saved, and the order stays"
+    authoring.save(store, question_set, replace(first, text="What is moved?"), codecs.version_of(theirs))
+    store.delete_questions(question_set.id, [first.id])
     with pytest.raises(authoring.Conflict, match="deleted"):
-        authoring.save(store, asked, first, shown)
+        authoring.save(store, question_set, first, shown)
 
 
 def test_what_has_no_words_is_no_question():
@@ -180,33 +180,35 @@ def test_a_question_is_added_with_quotes_and_with_alternatives(ragviz, workspace
     )
     assert code == 0, err
     assert json.loads(out)["kind"] == "multi"
-    [question] = kept(workspace)
+    [question] = stored_questions(workspace)
     assert [[s.text for s in group] for group in question.evidence] == [["feeds the upper tank"], ["负责人是王芳"]]
     assert (question.generator, question.status, question.language) == ("hand", "accepted", "en")
     either = [[{"document": "pumps.md", "quote": "40 litres"}, {"document": "pumps.md", "quote": "25 litres"}]]
     code, out, err = ragviz(*add, "How much does a pump move?", "--evidence", json.dumps(either))
     assert code == 0, err
-    assert [[s.text for s in group] for group in kept(workspace)[1].evidence] == [["40 litres", "25 litres"]]
+    assert [[s.text for s in group] for group in stored_questions(workspace)[1].evidence] == [
+        ["40 litres", "25 litres"]
+    ]
     assert json.loads(ragviz(*add, "Who owns it?")[1])["kind"] == "unanswerable"
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["new", "--question", "What?"], "name the --corpus"),
         ([*ADD, " "], "Write the question first"),
         ([*ADD, "What?", "--quote", "no such words", "--document", "pumps.md"], "copy it exactly"),
-        ([*ADD, "What?", "--quote", "It moves", "--document", "pumps.md"], "stands 2 times"),
+        ([*ADD, "What?", "--quote", "It moves", "--document", "pumps.md"], "occurs 2 times"),
         ([*ADD, "What?", "--quote", "pump"], "with 0 documents"),
         ([*ADD, "What?", "--quote", "x", "--document", "z.md"], "no readable document 'z.md'"),
         ([*ADD, "What?", "--evidence", "[{"], "not JSON"),
         ([*ADD, "What?", "--evidence", '[{"document": "z"}]'], "not in the corpus"),
     ],
 )
-def test_what_cannot_be_added_leaves_no_set_behind(ragviz, workspace, words, said):
+def test_what_cannot_be_added_leaves_no_set_behind(ragviz, workspace, words, message):
     code, out, err = ragviz("questions", "add", *words)
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
     assert workspace.store.question_sets() == []
 
 
@@ -221,12 +223,15 @@ def test_an_edit_names_what_changes_and_can_name_the_version(ragviz, workspace):
     )
     assert code == 0, err
     assert json.loads(out)["version"] != shown["version"]
-    assert (kept(workspace)[0].text, kept(workspace)[0].answer) == ("Which pump is old?", "the south pump")
+    assert (stored_questions(workspace)[0].text, stored_questions(workspace)[0].answer) == (
+        "Which pump is old?",
+        "the south pump",
+    )
     code, out, err = ragviz(*edit, "--answer", "none")
     assert code == 2
     assert "changed by somebody else" in err
     assert ragviz("questions", "edit", "q", shown["id"], "--unanswerable")[0] == 0
-    assert kept(workspace)[0].kind == "unanswerable"
+    assert stored_questions(workspace)[0].kind == "unanswerable"
     assert ragviz("questions", "edit", "q", "nope", "--answer", "x")[0] == 2
 
 
@@ -248,7 +253,7 @@ def test_stale_evidence_is_listed_and_mended_by_proposal_or_quote(ragviz, worksp
         *("questions", "mend", "q", question, "--place", "2.1", "--quote", "It moves plenty.", "--document", "pumps.md")
     )
     assert code == 0, err
-    [[first], [second]] = kept(workspace)[0].evidence
+    [[first], [second]] = stored_questions(workspace)[0].evidence
     assert (first.text, first.stale) == ("The south pump was repaired in July 2022.", False)
     assert (second.text, second.stale) == ("It moves plenty.", False)
     assert new[second.start : second.end] == second.text

@@ -1,4 +1,4 @@
-"""Question sets written by a model: foreseen, bounded by a budget, stopped when none can stand, all paid calls told."""
+"""Question sets by a model: estimated, bounded by a budget, stopped when none are usable, all paid calls reported."""
 
 import json
 import sys
@@ -49,10 +49,10 @@ def build(workspace: Workspace, name: str, paragraphs: list[str]) -> None:
     indexing.build_index(workspace, corpus, name, config)
 
 
-def asked(server: ModelServer) -> list[str]:
-    """What was asked but for the two small things that tell how long a call takes."""
-    said = [json.dumps(body["messages"]) for body in server.bodies if "messages" in body]
-    return [each for each in said if "Greet the reader" not in each and "one to sixty" not in each]
+def requests_to(server: ModelServer) -> list[str]:
+    """The chat requests, without the two small ones that measure how long a call takes."""
+    messages = [json.dumps(body["messages"]) for body in server.bodies if "messages" in body]
+    return [each for each in messages if "Greet the reader" not in each and "one to sixty" not in each]
 
 
 def by_model(workspace: Workspace, name: str = "q", **more) -> generation.Generated:
@@ -61,15 +61,15 @@ def by_model(workspace: Workspace, name: str = "q", **more) -> generation.Genera
 
 def test_a_dry_run_tells_the_calls_and_asks_for_no_question(workspace, server):
     workspace.set_prices({"loopback": (10.0, 20.0)})
-    told = generation.foresee_questions(workspace, "pumps", "q", generator="model", limit=12)
-    assert (asked(server), workspace.store.question_sets()) == ([], [])
-    assert (told.questions, told.total, told.cached) == (12, 12, 0)
+    estimate = generation.foresee_questions(workspace, "pumps", "q", generator="model", limit=12)
+    assert (requests_to(server), workspace.store.question_sets()) == ([], [])
+    assert (estimate.questions, estimate.total, estimate.cached) == (12, 12, 0)
     made = by_model(workspace)
-    assert made.proposed == len(asked(server)) == 12
+    assert made.proposed == len(requests_to(server)) == 12
     [usage] = [workspace.model.usage]
-    assert told.prompt_tokens == pytest.approx(usage.prompt_tokens, rel=0.4)
-    assert told.cost == pytest.approx(made.dollars, rel=0.6)
-    assert told.seconds > 0
+    assert estimate.prompt_tokens == pytest.approx(usage.prompt_tokens, rel=0.4)
+    assert estimate.cost == pytest.approx(made.dollars, rel=0.6)
+    assert estimate.seconds > 0
     again = generation.foresee_questions(workspace, "pumps", "q", generator="model", limit=14)
     assert (again.questions, again.total) == (2, 2)
     other = generation.foresee_questions(workspace, "pumps", "another", generator="model", limit=14)
@@ -86,8 +86,8 @@ def test_a_dry_run_reckons_with_the_share_that_was_kept(workspace, server, monke
     )
     made = by_model(workspace, limit=3)
     assert (made.proposed, made.rejected) == (3, 3)
-    told = generation.foresee_questions(workspace, "pumps", "q", generator="model", limit=7)
-    assert (told.questions, told.total) == (4, 8), "half of the chunks gave a question so far"
+    estimate = generation.foresee_questions(workspace, "pumps", "q", generator="model", limit=7)
+    assert (estimate.questions, estimate.total) == (4, 8), "half of the chunks gave a question so far"
 
 
 def test_a_budget_holds_over_all_attempts_at_a_set(workspace, server):
@@ -97,15 +97,15 @@ def test_a_budget_holds_over_all_attempts_at_a_set(workspace, server):
         by_model(workspace, budget=whole / 3 + 0.04)  # the most that one call may cost has to fit too
     q = workspace.store.question_set("q")
     calls, paid = workspace.store.paid(q.id)
-    assert 0 < calls == len(asked(server)) < 12
+    assert 0 < calls == len(requests_to(server)) < 12
     assert 0 < paid <= whole / 3 + 0.04
     assert calls - 2 <= q.total <= calls, "what was paid for is kept; what came after the end is in the cache"
     with pytest.raises(BudgetReached):
         by_model(workspace, budget=paid)
-    assert len(asked(server)) == calls
+    assert len(requests_to(server)) == calls
     made = by_model(workspace, budget=3 * whole)
     assert (made.total, made.calls) == (12, 12)
-    assert len(set(asked(server))) == len(asked(server)) == 12, "no call was paid twice"
+    assert len(set(requests_to(server))) == len(requests_to(server)) == 12, "no call was paid twice"
     assert made.dollars == pytest.approx(workspace.store.paid(q.id)[1])
     workspace.store.delete_question_set(q.id)
     assert workspace.store.paid(q.id) == (0, 0.0)
@@ -128,14 +128,14 @@ def test_a_model_none_of_whose_questions_can_stand_is_not_asked_on(workspace, se
     why = "90 chunks asked, none kept: .* no evidence stands word for word in the chunk"
     with pytest.raises(ModelError, match=why):
         generation.generate_questions(workspace, "many", "q", generator="model", limit=120)
-    there = workspace.store.questions(workspace.store.question_set("q").id)
-    assert {(q.status, q.reason) for q in there} == {("rejected", "no evidence stands word for word in the chunk")}
+    questions = workspace.store.questions(workspace.store.question_set("q").id)
+    assert {(q.status, q.reason) for q in questions} == {("rejected", "no evidence stands word for word in the chunk")}
     calls, _ = workspace.store.paid(workspace.store.question_set("q").id)
-    assert 90 <= calls == len(asked(server)) <= 90 + 2 * 2, "those in flight are paid and told too"
+    assert 90 <= calls == len(requests_to(server)) <= 90 + 2 * 2, "those in flight are paid and counted too"
 
 
 @pytest.mark.parametrize(("chunks", "kept", "ends"), [(89, 0, False), (90, 0, True), (129, 1, False), (130, 1, True)])
-def test_few_are_told_from_none(chunks, kept, ends):
+def test_few_are_distinguished_from_none(chunks, kept, ends):
     # By hand: 0.95 ** 89 = 0.0104, 0.95 ** 90 = 0.0099.
     assert hopeless(chunks, kept) is ends
 
@@ -158,12 +158,12 @@ def test_the_command_line_foresees_and_tells_what_was_paid(workspace, server, mo
 
     command = ["questions", "generate", "--index", "pumps", "--name", "q", "--generator", "model", "--limit", "8"]
     code, out, err = ragviz(*command, "--dry-run", "--json")
-    told = json.loads(out)
-    assert (code, told["calls"], told["cached"]) == (0, {"question": 8}, 0), err
-    assert asked(server) == []
-    code, out, err = ragviz(*command, "--budget", str(told["cost"] / 4 + 0.04), "--json")
+    printed = json.loads(out)
+    assert (code, printed["calls"], printed["cached"]) == (0, {"question": 8}, 0), err
+    assert requests_to(server) == []
+    code, out, err = ragviz(*command, "--budget", str(printed["cost"] / 4 + 0.04), "--json")
     assert (code, out) == (1, "")
-    paid = len(asked(server))
+    paid = len(requests_to(server))
     assert f"{paid:,} model calls, $" in err
     assert "The budget of $" in err
     code, out, err = ragviz(*command, "--json")

@@ -132,7 +132,7 @@ def test_no_evidence_is_a_question_without_an_answer():
     ("row", "reason"),
     [
         ({"question": " "}, "has no question"),
-        ({"document": "desk", "quote": "Maps are"}, "stands 2 times in 'rules/desk.md' (at 59, 73)"),
+        ({"document": "desk", "quote": "Maps are"}, "occurs 2 times in 'rules/desk.md' (at 59, 73)"),
         ({"document": "desk", "quote": "maps for 22 days"}, "is not in 'rules/desk.md'"),
         ({"document": "desk", "quote": "Maps for 21 days"}, "is not in 'rules/desk.md'"),
         ({"document": "desk", "start": 5, "end": 500}, "names 5 to 500: 'rules/desk.md' has characters 0 to 89"),
@@ -157,10 +157,10 @@ def test_rows_that_are_refused_say_why(row, reason):
     assert reason in str(one(**row))
 
 
-def test_a_name_that_fits_two_documents_is_told():
+def test_a_name_that_matches_two_documents_is_an_error():
     both = DOCUMENTS | {"old/desk.md": document("old/desk.md", "maps")}
     read = read_questions(b'{"question": "Q?", "document": "desk.md", "quote": "maps"}', "q.jsonl", both)
-    assert "fits 2: give its whole name" in read.problems[1]
+    assert "matches 2: give its full name" in read.problems[1]
 
 
 def test_good_rows_are_kept_and_bad_ones_numbered_as_a_spreadsheet_does():

@@ -1,4 +1,4 @@
-"""Questions from chunks: which chunks, what is asked without a model and by one, what is refused."""
+"""Questions from chunks: sampling, extractive questions, questions by a model, and what is rejected."""
 
 import json
 from collections import Counter
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from ragviz.errors import ModelError, UsageError
 from ragviz.models.chat import ModelClient
 from ragviz.questions import phrasing
-from ragviz.questions.asked import Asked
 from ragviz.questions.by_model import FAILED, locate, question_request
+from ragviz.questions.candidate import Candidate
 from ragviz.questions.chosen_chunks import related, sample
 from ragviz.questions.drafts import question_id
 from ragviz.questions.rejection import normal, reject
@@ -43,16 +43,16 @@ def test_sample_is_even_over_documents_as_far_as_they_reach():
 
 @given(st.lists(st.integers(0, 8), max_size=6), st.integers(0, 50), st.integers(0, 3))
 def test_sample_grows_by_its_end_and_does_not_look_at_the_order(sizes, limit, seed):
-    there = chunks(sizes)
-    chosen = sample(there, limit, seed)
+    all_chunks = chunks(sizes)
+    chosen = sample(all_chunks, limit, seed)
     assert len(chosen) == min(limit, sum(sizes))
-    assert sample(there, limit + 5, seed)[:limit] == chosen
-    assert sample(dict(reversed(there.items())), limit, seed) == chosen
+    assert sample(all_chunks, limit + 5, seed)[:limit] == chosen
+    assert sample(dict(reversed(all_chunks.items())), limit, seed) == chosen
 
 
 def test_sample_depends_on_the_seed():
-    there = chunks([50])
-    assert sample(there, 10, seed=1) != sample(there, 10, seed=2)
+    all_chunks = chunks([50])
+    assert sample(all_chunks, 10, seed=1) != sample(all_chunks, 10, seed=2)
 
 
 def test_related_passes_over_itself_overlaps_and_copies():
@@ -78,7 +78,7 @@ def test_related_takes_only_what_can_be_asked():
 # What a question must not be
 
 
-def asked(text, answer="21 days"):
+def question_of(text, answer="21 days"):
     return Question("q", text, answer, (), "extractive")
 
 
@@ -110,9 +110,9 @@ CONTEXT = "The **loan period** is 21 days, said [the desk](https://example.org/d
     ],
 )
 def test_reject(text, answer, reason):
-    seen = {normal("how LONG is a loan period, of maps")}
-    found = reject(asked(text, answer), CONTEXT, seen)
-    assert found == reason if not reason else reason in found
+    existing = {normal("how LONG is a loan period, of maps")}
+    result = reject(question_of(text, answer), CONTEXT, existing)
+    assert result == reason if not reason else reason in result
 
 
 @pytest.mark.parametrize(
@@ -126,11 +126,11 @@ def test_reject(text, answer, reason):
     ],
 )
 def test_reject_leaves_what_only_looks_like_it(text):
-    assert reject(asked(text, "21"), CONTEXT) == ""
+    assert reject(question_of(text, "21"), CONTEXT) == ""
 
 
 @pytest.mark.parametrize(
-    ("quote", "found"),
+    ("quote", "match"),
     [
         ("loan period", "loan period"),
         ("the loan", None),
@@ -141,10 +141,10 @@ def test_reject_leaves_what_only_looks_like_it(text):
         ("21 days*", None),
     ],
 )
-def test_locate(quote, found):
+def test_locate(quote, match):
     text = 'The loan period is\n 21 days at "a" desk.'
     place = locate(quote, text)
-    assert (None if place is None else text[place[0] : place[1]]) == found
+    assert (None if place is None else text[place[0] : place[1]]) == match
 
 
 # What is read of markup
@@ -203,10 +203,10 @@ def test_prose(source, text):
 # Without a model
 
 
-def best(sentence, spoken):
-    [words] = parse([sentence], spoken)
-    found = phrasing.questions(sentence, words, spoken)
-    return (found[0].question, found[0].answer) if found else None
+def best(sentence, lang):
+    [words] = parse([sentence], lang)
+    candidates = phrasing.questions(sentence, words, lang)
+    return (candidates[0].question, candidates[0].answer) if candidates else None
 
 
 @pytest.mark.model
@@ -246,9 +246,9 @@ def test_english_sentences_are_turned_round(sentence, question, answer):
     assert best(sentence, "en") == (question, answer)
 
 
-def every(sentence, spoken="en"):
-    [words] = parse([sentence], spoken)
-    return [(asked.question, asked.answer) for asked in phrasing.questions(sentence, words, spoken)]
+def every(sentence, lang="en"):
+    [words] = parse([sentence], lang)
+    return [(candidate.question, candidate.answer) for candidate in phrasing.questions(sentence, words, lang)]
 
 
 @pytest.mark.model
@@ -338,13 +338,17 @@ def test_chinese_never_asks_why_for_what():
 
 @pytest.mark.parametrize("label", ["正例", "反例", "Wrong", "DO（Data Object）"])
 def test_a_labelled_line_is_no_fact(label):
-    """What a label introduces may be a counterexample: no list of labels would be whole."""
+    """What a label introduces may be a counterexample: no list of labels would be complete."""
     [question] = extractive([chunk(f"规则如下。\n{label}：日志文件推荐至少保存15天，并且线上应用不要依赖快照版本。\n")])
     assert question.text == ""
 
 
 def test_joined():
-    parts = [Asked("In May, who pays?", "Ann", 5), Asked("Who signs?", "Bo", 4), Asked("GSA pays how much?", "$5", 6)]
+    parts = [
+        Candidate("In May, who pays?", "Ann", 5),
+        Candidate("Who signs?", "Bo", 4),
+        Candidate("GSA pays how much?", "$5", 6),
+    ]
     together = phrasing.joined(parts, "en")
     assert together.question == "In May, who pays; who signs; and GSA pays how much?"
     assert (together.answer, together.score) == ("Ann; Bo; $5", 4)
@@ -493,7 +497,7 @@ def test_what_is_done_is_passed_over_and_what_is_seen_not_asked_again(server):
     groups = groups_of(FACTS)
     first, second, third = by_model(server, groups)
     assert by_model(server, groups, done={first.id, third.id}) == [second]
-    again = by_model(server, groups, seen=[second.text])
+    again = by_model(server, groups, existing=[second.text])
     assert [q.reason for q in again] == ["", "asked already", ""]
     assert first.id == question_id(first.source_chunks, "loopback")
     assert first.id != by_model(server, groups[:1], seed=1)[0].id
@@ -552,4 +556,4 @@ def test_generators_are_named():
 def test_ids_tell_maker_seed_and_chunks_apart():
     made = {question_id(ids, maker, seed) for ids in (["a"], ["a", "b"]) for maker in ("x", "y") for seed in (0, 1)}
     assert len(made) == 8
-    assert replace(asked("x"), id=question_id(["a"], "x")).id in made
+    assert replace(question_of("x"), id=question_id(["a"], "x")).id in made

@@ -1,7 +1,7 @@
-"""Questions written and mended by hand: evidence by place or quote, saved against the version that was looked at.
+"""Questions written and edited by hand: evidence by place or quote, saved only over the version that was shown.
 
-A stale piece of evidence is one whose text stood nowhere when its document was replaced or deleted. What is near it in
-a document is proposed; a person takes a proposal, or shows another place.
+A stale piece of evidence is one whose text was not found when its document was replaced or deleted. Similar places in
+a document are proposed; a person chooses one of them, or marks another place.
 """
 
 from __future__ import annotations
@@ -22,31 +22,28 @@ from ragviz.text import language, segmentation
 from ragviz.text.words import tokens
 
 NEAR = 0.5
-"""Token F1 with the old text from which a place is worth proposing: half of both texts' words are the same."""
+"""Token F1 with the old text from which a place is proposed: half of both texts' words are the same."""
 PROPOSED = 3
-"""Near places that are proposed, at most."""
+"""Similar places that are proposed, at most."""
 LISTED = 20
-"""Places of an exact text that are told, at most."""
+"""Places of an exact text that are returned, at most."""
 
 
 class Conflict(UsageError):
-    """The question was changed, or deleted, since it was shown; `current` is what stands there now."""
+    """The question was changed, or deleted, since it was shown; `current` is the stored one."""
 
     def __init__(self, current: Question | None) -> None:
-        """Keep what stands there now, None when it was deleted."""
+        """Keep the stored question, None when it was deleted."""
         self.current = current
         what = "deleted" if current is None else "changed"
         super().__init__(f"The question was {what} by somebody else since it was shown: nothing was saved.")
 
 
-# Evidence
-
-
 def marked(document: Document, start: int, end: int) -> Span:
-    """The evidence at these characters of a document, without blanks at its ends.
+    """Return the evidence at these characters of a document, without blanks at its ends.
 
     Raises:
-        UsageError: there is no such place, or only blanks stand there.
+        UsageError: there is no such place, or it is blank.
 
     """
     if not 0 <= start < end <= len(document.text):
@@ -55,12 +52,12 @@ def marked(document: Document, start: int, end: int) -> Span:
     start += len(text) - len(text.lstrip())
     end = start + len(text.strip())
     if start >= end:
-        raise UsageError(f"Nothing but blanks stands at {start} of '{document.name}': mark some words.")
+        raise UsageError(f"There are only blanks at {start} of '{document.name}': mark some words.")
     return Span(document.id, start, end, document.text[start:end])
 
 
 def document_of(store: Store, corpus_id: str, name: str) -> Document:
-    """The readable document with this name.
+    """Return the readable document with this name.
 
     Raises:
         UsageError: there is none.
@@ -73,14 +70,14 @@ def document_of(store: Store, corpus_id: str, name: str) -> Document:
 
 
 def listed(store: Store, corpus_id: str, evidence: str) -> Evidence:
-    """Evidence from JSON as an import's column `evidence` holds it: a list of places, alternatives in lists in it.
+    """Return evidence from JSON as in an import's column `evidence`: a list of places, alternatives in inner lists.
 
     Raises:
-        InputError: it is no such JSON, or names a document or text that is not there.
+        InputError: it is no such JSON, or names a document or text that does not exist.
 
     """
-    named = set(_strings(evidence))
-    infos = [info for info in store.documents(corpus_id) if info.status == "ok" and _is_named(info, named)]
+    names = set(_strings(evidence))
+    infos = [info for info in store.documents(corpus_id) if info.status == "ok" and _is_named(info, names)]
     texts = {d.name: d for d in store.document_texts(corpus_id, [info.id for info in infos])}
     row = json.dumps({"question": "?", "evidence": evidence}, ensure_ascii=False).encode()
     read = interchange.read_questions(row, "evidence.jsonl", texts)
@@ -90,27 +87,27 @@ def listed(store: Store, corpus_id: str, evidence: str) -> Evidence:
 
 
 def _strings(evidence: str) -> Iterator[str]:
-    """Every string in the JSON, its keys left out."""
+    """Yield every string in the JSON, except its keys."""
     try:
-        waiting = [json.loads(evidence)]
+        values = [json.loads(evidence)]
     except (ValueError, RecursionError) as error:
         raise InputError(f"The evidence is not JSON: {error}.") from None
-    while waiting:
-        value = waiting.pop()
+    while values:
+        value = values.pop()
         if isinstance(value, str):
             yield value
         elif isinstance(value, list | dict):
-            waiting += value.values() if isinstance(value, dict) else value
+            values += value.values() if isinstance(value, dict) else value
 
 
-def _is_named(info: DocumentInfo, named: set[str]) -> bool:
-    """Whether a document is among what is named: by its name, its file's, or its id, that chunks' ids begin with."""
+def _is_named(info: DocumentInfo, names: set[str]) -> bool:
+    """Return whether a document is named: by its name, its file name, or its id, with which chunks' ids begin."""
     path = PurePosixPath(info.name)
-    return not named.isdisjoint((info.name, info.id, path.name, path.stem)) or any(n.startswith(info.id) for n in named)
+    return not names.isdisjoint((info.name, info.id, path.name, path.stem)) or any(n.startswith(info.id) for n in names)
 
 
 def places(document: Document, quote: str) -> list[Span]:
-    """Where `quote` stands in a document, at most `LISTED` places: letter by letter, else but for white space.
+    """Return where `quote` occurs in a document, at most `LISTED` places: exact ones, else ignoring white space.
 
     >>> [s.start for s in places(Document("d", "a.md", "one two, one  two", (), "en", "", "", 0), "one two")]
     [0]
@@ -126,25 +123,25 @@ def places(document: Document, quote: str) -> list[Span]:
 
 
 def quoted(document: Document, quote: str) -> Span:
-    """The one place where `quote` stands.
+    """Return the only place where `quote` occurs.
 
     Raises:
-        InputError: it stands nowhere, or more than once.
+        InputError: it occurs nowhere, or more than once.
 
     """
-    found = places(document, quote)
-    if len(found) == 1:
-        return found[0]
-    shown = quote.strip()[:60]
-    if not found:
-        raise InputError(f"“{shown}” does not stand in '{document.name}': copy it exactly.")
-    at = ", ".join(str(span.start) for span in found[:3])
-    raise InputError(f"“{shown}” stands {len(found)} times in '{document.name}' (at {at}): quote more of it.")
+    spans = places(document, quote)
+    if len(spans) == 1:
+        return spans[0]
+    beginning = quote.strip()[:60]
+    if not spans:
+        raise InputError(f"“{beginning}” does not occur in '{document.name}': copy it exactly.")
+    at = ", ".join(str(span.start) for span in spans[:3])
+    raise InputError(f"“{beginning}” occurs {len(spans)} times in '{document.name}' (at {at}): quote more of it.")
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A place that may be what a stale piece of evidence meant; `alike` is the token F1 with its text, 1 when exact."""
+    """A proposed place for a stale piece of evidence; `alike` is the token F1 with its text, 1 when exact."""
 
     span: Span
     how: Literal["exact", "near"]
@@ -152,21 +149,23 @@ class Proposal:
 
 
 def proposals(document: Document, text: str) -> list[Proposal]:
-    """Where `text` may stand in a document: each exact place, else the nearest runs of sentences, the best first.
+    """Return where `text` may be in a document: each exact place, else the most similar runs of sentences, best first.
 
-    Sentences are taken together until they have about as many words as `text`; the time grows with the document's
-    length alone. Near places do not overlap.
+    A run is as many sentences as have about as many words as `text`; the time grows with the document's length only.
+    Similar places do not overlap.
     """
     exact = [Proposal(span, "exact", 1.0) for span in places(document, text)]
-    return exact or sorted(_near(document, text), key=lambda found: (-found.alike, found.span.start))[:PROPOSED]
+    return (
+        exact or sorted(_near(document, text), key=lambda proposal: (-proposal.alike, proposal.span.start))[:PROPOSED]
+    )
 
 
 def _near(document: Document, text: str) -> Iterator[Proposal]:
-    """The best place of each stretch of the document that is near enough."""
-    tongue = language.detect(text)
-    tongue = document.language if tongue == "und" else tongue
-    wanted = Counter(tokens(text, tongue))
-    runs = [(alike, start, end) for alike, start, end in _runs(document.text, wanted, tongue) if alike >= NEAR]
+    """Yield the best of each group of overlapping runs that are similar enough."""
+    lang = language.detect(text)
+    lang = document.language if lang == "und" else lang
+    text_words = Counter(tokens(text, lang))
+    runs = [(alike, start, end) for alike, start, end in _runs(document.text, text_words, lang) if alike >= NEAR]
     best: tuple[float, int, int] | None = None
     for run in runs:
         if best is not None and run[1] >= best[2]:
@@ -178,30 +177,27 @@ def _near(document: Document, text: str) -> Iterator[Proposal]:
         yield Proposal(marked(document, best[1], best[2]), "near", round(best[0], 3))
 
 
-def _runs(text: str, wanted: Counter[str], tongue: str) -> Iterator[tuple[float, int, int]]:
-    """Token F1, start and end of every run of sentences that has about as many words as are wanted, in order."""
+def _runs(text: str, target_words: Counter[str], lang: str) -> Iterator[tuple[float, int, int]]:
+    """Yield token F1, start and end of every run of sentences with about as many words as `target_words`, in order."""
     run: deque[tuple[int, int, Counter[str]]] = deque()
-    held, size, goal = Counter[str](), 0, wanted.total()
-    for start, end in segmentation.sentences(text, tongue):
-        words = Counter(tokens(text[start:end], tongue))
+    run_words, size, goal = Counter[str](), 0, target_words.total()
+    for start, end in segmentation.sentences(text, lang):
+        words = Counter(tokens(text[start:end], lang))
         run.append((start, end, words))
-        held.update(words)
+        run_words.update(words)
         size += words.total()
         while run:
-            same = sum(min(count, held[word]) for word, count in wanted.items())
+            same = sum(min(count, run_words[word]) for word, count in target_words.items())
             yield 2 * same / (size + goal) if size else 0.0, run[0][0], run[-1][1]
             if size < goal:
                 break
-            _, _, gone = run.popleft()
-            held.subtract(gone)
-            size -= gone.total()
-
-
-# Questions
+            _, _, dropped = run.popleft()
+            run_words.subtract(dropped)
+            size -= dropped.total()
 
 
 def written(text: str, answer: str, evidence: Evidence) -> Question:
-    """A question of a person's own, accepted; without evidence it is one that the documents do not answer.
+    """Return a question that a person wrote, accepted; without evidence it is unanswerable.
 
     Raises:
         UsageError: it has no text.
@@ -223,14 +219,14 @@ def written(text: str, answer: str, evidence: Evidence) -> Question:
 def changed(
     question: Question, *, text: str | None = None, answer: str | None = None, evidence: Evidence | None = None
 ) -> Question:
-    """`question` with what is given; its status stays.
+    """Return `question` with the given fields changed; its status stays.
 
     Raises:
         UsageError: its text would be blank.
 
     """
     if text is not None and not text.strip():
-        raise UsageError("A question needs words; to take it out, reject it.")
+        raise UsageError("A question needs words; to remove it, reject it.")
     return replace(
         question,
         text=question.text if text is None else text.strip(),
@@ -240,36 +236,38 @@ def changed(
     )
 
 
-def add(store: Store, asked: QuestionSet, question: Question) -> None:
-    """Put a question of one's own at the end of a set."""
-    store.put_questions(asked.id, [question])
+def add(store: Store, question_set: QuestionSet, question: Question) -> None:
+    """Add a question at the end of a set."""
+    store.put_questions(question_set.id, [question])
     store.settle_all()  # a document may have been replaced since its evidence was shown
 
 
-def save(store: Store, asked: QuestionSet, question: Question, version: str) -> None:
-    """Put `question` in the place of the one with its id, when that is still the `version` (`store.version_of`) shown.
+def save(store: Store, question_set: QuestionSet, question: Question, version: str) -> None:
+    """Replace the question with the same id, when it still is the `version` (`codecs.version_of`) that was shown.
 
     Raises:
-        Conflict: it is another by now, or gone; nothing is written.
+        Conflict: it was changed or deleted meanwhile; nothing is written.
 
     """
-    saved, current = store.put_question(asked.id, question, version)
+    saved, current = store.put_question(question_set.id, question, version)
     if not saved:
         raise Conflict(current)
     store.settle_all()  # a document may have been replaced since its evidence was shown
 
 
-def question_of(store: Store, asked: QuestionSet, question_id: str) -> Question:
-    """The question of a set with this id.
+def question_of(store: Store, question_set: QuestionSet, question_id: str) -> Question:
+    """Return the question of a set with this id.
 
     Raises:
         UsageError: there is none.
 
     """
-    found = next((q for q in store.questions(asked.id) if q.id == question_id), None)
-    if found is None:
-        raise UsageError(f"Set '{asked.name}' has no question '{question_id}': `ragviz questions show` lists them.")
-    return found
+    question = next((q for q in store.questions(question_set.id) if q.id == question_id), None)
+    if question is None:
+        raise UsageError(
+            f"Set '{question_set.name}' has no question '{question_id}': `ragviz questions show` lists them."
+        )
+    return question
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +285,7 @@ class Stale:
 
 
 def stale(questions: Sequence[Question]) -> list[Stale]:
-    """Every stale piece of evidence, in order."""
+    """Return every stale piece of evidence, in order."""
     return [
         Stale(question, group, member)
         for question in questions
@@ -298,7 +296,7 @@ def stale(questions: Sequence[Question]) -> list[Stale]:
 
 
 def mended(evidence: Evidence, group: int, member: int, span: Span) -> Evidence:
-    """`evidence` with another piece in one place."""
+    """Return `evidence` with another piece in one place."""
     groups = [list(spans) for spans in evidence]
     groups[group][member] = span
     return tuple(tuple(spans) for spans in groups)

@@ -18,7 +18,7 @@ from ragviz.questions.drafts import Ask
 from ragviz.records import Question, digest, json_line
 
 FAILED = "model failed"
-"""How the reason begins when it is not the question's fault: its group is worth asking again."""
+"""How the reason of a rejection begins when the call failed: the model is asked about its group again."""
 
 
 class QuestionReply(BaseModel):
@@ -67,28 +67,28 @@ _MANY = {
 
 
 def by_model(
-    groups: Iterable[Group], seen: set[str], client: ModelClient | None, seed: int, ask: Ask | None
+    groups: Iterable[Group], existing: set[str], client: ModelClient | None, seed: int, ask: Ask | None
 ) -> Iterator[Question]:
-    """A question of the model's for each group, asked concurrently, given in order.
+    """Yield the model's question for each group, in order; the calls are concurrent.
 
     Raises:
-        ModelError: the endpoint as a whole fails. When only one group's call does, its question is rejected with the
-            reason "model failed: …" and the others go on.
+        ModelError: the whole endpoint fails. When only one group's call fails, its question is rejected with the
+            reason "model failed: …", and the others continue.
 
     """
     if client is None:
         raise UsageError(
             "The generator 'model' needs a model: set OPENAI_API_KEY or OPENAI_BASE_URL, or use 'extractive'."
         )
-    asked: list[Group] = []
+    requested: list[Group] = []
 
     def requests() -> Iterator[Request[QuestionReply]]:
         for group in groups:
-            asked.append(group)
+            requested.append(group)
             yield question_request(group, seed)
 
     for number, completion in enumerate(client.complete_many(requests(), partial(ask, client) if ask else None)):
-        group = asked[number]
+        group = requested[number]
         blank = drafts.blank(group, client.model, seed)
         if isinstance(completion, ModelError):
             if completion.outage:
@@ -96,28 +96,28 @@ def by_model(
             yield replace(blank, status="rejected", reason=f"{FAILED}: {completion}")
         else:
             assert completion.parsed is not None
-            yield _from_reply(completion.parsed, blank, group, seen)
+            yield _from_reply(completion.parsed, blank, group, existing)
 
 
 THOUGHT = 1500
-"""Tokens that a reply may take beside its quotes: question, answer, and what a model that reasons says first."""
+"""Tokens that a reply may take beside its quotes: question, answer, and the thoughts of a reasoning model."""
 
 
 def question_request(group: Group, seed: int = 0) -> Request[QuestionReply]:
-    """What the model is sent for `group`; for a dry run, `ModelClient.cached` tells which are paid for."""
-    spoken = "zh" if drafts.spoken(group) == "zh" else "en"
+    """Build the request to the model for `group`."""
+    lang = "zh" if drafts.language_of(group) == "zh" else "en"
     passages = [json_line(chunk.text) for chunk in group]
     # The fence is made of the text's own digest, so that no text can hold it.
     fence = f"passages-{digest(*passages)}"
-    count, need, quotes = (part.format(n=len(group)) for part in (_MANY if len(group) > 1 else _ONE)[spoken])
-    system = PROMPTS[spoken].format(count=count, fence=fence, need=need, quotes=quotes)
+    count, need, quotes = (part.format(n=len(group)) for part in (_MANY if len(group) > 1 else _ONE)[lang])
+    system = PROMPTS[lang].format(count=count, fence=fence, need=need, quotes=quotes)
     user = "\n".join([f"<{fence}>", *passages, f"</{fence}>"])
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     most = THOUGHT + 2 * sum(len(chunk.text) for chunk in group)  # the evidence is quoted from them
     return Request(messages, QuestionReply, seed=seed, max_tokens=most)
 
 
-def _from_reply(reply: QuestionReply, blank: Question, group: Group, seen: set[str]) -> Question:
+def _from_reply(reply: QuestionReply, blank: Question, group: Group, existing: set[str]) -> Question:
     question = replace(blank, text=reply.question.strip(), answer=reply.answer.strip())
     if not question.text:
         return replace(question, status="rejected", reason="the question is empty")
@@ -128,14 +128,14 @@ def _from_reply(reply: QuestionReply, blank: Question, group: Group, seen: set[s
             where = f"passage {number}" if len(group) > 1 else "the chunk"
             return replace(question, status="rejected", reason=f"no evidence stands word for word in {where}")
         evidence.append((drafts.span(chunk, *max(places, key=lambda place: place[1] - place[0])),))
-    return drafts.judged(replace(question, evidence=tuple(evidence)), group, seen)
+    return drafts.checked(replace(question, evidence=tuple(evidence)), group, existing)
 
 
 _SAME = str.maketrans("“”„‘’‚＂＇", "\"\"\"'''\"'")
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
-    r"""Where `quote` stands first in `text`: letter by letter, else but for white space and kinds of quotation marks.
+    r"""Return the first place of `quote` in `text`: exact, else ignoring white space and kinds of quotation marks.
 
     >>> locate("the “old” desk", 'At the\n"old"  desk.')
     (3, 18)
@@ -147,5 +147,5 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
     if at >= 0:
         return at, at + len(quote)
     pattern = r"\s+".join(map(re.escape, quote.translate(_SAME).split()))
-    found = re.search(pattern, text.translate(_SAME))
-    return found.span() if found else None
+    match = re.search(pattern, text.translate(_SAME))
+    return match.span() if match else None

@@ -1,4 +1,4 @@
-"""The chunks that questions are made from: sampled over documents, grouped by relation."""
+"""The chunks that questions are made from: sampled over documents, grouped with related ones."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Group = Sequence[Chunk]
 
 
 def sample(chunks_by_document: Mapping[str, Sequence[Chunk]], limit: int, seed: int = 0) -> list[Chunk]:
-    """Choose `limit` chunks, the same number from every document as far as they reach.
+    """Return `limit` chunks, the same number from every document as far as it has them.
 
-    The choice depends on the ids and the seed alone; a greater limit begins with the same chunks, so that a set grows
-    without being made anew.
+    The sample depends on the ids and the seed alone; a greater limit begins with the same chunks, so that a question
+    set grows without repeating work.
     """
     documents = sorted(chunks_by_document, key=lambda document_id: digest(str(seed), document_id))
     columns = [sorted(chunks_by_document[d], key=lambda chunk: digest(str(seed), chunk.id)) for d in documents]
@@ -27,20 +27,20 @@ def sample(chunks_by_document: Mapping[str, Sequence[Chunk]], limit: int, seed: 
 def related(
     chunk: Chunk, ranked: Iterable[Chunk], passages: int = 3, usable: Callable[[Chunk], bool] = lambda _: True
 ) -> tuple[Chunk, ...]:
-    """`chunk` and the first `passages` - 1 of `ranked` (nearest first) that say something else from somewhere else.
+    """Return `chunk` and the first `passages` - 1 of `ranked` (nearest first) with other content from another place.
 
-    Passed over: what is not `usable`, what overlaps a chunk taken already, and what is nearly its copy (four of five
-    words the same). Fewer come back when there are not enough, none when `chunk` itself is not usable.
+    Skipped are chunks that are not `usable`, that overlap a chunk of the group, or nearly copy it (four of five words
+    the same). Fewer are returned when there are not enough, none when `chunk` itself is not usable.
     """
     if not usable(chunk):
         return ()
-    taken = [chunk]
+    group = [chunk]
     for other in ranked:
-        if len(taken) == passages:
+        if len(group) == passages:
             break
-        if not any(_overlap(other, there) or _copies(other, there) for there in taken) and usable(other):
-            taken.append(other)
-    return tuple(taken)
+        if not any(_overlap(other, member) or _copies(other, member) for member in group) and usable(other):
+            group.append(other)
+    return tuple(group)
 
 
 def _overlap(one: Chunk, other: Chunk) -> bool:
@@ -48,5 +48,5 @@ def _overlap(one: Chunk, other: Chunk) -> bool:
 
 
 def _copies(one: Chunk, other: Chunk) -> bool:
-    mine, theirs = set(rejection.words(one.text)), set(rejection.words(other.text))
-    return len(mine & theirs) >= 0.8 * len(mine | theirs)
+    words, other_words = set(rejection.words(one.text)), set(rejection.words(other.text))
+    return len(words & other_words) >= 0.8 * len(words | other_words)

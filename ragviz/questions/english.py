@@ -1,7 +1,7 @@
-"""Questions out of English sentences, by the parse tree.
+"""Questions from English sentences, by the parse tree.
 
-The sentence is turned round ("The desk lends maps for 21 days." → "For how many days does the desk lend maps?"); only
-where that cannot be done the question word stands where the answer stood.
+The sentence is inverted ("The desk lends maps for 21 days." → "For how many days does the desk lend maps?"); only
+where that is not possible the question word replaces the answer.
 """
 
 from __future__ import annotations
@@ -10,34 +10,34 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ragviz.questions import asked, english_clauses
-from ragviz.questions.asked import Asked, Indices
+from ragviz.questions import candidate, english_clauses
+from ragviz.questions.candidate import Candidate, Indices
 from ragviz.questions.english_clauses import DO, LONG, Clause, Tree
 from ragviz.records import Word
 
-FUNCTION = asked.word_set(
+FUNCTION = candidate.word_set(
     "what who whom when where why how which by within for after before during until since per over under between every"
     " if in on at to from with once while as unless although because the a an your our its their most some many all"
 )
 
-_POINTING_ANSWER = asked.word_set("this these those such it they them here there following above below")
+_POINTING_ANSWER = candidate.word_set("this these those such it they them here there following above below")
 
 OPENING_PHRASE = re.compile(
     r"^(?:For (?:example|instance)|In (?:addition|general|particular|fact|short|other words)|That said|As such"
     r"|As a result|Of course|At the same time|On the other hand"
     r"|[A-Z][\w&'’/ -]{1,40}?(?:\s[-–—]|:)(?= [A-Z]))[,:]?\s+"
 )
-_SOMEBODY = asked.word_set("anyone anybody everyone everybody someone somebody nobody")
-# What English makes of a verb or a noun for whoever does it; also for what does it ("computer"), so it tells nothing.
+_SOMEBODY = candidate.word_set("anyone anybody everyone everybody someone somebody nobody")
+# Endings of nouns for persons who act; also of things that do ("computer"), so they decide nothing.
 _DOER = re.compile(r"(?:[eo]r|ist|ian|ee|eer|ant|ent|ess|man|men|person|people)s?")
 
-_EMPTY = asked.word_set(
+_EMPTY = candidate.word_set(
     "be have do make use get go see visit check read need want include information thing way page section"
     " example step more other following detail question document one same such many much able new good sure"
     " help look different type certain various name part lot number kind place"
 )
 
-_FIXED_AFTER_IN = asked.word_set("order case addition general fact terms place")
+_FIXED_AFTER_IN = candidate.word_set("order case addition general fact terms place")
 
 _THIRD = {"are": "is", "have": "has", "do": "does", "were": "was", "am": "is"}
 _BAD_ENGLISH = re.compile(
@@ -48,31 +48,31 @@ _BAD_ENGLISH = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """What is asked for: the words that go, the question words for them, the words of the answer."""
+    """What a question asks for: the words it removes, the question words instead, the words of the answer."""
 
-    gone: Indices
+    removed: Indices
     wh: str
     answer: Indices
     bonus: float
 
 
-def english(sentence: str, words: Sequence[Word]) -> Iterator[Asked]:
-    """Questions that a parsed English sentence answers."""
+def english(sentence: str, words: Sequence[Word]) -> Iterator[Candidate]:
+    """Yield the questions that a parsed English sentence answers."""
     tree = Tree(sentence, words)
     clause = english_clauses.clause(tree) if words else None
     if clause is None:
         return
     whole = [*clause.before, *clause.subject, *clause.between, clause.verb, *clause.rest]
     for target in _subjects(tree, clause):
-        yield from _checked(tree, target, whole, _of_subject(tree, clause, target))
+        yield from _usable(tree, target, whole, _of_subject(tree, clause, target))
     for target in _objects(tree, clause):
-        yield from _checked(tree, target, whole, _turned(tree, clause, target))
+        yield from _usable(tree, target, whole, _inverted(tree, clause, target))
     for target in _numbers(tree, whole):
-        yield from _checked(tree, target, whole, _in_place(tree, clause, target, whole))
+        yield from _usable(tree, target, whole, _in_place(tree, clause, target, whole))
 
 
 def _subjects(tree: Tree, clause: Clause) -> Iterator[_Target]:
-    """The subject itself: who or what does it."""
+    """Yield the subject itself: who or what does it."""
     if not clause.subject:
         return
     head = next(place for place in clause.subject if tree.words[place].head == clause.verb)
@@ -84,9 +84,9 @@ def _subjects(tree: Tree, clause: Clause) -> Iterator[_Target]:
 
 
 def _wh_of_subject(tree: Tree, clause: Clause, head: int) -> str:
-    """The question word for the subject, "" when grammar does not tell it.
+    """Return the question word for the subject, "" when grammar leaves it open.
 
-    Whatever acts ("The desk lends …") may be a person; so may whoever "is a …" though it is called one by mistake.
+    What acts ("The desk lends …") may be a person; so may what "is a …", though the parser can take it for one.
     """
     word, verb = tree.words[head], tree.words[clause.verb]
     wh = _wh(tree, head)
@@ -98,7 +98,7 @@ def _wh_of_subject(tree: Tree, clause: Clause, head: int) -> str:
 
 
 def _objects(tree: Tree, clause: Clause) -> Iterator[_Target]:
-    """What follows the verb: its objects, and what hangs on it by a preposition."""
+    """Yield what follows the verb: its objects and its prepositional phrases."""
     words, inside = tree.words, set(clause.rest)
     heads = [clause.verb]
     if words[clause.verb].lemma != "be":
@@ -115,15 +115,16 @@ def _objects(tree: Tree, clause: Clause) -> Iterator[_Target]:
                 yield from _of_object(tree, child, places)
                 for prep in (c for c in tree.children[child] if words[c].dep == "prep" and c in inside):
                     phrase = [place for place in tree.below(prep) if place in inside]
-                    yield from (t for t in _of_preposition(tree, prep, phrase) if t.gone == phrase and t.bonus >= 3)
+                    yield from (t for t in _of_preposition(tree, prep, phrase) if t.removed == phrase and t.bonus >= 3)
             elif words[child].dep in ("prep", "agent"):
-                found = _of_preposition(tree, child, places)
-                yield from (target for target in found if target.bonus >= 2 or words[head].dep != "xcomp")
+                targets = _of_preposition(tree, child, places)
+                yield from (target for target in targets if target.bonus >= 2 or words[head].dep != "xcomp")
             else:
                 yield from _of_adverbial(tree, child, places)
 
 
 def _of_object(tree: Tree, head: int, places: Indices) -> Iterator[_Target]:
+    """Ask for an object by "how much", "how many …", "what" or "who"."""
     word = tree.words[head]
     counted = _counted(tree, head)
     purpose = [c for c in tree.children[head] if c > head and tree.words[tree.below(c)[0]].tag == "TO"]
@@ -133,7 +134,7 @@ def _of_object(tree: Tree, head: int, places: Indices) -> Iterator[_Target]:
         money = [place for place in places if place <= head]
         yield _Target(money, "how much", money, 3.0)
     elif counted and len(counted[1]) <= 9:
-        yield _Target(places, f"how many {tree.said(counted[1])}", counted[0], 3.0)
+        yield _Target(places, f"how many {tree.joined(counted[1])}", counted[0], 3.0)
     elif not counted and tree.child(head, "nummod") is None and (wh := _wh(tree, head)):
         yield _Target(places, wh, places, 2.0 if word.dep == "attr" else 1.0)
 
@@ -147,7 +148,7 @@ def _of_preposition(tree: Tree, prep: int, places: Indices) -> Iterator[_Target]
     inner = [place for place in tree.below(head) if place in places]
     counted = _counted(tree, head)
     if counted and len(counted[1]) <= 9:
-        yield _Target(places, f"{name} how many {tree.said(counted[1])}", counted[0], 3.0)
+        yield _Target(places, f"{name} how many {tree.joined(counted[1])}", counted[0], 3.0)
     elif word.entity in ("DATE", "TIME") and _dated(tree, inner, name):
         yield _Target(places, f"{name} when" if name in ("by", "until", "since") else "when", inner, 3.0)
     elif word.entity in ("GPE", "LOC", "FAC") and name in ("in", "at"):
@@ -157,7 +158,7 @@ def _of_preposition(tree: Tree, prep: int, places: Indices) -> Iterator[_Target]
 
 
 def _dated(tree: Tree, places: Indices, prep: str) -> bool:
-    """Whether it reads as a time: with a word ("Friday", "noon"), as 14:30, or "in 1974"; "at 2040" may be anything."""
+    """Return whether the words are a time: "Friday", "noon", 14:30, "in 1974"; "at 2040" may be anything."""
     if prep not in ("in", "on", "at", "during", "by", "until", "since"):
         return False
     texts = [tree.words[place].text for place in places]
@@ -168,12 +169,13 @@ def _dated(tree: Tree, places: Indices, prep: str) -> bool:
 
 
 def _recurs(tree: Tree, places: Indices) -> bool:
-    """True for "every two weeks" and "each Friday"."""
+    """Return whether the words are as "every two weeks" or "each Friday"."""
     dated = any(tree.words[place].entity in ("DATE", "TIME") for place in places)
     return dated and any(tree.low(place) in ("every", "each") for place in places)
 
 
 def _of_adverbial(tree: Tree, head: int, places: Indices) -> Iterator[_Target]:
+    """Ask for an infinitive or "when …" after "is" by "what", for "because …" by "why"."""
     word, mark = tree.words[head], tree.child(head, "mark")
     if word.dep == "xcomp" and tree.words[word.head].lemma == "be" and tree.words[places[0]].tag == "TO":
         yield _Target(places, "what", places, 2.0)
@@ -184,7 +186,7 @@ def _of_adverbial(tree: Tree, head: int, places: Indices) -> Iterator[_Target]:
 
 
 def _numbers(tree: Tree, whole: Indices) -> Iterator[_Target]:
-    """Numbers and sums anywhere in the sentence, asked for where they stand."""
+    """Yield numbers and sums anywhere in the sentence, asked for in their place."""
     for place in whole:
         counted = _counted(tree, place)
         if counted:
@@ -196,7 +198,7 @@ def _numbers(tree: Tree, whole: Indices) -> Iterator[_Target]:
 
 
 def _counted(tree: Tree, noun: int) -> tuple[Indices, Indices] | None:
-    """Of "at least 12 weeks of leave": the counted words (to "weeks") and what is counted (from "weeks" on)."""
+    """Return, of "at least 12 weeks of leave", the counted words (to "weeks") and what is counted (from "weeks")."""
     words = tree.words
     number = tree.child(noun, "nummod")
     if number is None or number > noun or words[number].tag != "CD" or words[noun].tag != "NNS":
@@ -250,11 +252,11 @@ def _singular(verb: Word) -> str:
     return verb.lemma[:-1] + "ies" if re.search("[^aeiou]y$", verb.lemma) else verb.lemma + "s"
 
 
-def _turned(tree: Tree, clause: Clause, target: _Target) -> str:
-    """Question word, helping verb, subject, verb, rest; a command becomes "should you"."""
+def _inverted(tree: Tree, clause: Clause, target: _Target) -> str:
+    """Join question word, auxiliary, subject, verb and rest; a command becomes "should you"."""
     words, verb = tree.words, clause.verb
-    rest = [place for place in clause.rest if place not in target.gone]
-    subject = _subject(tree, clause.subject) if clause.subject else "you"
+    rest = [place for place in clause.rest if place not in target.removed]
+    subject = _inside(tree, clause.subject, tree.joined(clause.subject)) if clause.subject else "you"
     helpers = [p for p in clause.between if words[p].dep in ("aux", "auxpass") and words[p].head == verb]
     helpers = [p for p in helpers if words[p].tag != "TO"]
     if not clause.subject:
@@ -272,18 +274,13 @@ def _turned(tree: Tree, clause: Clause, target: _Target) -> str:
 
 
 def _full(verb: Word) -> str:
-    """A helping verb, written out."""
+    """Return an auxiliary verb, written out."""
     text = verb.text.replace("’", "'").lower()
     return ("has" if verb.lemma == "have" else "is") if text == "'s" else LONG.get(text, text)
 
 
-def _subject(tree: Tree, places: Indices) -> str:
-    """The subject as it reads inside a sentence."""
-    return _inside(tree, places, tree.said(places))
-
-
 def _inside(tree: Tree, places: Indices, text: str) -> str:
-    """`text`, which begins with these words, as it reads inside a sentence: names keep their capital."""
+    """Return `text`, which begins with these words, as inside a sentence: only names keep their capital."""
     word = tree.words[places[0]]
     following = tree.words[places[1]].text if len(places) > 1 else ""
     named = word.tag[:3] == "NNP" or (word.entity and word.tag != "CD")
@@ -293,56 +290,59 @@ def _inside(tree: Tree, places: Indices, text: str) -> str:
 
 
 def _in_place(tree: Tree, clause: Clause, target: _Target, whole: Indices) -> str:
-    """The clause with the question word where the answer stands; nothing when it would begin with it."""
-    left = [p for p in whole if p < target.gone[0] and p not in clause.before]
-    right = [p for p in whole if p > target.gone[-1] and p not in clause.before]
+    """Replace the answer by the question word; "" when the clause would begin with it."""
+    left = [p for p in whole if p < target.removed[0] and p not in clause.before]
+    right = [p for p in whole if p > target.removed[-1] and p not in clause.before]
     if not left:
         return ""
-    text = tree.said(left, target.wh, right)
+    text = tree.joined(left, target.wh, right)
     return _sentence(tree, clause, _inside(tree, left, text) if clause.before else text)
 
 
 def _sentence(tree: Tree, clause: Clause, *pieces: str | Indices) -> str:
-    line = tree.said(*pieces)
-    if before := tree.said(clause.before):
+    line = tree.joined(*pieces)
+    if before := tree.joined(clause.before):
         line = f"{before}, {line}"
     return line[:1].upper() + line[1:].rstrip(" .,;:!") + "?"
 
 
 def lowered(text: str) -> str:
-    """The text with its first letter small."""
+    """Return the text with its first letter in lower case."""
     return text[:1].lower() + text[1:]
 
 
-def _checked(tree: Tree, target: _Target, whole: Indices, question: str) -> Iterator[Asked]:
-    """Give the question with its score, unless it or its answer would not be understood alone."""
+def _usable(tree: Tree, target: _Target, whole: Indices, question: str) -> Iterator[Candidate]:
+    """Yield the question with its score, unless it or its answer is not understood alone."""
     words, answer = tree.words, target.answer
-    kept = [p for p in whole if p not in target.gone]
-    owner = any(words[p].dep[:5] == "nsubj" and words[p].tag[:2] == "NN" for p in kept)
+    remaining = [p for p in whole if p not in target.removed]
+    owner = any(words[p].dep[:5] == "nsubj" and words[p].tag[:2] == "NN" for p in remaining)
     if not question or not answer or len(answer) > 18 or _BAD_ENGLISH.search(question):
         return
     if any(question.count(left) != question.count(right) for left, right in (("(", ")"), ("[", "]"), ("“", "”"))):
         return
     if question.count('"') % 2 or "''" in question:  # half of a pair of quotation marks
         return
-    if not _can_answer(tree, answer) or any(english_clauses.points(tree, p, owner=owner) for p in kept):
+    if not _can_answer(tree, answer) or any(english_clauses.points(tree, p, owner=owner) for p in remaining):
         return
-    bare = [tree.words[p].head for p in kept if _is_bare(tree, p)]
-    if any(words[head].dep[:5] == "nsubj" for head in bare):  # "the course": which one is said elsewhere
+    bare = [tree.words[p].head for p in remaining if _is_bare(tree, p)]
+    if any(words[head].dep[:5] == "nsubj" for head in bare):  # "the course": which one is known from elsewhere
         return
-    if any(words[p].dep == "prep" and not tree.children[p] for p in kept):
+    if any(words[p].dep == "prep" and not tree.children[p] for p in remaining):
         return
-    content = [p for p in kept if words[p].tag[:2] in ("NN", "VB", "JJ", "CD") and words[p].lemma.lower() not in _EMPTY]
+    content = [
+        p for p in remaining if words[p].tag[:2] in ("NN", "VB", "JJ", "CD") and words[p].lemma.lower() not in _EMPTY
+    ]
     if len(content) < (2 if target.bonus >= 2 else 3) or not any(words[p].tag[:2] in ("NN", "CD") for p in content):
         return
     score = min(len(content), 8) + target.bonus + any(words[p].entity for p in answer)
     score += any(words[p].tag[:3] == "NNP" for p in content)
-    score -= len(bare) + max(0, len(answer) - 8) * 0.5 + max(0, len(kept) - 22) * 0.3
+    score -= len(bare) + max(0, len(answer) - 8) * 0.5 + max(0, len(remaining) - 22) * 0.3
     start, end = words[answer[0]].start, words[answer[-1]].end
-    yield Asked(question, " ".join(tree.sentence[start:end].split()), score)
+    yield Candidate(question, " ".join(tree.sentence[start:end].split()), score)
 
 
 def _can_answer(tree: Tree, answer: Indices) -> bool:
+    """Return whether the words are understood alone as an answer."""
     words = tree.words
     around = tree.sentence[words[answer[0]].start - 1 : words[answer[0]].start] if answer[0] else ""
     around += tree.sentence[words[answer[-1]].end : words[answer[-1]].end + 1]
@@ -369,7 +369,7 @@ def _can_answer(tree: Tree, answer: Indices) -> bool:
 
 
 def _is_bare(tree: Tree, place: int) -> bool:
-    """True for the article of "the course", which nothing tells from other courses."""
+    """Return whether the word is the article of a noun that nothing specifies, as of "the course"."""
     if tree.low(place) != "the":
         return False
     head = tree.words[place].head

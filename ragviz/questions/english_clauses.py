@@ -6,25 +6,25 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragviz.questions import asked
-from ragviz.questions.asked import Indices
+from ragviz.questions import candidate
+from ragviz.questions.candidate import Indices
 from ragviz.records import Word
 
-_POINTING = asked.word_set(
+_POINTING = candidate.word_set(
     "it its they them their he she him her his this these those here there ones same former latter above below"
     " following i me my"
 )
 
-_OPENERS = asked.word_set(
+_OPENERS = candidate.word_set(
     "however also additionally therefore finally then so first second third next lastly further furthermore moreover"
     " instead otherwise thus hence similarly generally lately please note and but or yet , :"
 )
 
-_LINKING = asked.word_set(
+_LINKING = candidate.word_set(
     "then also therefore however thus instead otherwise meanwhile furthermore moreover later still"
 )
 
-_POINTERS = asked.word_set("see visit refer check note remember follow read learn view look")
+_POINTERS = candidate.word_set("see visit refer check note remember follow read learn view look")
 
 DO = {"VBZ": "does", "VBP": "do", "VBD": "did"}
 LONG = {"ca": "can", "wo": "will", "sha": "shall", "'re": "are", "'ve": "have", "'ll": "will", "n't": "not"}
@@ -32,7 +32,7 @@ LONG |= {"'m": "am", "'d": "would"}
 
 
 class Tree:
-    """A parsed sentence with its children and what they hang on."""
+    """A parsed sentence as a tree of its words."""
 
     def __init__(self, sentence: str, words: Sequence[Word]) -> None:
         self.sentence, self.words = sentence, words
@@ -43,19 +43,19 @@ class Tree:
         self.root = next((place for place, word in enumerate(words) if word.head == place), 0)
 
     def below(self, top: int) -> Indices:
-        """The word and all that hangs on it."""
+        """Return the word and all below it."""
         return sorted([top, *(place for child in self.children[top] for place in self.below(child))])
 
     def child(self, top: int, *deps: str) -> int | None:
-        """First child of `top` that hangs on it by one of `deps`."""
+        """Return the first child of `top` with one of the relations `deps`."""
         return next((child for child in self.children[top] if self.words[child].dep in deps), None)
 
     def low(self, place: int) -> str:
-        """The word in lower case."""
+        """Return the word in lower case."""
         return self.words[place].text.lower()
 
-    def said(self, *pieces: str | Indices) -> str:
-        """Words and strings in a row, spaced and punctuated as English is."""
+    def joined(self, *pieces: str | Indices) -> str:
+        """Join words and strings, spaced and punctuated as English is."""
         parts = []
         for piece in pieces:
             if isinstance(piece, str):
@@ -77,7 +77,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """The main clause: what stands before it, its subject (empty: a command), helping words, verb and rest."""
+    """The main clause: what precedes it, its subject (empty: a command), auxiliaries, verb and rest."""
 
     before: Indices
     subject: Indices
@@ -87,7 +87,7 @@ class Clause:
 
 
 def clause(tree: Tree) -> Clause | None:
-    """The main clause of a sentence; None where a question would be a broken one."""
+    """Return the main clause of a sentence; None where a question of it would be ungrammatical."""
     words, verb = tree.words, tree.root
     subject_head = tree.child(verb, "nsubj", "nsubjpass")
     helpers = [c for c in tree.children[verb] if words[c].dep in ("aux", "auxpass", "neg") and c < verb]
@@ -108,7 +108,7 @@ def clause(tree: Tree) -> Clause | None:
             return None
         if not any(words[c].dep != "neg" and words[c].tag != "TO" for c in helpers) and words[verb].tag not in DO:
             return None
-    before = _before(tree, first)
+    before = _lead_in(tree, first)
     if before is None:
         return None
     between = list(range(subject[-1] + 1 if subject else first, verb))
@@ -116,12 +116,12 @@ def clause(tree: Tree) -> Clause | None:
 
 
 def unbroken(places: Indices) -> bool:
-    """Whether the places follow each other without a gap."""
+    """Return whether the places follow each other without a gap."""
     return places == list(range(places[0], places[-1] + 1))
 
 
-def _before(tree: Tree, first: int) -> Indices | None:
-    """What leads up to the clause, without "However," and the like; None when it is not a phrase or a clause."""
+def _lead_in(tree: Tree, first: int) -> Indices | None:
+    """Return what precedes the clause, without "However," and the like; None when it is no phrase or clause."""
     start = 0
     while start < first and tree.low(start) in _OPENERS:
         start += 1
@@ -142,12 +142,12 @@ def _before(tree: Tree, first: int) -> Indices | None:
         return None
     if any(tree.words[p].head == tree.root and tree.words[p].dep in ("ccomp", "conj") for p in places):
         return None
-    # What points elsewhere is left away, unless it is a condition.
+    # What refers elsewhere is left out, unless it is a condition.
     return places if opening.dep == "mark" or not any(points(tree, place) for place in places) else []
 
 
 def _clause_end(tree: Tree, verb: int) -> int:
-    """Where the clause ends: at the full stop, a dash, a colon; at another clause, or one that points elsewhere."""
+    """Return where the clause ends: at the full stop, a dash, a colon, or another clause."""
     words = tree.words
     end = len(words)
     for child in (c for c in tree.children[verb] if c > verb):
@@ -164,7 +164,7 @@ def _clause_end(tree: Tree, verb: int) -> int:
 
 
 def points(tree: Tree, place: int, *, owner: bool = False) -> bool:
-    """True for words that stand for something said elsewhere; "its" does not where its `owner` is named."""
+    """Return whether a word refers to another sentence; "its" does not where its `owner` is named."""
     word = tree.words[place]
     if owner and word.tag == "PRP$":
         return False
@@ -172,5 +172,5 @@ def points(tree: Tree, place: int, *, owner: bool = False) -> bool:
 
 
 def points_that(tree: Tree, place: int) -> bool:
-    """Whether the word is "that" before a noun."""
+    """Return whether the word is "that" before a noun."""
     return tree.low(place) == "that" and tree.words[place].tag == "DT"

@@ -1,9 +1,9 @@
-"""Questions generated from an index into a question set: resumable, telling its progress."""
+"""Generating questions from an index into a question set: resumable, with progress and costs."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -21,16 +21,16 @@ from ragviz.text.keys import without_keys
 from ragviz.workspace import Workspace
 
 NEIGHBOURS = 20
-"""How far to look for chunks that are related to one."""
+"""Nearest chunks among which related ones are looked for."""
 REPLY, QUOTE = 60, 45
-"""Tokens that a question with its answer is taken to have in an estimate, and each quote."""
+"""Tokens of a question with its answer, and of each quote, in an estimate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What a generation made: questions in the set now, proposed and rejected ones of this generation.
+    """Result of a generation: `total` questions in the set now, `proposed` and `rejected` ones of this generation.
 
-    `calls` and `dollars` are what all generations into the set have paid, this one among them; dollars count the calls
+    `calls` and `dollars` are what all generations into the set have paid, this one included; dollars count the calls
     whose model has a price.
     """
 
@@ -55,62 +55,71 @@ def generate_questions(
     budget: float | None = None,
     progress: Progress = silent,
 ) -> Generated:
-    """Make questions from the chunks of an index, sampled evenly over its documents, until `limit` of them can stand.
+    """Make questions from the chunks of an index, sampled evenly over its documents, until `limit` of them are usable.
 
-    They go into the set `name`, the rejected ones too, with their reasons. What this generator made of the same chunks
-    with the same `seed` counts and is not made again: a stopped generation goes on, a greater limit adds to it, and
-    another seed takes other chunks. With `passages` above 1 each question needs so many related chunks. `budget` is in
-    dollars, for all that a model was ever paid to write into this set.
+    They are stored in the set `name`, rejected ones too, with their reasons. Questions that this generator made of the
+    same chunks with the same `seed` count and are not made again: a stopped generation continues, a greater limit adds
+    to it, and another seed takes other chunks. With `passages` above 1 each question needs so many related chunks.
+    `budget` is in dollars, for all calls that were ever made for this set.
 
     Raises:
         UsageError: the index is not built, no such generator, no model configured, a limit or passages below 1, a
             budget for a model without a price, several passages of an index without an embedder.
-        BudgetReached: the next call could cost more; give a greater budget to go on.
-        ModelError: the endpoint is down or refuses, or hardly any of the model's questions can stand.
+        BudgetReached: the next call could exceed the budget; give a greater one to continue.
+        ModelError: the endpoint is down or refuses, or hardly any of the model's questions are usable.
 
     """
     info, client = _checked(workspace, index, limit, generator, passages, budget)
     store, maker = workspace.store, client.model if client else generator
-    asked = sets.question_set(workspace, store.corpus(info.corpus_id), name)
-    there = {q.id: q for q in store.questions(asked.id)}
-    made: list[Question] = []
-    standing = _standing(there.values(), maker, passages, seed)
-    spending = workspace.spending(asked.id, budget)
-    groups = _groups(workspace, info, passages, seed, synthesize.USABLE[generator], spending)
-    paying = None
-    if client is not None:
-        client.open()
-        paying = asker.Asker(_paying(workspace, asked, client, spending))
+    question_set = sets.question_set(workspace, store.corpus(info.corpus_id), name)
+    existing = store.questions(question_set.id)
+    usable = _usable(existing, maker, passages, seed)
+    spending = workspace.spending(question_set.id, budget)
     fresh = synthesize.generate(
-        groups,
+        _groups(workspace, info, passages, seed, synthesize.USABLE[generator], spending),
         generator,
         client=client,
-        ask=paying and Breaker(store.cache("breaker"), asked.id).watching(paying, "questions"),
+        ask=_asker(workspace, question_set, client, spending) if client else None,
         seed=seed,
-        limit=max(0, limit - standing),
-        done=_done(there.values()),
-        seen=[q.text for q in there.values()],
+        limit=max(0, limit - usable),
+        done=_done(existing),
+        existing=[question.text for question in existing],
     )
-    progress(standing, limit, "questions", "Writing questions")
-    try:
-        while standing < limit and (question := next(fresh, None)) is not None:
-            question = _shown(question, workspace.settings.keys)
-            store.put_questions(asked.id, [question])
-            made.append(question)
-            standing += question.status != "rejected"
-            spending.settle()
-            progress(standing, limit, "questions", question.text or "Writing questions")
-    finally:
-        fresh.close()  # the calls in flight come home first: they are paid too
-        spending.settle()
-        store.settle_all()  # the index may hold documents that were replaced
+    made = _store(workspace, question_set, fresh, usable, limit, spending, progress)
     rejected = [q.reason for q in made if q.status == "rejected"]
-    total, paid = store.question_set(asked.id).total, store.paid(asked.id)
-    return Generated(asked.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)), *paid)
+    total, paid = store.question_set(question_set.id).total, store.paid(question_set.id)
+    return Generated(question_set.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)), *paid)
 
 
-def _shown(question: Question, keys: Sequence[str]) -> Question:
-    """A question as it is kept: a server may have echoed a key in it."""
+def _store(
+    workspace: Workspace,
+    question_set: QuestionSet,
+    fresh: Generator[Question],
+    usable: int,
+    limit: int,
+    spending: Spending,
+    progress: Progress,
+) -> list[Question]:
+    """Store `fresh` questions one by one until `limit` are usable; return those that were made."""
+    made: list[Question] = []
+    progress(usable, limit, "questions", "Writing questions")
+    try:
+        while usable < limit and (question := next(fresh, None)) is not None:
+            question = _without_keys(question, workspace.settings.keys)
+            workspace.store.put_questions(question_set.id, [question])
+            made.append(question)
+            usable += question.status != "rejected"
+            spending.settle()
+            progress(usable, limit, "questions", question.text or "Writing questions")
+    finally:
+        fresh.close()  # waits for the calls in flight: they are paid too
+        spending.settle()
+        workspace.store.settle_all()  # the index may hold documents that were replaced
+    return made
+
+
+def _without_keys(question: Question, keys: Sequence[str]) -> Question:
+    """Return a question without keys, which a server may have echoed in it."""
     return replace(question, text=without_keys(question.text, keys), answer=without_keys(question.answer, keys))
 
 
@@ -124,48 +133,46 @@ def foresee_questions(
     passages: int = 1,
     seed: int = 0,
 ) -> forecast.Forecast:
-    """What `generate_questions` would take, and what of it is paid for already.
+    """Estimate what `generate_questions` would take, and what of it is already paid.
 
-    Makes no set, and asks no model but for its pace.
-
-    Counted is one call for each question that is still wanted; where this model was asked for questions of this set
-    before, so many more as it took then. No more than there are chunks.
+    Creates no set, and calls a model only to measure its pace. Counts one call for each missing question; where this
+    model has made questions of this set before, as many for each usable one as then. At most one call for each chunk.
 
     Raises:
         UsageError: as `generate_questions`.
 
     """
     info, client = _checked(workspace, index, limit, generator, passages, None)
-    same_name = (asked for asked in workspace.store.question_sets(info.corpus_id) if asked.name == name)
-    there = [q for asked in same_name for q in workspace.store.questions(asked.id)]
+    same_name = (each for each in workspace.store.question_sets(info.corpus_id) if each.name == name)
+    existing = [question for each in same_name for question in workspace.store.questions(each.id)]
     if client is None:
-        return forecast.Forecast(questions=max(0, limit - _standing(there, generator, passages, seed)))
-    wanted = max(0, limit - _standing(there, client.model, passages, seed))
-    tried = [q for q in there if q.generator == client.model]
+        return forecast.Forecast(questions=max(0, limit - _usable(existing, generator, passages, seed)))
+    missing = max(0, limit - _usable(existing, client.model, passages, seed))
+    tried = [q for q in existing if q.generator == client.model]
     kept = sum(q.status != "rejected" for q in tried)
-    needed = -(-wanted * len(tried) // kept) if kept else wanted
+    needed = -(-missing * len(tried) // kept) if kept else missing
     groups = _groups(workspace, info, passages, seed, synthesize.USABLE[generator])
-    waiting = synthesize.waiting_groups(groups, client.model, seed, _done(there))
+    waiting = synthesize.waiting_groups(groups, client.model, seed, _done(existing))
     requests = [by_model.question_request(group, seed) for group in islice(waiting, needed)]
     cached = client.cached(requests)
-    new = [request for request, is_paid in zip(requests, cached, strict=True) if not is_paid]
-    prompt = sum(contexts.estimate(message["content"]) for request in new for message in request.messages)
-    reply = len(new) * (REPLY + QUOTE * passages)
+    unpaid = [request for request, is_paid in zip(requests, cached, strict=True) if not is_paid]
+    prompt = sum(contexts.estimate(message["content"]) for request in unpaid for message in request.messages)
+    reply = len(unpaid) * (REPLY + QUOTE * passages)
     return forecast.Forecast(
-        questions=wanted,
+        questions=missing,
         calls={"question": len(requests)},
         cached=sum(cached),
         prompt_tokens=prompt,
         completion_tokens=reply,
         cost=client.price(prompt, reply),
-        seconds=forecast.duration({client: (len(new), reply)} if new else {}, client.concurrency, probe=True),
+        seconds=forecast.duration({client: (len(unpaid), reply)} if unpaid else {}, client.concurrency, probe=True),
     )
 
 
 def _checked(
     workspace: Workspace, index: str, limit: int, generator: str, passages: int, budget: float | None
 ) -> tuple[IndexInfo, ModelClient | None]:
-    """The index to make questions from, and the model that writes them, None where none does."""
+    """Return the index to make questions from, and the model that writes them, None where none does."""
     if limit < 1 or not 1 <= passages <= 5:
         raise UsageError(f"Give a limit of 1 or more and 1 to 5 passages, not {limit} and {passages}.")
     if generator not in synthesize.GENERATORS:
@@ -183,33 +190,31 @@ def _checked(
     return info, client
 
 
-def _paying(workspace: Workspace, asked: QuestionSet, client: ModelClient, spending: Spending) -> planning.Plan:
-    """What is to be paid for the questions of a set, as a run pays; a server that is down is not waited for."""
-    banks = workspace.store.cache("bank")
-    return planning.Plan(RunConfig("", asked.id), banks, answerer=client, spending=spending, patience=0)
+def _asker(workspace: Workspace, question_set: QuestionSet, client: ModelClient, spending: Spending) -> drafts.Ask:
+    """Open the client; return the function that calls it within the budget, and stops a useless model."""
+    client.open()
+    store, config = workspace.store, RunConfig("", question_set.id)
+    plan = planning.Plan(config, store.cache("bank"), answerer=client, spending=spending, patience=0)
+    return Breaker(store.cache("breaker"), question_set.id).watching(asker.Asker(plan), "questions")
 
 
 def _done(questions: Iterable[Question]) -> set[str]:
-    """Ids of the questions that need not be made again."""
+    """Return the ids of the questions that are not made again."""
     return {question.id for question in questions if not question.reason.startswith(by_model.FAILED)}
 
 
-def _standing(questions: Iterable[Question], maker: str, passages: int, seed: int) -> int:
-    """How many can stand that were made by this maker with this seed, from so many chunks."""
-    return sum(_same_making(question, maker, passages, seed) for question in questions)
-
-
-def _same_making(question: Question, maker: str, passages: int, seed: int) -> bool:
-    """Whether a question that can stand was made by this maker with this seed, from so many chunks."""
-    return (
+def _usable(questions: Iterable[Question], maker: str, passages: int, seed: int) -> int:
+    """Count the questions that are not rejected and were made by this maker with this seed, from so many chunks."""
+    return sum(
         question.status != "rejected"
         and len(question.source_chunks) == passages
         and question.id == drafts.question_id(question.source_chunks, maker, seed)
+        for question in questions
     )
 
 
 def _sampled(workspace: Workspace, info: IndexInfo, seed: int) -> list[Chunk]:
-    """All chunks of an index in the order in which they are to be asked about."""
+    """Return all chunks of an index, in the order in which questions are made of them."""
     cuts = workspace.store.cuts(info.build, info.documents)
     documents = workspace.store.document_texts(info.corpus_id, list(cuts))
     return chosen_chunks.sample({d.id: indexing.chunks_of(d, cuts[d.id]) for d in documents}, info.chunks, seed)
@@ -223,9 +228,9 @@ def _groups(
     usable: Callable[[Chunk], bool],
     spending: Spending | None = None,
 ) -> Iterator[chosen_chunks.Group]:
-    """Groups of `passages` related chunks: each sampled one with its nearest; one that has too few is left out.
+    """Yield groups of `passages` related chunks: each sampled one with its nearest; those with too few are left out.
 
-    What is embedded anew is written into `spending`.
+    New embeddings are recorded in `spending`.
     """
     chunks = _sampled(workspace, info, seed)
     if passages == 1:
@@ -239,4 +244,4 @@ def _groups(
         group = chosen_chunks.related(chunk, [by_id[i] for i in ranking.ids if i in by_id], passages, usable)
         if len(group) == passages:
             yield group
-    require_sound(workspace, info)  # else what was not found would be taken for what is not there
+    require_sound(workspace, info)  # else groups would be missing because the index is damaged

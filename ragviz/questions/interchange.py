@@ -1,20 +1,20 @@
-"""Questions in foreign formats: CSV and JSONL in and out.
+"""Import and export of questions as CSV and JSONL.
 
 A question's row names its evidence in any of these ways, tried in this order:
 
     evidence                        JSON list of members; all are needed. A list inside the list is a group, any
                                     member of which suffices. A member is an object with any of the columns below.
     references                      the same; `content`, `start_index`, `end_index` stand for quote, start, end
-    chunk_id                        one id or more, parted by spaces
-    document + quote                the exact text, which must stand there once
+    chunk_id                        one id or more, separated by spaces
+    document + quote                the exact text, which must occur there once
     document + start + end          characters of the parsed text, end exclusive
 
-Beside the place, `grade` (or `relevance`) is how relevant it was judged, above 0; 1 where there is none.
+Beside the place, `grade` (or `relevance`) is its graded relevance, above 0; 1 without one.
 
 `corpus_id` stands for document. A row with none of them is a question that the corpus does not answer.
 
 The reference answer is in one of the columns `ANSWERS`. Beside a column that can only be the reference, `answer` is
-taken for what some system answered. Columns of other names are told, and not kept.
+read as a system's answer. Columns of other names are reported, and not kept.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COLUMNS = (
     *("question", "answer", "status", "document", "evidence"),
     *("reason", "generator", "language", "source_chunks", "id"),
 )
-"""What an export holds; `document` is for the reader, the evidence names it again."""
+"""Columns of an export; `document` is for readers, the evidence names it again."""
 ANSWERS = ("ground_truth_answer", "ground_truth", "expected_answer", "reference_answer", "answer", "reference")
 """Columns that hold the reference answer; the first of them that a row has is read."""
 
@@ -63,8 +63,8 @@ _DOCUMENT_ID = re.compile("[0-9a-f]{16}")
 _NAMED = {"document", "corpus_id", "chunk_id"}
 _BLANK = r"[\s\x00-\x1f\u200b-\u200f\u2060\ufeff]"
 _DANGEROUS = re.compile(rf"'*(?:[\t\r\n]|{_BLANK}*[=+\-@＝＋－＠﹦﹢﹣﹫])")
-"""How a cell begins that some spreadsheet takes for a formula: blanks before the sign are passed over, and full-width
-signs stand for the narrow ones."""
+"""Beginning of a cell that some spreadsheet reads as a formula: blanks before the sign are skipped, and full-width
+signs count as the narrow ones."""
 _REFUSED = "refused: "  # no column of a file ends in a blank
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32"}
 _MARKS |= {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -74,7 +74,7 @@ _MARKS |= {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 class Imported:
     """Questions that could be read, in order, and for each row that could not, its number and the reason.
 
-    Rows are counted as an editor or a spreadsheet does: the header of a CSV file is row 1, a JSONL line its number.
+    Rows are numbered as in an editor or a spreadsheet: the header of a CSV file is row 1, a JSONL row its line.
     `notes` are sentences on columns: which was read as the answer, which were not kept.
     """
 
@@ -84,7 +84,7 @@ class Imported:
 
 
 class _Refused(Exception):
-    """A row that cannot be taken; the message says why."""
+    """A row that cannot be read; the message says why."""
 
 
 class _Member(BaseModel):
@@ -134,26 +134,26 @@ def read_questions(data: bytes, name: str, documents: Mapping[str, Document]) ->
 
 
 def _answer_columns(row: Mapping[str, Any]) -> list[str]:
-    """Columns of a row that hold an answer, the reference's first."""
+    """Return the columns of a row that hold an answer, the reference's first."""
     return [column for column in ANSWERS if column in row]
 
 
 def _notes(columns: Collection[str], answers: Collection[str]) -> Iterator[str]:
-    """What was made of columns that are no export's; `answers` are those that were read as the answer."""
+    """Yield notes on columns beyond an export's; `answers` are those that were read as the answer."""
     others = [column for column in answers if column != "answer"]
     if others:
         yield f"{_named(others)} read as the answer."
     beside = [column for column in _answer_columns(dict.fromkeys(columns)) if column not in answers]
     if beside:
-        kept = "it" if others else "'answer'"
-        yield f"{_named(beside)} not kept beside {kept}."
+        answer = "it" if others else "'answer'"
+        yield f"{_named(beside)} not kept beside {answer}."
     unknown = [column for column in columns if column not in _KNOWN and column != _REFUSED]
     if unknown:
         yield f"{_named(unknown)} not kept: questions have no such column."
 
 
 def _named(columns: Collection[str]) -> str:
-    """Columns by name as the subject of a sentence, with its verb."""
+    """Return the names of columns as the subject of a sentence, with its verb."""
     names = ", ".join(f"'{column[:60]}'" for column in list(columns)[:_LISTED])
     more = f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else ""
     return f"Columns {names}{more} were" if len(columns) > 1 else f"Column {names} was"
@@ -174,11 +174,11 @@ def write_questions(questions: Iterable[Question], names: Mapping[str, str], fil
     raise UsageError(f"Questions are written as csv or jsonl, not '{file_format}'.")
 
 
-# Reading a file into rows
+# From a file to rows
 
 
 def _decoded(data: bytes, name: str) -> str:
-    """Text of a file in UTF-8, UTF-16 or UTF-32 with its mark, or the encoding it most looks like."""
+    """Return the text of a file in UTF-8, in UTF-16 or UTF-32 with a mark, or in the likeliest encoding."""
     encoding = next((encoding for mark, encoding in _MARKS.items() if data.startswith(mark)), "utf-8")
     try:
         return data.decode(encoding)
@@ -193,7 +193,7 @@ def _decoded(data: bytes, name: str) -> str:
 
 
 def _csv_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Rows by column name, empty ones passed over. The delimiter is the one with which there is a column "question"."""
+    """Yield rows by column name, skipping empty ones. The delimiter is that with which there is a column "question"."""
     csv.field_size_limit(2**31 - 1)
     for delimiter in ",;\t|":
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
@@ -215,14 +215,14 @@ def _csv_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _cells(header: Sequence[str], values: Sequence[str]) -> Mapping[str, Any]:
-    """Cells by column; a row is refused whose text ran into more cells than there are columns: its end would go."""
+    """Return cells by column; a row with more cells than columns is refused, because its end would be lost."""
     if any(value.strip() for value in values[len(header) :]):
         return {_REFUSED: f"has {len(values)} cells for {len(header)} columns: put text with a delimiter in quotes"}
     return {column: value for column, value in zip(header, values, strict=False) if column or value.strip()}
 
 
 def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Objects by line number, or by place in one JSON list; what is no object is refused as a row."""
+    """Yield objects by line number, or by place in one JSON list; what is no object is refused as a row."""
     if text.lstrip().startswith("["):
         try:
             rows = parsed(text)
@@ -240,7 +240,7 @@ def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _object(row: Any) -> Mapping[str, Any]:
-    """`row` with its keys as column names; what is no object becomes a row that is refused with the reason."""
+    """Return `row` with its keys as column names; what is no object becomes a row that is refused."""
     if not isinstance(row, dict):
         return {_REFUSED: "is not a JSON object"}
     if is_deep(row):
@@ -248,11 +248,11 @@ def _object(row: Any) -> Mapping[str, Any]:
     return {str(key).strip().lower(): value for key, value in storable(row).items()}
 
 
-# A row into a question
+# From a row to a question
 
 
 def _question(row: Mapping[str, Any], documents: Mapping[str, Document], languages: Mapping[str, str]) -> Question:
-    """The question of a row; `languages` are the documents' by id, for a question too short to show its own."""
+    """Return the question of a row; `languages` are the documents' by id, for questions too short to show theirs."""
     if _REFUSED in row:
         raise _Refused(row[_REFUSED])
     text, answer = _string(row, "question"), _string(row, next(iter(_answer_columns(row)), "answer"))
@@ -264,7 +264,9 @@ def _question(row: Mapping[str, Any], documents: Mapping[str, Document], languag
     if status not in get_args(QuestionStatus):
         raise _Refused(f"has the status '{status}': give {', '.join(get_args(QuestionStatus))}, or none")
     places = [f"{s.document_id}:{s.start}:{s.end}" for group in evidence for s in group]
-    spoken = [languages[s.document_id] for group in evidence for s in group if s.document_id in languages]
+    languages_of_evidence = [
+        languages[s.document_id] for group in evidence for s in group if s.document_id in languages
+    ]
     made_id = _string(row, "id").strip() or digest("import", text, answer, *places)
     if len(made_id) > LONGEST_ID:
         raise _Refused(f"has an id of {len(made_id)} characters: at most {LONGEST_ID} can be kept")
@@ -276,7 +278,7 @@ def _question(row: Mapping[str, Any], documents: Mapping[str, Document], languag
         generator=_string(row, "generator") or "import",
         status=status,  # type: ignore[arg-type]  # checked above
         reason=_string(row, "reason"),
-        language=language.code(_string(row, "language")) or language.of_short(text, *spoken),
+        language=language.code(_string(row, "language")) or language.of_short(text, *languages_of_evidence),
         source_chunks=tuple(_string(row, "source_chunks").split() if "source_chunks" in row else chunk_ids),
     )
 
@@ -321,10 +323,10 @@ def _listed(listed: Any, row: Mapping[str, Any], documents: Mapping[str, Documen
 
 
 def _span(values: Mapping[str, Any], documents: Mapping[str, Document]) -> Span:
-    """The place in a document that `values` name.
+    """Return the place in a document that `values` name.
 
     Raises:
-        _Refused: no document, no place in it, or no such place.
+        _Refused: they name no document, no place in it, or one that does not exist.
 
     """
     try:
@@ -335,52 +337,52 @@ def _span(values: Mapping[str, Any], documents: Mapping[str, Document]) -> Span:
             f"has a {first['loc'][0]} that cannot be used ('{str(first['input'])[:60]}'): {first['msg']}"
         ) from None
     if member.chunk_id and not member.quote:
-        member = _of_chunk(member.chunk_id, member.grade)
+        member = _member_of_chunk(member.chunk_id, member.grade)
     if member.stale:
         return Span(member.document, member.start or 0, member.end or 0, member.quote, stale=True, grade=member.grade)
     document = _document(member.document, documents)
     quote = member.quote.replace("\r\n", "\n")
     if member.start is None or member.end is None:
-        start, end = _once(quote, document)
+        start, end = _only_place(quote, document)
     elif not 0 <= member.start < member.end <= len(document.text):
         length = len(document.text)
         raise _Refused(f"names {member.start} to {member.end}: '{document.name}' has characters 0 to {length}")
     elif quote and document.text[member.start : member.end] != quote:
-        start, end = _once(quote, document)  # offsets of another parse; the words are what was meant
+        start, end = _only_place(quote, document)  # offsets of another parse: the quote decides
     else:
         start, end = member.start, member.end
     return Span(document.id, start, end, document.text[start:end], grade=member.grade)
 
 
-def _of_chunk(chunk_id: str, grade: float) -> _Member:
-    """A chunk's id tells its document and its place."""
+def _member_of_chunk(chunk_id: str, grade: float) -> _Member:
+    """Return the document and place in a chunk's id."""
     parts = Chunk.parse_id(chunk_id)
     if parts is None or not _DOCUMENT_ID.fullmatch(parts[0]):
         raise _Refused(f"names the chunk '{chunk_id}', which is not an id of ragviz: give document and quote instead")
     return _Member.model_validate({"document": parts[0], "start": parts[1], "end": parts[2], "grade": grade})
 
 
-def _document(wanted: str, documents: Mapping[str, Document]) -> Document:
-    """The document of that name or id; else the only one of that file name, with or without its ending."""
-    if not wanted:
+def _document(name: str, documents: Mapping[str, Document]) -> Document:
+    """Return the document of that name or id; else the only one of that file name, with or without its suffix."""
+    if not name:
         raise _Refused("names a place but no document")
-    if wanted in documents:
-        return documents[wanted]
-    for same in (
-        lambda document: document.id == wanted,
-        lambda document: PurePosixPath(document.name).name == PurePosixPath(wanted).name,
-        lambda document: PurePosixPath(document.name).stem == wanted,
+    if name in documents:
+        return documents[name]
+    for is_match in (
+        lambda document: document.id == name,
+        lambda document: PurePosixPath(document.name).name == PurePosixPath(name).name,
+        lambda document: PurePosixPath(document.name).stem == name,
     ):
-        found = [document for document in documents.values() if same(document)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise _Refused(f"names the document '{wanted}', which fits {len(found)}: give its whole name")
-    raise _Refused(f"names the document '{wanted}', which is not in the corpus")
+        matches = [document for document in documents.values() if is_match(document)]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            raise _Refused(f"names the document '{name}', which matches {len(matches)}: give its full name")
+    raise _Refused(f"names the document '{name}', which is not in the corpus")
 
 
-def _once(quote: str, document: Document) -> tuple[int, int]:
-    """The one place of `quote` in the document: letter by letter, else with other white space between its words."""
+def _only_place(quote: str, document: Document) -> tuple[int, int]:
+    """Return the only place of `quote` in the document: exact, else with other white space between its words."""
     if not quote.strip():
         raise _Refused(f"names '{document.name}' but no place in it: give start and end, or quote")
     for pattern in (re.escape(quote), r"\s+".join(map(re.escape, quote.split()))):
@@ -390,15 +392,15 @@ def _once(quote: str, document: Document) -> tuple[int, int]:
         if places:
             at = ", ".join(str(start) for start, _ in places[:3])
             where = f"{len(places)} times in '{document.name}' (at {at})"
-            raise _Refused(f"has a quote that stands {where}: make it longer, or give start and end")
+            raise _Refused(f"has a quote that occurs {where}: make it longer, or give start and end")
     raise _Refused(f"has a quote that is not in '{document.name}': copy it exactly (“{quote.strip()[:60]}”)")
 
 
-# Writing
+# From a question to a row
 
 
 def question_row(question: Question, names: Mapping[str, str]) -> dict[str, Any]:
-    """A question as a row of an export, by column; `names` are documents' by id."""
+    """Return a question as a row of an export, by column; `names` are documents' by id."""
     evidence = [[_member(span, names) for span in group] for group in question.evidence]
     return {
         "question": question.text,
@@ -422,25 +424,23 @@ def _member(span: Span, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def documents_of(question: Question, names: Mapping[str, str]) -> list[str]:
-    """Names of the documents that the evidence of a question stands in; an id where there is no name."""
+    """Return the names of the documents of a question's evidence; an id where there is no name."""
     ids = dict.fromkeys(span.document_id for group in question.evidence for span in group)
     return [names.get(document_id, document_id) for document_id in ids]
 
 
 def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """Write a CSV file that spreadsheets open rightly: UTF-8 with its mark; text that would be a formula gets a '.
+    """Write a CSV file that spreadsheets open correctly: UTF-8 with its mark; text that would be a formula gets a '.
 
     A list becomes its JSON, None an empty cell.
     """
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(map(_inert, header))
-    writer.writerows([[_inert(_cell(cell)) for cell in row] for row in rows])
+    for row in rows:
+        texts = (json.dumps(cell, ensure_ascii=False) if isinstance(cell, list) else cell for cell in row)
+        writer.writerow(map(_inert, texts))
     return out.getvalue().encode("utf-8-sig", "replace")
-
-
-def _cell(value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
 
 
 def _inert(cell: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a question must not be."""
+"""Rules by which a generated question is rejected."""
 
 from __future__ import annotations
 
@@ -19,49 +19,51 @@ _REFERS = re.compile(
 )
 
 
-def reject(question: Question, context: str, seen: Container[str] = frozenset()) -> str:
-    """Say why `question` cannot stand, or "" when it can.
+def reject(question: Question, context: str, existing: Container[str] = frozenset()) -> str:
+    """Return why `question` is rejected, or "" when it is not.
 
-    `context` is the text of the chunks it was made from; `seen` holds `normal(text)` of the questions there are
-    already. Refused: an empty or very short question, an empty answer, a question that refers to "the text" or "文中"
-    (who asks has not seen it) or holds its answer, an answer that is not in the chunks (three of five of its words and
+    `context` is the text of the chunks it was made from; `existing` holds `normal(text)` of the existing questions.
+    Rejected are an empty or very short question, an empty answer, a question that refers to "the text" or "文中" (which
+    the asker has not seen) or holds its answer, an answer that is not in the chunks (three of five of its words and
     every number must be), and a repetition.
     """
-    asked, answer = words(question.text), words(question.answer)
-    if not asked:
+    question_words, answer_words = words(question.text), words(question.answer)
+    if not question_words:
         return "the question is empty"
-    if len(asked) < 4:
+    if len(question_words) < 4:
         return "the question is too short"
-    if not answer:
+    if not answer_words:
         return "the answer is empty"
-    if found := _REFERS.search(question.text):
-        return f"refers to what nobody who asks has seen: “{found.group()}”"
-    if _contains(asked, answer):
+    if reference := _REFERS.search(question.text):
+        return f"refers to what nobody who asks has seen: “{reference.group()}”"
+    if _contains(question_words, answer_words):
         return "the question holds its answer"
-    if not any(_supported(answer, words(text)) for text in (prose.read(context).text, context)):
+    if not any(_supported(answer_words, words(text)) for text in (prose.read(context).text, context)):
         return "the answer is not in the chunk"
-    return "asked already" if normal(question.text) in seen else ""
+    return "asked already" if normal(question.text) in existing else ""
 
 
 def normal(text: str) -> str:
-    """A question's text with everything taken out that does not make it another question."""
+    """Return a question's text in the form in which repetitions are equal."""
     return " ".join(words(text))
 
 
 def words(text: str) -> list[str]:
-    """Words in lower case without articles, Chinese by character, so that a part of a word is never taken for it."""
+    """Return the words in lower case without articles, Chinese by character: a part of a word never equals it."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return [w for w in re.findall(r"[^\W\u3040-\u9fff_]+|[\u3040-\u9fff]", folded) if w not in ("a", "an", "the")]
 
 
-def _contains(words: Sequence[str], wanted: Sequence[str]) -> bool:
-    return f" {' '.join(wanted)} " in f" {' '.join(words)} "
+def _contains(words: Sequence[str], phrase: Sequence[str]) -> bool:
+    return f" {' '.join(phrase)} " in f" {' '.join(words)} "
 
 
 def _supported(answer: Sequence[str], context: Sequence[str]) -> bool:
-    """Whether the answer stands in the context, or three of five of its words do and all of its numbers."""
+    """Return whether the answer occurs in the context, or all of its numbers and three of five of its words do."""
     if _contains(context, answer):
         return True
-    there = set(context)
+    context_words = set(context)
     numbers = [word for word in answer if any(c.isdigit() for c in word)]
-    return all(word in there for word in numbers) and sum(word in there for word in answer) >= 0.6 * len(answer)
+    return all(word in context_words for word in numbers) and sum(
+        word in context_words for word in answer
+    ) >= 0.6 * len(answer)

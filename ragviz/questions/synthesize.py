@@ -1,9 +1,10 @@
-"""Chunks → questions with answers and evidence, by one of the generators."""
+"""Generators of questions: groups of chunks → questions with answers and evidence."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Generator, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 
 from ragviz.errors import ModelError, UsageError
@@ -15,14 +16,14 @@ from ragviz.questions.drafts import Ask
 from ragviz.records import Chunk, Question
 
 FAILURES = 10
-"""So many in a row and the endpoint is not asked on, where no `ask` decides that."""
+"""Failed calls in a row after which a generation stops, where no `ask` decides that."""
 USEFUL_SHARE, DOUBT = 0.05, 0.01
-"""A model is not asked on when one that keeps a question of every twentieth chunk would do so badly once in a hundred
-times: after 90 chunks without a question, 130 with one, 398 with ten. Looked at after every chunk, this stops a model
-that keeps one in twenty in 8 % of long generations, and one that keeps one in ten in none of 1,500 simulated ones."""
+"""A generation stops when a model with a usable question of every twentieth chunk would do so badly once in a hundred
+times: after 90 chunks without a question, 130 with one, 398 with ten. Checked after every chunk, this stops a model
+with one in twenty in 8 % of long generations, and one with one in ten in none of 1,500 simulated ones."""
 
 USABLE: dict[str, Callable[[Chunk], bool]] = {"extractive": from_sentences.askable, "model": lambda _: True}
-"""Which chunks a generator can do something with: for `related`, before a question over several is tried."""
+"""Whether a generator can make a question of a chunk: `related` groups only those."""
 Make = Callable[[Iterable[Group], set[str], ModelClient | None, int, Ask | None], Iterator[Question]]
 
 GENERATORS: dict[str, Make] = {"extractive": from_sentences.extractive, "model": by_model.by_model}
@@ -37,19 +38,19 @@ def generate(
     seed: int = 0,
     limit: int | None = None,
     done: Container[str] = frozenset(),
-    seen: Iterable[str] = (),
+    existing: Iterable[str] = (),
 ) -> Generator[Question]:
-    """One question for each group of chunks, in order, as they are made; with several chunks it needs all of them.
+    """Yield one question for each group of chunks, in order, as they are made; each needs all chunks of its group.
 
-    It ends with the groups, or when `limit` questions were not rejected; no more are ever asked of a model than are
-    still wanted. `done` are ids of questions (`question_id`) that are there already: their groups are passed over, so
-    that a stopped generation goes on. `seen` are the texts of the questions there are, which are not asked again.
-    `client` is needed by the generator "model"; it is asked by `ask`, where there is one.
+    It ends with the groups, or when `limit` questions were not rejected; a model is never asked for more than are
+    missing. `done` are ids (`question_id`) of existing questions: their groups are skipped, so that a stopped
+    generation continues. `existing` are the texts of existing questions, which are not repeated. The generator "model"
+    needs `client`, called by `ask` where there is one.
 
     Raises:
         UsageError: no such generator, or "model" without a client.
-        ModelError: the model endpoint is down, too busy or refuses the key, or fails again and again; or hardly any of
-            its questions can stand (`hopeless`).
+        ModelError: the model endpoint is down, too busy or refuses the key, or fails repeatedly; or hardly any of its
+            questions are usable (`hopeless`).
         BudgetReached: `ask` raised it.
 
     """
@@ -57,45 +58,57 @@ def generate(
         raise UsageError(f"There is no generator '{generator}'; there are {', '.join(GENERATORS)}.")
     maker = client.model if generator == "model" and client else generator
     waiting = waiting_groups(groups, maker, seed, done)
-    known = {rejection.normal(text) for text in seen}
-    wanted, failures = limit, 0
-    kept, reasons = 0, Counter[str]()
-    while wanted is None or wanted > 0:
-        asked = 0
-        for question in GENERATORS[generator](islice(waiting, wanted), known, client, seed, ask):
+    known = {rejection.normal(text) for text in existing}
+    tally = _Tally()
+    while limit is None or tally.kept < limit:
+        before, missing = tally.total, None if limit is None else limit - tally.kept
+        for question in GENERATORS[generator](islice(waiting, missing), known, client, seed, ask):
             yield question
-            asked += 1
-            if wanted is not None and question.status != "rejected":
-                wanted -= 1
-            failures = failures + 1 if question.reason.startswith(FAILED) else 0
-            if failures == FAILURES and ask is None:
+            tally.count(question)
+            if tally.failures == FAILURES and ask is None:
                 raise ModelError(f"{FAILURES} questions in a row failed, the last because the {question.reason}")
-            if question.status == "rejected":
-                reasons[question.reason] += 1
-            else:
-                kept += 1
-            if client is not None and hopeless(kept + reasons.total(), kept):
-                raise ModelError(_why_hopeless(client.model, kept, reasons))
-        if not asked or wanted is None:
+            if client is not None and hopeless(tally.total, tally.kept):
+                raise ModelError(_why_hopeless(client.model, tally.kept, tally.reasons))
+        if tally.total == before or limit is None:
             return
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Questions of a generation so far: `kept` ones, reasons of rejected ones, and failed calls in a row."""
+
+    kept: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    failures: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.kept + self.reasons.total()
+
+    def count(self, question: Question) -> None:
+        self.failures = self.failures + 1 if question.reason.startswith(FAILED) else 0
+        if question.status == "rejected":
+            self.reasons[question.reason] += 1
+        else:
+            self.kept += 1
 
 
 def waiting_groups(
     groups: Iterable[Group], maker: str, seed: int = 0, done: Container[str] = frozenset()
 ) -> Iterator[Group]:
-    """Those of `groups` of which `maker` has made no question yet; `done` are ids of questions there are."""
+    """Return the groups of which `maker` has made no question yet; `done` are ids of existing questions."""
     return (group for group in groups if drafts.question_id((chunk.id for chunk in group), maker, seed) not in done)
 
 
-def hopeless(asked: int, kept: int) -> bool:
-    """Whether `kept` questions of `asked` chunks are too few to go on (see `USEFUL_SHARE`).
+def hopeless(chunks: int, kept: int) -> bool:
+    """Return whether `kept` questions of so many chunks are too few to continue (see `USEFUL_SHARE`).
 
     >>> hopeless(89, 0), hopeless(90, 0), hopeless(90, 1), hopeless(0, 0)
     (False, True, False, False)
     """
     from scipy.special import bdtr
 
-    return asked > 0 and bool(bdtr(kept, asked, USEFUL_SHARE) <= DOUBT)
+    return chunks > 0 and bool(bdtr(kept, chunks, USEFUL_SHARE) <= DOUBT)
 
 
 def _why_hopeless(model: str, kept: int, reasons: Counter[str]) -> str:
