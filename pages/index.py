@@ -71,7 +71,9 @@ def embedder_choice() -> str:
     )  # fmt: skip
     if name != NO_EMBEDDER:
         return (name or "").strip() or default
-    st.caption(f"Nothing is embedded: BM25 ranks by words, and the tokens of a chunk are {weights.PACKAGED}'s.")
+    st.caption(
+        f"Nothing is embedded: BM25 ranks by words. The chunk size is counted in the tokens of {weights.PACKAGED}."
+    )
     return ""
 
 

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from ragviz import cli
 from ragviz.config import Settings
@@ -20,6 +21,7 @@ from ragviz.questions import generation, sets
 from ragviz.records import Corpus, IndexConfig, RunConfig
 from ragviz.retrieval import search
 from ragviz.runs import choices, running
+from ragviz.ui import cache
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_pages import Hashing, address, button, checked, configure, show, words
 
@@ -230,6 +232,7 @@ def test_the_command_line_builds_and_searches_without_an_embedder(ragviz):
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     configure(monkeypatch, tmp_path / "home")
+    cache.workspace.clear()
     monkeypatch.setattr(Workspace, "embedder", embeds_nothing)
     workspace = open_workspace()
     corpus = workspace.store.create_corpus("pumps")
@@ -267,6 +270,30 @@ def test_the_index_page_offers_what_the_index_serves(home: Workspace):
 
 def test_the_run_page_offers_what_the_index_serves(home: Workspace):
     app = show("run", index="words")
-    [retriever] = [group for group in app.get("button_group") if group.label == "Retriever"]
-    assert [option.content for option in retriever.proto.options] == ["bm25"]
+    assert offers(app, "Retriever") == ["bm25"]
     assert "built without an embedder" in words(app)
+
+
+def test_another_index_is_offered_its_own_retrievers(home: Workspace, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Workspace, "embedder", lambda *_: Hashing())
+    indexing.build_index(home, home.store.corpus("pumps"), "vectors", IndexConfig("sentences", 16))
+    run = show("run", index="vectors")
+    assert offers(run, "Retriever") == ["knn", "bm25", "hybrid"]
+    checked(run.selectbox(key="choice-index").set_value("words").run())
+    assert offers(run, "Retriever") == ["bm25"]
+    checked(run.selectbox(key="choice-index").set_value("vectors").run())
+    assert offers(run, "Retriever") == ["knn", "bm25", "hybrid"]
+
+    search_box = show("index", index="vectors", query="the east pump")
+    assert "**knn**" in words(search_box)
+    next(box for box in search_box.selectbox if box.label == "Index").set_value("words")
+    checked(button(search_box, "Search").click().run())
+    assert offers(search_box, "Retrievers") == ["bm25"]
+    assert "**knn**" not in words(search_box)
+    assert "**bm25**" in words(search_box)
+
+
+def offers(app: AppTest, label: str) -> list[str]:
+    """What a segmented control offers."""
+    [control] = [group for group in app.get("button_group") if group.label == label]
+    return [option.content for option in control.proto.options]
