@@ -12,7 +12,7 @@ from ragviz.metrics.answers import ANSWER_METRICS, current_names
 from ragviz.models.tokenizer import REMOTE
 from ragviz.records import IndexInfo, QuestionSet, Run, RunConfig, digest
 from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
-from ragviz.runs import choices, foreign, running
+from ragviz.runs import choices, foreign, formats, running
 from ragviz.text.markup import plain
 from ragviz.ui import address, budget, cache, frame, heading, job_panel, widgets, wording
 
@@ -343,12 +343,12 @@ def bring_in() -> None:
     with st.expander("Import a run that another program judged"):
         left, right = st.columns([3, 2], gap="medium")
         with left, st.form("import-run", border=False):
-            file_format = st.selectbox("Format", list(foreign.FORMATS))
+            file_format = st.selectbox("Format", list(formats.FORMATS))
             file = st.file_uploader("File", type=["json"], key="run-file")
             name = st.text_input("Name of the run", max_chars=200, key="imported-name", placeholder="another-system")
             if st.form_submit_button("Import run") and file and name.strip():
                 with widgets.errors_shown():
-                    read = foreign.FORMATS[file_format](file.getvalue(), file.name)
+                    read = formats.reader(file_format)(file.getvalue(), file.name)
                     run = foreign.import_run(workspace, corpus, name, read)
                     st.session_state["imported-run"] = (run.name, len(read.answers), read.problems)
                     st.rerun()

@@ -17,7 +17,6 @@ Backend = Literal["local", "elasticsearch"]
 RetrieverName = Literal["knn", "bm25", "hybrid", "imported"]
 """How chunks are ranked; "imported" is another program's ranking, which cannot be run again."""
 GeneratorName = Literal["extractive", "model"]
-RunFormat = Literal["ragchecker"]
 """Programs whose judged runs can be imported."""
 QuestionStatus = Literal["proposed", "accepted", "rejected"]
 ScoreStatus = Literal["ok", "not_applicable", "no_answer", "judge_error", "skipped"]
@@ -382,6 +381,7 @@ class EvaluatedAnswer:
     `sentence_similarity` is, for each sentence of the answer, its best cosine with a sentence of the context.
     `shared_words` is the share of the answer's words (stems, numbers, ideographs) that stand in its context.
     `failures` tells why a step ("claims", "context", "comparison", "questeval") has no result.
+    `verdicts` are results of steps that have no field of their own here, by step, of what JSON can hold.
     """
 
     question: Question
@@ -403,6 +403,7 @@ class EvaluatedAnswer:
     failures: Mapping[str, str] = field(default_factory=dict)
     calls: tuple[Call, ...] = ()
     shared_words: float | None = None
+    verdicts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

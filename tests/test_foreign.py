@@ -9,7 +9,7 @@ import pytest
 from ragviz.analysis import compare as comparing
 from ragviz.config import Settings
 from ragviz.errors import InputError, UsageError
-from ragviz.runs import exports, foreign, judgements, measurements
+from ragviz.runs import exports, foreign, judgements, measurements, ragchecker
 from ragviz.workspace import Workspace
 
 COUNTED = Path(__file__).parent / "data" / "ragchecker.json"
@@ -43,7 +43,7 @@ def written(*results) -> bytes:
 
 
 def test_verdicts_become_the_matrix_and_the_scores(workspace):
-    foreign_run = foreign.read_ragchecker(written(result()), "out.json")
+    foreign_run = ragchecker.read(written(result()), "out.json")
     run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "r", foreign_run)
     judgement = judgements.judgement_of(workspace, run)
     values = {name: scores["7"].value for name, scores in judgement.scores.items()}
@@ -62,7 +62,7 @@ def test_a_second_import_leaves_the_passages_of_the_first(workspace):
         retrieved_context=[{"doc_id": "a", "text": "Another text."}, {"doc_id": "b", "text": "1998: Miller."}]
     )
     runs = [
-        foreign.import_run(workspace, corpus, name, foreign.read_ragchecker(written(row), "out.json"))
+        foreign.import_run(workspace, corpus, name, ragchecker.read(written(row), "out.json"))
         for name, row in (("first", result()), ("second", other))
     ]
     texts = [texts_of(workspace, run) for run in runs]
@@ -81,7 +81,7 @@ def texts_of(workspace, run) -> set[str]:
 def test_what_an_import_cannot_know_is_not_shown(workspace):
     """Its gold chunks would be what the system itself retrieved, and every question a hit."""
     run = foreign.import_run(
-        workspace, workspace.store.create_corpus("c"), "r", foreign.read_ragchecker(written(result()), "out.json")
+        workspace, workspace.store.create_corpus("c"), "r", ragchecker.read(written(result()), "out.json")
     )
     summary = measurements.summary_of(workspace, run)
     assert (summary.n, summary.unanswerable, summary.misses, summary.metrics) == (0, 0, 0, {})
@@ -96,7 +96,7 @@ def test_what_an_import_cannot_know_is_not_shown(workspace):
 
 def test_an_earlier_import_that_kept_gold_is_not_ranked_either(workspace):
     run = foreign.import_run(
-        workspace, workspace.store.create_corpus("c"), "r", foreign.read_ragchecker(written(result()), "out.json")
+        workspace, workspace.store.create_corpus("c"), "r", ragchecker.read(written(result()), "out.json")
     )
     results = workspace.store.results(run.id)
     stored = [replace(each, gold=(each.ranking.ids[1:],)) for each in results]
@@ -107,9 +107,7 @@ def test_an_earlier_import_that_kept_gold_is_not_ranked_either(workspace):
 
 def test_an_empty_response_is_a_missing_answer_and_no_refusal(workspace):
     data = written(result(response=" ", response_claims=[], answer2response=[], retrieved2response=[]))
-    run = foreign.import_run(
-        workspace, workspace.store.create_corpus("c"), "r", foreign.read_ragchecker(data, "o.json")
-    )
+    run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "r", ragchecker.read(data, "o.json"))
     judgement = judgements.judgement_of(workspace, run)
     assert judgement.abstention.refused == 0
     answer = judgement.evaluated["7"].answer
@@ -123,7 +121,7 @@ def test_two_imports_of_the_same_questions_are_compared_by_their_answers(workspa
     corpus = workspace.store.create_corpus("c")
     better = result(answer2response=["Entailment", "Entailment"])
     runs = [
-        foreign.import_run(workspace, corpus, name, foreign.read_ragchecker(written(row), "out.json"))
+        foreign.import_run(workspace, corpus, name, ragchecker.read(written(row), "out.json"))
         for name, row in (("first", result()), ("second", better))
     ]
     comparison = measurements.compare_runs(workspace, runs)
@@ -134,15 +132,15 @@ def test_two_imports_of_the_same_questions_are_compared_by_their_answers(workspa
 
 def test_unreadable_results_are_reported_and_the_rest_is_read(workspace):
     short = result(query_id="8", answer2response=["Entailment"])
-    foreign_run = foreign.read_ragchecker(written(result(), short, {"query": "?"}), "out.json")
+    foreign_run = ragchecker.read(written(result(), short, {"query": "?"}), "out.json")
     assert [each.id for each in foreign_run.answers] == ["7"]
     assert "Result 2: Value error, answer2response has 1 verdicts for 2 claims." in foreign_run.problems
     assert foreign_run.problems[1].startswith("Result 3: query_id")
     for data in (b"[]", b"nothing", b'{"results": 3}', b"\xff\xfe"):
         with pytest.raises(InputError, match=r"out\.json is no output of RAGChecker"):
-            foreign.read_ragchecker(data, "out.json")
+            ragchecker.read(data, "out.json")
     with pytest.raises(InputError, match="no result that can be read"):
-        foreign.read_ragchecker(written(short), "out.json")
+        ragchecker.read(written(short), "out.json")
 
 
 def test_odd_rows_are_reported_and_the_rest_is_imported(workspace):
@@ -150,7 +148,7 @@ def test_odd_rows_are_reported_and_the_rest_is_imported(workspace):
     twice = result(query_id="twice", retrieved_context=[{"doc_id": "a", "text": "Dogs stay outside."}] * 2)
     broken = result(query_id="broken", response="half \ud800")
     data = written(result(), result(), unknown, twice, broken)
-    foreign_run = foreign.read_ragchecker(data, "out.json")
+    foreign_run = ragchecker.read(data, "out.json")
     assert [each.id for each in foreign_run.answers] == ["7", "broken"]
     assert "with the id" in foreign_run.problems[0]
     assert "no verdict 'Failed to parse'" in foreign_run.problems[1]
@@ -158,12 +156,12 @@ def test_odd_rows_are_reported_and_the_rest_is_imported(workspace):
     run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "r", foreign_run)
     assert len(judgements.judgement_of(workspace, run).evaluated) == 2
     with pytest.raises(InputError, match="no output of RAGChecker"):
-        foreign.read_ragchecker(b"[" * 100_000, "out.json")
+        ragchecker.read(b"[" * 100_000, "out.json")
 
 
 def test_an_import_that_breaks_leaves_nothing_behind(workspace, monkeypatch):
     corpus = workspace.store.create_corpus("c")
-    foreign_run = foreign.read_ragchecker(written(result()), "out.json")
+    foreign_run = ragchecker.read(written(result()), "out.json")
     monkeypatch.setattr(workspace.store, "put_judged", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         foreign.import_run(workspace, corpus, "r", foreign_run)
@@ -173,7 +171,7 @@ def test_an_import_that_breaks_leaves_nothing_behind(workspace, monkeypatch):
 
 def test_a_taken_name_leaves_nothing_behind(workspace):
     corpus = workspace.store.create_corpus("c")
-    foreign_run = foreign.read_ragchecker(written(result()), "out.json")
+    foreign_run = ragchecker.read(written(result()), "out.json")
     foreign.import_run(workspace, corpus, "r", foreign_run)
     with pytest.raises(UsageError, match="already a question set called 'r'"):
         foreign.import_run(workspace, corpus, "r", foreign_run)
@@ -194,7 +192,7 @@ def test_a_taken_name_leaves_nothing_behind(workspace):
 )
 def test_verdicts_give_the_figures_that_were_computed_from_them(workspace, file, results):
     data = file.read_bytes()
-    output = foreign.read_ragchecker(data, file.name)
+    output = ragchecker.read(data, file.name)
     assert (len(output.answers), output.problems) == (results, ())
     run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "imported", output)
     scores = judgements.judgement_of(workspace, run).scores
@@ -217,4 +215,4 @@ def test_verdicts_give_the_figures_that_were_computed_from_them(workspace, file,
 def test_deep_nesting_is_refused_in_one_sentence(levels):
     deep = "[" * levels + "]" * levels
     with pytest.raises(InputError, match="nested more than 100 deep"):
-        foreign.read_ragchecker(f'{{"results": [{{"query_id": 1, "other": {deep}}}]}}'.encode(), "out.json")
+        ragchecker.read(f'{{"results": [{{"query_id": 1, "other": {deep}}}]}}'.encode(), "out.json")

@@ -35,7 +35,7 @@ from ragviz.records import (
     RunConfig,
     Span,
 )
-from ragviz.runs import choices, foreign, judgements, measurements, running
+from ragviz.runs import choices, foreign, judgements, measurements, ragchecker, running
 from ragviz.text.markup import plain
 from ragviz.ui import cache
 from ragviz.workspace import Workspace, open_workspace
@@ -526,7 +526,7 @@ def test_every_page_shows_a_run_that_was_judged_elsewhere(bare: Path, page: str)
     workspace = open_workspace()
     corpus = workspace.store.create_corpus("elsewhere")
     for name in ("one", "two"):
-        found = foreign.read_ragchecker(written(result(response=name)), "out.json")
+        found = ragchecker.read(written(result(response=name)), "out.json")
         foreign.import_run(workspace, corpus, name, found)
     expected = {
         "results": "Imported: retrieved and judged elsewhere · questions one",

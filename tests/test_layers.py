@@ -10,8 +10,7 @@ from typing import get_args
 import pytest
 
 from ragviz.questions import synthesize
-from ragviz.records import GeneratorName, RunFormat
-from ragviz.runs import foreign
+from ragviz.records import GeneratorName
 
 ROOT = Path(__file__).resolve().parent.parent / "ragviz"
 
@@ -42,7 +41,7 @@ __init__ __main__
 """
 """Folders and files of `ragviz/` from the bottom up; those in one line import nothing of each other."""
 LEVEL = {name: level for level, names in enumerate(ORDER.split("\n")) for name in names.split()}
-REGISTRIES = "retrieval.retrievers index.chunking index.chunker index.packing index.tokens"
+REGISTRIES = "retrieval.retrievers runs.formats index.chunking index.chunker index.packing index.tokens"
 REGISTRIES += " index.token_chunker index.recursive_chunker index.sentence_chunker"
 """What names the choices that `--help` lists."""
 LIGHT = f"cli sample text store errors records config processes stopping workspace {REGISTRIES}"
@@ -172,4 +171,3 @@ def test_help_takes_half_a_second_of_processor_time_at_most():
 
 def test_names_that_help_tells_are_those_there_are():
     assert set(get_args(GeneratorName)) == set(synthesize.GENERATORS)
-    assert set(get_args(RunFormat)) == set(foreign.FORMATS)

@@ -28,7 +28,7 @@ from ragviz.judging.banks import imported_bank_key
 from ragviz.models import weights
 from ragviz.models.vectors import Vectors
 from ragviz.records import Document, IndexConfig, Job, Question, RunConfig, Span
-from ragviz.runs import foreign, measurements, running
+from ragviz.runs import foreign, measurements, ragchecker, running
 from ragviz.store.store import Store
 from ragviz.text.markup import plain
 from ragviz.ui import frame
@@ -832,7 +832,7 @@ def test_imported_runs_show_no_ranking_measures_and_are_compared_by_their_answer
                "retrieved_context": [{"doc_id": "d", "text": "It was replaced in 1998."}], "response_claims": ["1998"],
                "gt_answer_claims": ["1998"], "answer2response": verdict, "response2answer": verdict,
                "retrieved2response": [["Entailment"]], "retrieved2answer": [["Entailment"]]}  # fmt: skip
-        found = foreign.read_ragchecker(json.dumps({"results": [row]}).encode(), "out.json")
+        found = ragchecker.read(json.dumps({"results": [row]}).encode(), "out.json")
         foreign.import_run(workspace, workspace.store.corpus("notes"), name, found)
     app = show("results", run="a")
     text = words(app)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated
 
 import typer
 
 from ragviz.cli import console, results
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import cases, contexts, diagnose, evaluate, exports, foreign, jobs, measurements
-from ragviz.records import Run, RunFormat
+from ragviz.records import Run
+from ragviz.runs.formats import FORMATS, reader
 
 runs_app = console.group("Runs: list, questions, import, delete.")
 
@@ -84,13 +85,13 @@ def runs_import(
     corpus: str,
     file: Path,
     run_name: Annotated[str, typer.Option("--name")],
-    file_format: Annotated[str, typer.Option("--format", help=", ".join(get_args(RunFormat)))] = "ragchecker",
+    file_format: Annotated[str, typer.Option("--format", help=", ".join(FORMATS))] = "ragchecker",
     as_json: Json = False,
 ) -> None:
     """Import answers that another program judged, with its claims and verdicts; a new corpus is made when needed."""
     workspace = console.open_workspace()
-    reader = foreign.FORMATS[cast(RunFormat, console.one_of("format", file_format, foreign.FORMATS))]
-    foreign_run = reader(console.read(file), file.name)
+    read = reader(console.one_of("format", file_format, FORMATS))
+    foreign_run = read(console.read(file), file.name)
     target = workspace.store.corpus_called(corpus)
     run = foreign.import_run(workspace, target, run_name, foreign_run)
     for problem in foreign_run.problems:

@@ -21,10 +21,10 @@ STEPS: dict[str, Step] = {
 }
 """Step by name; of the steps that are ready for a question, the first here is done first."""
 
-VERSIONS: dict[str, str] = {
-    name: STEPS[name].version for name in ("reference", "claims", "context", "comparison", "bank", "questeval")
-}
-"""Versions of a judge's prompts by step, in the order that cache keys depend on: new steps go to its end."""
+_OLDEST = ("reference", "claims", "context", "comparison", "bank", "questeval")
+
+VERSIONS: dict[str, str] = {name: STEPS[name].version for name in (*_OLDEST, *STEPS) if STEPS[name].version}
+"""Versions of a judge's prompts by step; cache keys depend on their order, which is that in which steps were added."""
 
 PLACEHOLDERS: Mapping[type[BaseModel], Callable[[Item], BaseModel]] = {
     reply: placeholder for step in STEPS.values() for reply, placeholder in step.placeholders.items()

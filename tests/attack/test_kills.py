@@ -34,7 +34,7 @@ from ragviz.errors import RagvizError
 from ragviz.index import indexing
 from ragviz.questions import authoring, generation, sets
 from ragviz.records import IndexConfig, Matrix, Question, RunConfig, Span
-from ragviz.runs import foreign, running
+from ragviz.runs import foreign, ragchecker, running
 from ragviz.store import codecs
 from ragviz.workspace import Workspace
 from tests.attack import WHOLE, seeds
@@ -196,7 +196,7 @@ def edit_question(workspace: Workspace, _: Path) -> None:
 def import_run(workspace: Workspace, _: Path) -> None:
     done = workspace.store.run_named("foreign")
     if done is None or done.status != "done":
-        found = foreign.read_ragchecker(written(result(), result(query_id="8")), "out.json")
+        found = ragchecker.read(written(result(), result(query_id="8")), "out.json")
         foreign.import_run(workspace, workspace.store.corpus("c"), "foreign", found)
 
 

@@ -6,7 +6,7 @@ from ragviz import records
 from ragviz.documents import corpora
 from ragviz.errors import UsageError
 from ragviz.records import Question
-from ragviz.runs import foreign
+from ragviz.runs import foreign, ragchecker
 from ragviz.workspace import Workspace
 from tests.attack.test_deletions import server, workspace  # noqa: F401 - fixtures
 from tests.test_foreign import result, written
@@ -18,7 +18,7 @@ LONG = "".join(map(chr, range(0x4E00, 0x4E00 + 12_000)))
 def test_results_of_another_program(workspace: Workspace) -> None:  # noqa: F811
     contexts = [{"doc_id": LONG, "text": "Dogs."}, {"doc_id": "b", "text": "1998: Harlow."}]
     rows = written(result(query_id=LONG), result(query_id="8" * 65), result(retrieved_context=contexts))
-    found = foreign.read_ragchecker(rows, "out.json")
+    found = ragchecker.read(rows, "out.json")
     assert [problem.partition("query_id has ")[2] for problem in found.problems] == [
         "12,000 characters: at most 64 can be kept.",
         "65 characters: at most 64 can be kept.",
