@@ -24,12 +24,12 @@ GUESSED = "the encoding was guessed: {}; if letters look wrong, save it as UTF-8
 WARNINGS = {
     "note-utf-16-be.txt": GUESSED.format("UTF-16-BE"),
     "note-utf-16-le.txt": GUESSED.format("UTF-16-LE"),
-    "纪要-gb18030.txt": GUESSED.format("GB18030 (Chinese)"),
+    "minutes-gb18030.txt": GUESSED.format("GB18030 (Chinese)"),
     "umlauts-latin-1.md": GUESSED.format("Windows-1252 (Western European)"),
     "too-few-cells.csv": "1 row has more or fewer cells than the 3 of the first: 2",
     "too-many-cells.csv": "2 rows have more or fewer cells than the 2 of the first: 2, 4",
     "report.pdf": "1 of 4 pages has no text (empty, or pictures that need OCR): 3",
-    "手册.pdf": "1 of 3 pages has no text (empty, or pictures that need OCR): 1",
+    "handbook-zh.pdf": "1 of 3 pages has no text (empty, or pictures that need OCR): 1",
     "scan.pdf": "no text layer: 1 page is a picture; run OCR first",
     "no-character-map.pdf": "much of its text layer is signs without meaning (fonts without a character map): "
     "run OCR on it",
@@ -47,7 +47,7 @@ PARTS = {
         "",
         "Page 4 of the report\n… page 3 was left empty.",
     ],
-    "手册.pdf": [
+    "handbook-zh.pdf": [
         "",
         "前言\n本手册总结了盐港灯塔三十多年的值守经验，供所有值班人员使用。每一条规定都经过多次演"
         "练的检验，“说明”部分对规定做了适当的扩展和解释。\n值守规定\n1. 【强制】每晚八点以前必须点灯。\n"
@@ -93,7 +93,7 @@ TEXTS = {
     "too-few-cells.csv": "a,b,c\n1,2\n3,4,5\n",
     "too-many-cells.csv": "a,b\n1,2,3\n4,5\n6,7,8\n",
     **dict.fromkeys((name for name in FILES if name.startswith("note-")), NOTE),
-    "纪要-gb18030.txt": "会议纪要：第一章 总则。本规定适用于港务局全体员工，自发布之日起施行。\n"
+    "minutes-gb18030.txt": "会议纪要：第一章 总则。本规定适用于港务局全体员工，自发布之日起施行。\n"
     "出席人：林德艺、何帕维。\n",
     "umlauts-latin-1.md": UMLAUTS,
     "umlauts-utf-8.md": UMLAUTS,
@@ -172,7 +172,7 @@ def test_passwords_of_office_documents(name):
     assert opened.media_type.startswith(OFFICE)
 
 
-@pytest.mark.parametrize("name", ["manual.docx", "report.pdf", "umlauts-latin-1.md", "手册.pdf"])
+@pytest.mark.parametrize("name", ["manual.docx", "report.pdf", "umlauts-latin-1.md", "handbook-zh.pdf"])
 def test_the_same_bytes_give_the_same_document(name):
     assert read(name) == read(name)
 
@@ -194,7 +194,7 @@ def test_a_wrong_extension_is_told_and_the_file_read_as_what_it_is():
 
 
 @pytest.mark.model
-@pytest.mark.parametrize("name", ["manual.docx", "report.pdf", "notice.odt", "tour.pptx", "手册.pdf"])
+@pytest.mark.parametrize("name", ["manual.docx", "report.pdf", "notice.odt", "tour.pptx", "handbook-zh.pdf"])
 def test_damaged_files_are_read_or_answered(name):
     generator = random.Random(name)
     answered = 0

@@ -569,7 +569,7 @@ def texts() -> dict[str, bytes]:
         "note-utf-16-be.txt": NOTE.encode("utf-16-be"),
         "note-utf-16-le.txt": NOTE.encode("utf-16-le"),
         "note-utf-32.txt": b"\xff\xfe\0\0" + NOTE.encode("utf-32-le"),
-        "纪要-gb18030.txt": MINUTES_ZH.encode("gb18030"),
+        "minutes-gb18030.txt": MINUTES_ZH.encode("gb18030"),
         "umlauts-latin-1.md": UMLAUTS.encode("latin-1"),
         "umlauts-utf-8.md": UMLAUTS.encode(),
         "windows-newlines.md": "# Tides\r\n\r\nHigh at noon.\r\n\t- 高潮\r\n".encode(),
@@ -640,7 +640,7 @@ def documents() -> dict[str, bytes]:
         "report.pdf": report_pdf(),
         "columns.pdf": columns_pdf(),
         "scan.pdf": scan_pdf(),
-        "手册.pdf": handbook_zh_pdf(),
+        "handbook-zh.pdf": handbook_zh_pdf(),
         "right-to-left.pdf": right_to_left_pdf(),
         "no-character-map.pdf": no_character_map_pdf(),
         "password-rc4.pdf": password_rc4_pdf(),
@@ -731,7 +731,7 @@ def made() -> dict[str, bytes]:
         "files": documents(),
         "spans": spans(),
         "retrieval/en": retrieval("brackwater"),
-        "retrieval/zh": retrieval("盐港"),
+        "retrieval/zh": retrieval("yangang"),
         "trec": trec(),
     }
     return {f"{folder}/{name}": data for folder, files in folders.items() for name, data in files.items()}
