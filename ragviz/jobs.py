@@ -176,7 +176,7 @@ def start(workspace: Workspace, job: Job) -> Job:
     try:
         process = _process(job, workspace.log_of(job.id), workspace.settings.home)
     except OSError as error:
-        refused = disk.told(error) or StorageError(f"No process could be started for a job ({error.strerror}).")
+        refused = disk.explained(error) or StorageError(f"No process could be started for a job ({error.strerror}).")
         workspace.store.update_job(job.id, status="failed", error=str(refused), finished=time.time())
         raise refused from None
     threading.Thread(target=process.wait, daemon=True).start()  # no zombies while the starter lives
@@ -345,7 +345,7 @@ def _end_of(error: BaseException, log: Path, keys: Sequence[str]) -> dict[str, s
     """Return how a job ended, as columns of its row; the traceback of a defect is added to its log."""
     if isinstance(error, Cancelled | KeyboardInterrupt):
         return {"status": "cancelled", "error": SENTENCE}
-    if isinstance(error, OSError) and (refused := disk.told(error)) is not None:
+    if isinstance(error, OSError) and (refused := disk.explained(error)) is not None:
         return {"status": "failed", "error": str(refused)}
     if isinstance(error, RagvizError):
         return {"status": "failed", "error": str(error)}

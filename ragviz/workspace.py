@@ -157,7 +157,7 @@ class Workspace:
         except FileNotFoundError:
             return dict(PRICES)
         except OSError as error:
-            raise disk.told(error) or disk.unwritable(self._price_file, error.strerror or "refused") from None
+            raise disk.explained(error) or disk.unwritable(self._price_file, error.strerror or "refused") from None
         except (ValueError, TypeError, AttributeError):
             raise UsageError(f"{self._price_file} is not a table of prices: delete it, and enter them again.") from None
 

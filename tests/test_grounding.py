@@ -11,7 +11,7 @@ from ragviz.judging import context
 from ragviz.metrics import grounding
 from ragviz.metrics.answers import ANSWER_METRICS, chosen, renamed, score, scores
 from ragviz.records import Answer, Claim, ClaimVerdict, EvaluatedAnswer, Matrix, Question, Score, Span
-from ragviz.store.codecs import judged_from_json, judged_to_json
+from ragviz.store.codecs import evaluated_from_json, evaluated_to_json
 
 YES, NO, CONTRA = ClaimVerdict("supported", 0), ClaimVerdict("absent"), ClaimVerdict("contradicted", 1)
 QUESTION = Question("q", "When?", "It was replaced in 1998 by Harlow.", ((Span("d", 0, 5, "It wa"),),), "hand")
@@ -213,5 +213,5 @@ def test_a_claim_that_two_passages_support_only_together_is_supported():
     assert grounding.supported_by_any([read.claims[0], (part, NO, NO)]) == 0.5
     matrix = replace(MATRIX, answer_by_chunk=(read.claims[0],) * 3)
     assert score("faithfulness", replace(EVALUATED, matrix=matrix)).value == 1
-    stored = judged_from_json(judged_to_json(replace(EVALUATED, matrix=matrix)), EVALUATED.question)
+    stored = evaluated_from_json(evaluated_to_json(replace(EVALUATED, matrix=matrix)), EVALUATED.question)
     assert stored.matrix.answer_by_chunk == matrix.answer_by_chunk

@@ -1,4 +1,4 @@
-"""Databases that earlier versions wrote, with data in them, are opened by this one; new ones have the same form.
+"""Databases of earlier versions, with data in them, are upgraded; new ones have the same tables.
 
 `schemas/N.sql` is a dump of a SQLite database that the code of schema N filled by its own command line.
 """
@@ -49,31 +49,31 @@ def copied_to_postgresql(url: str, version: int) -> str:
             for statement in statements(migration, "postgresql"):
                 target.exec_driver_sql(statement)
         for table in tables.sorted_tables:
-            if found := [row._asdict() for row in rows.execute(sa.select(table))]:
-                target.execute(table.insert(), found)
+            if values := [row._asdict() for row in rows.execute(sa.select(table))]:
+                target.execute(table.insert(), values)
     return POSTGRESQL
 
 
 def form_of(engine: sa.Engine) -> dict[str, object]:
     """Tables with their columns, keys and indexes."""
-    seen = sa.inspect(engine)
+    inspector = sa.inspect(engine)
     return {
         table: (
-            {c["name"]: (str(c["type"].as_generic()), c["nullable"]) for c in seen.get_columns(table)},
-            seen.get_pk_constraint(table)["constrained_columns"],
+            {c["name"]: (str(c["type"].as_generic()), c["nullable"]) for c in inspector.get_columns(table)},
+            inspector.get_pk_constraint(table)["constrained_columns"],
             sorted(
                 (tuple(index["column_names"]), bool(index["unique"]))
-                for index in seen.get_indexes(table)
+                for index in inspector.get_indexes(table)
                 if not index.get("duplicates_constraint")
             ),
-            sorted(tuple(unique["column_names"]) for unique in seen.get_unique_constraints(table)),
+            sorted(tuple(unique["column_names"]) for unique in inspector.get_unique_constraints(table)),
         )
-        for table in seen.get_table_names()
+        for table in inspector.get_table_names()
     }
 
 
 def form_of_tables(kind: str, folder: Path) -> dict[str, object]:
-    """The form that the tables of `schema.py` make, in a database of their own."""
+    """The tables, columns, keys and indexes of `schema.py`, created in an empty database."""
     if kind == "sqlite":
         engine = sa.create_engine(sqlite_url(folder / "tables.db"))
     else:
@@ -108,7 +108,7 @@ def test_a_database_of_every_earlier_schema_is_upgraded_with_its_data(dump, kind
         ("pumps.md", "ok"),
         ("阀门.txt", "ok"),
     ]
-    assert version >= 5 or store.revisions(corpus.id) == (1,), "evidence was looked through; counted from here on"
+    assert version >= 5 or store.revisions(corpus.id) == (1,), "evidence was checked; counted from here on"
     index = store.index("small")
     assert (index.status, index.chunks, index.config.embedder) == ("ready", 4, "openai:loopback")
     assert sum(len(cuts) for cuts in store.cuts(index.build, index.documents).values()) == 4
@@ -126,10 +126,10 @@ def test_a_database_of_every_earlier_schema_is_upgraded_with_its_data(dump, kind
     assert {job.kind for job in store.jobs()} == {"index", "run"}
     with store._engine.connect() as connection:
         versions = connection.execute(sa.text("SELECT max(version) FROM schema_version")).scalar()
-        kept = connection.execute(sa.text("SELECT kind, key, value FROM cache")).all()
+        entries = connection.execute(sa.text("SELECT kind, key, value FROM cache")).all()
     assert versions == len(MIGRATIONS)
-    assert all(store.cache(row.kind).get_many([row.key]) == {row.key: bytes(row.value)} for row in kept)
-    assert kept
+    assert all(store.cache(row.kind).get_many([row.key]) == {row.key: bytes(row.value)} for row in entries)
+    assert entries
 
 
 def test_a_new_database_has_the_tables_of_the_store(kind, tmp_path):

@@ -1,4 +1,4 @@
-"""The store: what is put in comes out, names are unique, what is deleted is gone with what hangs on it."""
+"""The store: records come back whole, names are unique, deletions take what depends on them."""
 
 import inspect
 import json
@@ -68,12 +68,12 @@ def test_documents_come_back_whole(store):
 def test_a_name_with_blanks_at_its_ends_is_looked_up_as_it_was_stored(store, name):
     corpus = store.create_corpus(name)
     index = store.create_index(corpus.id, name, IndexConfig())
-    asked = store.create_question_set(corpus.id, name)
+    question_set = store.create_question_set(corpus.id, name)
     run = store.create_run(name, corpus.id, RunConfig("i", "s"), "f", {})
     for spelling in (name, name.strip(), f"{name} "):
         assert store.corpus(spelling) == store.corpus_named(spelling) == corpus
         assert store.index(spelling) == store.index_named(spelling) == index
-        assert store.question_set(spelling) == store.question_set_named(spelling) == asked
+        assert store.question_set(spelling) == store.question_set_named(spelling) == question_set
         assert store.run(spelling) == store.run_named(spelling) == run
     assert store.corpus(corpus.id) == corpus
     assert store.run_named("another") is None
@@ -85,23 +85,23 @@ def test_a_name_is_preferred_to_an_id(store):
     assert store.corpus(first.id) == named_like_it
 
 
-def test_a_name_that_is_not_there_is_told_with_some_that_are(store):
+def test_an_unknown_name_is_reported_with_existing_ones(store):
     for number in range(12):
         store.create_corpus(f"c{number:02}")
-    with pytest.raises(NotFoundError) as told:
+    with pytest.raises(NotFoundError) as caught:
         store.corpus("c99")
-    assert str(told.value) == (
+    assert str(caught.value) == (
         "There is no corpus called 'c99'. There is: 'c00', 'c01', 'c02', 'c03', 'c04', 'c05', 'c06', 'c07' …."
     )
 
 
-def test_what_was_stored_with_an_unknown_field_is_read_without_it_and_says_so(store, caplog):
-    codecs._tell_unknown.cache_clear()
+def test_unknown_fields_of_stored_records_are_ignored_and_logged(store, caplog):
+    codecs._log_unknown.cache_clear()
     corpus = store.create_corpus("one")
     store.create_index(corpus.id, "索引", IndexConfig(chunk_size=120))
     store.create_run("r", corpus.id, RunConfig("i", "s", k=5), "f", {})
-    asked = store.create_question_set(corpus.id, "s")
-    store.put_questions(asked.id, [make_question()])
+    question_set = store.create_question_set(corpus.id, "s")
+    store.put_questions(question_set.id, [make_question()])
     with store._write() as connection:
         for table, column in (("indexes", "config"), ("runs", "config"), ("questions", "body")):
             stored = connection.exec_driver_sql(f"SELECT {column} FROM {table}").scalar()
@@ -109,11 +109,9 @@ def test_what_was_stored_with_an_unknown_field_is_read_without_it_and_says_so(st
             connection.execute(table.update().values({column: stored.replace("{", '{"late_chunking": true, ', 1)}))
     assert store.index("索引").config == store.indexes()[0].config == IndexConfig(chunk_size=120)
     assert store.run("r").config == store.runs()[0].config == RunConfig("i", "s", k=5)
-    assert store.questions(asked.id) == [make_question()]
+    assert store.questions(question_set.id) == [make_question()]
     for what in ("Index '索引'", "Run 'r'", "Question"):
-        assert (
-            f"{what} was stored with late_chunking, which this ragviz does not know: read without." in caplog.messages
-        )
+        assert f"{what} was stored with late_chunking, which this version does not know: ignored." in caplog.messages
 
 
 def test_replaced_text_stays_while_an_index_needs_it(store):
@@ -149,7 +147,7 @@ def test_an_unreadable_file_never_hides_a_readable_one(store):
     assert [d.status for d in store.documents(corpus.id)] == ["ok"]
 
 
-def test_names_are_unique_and_errors_tell_what_there_is(store):
+def test_names_are_unique_and_errors_list_the_existing_ones(store):
     store.create_corpus("one")
     with pytest.raises(UsageError, match="already a corpus called 'one'"):
         store.create_corpus(" one ")
@@ -190,10 +188,10 @@ def test_cuts_follow_the_build_that_is_searched(store):
 def test_results_come_back_in_order_with_the_question_as_it_was_asked(store):
     corpus = store.create_corpus("one")
     run = store.create_run("r", corpus.id, RunConfig("i", "s"), "f", {"n": 1})
-    found = [Retrieved(f"q{n}", Ranking(("c1", "c2"), (0.5, 0.25)), (("c1",), ())) for n in (1, 2)]
-    store.put_results(run.id, [(1, make_question(2), found[1])])
-    store.put_results(run.id, [(0, make_question(1), found[0])])
-    assert store.results(run.id) == found
+    results = [Retrieved(f"q{n}", Ranking(("c1", "c2"), (0.5, 0.25)), (("c1",), ())) for n in (1, 2)]
+    store.put_results(run.id, [(1, make_question(2), results[1])])
+    store.put_results(run.id, [(0, make_question(1), results[0])])
+    assert store.results(run.id) == results
     assert store.asked(run.id) == [make_question(1), make_question(2)]
     assert store.answered(run.id) == {"q1", "q2"}
 
@@ -206,8 +204,8 @@ def test_grades_of_gold_chunks_are_kept_and_results_without_them_are_read(store)
     store.put_results(run.id, [(0, make_question(1), plain), (1, make_question(2), graded)])
     assert store.results(run.id) == [plain, graded]
     with store._engine.connect() as connection:  # what earlier versions wrote of a run
-        kept = connection.exec_driver_sql("SELECT gold FROM results ORDER BY position").scalars().all()
-    assert json.loads(kept[0]) == [["c1"], ["c2"]]
+        gold = connection.exec_driver_sql("SELECT gold FROM results ORDER BY position").scalars().all()
+    assert json.loads(gold[0]) == [["c1"], ["c2"]]
 
 
 def test_deleting_a_corpus_takes_its_questions_and_runs(store):
@@ -223,9 +221,9 @@ def test_cache_keeps_kinds_apart_and_reads_many(store):
     cache.put_many({f"k{n}": bytes([n % 256]) for n in range(1200)})
     cache.put_many({"k1": b"new"})
     other.put_many({"k2": b"other"})
-    found = cache.get_many([f"k{n}" for n in range(1200)] + ["absent"])
-    assert len(found) == 1200
-    assert (found["k1"], found["k2"], other.get_many(["k1", "k2"])) == (b"new", bytes([2]), {"k2": b"other"})
+    values = cache.get_many([f"k{n}" for n in range(1200)] + ["absent"])
+    assert len(values) == 1200
+    assert (values["k1"], values["k2"], other.get_many(["k1", "k2"])) == (b"new", bytes([2]), {"k2": b"other"})
 
 
 def test_jobs(store):
@@ -265,7 +263,7 @@ def test_writers_wait_for_one_another(store):
     assert len(store.documents(corpus.id)) == 80
 
 
-def test_every_method_that_writes_is_done_again_where_that_was_undone():
+def test_every_method_that_writes_is_repeated():
     for owner in (Store, stores.StoreCache):
         for name, method in vars(owner).items():
             source = inspect.getsource(method) if inspect.isfunction(method) else ""
@@ -280,7 +278,7 @@ def test_a_newer_schema_is_refused(store):
         store.migrate()
 
 
-def test_an_unreachable_database_is_told_without_its_password(monkeypatch):
+def test_an_unreachable_database_is_reported_without_its_password(monkeypatch):
     monkeypatch.setattr(database, "AT_FIRST", 0.1)
     with pytest.raises(ServiceError) as caught:
         open_store("postgresql+psycopg://me:hunter2@127.0.0.1:1/x?connect_timeout=2")
@@ -288,14 +286,15 @@ def test_an_unreachable_database_is_told_without_its_password(monkeypatch):
     assert "127.0.0.1:1" in str(caught.value)
 
 
-def test_every_change_of_what_something_holds_is_counted_and_nothing_else(store):
+def test_every_change_of_content_is_counted_for_its_owner_only(store):
     corpus = store.create_corpus("one")
-    index, asked = store.create_index(corpus.id, "i", IndexConfig()), store.create_question_set(corpus.id, "q")
-    run = store.create_run("r", corpus.id, RunConfig(index.id, asked.id), "f", {"index": "i"})
-    question, found = make_question(), Retrieved("q1", Ranking(("c1",), (1.0,)), (("c1",),))
+    index = store.create_index(corpus.id, "i", IndexConfig())
+    question_set = store.create_question_set(corpus.id, "q")
+    run = store.create_run("r", corpus.id, RunConfig(index.id, question_set.id), "f", {"index": "i"})
+    question, retrieved = make_question(), Retrieved("q1", Ranking(("c1",), (1.0,)), (("c1",),))
     question = replace(question, evidence=((Span(make_document(text="other").id, 0, 5, "other"),),))
-    known = EvaluatedAnswer(question, Answer("q1", "yes", "answered", "extractive"))
-    owners = (corpus.id, index.id, asked.id, run.id)
+    evaluated = EvaluatedAnswer(question, Answer("q1", "yes", "answered", "extractive"))
+    owners = (corpus.id, index.id, question_set.id, run.id)
     changes = [
         (corpus.id, lambda: store.add_document(corpus.id, make_document())),
         (corpus.id, lambda: store.add_document(corpus.id, make_document(text="other"))),
@@ -303,13 +302,13 @@ def test_every_change_of_what_something_holds_is_counted_and_nothing_else(store)
         (corpus.id, lambda: store.delete_documents(corpus.id, [make_document().id])),
         (corpus.id, lambda: store.settle(corpus.id)),
         (index.id, lambda: store.update_index(replace(index, build="b1"))),
-        (asked.id, lambda: store.put_questions(asked.id, [question])),
-        (asked.id, lambda: store.put_questions(asked.id, [replace(question, text="What?")])),
-        (asked.id, lambda: store.delete_questions(asked.id, ["q1"])),
-        (asked.id, lambda: store.touch(asked.id)),
-        (run.id, lambda: store.put_results(run.id, [(0, question, found)])),
-        (run.id, lambda: store.put_judged(run.id, [(known, [])])),
-        (run.id, lambda: store.put_judged(run.id, [(known, [Score("token_f1", 1.0)])])),
+        (question_set.id, lambda: store.put_questions(question_set.id, [question])),
+        (question_set.id, lambda: store.put_questions(question_set.id, [replace(question, text="What?")])),
+        (question_set.id, lambda: store.delete_questions(question_set.id, ["q1"])),
+        (question_set.id, lambda: store.touch(question_set.id)),
+        (run.id, lambda: store.put_results(run.id, [(0, question, retrieved)])),
+        (run.id, lambda: store.put_judged(run.id, [(evaluated, [])])),
+        (run.id, lambda: store.put_judged(run.id, [(evaluated, [Score("token_f1", 1.0)])])),
         (run.id, lambda: store.pay(run.id, 1, 0.5)),
         (run.id, lambda: store.finish_run(run.id, "done")),
     ]
@@ -345,7 +344,7 @@ def test_ids_of_many_things_are_looked_up_at_once(store):
 
 
 @pytest.mark.parametrize("name", ["a\0b", "\0", "caf\udce9", "\ud800"])
-def test_nothing_is_called_what_no_database_takes(store, name):
+def test_a_name_that_no_database_takes_is_not_found(store, name):
     """An address on a page may hold %00, an argument of a command bytes that are no UTF-8."""
     corpus = store.create_corpus("caf?")
     for look_up in (store.corpus, store.index, store.question_set, store.run, store.job):
@@ -356,11 +355,11 @@ def test_nothing_is_called_what_no_database_takes(store, name):
     assert store.document_named(corpus.id, name) is None
 
 
-def test_a_job_tells_what_no_database_takes(store):
+def test_a_job_with_text_that_no_database_takes(store):
     """A name that was typed, an error that quotes a file."""
     text = "a\0b caf\udce9"
     job = store.create_job("index", f"Build {text}", store.create_corpus("one").id, {"name": text})
     store.update_job(job.id, status="failed", error=text, message=text, result={"name": text})
-    told = store.job(job.id)
-    assert (told.title, told.error, told.message) == ("Build a�b caf?", "a�b caf?", "a�b caf?")
-    assert told.arguments["name"].startswith("a")
+    job = store.job(job.id)
+    assert (job.title, job.error, job.message) == ("Build a�b caf?", "a�b caf?", "a�b caf?")
+    assert job.arguments["name"].startswith("a")

@@ -38,7 +38,7 @@ def main() -> None:
     except OSError as error:
         from ragviz.store import disk
 
-        if (refused := disk.told(error)) is None:
+        if (refused := disk.explained(error)) is None:
             raise
         console.fail(str(refused), 1)
     except KeyboardInterrupt:

@@ -272,6 +272,6 @@ def _disk_told() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if (refused := disk.told(error)) is None:
+        if (refused := disk.explained(error)) is None:
             raise
         raise refused from error

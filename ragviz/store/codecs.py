@@ -1,4 +1,4 @@
-"""Records to rows and JSON, and back: what an earlier version wrote still opens."""
+"""Records to rows and JSON, and back; what earlier versions wrote is still read."""
 
 from __future__ import annotations
 
@@ -48,60 +48,60 @@ log = logging.getLogger("ragviz")
 
 
 def corpus_hash(documents: Iterable[DocumentInfo]) -> str:
-    """Digest of which readable documents there are, in any order."""
+    """Return the digest of a corpus's readable documents, in any order."""
     return digest(*sorted(d.id for d in documents if d.status == "ok"))
 
 
 def questions_hash(questions: Iterable[Question]) -> str:
-    """Digest of what a run is asked: texts, answers and evidence of the questions, in order."""
+    """Return the digest of a run's questions: texts, answers and evidence, in order."""
     return digest(*(json.dumps([q.id, q.text, q.answer, _evidence_rows(q.evidence)]) for q in questions))
 
 
 def question_to_json(question: Question) -> str:
-    """One line of JSON; `question_from_json` reads it back."""
+    """Encode a question as one line of JSON, for `question_from_json`."""
     return json.dumps(asdict(question) | {"evidence": _evidence_rows(question.evidence)}, ensure_ascii=False)
 
 
 def version_of(question: Question) -> str:
-    """What a question's version is called: equal where nothing of it differs."""
+    """Return the name of a question's version, equal for equal questions."""
     return digest(question_to_json(question))
 
 
 def question_from_json(body: str) -> Question:
-    """Read what `question_to_json` wrote."""
+    """Decode what `question_to_json` wrote."""
     values = json.loads(body)
     values["evidence"] = tuple(tuple(Span(*span) for span in group) for group in values["evidence"])
-    return known(Question, values | {"source_chunks": tuple(values["source_chunks"])}, "Question")
+    return from_stored(Question, values | {"source_chunks": tuple(values["source_chunks"])}, "Question")
 
 
-def known(record: type[T], values: Mapping[str, Any], what: str) -> T:
-    """Make a `record` of what was stored, without the fields that this version does not know: those are logged."""
+def from_stored(record: type[T], values: Mapping[str, Any], what: str) -> T:
+    """Return a `record` of stored values, without the fields that this version does not know, which are logged."""
     names = {field.name for field in fields(cast(Any, record))}
     if unknown := sorted(values.keys() - names):
-        _tell_unknown(what, tuple(unknown))
+        _log_unknown(what, tuple(unknown))
     return record(**{name: value for name, value in values.items() if name in names})
 
 
-@cache  # once is enough
-def _tell_unknown(what: str, unknown: tuple[str, ...]) -> None:
-    log.warning("%s was stored with %s, which this ragviz does not know: read without.", what, ", ".join(unknown))
+@cache  # once a process
+def _log_unknown(what: str, unknown: tuple[str, ...]) -> None:
+    log.warning("%s was stored with %s, which this version does not know: ignored.", what, ", ".join(unknown))
 
 
 @cache
-def _judged_type() -> TypeAdapter[EvaluatedAnswer]:
+def _evaluated_type() -> TypeAdapter[EvaluatedAnswer]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(EvaluatedAnswer)
 
 
-def judged_to_json(judged: EvaluatedAnswer) -> str:
-    """All of `judged` but its question; `judged_from_json` reads it back."""
-    return _judged_type().dump_json(judged, exclude={"question"}).decode()
+def evaluated_to_json(evaluated: EvaluatedAnswer) -> str:
+    """Encode an evaluated answer without its question, for `evaluated_from_json`."""
+    return _evaluated_type().dump_json(evaluated, exclude={"question"}).decode()
 
 
-def judged_from_json(body: str, question: Question) -> EvaluatedAnswer:
-    """Read what `judged_to_json` wrote about `question`."""
-    return _judged_type().validate_python(json.loads(body) | {"question": question})
+def evaluated_from_json(body: str, question: Question) -> EvaluatedAnswer:
+    """Decode what `evaluated_to_json` wrote about `question`."""
+    return _evaluated_type().validate_python(json.loads(body) | {"question": question})
 
 
 def _evidence_rows(evidence: Evidence) -> list[list[list[Any]]]:
@@ -109,23 +109,23 @@ def _evidence_rows(evidence: Evidence) -> list[list[list[Any]]]:
 
 
 def _span_row(span: Span) -> list[Any]:
-    """What is kept of a span; a grade of 1 is left out, so that ungraded questions are digested as they always were."""
+    """Return a span as stored; a grade of 1 is left out, so that digests of ungraded questions stay as they were."""
     row = [span.document_id, span.start, span.end, span.text, span.stale]
     return row if span.grade == 1 else [*row, span.grade]
 
 
 def question_row(question: Question) -> dict[str, str]:
-    """Columns of a question."""
+    """Return the columns of a question."""
     return {"id": question.id, "status": question.status, "body": question_to_json(question)}
 
 
 def as_json(config: IndexConfig | RunConfig) -> str:
-    """Configuration as it is stored."""
+    """Encode a configuration as stored."""
     return json.dumps(choices_of(config), ensure_ascii=False)
 
 
 def document_row(corpus_id: str, document: Document, status: str) -> dict[str, Any]:
-    """Columns of a document."""
+    """Return the columns of a document."""
     return {
         "corpus_id": corpus_id,
         "id": document.id,
@@ -146,13 +146,13 @@ def document_row(corpus_id: str, document: Document, status: str) -> dict[str, A
 
 
 def info_query(corpus_id: str) -> sa.Select[Any]:
-    """Selects all documents of a corpus without their text."""
+    """Return the query for all documents of a corpus without their text."""
     columns = [c for c in schema.documents.c if c.name not in ("text", "pages")]
     return sa.select(*columns).where(schema.documents.c.corpus_id == corpus_id)
 
 
 def document(row: Row[Any]) -> Document:
-    """Document of a row, with its text."""
+    """Return the document of a row, with its text."""
     return Document(
         id=row.id,
         name=row.name,
@@ -167,42 +167,42 @@ def document(row: Row[Any]) -> Document:
 
 
 def document_info(row: Row[Any]) -> DocumentInfo:
-    """Document of a row, without its text."""
+    """Return the document of a row, without its text."""
     values = row._asdict()
     pages = values.pop("page_count")
     return DocumentInfo(**values | {"pages": pages, "warnings": tuple(json.loads(row.warnings))})
 
 
 def index_info(row: Row[Any]) -> IndexInfo:
-    """Index of a row."""
-    config = known(IndexConfig, json.loads(row.config), f"Index '{row.name}'")
+    """Return the index of a row."""
+    config = from_stored(IndexConfig, json.loads(row.config), f"Index '{row.name}'")
     return IndexInfo(**row._asdict() | {"config": config, "documents": tuple(json.loads(row.documents))})
 
 
 def run(row: Row[Any]) -> Run:
-    """Run of a row."""
-    config = known(RunConfig, json.loads(row.config), f"Run '{row.name}'")
+    """Return the run of a row."""
+    config = from_stored(RunConfig, json.loads(row.config), f"Run '{row.name}'")
     return Run(**row._asdict() | {"config": config, "provenance": _provenance(row.provenance)})
 
 
 def _provenance(body: str) -> dict[str, Any]:
-    """Where a run's numbers come from; earlier versions kept a password that an endpoint's address may hold."""
-    kept: dict[str, Any] = json.loads(body)
-    for name in {"embedder", "metric embedder"} & kept.get("identity", {}).keys():
-        kept["identity"][name] = addresses.within(kept["identity"][name])
-    if "metric_embedders" in kept:
-        kept["metric_embedders"] = [*map(addresses.within, kept["metric_embedders"])]
-    return kept
+    """Decode a run's provenance, without passwords in addresses, which earlier versions stored."""
+    provenance: dict[str, Any] = json.loads(body)
+    for name in {"embedder", "metric embedder"} & provenance.get("identity", {}).keys():
+        provenance["identity"][name] = addresses.within(provenance["identity"][name])
+    if "metric_embedders" in provenance:
+        provenance["metric_embedders"] = [*map(addresses.within, provenance["metric_embedders"])]
+    return provenance
 
 
 def retrieved(row: Row[Any]) -> Retrieved:
-    """Ranking of a row, with its gold chunks and their grades."""
+    """Return the ranking of a row, with its gold chunks and their grades."""
     ids, scores = json.loads(row.ranking)
-    kept = json.loads(row.gold)  # groups alone where no chunk has a grade
-    groups, grades = (kept["groups"], kept["grades"]) if isinstance(kept, dict) else (kept, {})
+    gold = json.loads(row.gold)  # groups alone where no chunk has a grade
+    groups, grades = (gold["groups"], gold["grades"]) if isinstance(gold, dict) else (gold, {})
     return Retrieved(row.question_id, Ranking(tuple(ids), tuple(scores)), tuple(map(tuple, groups)), grades)
 
 
 def job(row: Row[Any]) -> Job:
-    """Job of a row."""
+    """Return the job of a row."""
     return Job(**row._asdict() | {"arguments": json.loads(row.arguments), "result": json.loads(row.result)})

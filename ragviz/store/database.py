@@ -1,7 +1,7 @@
-"""The connection to the database: opened, waited for, its work done again, and what goes wrong with it in a sentence.
+"""The connection to the database: engines, transactions, retries, and errors as messages for the user.
 
-Everything is a transaction. One that left nothing behind, because its connection was lost or it stood in another's way,
-is `Undone`, and what is `repeated` is done again until it succeeds or `PATIENCE` ends.
+Everything is a transaction. One that had no effect, because its connection was lost or it conflicted with another, is
+`Undone`, and a `repeated` method is retried until it succeeds or `PATIENCE` ends.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ from ragviz.store import disk
 from ragviz.text import addresses
 
 PATIENCE = 30.0
-"""Seconds that a database is waited for which was there before: its server may be restarting."""
+"""Seconds to wait for a database that was reachable before: its server may be restarting."""
 AT_FIRST = 10.0
-"""Seconds that it is waited for when it is opened: its address may be wrong."""
+"""Seconds to wait for a database when it is opened: its address may be wrong."""
 CONNECTING = 10
-"""Seconds that a server has to answer whoever connects."""
+"""Seconds that a server has to answer a connection attempt."""
 GONE = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000}
-"""When a connection counts as lost whose other end acknowledges nothing: after 30 seconds. One that is at work does."""
+"""A connection counts as lost when the server acknowledges nothing for 30 seconds; a working server does."""
 BUSY = 30.0
-"""Seconds that a writer of SQLite waits for another one to end."""
+"""Seconds that a writer of SQLite waits for another one."""
 
 _PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4)
-_PASSING = {"40001", "40P01", "57P01", "57P02", "57P03", "53300"}
-"""PostgreSQL's codes of what passes: could not be serialised, deadlock, shut down, crashed, starting, too many."""
+_TEMPORARY = {"40001", "40P01", "57P01", "57P02", "57P03", "53300"}
+"""PostgreSQL's codes of temporary errors: serialisation failure, deadlock, shutdown, crash, starting, too many."""
 _STATES = ("starting up", "shutting down", "recovery mode", "accepting connections", "too many", "term")
-"""Words of PostgreSQL for the states that pass, where the code is not handed on."""
+"""PostgreSQL's words for temporary states, for drivers that do not pass the code on."""
 _URLS = "write it like postgresql+psycopg://user:password@host:5432/database, or unset it for a SQLite file"
 
-Given = ParamSpec("Given")
+Arguments = ParamSpec("Arguments")
 T = TypeVar("T")
 
 
 class Undone(Exception):
-    """A transaction that left nothing behind and may be done again; `sentence` is told when that does not help."""
+    """A transaction that had no effect and may be retried; `sentence` is raised when that does not help."""
 
     def __init__(self, sentence: RagvizError) -> None:
-        """Keep what is told in the end."""
+        """Keep the error that is raised in the end."""
         self.sentence = sentence
         super().__init__(str(sentence))
 
 
 def open_engine(url: str) -> Engine:
-    """Open the database at a SQLAlchemy `url`, without asking it anything.
+    """Open the database at a SQLAlchemy `url`, without connecting.
 
     Raises:
-        UsageError: `url` is no address of a database. What it says is not quoted: there may be a password in it.
+        UsageError: `url` is not an address of a database; it is not quoted, as it may hold a password.
 
     """
     if addresses.is_ambiguous(url):
@@ -70,17 +70,17 @@ def open_engine(url: str) -> Engine:
         )
     try:
         engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True, connect_args=_bounds(sa.make_url(url)))
-    except (sa.exc.ArgumentError, ValueError, ImportError) as error:  # no URL, a port that is none, an unknown driver
-        raise UsageError(f"RAGVIZ_DATABASE_URL cannot be used ({_about(url, error)}): {_URLS}.") from None
+    except (sa.exc.ArgumentError, ValueError, ImportError) as error:  # no URL, an invalid port, an unknown driver
+        raise UsageError(f"RAGVIZ_DATABASE_URL cannot be used ({_problem_of(url, error)}): {_URLS}.") from None
     if engine.dialect.name == "sqlite":
         _prepare_sqlite(engine)
     return engine
 
 
 def _bounds(url: sa.URL) -> dict[str, Any]:
-    """How long a server that drops packets is waited for, where the address does not say so itself.
+    """Return time-outs for a server that drops packets, unless the address sets them.
 
-    Its drivers would wait for minutes to connect, and for hours for an answer.
+    The drivers would wait for minutes to connect, and for hours for an answer.
     """
     if url.get_dialect().driver not in ("psycopg", "psycopg2"):
         return {}
@@ -88,21 +88,21 @@ def _bounds(url: sa.URL) -> dict[str, Any]:
     return {name: value for name, value in bounds.items() if name not in url.query}
 
 
-def _about(url: str, error: Exception) -> str:
-    """What is wrong with an address of a database, without quoting it: there may be a password in it."""
+def _problem_of(url: str, error: Exception) -> str:
+    """Return what is wrong with an address of a database, without quoting it: it may hold a password."""
     if isinstance(error, sa.exc.NoSuchModuleError | ImportError):
         return f"there is no driver for '{url.partition(':')[0]}' here"
     return "its port is no number" if isinstance(error, ValueError) else "it is no URL"
 
 
 def _prepare_sqlite(engine: Engine) -> None:
-    """Many readers beside one writer, which waits for its turn instead of failing."""
+    """Allow many readers beside one writer, which waits for its turn instead of failing."""
 
     @sa.event.listens_for(engine, "connect")
     def _connect(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
         connection.execute(f"PRAGMA busy_timeout={BUSY * 1000:.0f}")
-        waited(partial(_set_write_ahead, connection, Path(engine.url.database or "")), BUSY)
+        retried(partial(_set_write_ahead, connection, Path(engine.url.database or "")), BUSY)
         connection.execute("PRAGMA synchronous=NORMAL")
 
     @sa.event.listens_for(engine, "begin")
@@ -112,7 +112,7 @@ def _prepare_sqlite(engine: Engine) -> None:
 
 
 def _set_write_ahead(connection: sqlite3.Connection, file: Path) -> None:
-    """Have changes written ahead to a log; `Undone` while others do the same, for whom SQLite does not wait here."""
+    """Turn on the write-ahead log; `Undone` while another process does, for which SQLite does not wait here."""
     try:
         connection.execute("PRAGMA journal_mode=WAL")
     except UnicodeDecodeError:  # SQLite quotes the damaged bytes
@@ -128,30 +128,30 @@ def _set_write_ahead(connection: sqlite3.Connection, file: Path) -> None:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A connection to read from: it waits for no writer.
+    """Yield a connection for reading, which waits for no writer.
 
     Raises:
-        Undone: the connection was lost; what was read may be read again.
-        ServiceError: the database refuses, for a reason that the sentence tells.
+        Undone: the connection was lost; the reading may be retried.
+        ServiceError: the database refuses, with the reason.
 
     """
     try:
         with engine.connect() as connection:
             yield connection
     except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
-        _tell(error, engine)
+        _raise_explained(error, engine)
 
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """A transaction that writes: all of it is kept, or nothing.
+    """Yield a connection for writing: all of its transaction is committed, or nothing.
 
-    Where the connection is lost while PostgreSQL commits, it is asked afterwards for the receipt that the transaction
-    wrote, so that what is done again was not done before.
+    When the connection is lost while PostgreSQL commits, the transaction's receipt shows afterwards whether it was
+    committed, so that no committed transaction is retried.
 
     Raises:
-        Undone: nothing was kept, and it may be done again.
-        ServiceError: the database refuses, for a reason that the sentence tells; nothing was kept.
+        Undone: nothing was committed, and it may be retried.
+        ServiceError: the database refuses, with the reason; nothing was committed.
 
     """
     receipt = None
@@ -161,13 +161,13 @@ def writing(engine: Engine) -> Iterator[Connection]:
             if engine.dialect.name == "postgresql":
                 receipt = _written_receipt(connection)
     except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
-        if receipt is None or not waited(partial(_was_committed, engine, receipt), PATIENCE):
-            _tell(error, engine)
+        if receipt is None or not retried(partial(_was_committed, engine, receipt), PATIENCE):
+            _raise_explained(error, engine)
 
 
 @dataclass(frozen=True)
 class _Receipt:
-    """What a transaction of PostgreSQL writes to be known by; its number alone is given anew after a crash."""
+    """Identifies a transaction of PostgreSQL, whose number alone may be reused after a crash."""
 
     writer: str
     """Who wrote it: a connection, which has one receipt at a time."""
@@ -188,7 +188,7 @@ _DROP_RECEIPTS = """
 
 
 def _written_receipt(connection: Connection) -> _Receipt:
-    """Write the receipt of a transaction that is about to be committed; a new writer drops those of an hour ago."""
+    """Write the receipt of a transaction before its commit; a new writer deletes those older than an hour."""
     now = time.time()
     if "writer" not in connection.info:
         connection.info.update(writer=secrets.token_hex(8), number=0)
@@ -200,21 +200,21 @@ def _written_receipt(connection: Connection) -> _Receipt:
 
 
 def _was_committed(engine: Engine, receipt: _Receipt) -> bool:
-    """Whether PostgreSQL kept the transaction of this receipt; `Undone` while it is still at it."""
+    """Return whether PostgreSQL committed the transaction of a receipt; `Undone` while it is still in progress."""
     with reading(engine) as connection:
         status = sa.text("SELECT txid_status(:transaction)")
         try:
             current = connection.execute(status, {"transaction": receipt.transaction}).scalar()
-        except sa.exc.DataError:  # a number in the future: the server went down, and has not come to it again
+        except sa.exc.DataError:  # a number in the future: the server crashed and has not reached it again
             return False
         if current == "in progress":
-            raise Undone(ServiceError(f"The database {shown(engine)} did not tell whether it kept the last change."))
-        kept = sa.text("SELECT number FROM receipts WHERE writer = :writer")
-        return connection.execute(kept, {"writer": receipt.writer}).scalar() == receipt.number
+            raise Undone(ServiceError(f"The database {shown(engine)} did not say whether it kept the last change."))
+        committed = sa.text("SELECT number FROM receipts WHERE writer = :writer")
+        return connection.execute(committed, {"writer": receipt.writer}).scalar() == receipt.number
 
 
-def waited(work: Callable[[], T], patience: float) -> T:
-    """Do `work` again while it is undone, for `patience` seconds at most."""
+def retried(work: Callable[[], T], patience: float) -> T:
+    """Return the result of `work`, retried while it is `Undone`, for `patience` seconds at most."""
     end = time.monotonic() + patience
     for pause in chain(_PAUSES, repeat(0.8)):
         try:
@@ -222,55 +222,55 @@ def waited(work: Callable[[], T], patience: float) -> T:
         except Undone as error:
             if time.monotonic() + pause > end:
                 raise error.sentence from error
-        time.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 - two that stood in each other's way part
+        time.sleep(pause * random.uniform(0.5, 1))  # noqa: S311 - conflicting transactions get different pauses
     raise AssertionError("unreachable")
 
 
-def repeated(method: Callable[Given, T]) -> Callable[Given, T]:
-    """Have a method of one transaction done again while that is undone."""
+def repeated(method: Callable[Arguments, T]) -> Callable[Arguments, T]:
+    """Retry a method of one transaction while that is `Undone`."""
 
     @wraps(method)
-    def again(*args: Given.args, **options: Given.kwargs) -> T:
-        return waited(lambda: method(*args, **options), PATIENCE)
+    def retrying(*args: Arguments.args, **options: Arguments.kwargs) -> T:
+        return retried(lambda: method(*args, **options), PATIENCE)
 
-    return again
+    return retrying
 
 
-# What goes wrong
+# Errors
 
 
 def shown(engine: Engine) -> str:
-    """Where a database is, without its password."""
+    """Return the address of a database, without its password."""
     return addresses.shown(engine.url.render_as_string(hide_password=False))
 
 
-def _tell(error: Exception, engine: Engine) -> NoReturn:
-    """Raise what an error of the database comes to; it goes on as it is where it is a defect of ours."""
-    told = _told(error, engine)
-    if told is error:
+def _raise_explained(error: Exception, engine: Engine) -> NoReturn:
+    """Raise an error of the database as a message for the user; a defect of ours is raised as it is."""
+    explained = _explained(error, engine)
+    if explained is error:
         raise error
-    raise told from None
+    raise explained from None
 
 
-def _told(error: Exception, engine: Engine) -> Exception:
-    """What an error of the database comes to: `Undone`, a sentence, or itself."""
+def _explained(error: Exception, engine: Engine) -> Exception:
+    """Return what an error of the database means: `Undone`, a message for the user, or the error itself."""
     if isinstance(error, sa.exc.TimeoutError):
         return ServiceError(f"The database {shown(engine)} is busy: no connection was free for 30 seconds. Try again.")
     assert isinstance(error, sa.exc.DBAPIError)
     if engine.dialect.name == "sqlite":
-        return _of_sqlite(error, Path(engine.url.database or ""))
-    return _of_server(error, engine)
+        return _sqlite_error(error, Path(engine.url.database or ""))
+    return _server_error(error, engine)
 
 
-def _of_sqlite(error: sa.exc.DBAPIError, file: Path) -> Exception:
-    """The sentence for an error of SQLite, by the lower byte of its code."""
+def _sqlite_error(error: sa.exc.DBAPIError, file: Path) -> Exception:
+    """Return the message for an error of SQLite, by the lower byte of its code."""
     code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_FULL or (code == sqlite3.SQLITE_IOERR and disk.is_full(file)):
         return disk.full(file)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return _locked(file)
-    remade = code == sqlite3.SQLITE_ERROR and "already exists" in str(error.orig)  # the version of its schema is gone
-    if remade or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    unversioned = code == sqlite3.SQLITE_ERROR and "already exists" in str(error.orig)  # its schema version is lost
+    if unversioned or code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return _damaged(file, str(error.orig))
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH):
         return disk.unwritable(file, str(error.orig))
@@ -296,8 +296,8 @@ def _damaged(file: Path, reason: str) -> StorageError:
     )
 
 
-def _of_server(error: sa.exc.DBAPIError, engine: Engine) -> Exception:
-    """The sentence for an error of a database server, `Undone` around it where it passes."""
+def _server_error(error: sa.exc.DBAPIError, engine: Engine) -> Exception:
+    """Return the message for an error of a database server, inside `Undone` when the error is temporary."""
     code = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "pgcode", None)
     if code == "53100":
         return StorageError(
@@ -312,31 +312,31 @@ def _of_server(error: sa.exc.DBAPIError, engine: Engine) -> Exception:
         )
     if code is not None and (code.startswith("54") or code == "22001"):  # a limit of the server, or of a column
         return UsageError(
-            f"The database {shown(engine)} cannot keep something that is this long ({_reason(error, engine)}): shorten "
+            f"The database {shown(engine)} cannot store something this long ({_reason(error, engine)}): shorten "
             "the name, id or text that is written."
         )
     if code is None and "invalid connection option" in str(error.orig):
         return UsageError(f"RAGVIZ_DATABASE_URL has a parameter that the driver does not know: {_URLS}.")
     lost = error.connection_invalidated or (code is None and isinstance(error, sa.exc.OperationalError))
-    if not lost and code not in _PASSING and not isinstance(error, sa.exc.OperationalError):
+    if not lost and code not in _TEMPORARY and not isinstance(error, sa.exc.OperationalError):
         return error
     sentence = ServiceError(
         f"The database {shown(engine)} cannot be used: {_reason(error, engine)}. Start it, or check "
         "RAGVIZ_DATABASE_URL; what was finished is kept."
     )
-    return Undone(sentence) if (lost or code in _PASSING) and not _refused(error) else sentence
+    return Undone(sentence) if (lost or code in _TEMPORARY) and not _refused(error) else sentence
 
 
 def _refused(error: sa.exc.DBAPIError) -> bool:
-    """Whether a server answers but does not let this user in; the code of that is not handed on."""
+    """Return whether a server answers but refuses this user; drivers do not pass that code on."""
     words = str(error.orig)
     return "FATAL:" in words and not any(state in words for state in _STATES)
 
 
 def _reason(error: sa.exc.DBAPIError, engine: Engine) -> str:
-    """What a driver says, without the secrets of the address, nor what it takes for a host before an @."""
-    said = str(error.orig).strip().split("\n")[0].rstrip(".")
-    hidden = addresses.secrets_of(engine.url.render_as_string(hide_password=False))
-    for secret in sorted(hidden, key=len, reverse=True):
-        said = said.replace(secret, addresses.HIDDEN)
-    return re.sub(r"[^\s'\"]*@", f"{addresses.HIDDEN}@", said)
+    """Return a driver's message, without the secrets of the address, and without what precedes an @."""
+    message = str(error.orig).strip().split("\n")[0].rstrip(".")
+    secrets_of_url = addresses.secrets_of(engine.url.render_as_string(hide_password=False))
+    for secret in sorted(secrets_of_url, key=len, reverse=True):
+        message = message.replace(secret, addresses.HIDDEN)
+    return re.sub(r"[^\s'\"]*@", f"{addresses.HIDDEN}@", message)

@@ -1,4 +1,4 @@
-"""Where ragviz writes: closed to others, and what a disk refuses, as a sentence with the next step."""
+"""RAGVIZ_HOME: its permissions, and errors of the disk as messages with the next step."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
 _BROKEN = (errno.EIO, errno.EFBIG, errno.ESTALE)
 NOTHING = 2**20
-"""Bytes free at which a disk counts as full: what failed there failed for want of room."""
+"""Free bytes below which a disk counts as full, when a write to it failed."""
 
 
 OURS = {"ragviz.db", "ragviz.db-journal", "ragviz.db-shm", "ragviz.db-wal"}
 OURS |= {"indexes", "logs", "models", "prices.json", "uploads"}
-"""What ragviz keeps in its home."""
+"""Files and folders of ragviz in its home."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _log = logging.getLogger("ragviz")
 
 
 def private(home: Path) -> None:
-    """Make `home`, or close what is there to everybody but its owner (0700, files 0600).
+    """Create `home`, or make its content private to its owner (0700, files 0600).
 
-    A folder that holds other things too is left as it is, but for ragviz's own in it. What cannot be closed is logged.
+    In a folder with other content, only ragviz's own is made private. What cannot be made private is logged.
 
     Raises:
-        StorageError: it cannot be made.
+        StorageError: it cannot be created.
 
     """
     try:
@@ -40,15 +40,15 @@ def private(home: Path) -> None:
         open_to_others = home.stat().st_mode & _OTHERS
         inside = sorted(home.iterdir()) if open_to_others else []
     except OSError as error:
-        raise told(error) or unwritable(home, error.strerror or "refused") from None
+        raise explained(error) or unwritable(home, error.strerror or "refused") from None
     if not open_to_others:
         return
     for path in inside:
         for each in (path, *path.rglob("*")) if path.name in OURS else ():
             _close(each)
-    if strangers := [path.name for path in inside if path.name not in OURS]:
+    if others := [path.name for path in inside if path.name not in OURS]:
         _log.warning("%s holds other things too (%s …) and stays open: set RAGVIZ_HOME to a folder of its own.",
-                     home, strangers[0])  # fmt: skip
+                     home, others[0])  # fmt: skip
     else:
         _close(home)
 
@@ -62,7 +62,7 @@ def _close(path: Path) -> None:
 
 
 def full(place: Path | None) -> StorageError:
-    """Say that the disk of `place` has no room; a write to an open file tells no place, and the home is meant."""
+    """Return the error for a full disk of `place`; None, as for an open file, means the home."""
     where = f"{place} is full{_free(place)}" if place else "RAGVIZ_HOME is full"
     return StorageError(
         f"The disk that holds {where}: make room there, or set RAGVIZ_HOME to a folder on another disk, then try "
@@ -71,7 +71,7 @@ def full(place: Path | None) -> StorageError:
 
 
 def unwritable(place: Path, reason: str) -> StorageError:
-    """Say that `place` takes no data from this user, or is not even read by it."""
+    """Return the error for a `place` that this user may not write, or not even read."""
     closed = os.access(place, os.F_OK) and not os.access(place, os.R_OK)
     in_folder = os.path.isdir(place.parent)  # noqa: PTH112 - `Path.is_dir` raises where one may not look
     closed = closed or (in_folder and not os.access(place.parent, os.X_OK))
@@ -83,21 +83,21 @@ def unwritable(place: Path, reason: str) -> StorageError:
 
 
 def is_full(place: Path) -> bool:
-    """Whether next to nothing is free where `place` is, or would be."""
+    """Return whether the disk where `place` is, or would be, is full."""
     usage = _usage(place)
     return usage is not None and usage < NOTHING
 
 
-def told(error: OSError) -> StorageError | None:
-    """What a disk refused, as a sentence; None for an error that is no disk's.
+def explained(error: OSError) -> StorageError | None:
+    """Return an error of the disk as a message for the user; None for any other error.
 
-    >>> print(told(PermissionError(13, "Permission denied", "/data/logs")))
+    >>> print(explained(PermissionError(13, "Permission denied", "/data/logs")))
     /data/logs cannot be written (Permission denied): give the user that runs ragviz the right to write there, or set \
 RAGVIZ_HOME to a folder of its own.
-    >>> print(told(OSError(28, "No space left on device")))
+    >>> print(explained(OSError(28, "No space left on device")))
     The disk that holds RAGVIZ_HOME is full: make room there, or set RAGVIZ_HOME to a folder on another disk, then try \
 again. What was finished is kept.
-    >>> told(ConnectionResetError(104, "Connection reset by peer")) is None
+    >>> explained(ConnectionResetError(104, "Connection reset by peer")) is None
     True
     """
     place = Path(str(error.filename)) if error.filename is not None else None
@@ -119,7 +119,7 @@ def _free(place: Path) -> str:
 
 
 def _usage(place: Path) -> int | None:
-    """Bytes free on the disk of `place` or of the nearest folder above it that is there."""
+    """Return the free bytes on the disk of `place`, or of the nearest existing folder above it."""
     for folder in (place, *place.parents):
         try:
             return shutil.disk_usage(folder).free

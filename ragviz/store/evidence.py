@@ -1,4 +1,4 @@
-"""Evidence moved to where its text stands in the document that took the place of its own."""
+"""Re-anchoring evidence in the document that replaced its own."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ragviz.records import Document, Question, Span
 def reanchored(
     question: Question, successors: Mapping[str, str | None], document_of: Callable[[str], Document]
 ) -> Question:
-    """Move the question's spans out of documents that are gone, to where their exact text stands now; else stale.
+    """Return the question with spans of replaced documents moved to where their exact text is now, else stale.
 
-    `successors` tells for the id of each document that is gone which one has its place, None for a deleted one;
-    `document_of` reads one. A span whose text stands more than once goes to the place nearest to where it was (ties:
-    the earlier). A stale one is tried again when its document is replaced once more, or is its own successor.
+    `successors` maps the id of each replaced document to its successor's, None for a deleted one; `document_of` reads a
+    document. A span whose text occurs more than once moves to the occurrence nearest to its old position (ties: the
+    earlier). A stale span is tried again when its document is replaced once more, or is its own successor.
     """
 
     def moved(span: Span) -> Span:
@@ -34,8 +34,7 @@ def reanchored(
     return replace(question, evidence=tuple(tuple(map(moved, group)) for group in question.evidence))
 
 
-def _nearest(text: str, wanted: str, place: int) -> int | None:
-    """Where `wanted` stands in `text`, nearest to `place`; None when it does not."""
-    before, after = text.rfind(wanted, 0, place + len(wanted)), text.find(wanted, place)
-    places = [at for at in (before, after) if at >= 0]
-    return min(places, key=lambda at: abs(at - place), default=None)
+def _nearest(text: str, quote: str, position: int) -> int | None:
+    """Return the start of `quote` in `text` nearest to `position`; None when it does not occur."""
+    candidates = text.rfind(quote, 0, position + len(quote)), text.find(quote, position)
+    return min((at for at in candidates if at >= 0), key=lambda at: abs(at - position), default=None)

@@ -1,7 +1,7 @@
-"""How the database came to its form: numbered SQL, for SQLite and PostgreSQL alike.
+"""Migrations of the database: numbered SQL, for SQLite and PostgreSQL alike.
 
 To change a table: run `tests/schemas/dump.py`, which keeps a filled database of the schema before; change the table in
-`schema.py`; append the SQL that changes it for those who have one. A migration that was released is never edited.
+`schema.py`; append the SQL that changes an existing one. A migration that was released is never edited.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ CREATE INDEX ix_questions_set_id_position ON questions (set_id, position);
 CREATE INDEX ix_jobs_created ON jobs (created);
 """
 
-# Earlier versions, killed between two transactions, left evidence in documents that were gone, evidence called stale
-# whose document was there, and cuts of builds that never were: all corpora are looked through once.
+# Earlier versions, killed between two transactions, left evidence in documents that were gone, stale evidence whose
+# document was there, and cuts of unfinished builds: all corpora are checked once.
 _MOVES = """
 CREATE TABLE moves (
     corpus_id VARCHAR(64) NOT NULL, document_id VARCHAR(64) NOT NULL, PRIMARY KEY (corpus_id, document_id)
@@ -98,7 +98,7 @@ INSERT INTO moves (corpus_id, document_id) SELECT id, '' FROM corpora;
 DELETE FROM cuts WHERE build NOT IN (SELECT build FROM indexes);
 """
 
-# By its number alone a transaction is not known: PostgreSQL gives that of a lost one anew when it went down.
+# A transaction's number does not identify it: after a crash, PostgreSQL reuses that of a lost one.
 _RECEIPTS = """
 CREATE TABLE receipts (
     writer VARCHAR(64) NOT NULL, number INTEGER NOT NULL, written FLOAT NOT NULL, PRIMARY KEY (writer)

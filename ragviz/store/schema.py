@@ -37,7 +37,7 @@ documents = sa.Table(
     sa.Column("text", sa.Text, nullable=False),
     sa.Index("ix_documents_corpus_id_name", "corpus_id", "name"),
 )
-moves = sa.Table(  # documents that are gone while evidence may still be in them; "" for what may be gone unnoticed
+moves = sa.Table(  # replaced or deleted documents that evidence may still be in; "" to check all of a corpus
     "moves",
     _meta,
     sa.Column("corpus_id", identifier, primary_key=True),
@@ -165,7 +165,7 @@ revisions = sa.Table(
     sa.Column("owner_id", identifier, primary_key=True),
     sa.Column("number", sa.Integer, nullable=False),
 )
-_receipts = sa.Table(  # by which `database.writing` knows whether PostgreSQL kept a transaction
+_receipts = sa.Table(  # for `database.writing`, to know whether PostgreSQL committed a transaction
     "receipts",
     _meta,
     sa.Column("writer", identifier, primary_key=True),

@@ -1,7 +1,7 @@
-"""What ragviz remembers, on SQLite or PostgreSQL: the queries, each one method of `Store`.
+"""The store, on SQLite or PostgreSQL: each query is a method of `Store`.
 
-Names of corpora, indexes, question sets and runs are unique. Times are seconds since 1970. Nothing secret is kept here.
-Longer than other files: the methods share a connection, its transactions and the counts of changes.
+Names of corpora, indexes, question sets and runs are unique. Times are seconds since 1970. No secret is stored here.
+Longer than 500 lines: the methods share a connection, its transactions and the counts of changes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from ragviz.text.untrusted import storable
 Kind = Literal["corpus", "index", "questions", "run"]
 
 _NO_FILES = ("replaced", "passage")
-"""Of a document that is no file of its corpus any more, or never was one."""
+"""Statuses of documents that are not files of their corpus: replaced ones, and passages of imported runs."""
 
 _TABLES: dict[Kind, sa.Table] = {
     "corpus": schema.corpora,
@@ -56,9 +56,9 @@ _TABLES: dict[Kind, sa.Table] = {
     "questions": schema.question_sets,
     "run": schema.runs,
 }
-_MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock of whoever makes the tables
+_MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock for migrations
 SETTLES = 5
-"""How often moving evidence is begun, when somebody edits at the same time."""
+"""Attempts at moving evidence while other processes edit questions."""
 
 
 def plain_name(name: str) -> str:
@@ -67,7 +67,7 @@ def plain_name(name: str) -> str:
 
 
 def label(kind: Kind) -> str:
-    """What a person calls things of this kind."""
+    """Return the name of a kind in messages."""
     return "question set" if kind == "questions" else kind
 
 
@@ -75,11 +75,11 @@ class Store:
     """One database. Safe to use from many threads and processes."""
 
     def __init__(self, engine: Engine) -> None:
-        """Wrap an engine whose schema is brought up to date by `migrate`."""
+        """Wrap an engine; `migrate` brings its schema up to date."""
         self._engine = engine
 
     def migrate(self) -> None:
-        """Run the migrations that this database has not had; one that had them all is only read.
+        """Run the missing migrations; a database that has them all is only read.
 
         Raises:
             ServiceError: a newer version of ragviz wrote the database.
@@ -109,23 +109,23 @@ class Store:
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:
-        """A transaction. A method that opens one is `repeated`."""
+        """Open a writing transaction. A method that does so is `repeated`."""
         with writing(self._engine) as connection:
             yield connection
 
     @contextmanager
     def _change(self, owner_id: str, *kinds: Kind) -> Iterator[Connection]:
-        """A transaction that changes what a corpus, index, question set or run (one of `kinds`) holds.
+        """Open a transaction that changes the content of a corpus, index, question set or run (one of `kinds`).
 
-        The change is counted first, so that whoever else changes the same waits for the end of this transaction, and
-        then sees what it left.
+        The change is counted first, so that other transactions that change the same one wait for the end of this one,
+        and then see its result.
 
         Raises:
-            Deleted: there is none of this id (any more).
+            Deleted: none has this id (any more).
 
         """
         with self._write() as connection:
-            changes.changed(connection, owner_id)
+            changes.count_change(connection, owner_id)
             _require(connection, owner_id, kinds)
             yield connection
 
@@ -136,7 +136,7 @@ class Store:
 
     @repeated
     def _name(self, kind: Kind, row: Mapping[str, Any]) -> None:
-        """Insert a row with a name of its own, in a corpus that stays meanwhile where it is of one.
+        """Insert a row with a unique name; its corpus, if it has one, cannot be deleted meanwhile.
 
         Raises:
             UsageError: another process has taken the name meanwhile.
@@ -154,27 +154,27 @@ class Store:
     # Revisions
 
     def revisions(self, *owner_ids: str) -> tuple[int, ...]:
-        """How often what these corpora, indexes, question sets and runs hold was changed, by whatever process.
+        """Return how often these corpora, indexes, question sets and runs were changed, by any process.
 
-        What is kept of them is keyed by this: a number that was seen never comes back. 0 for one that was not changed
-        since the store counts, and for one that is not there.
+        Caches are keyed by these numbers, which never decrease. 0 for an owner without a counted change, and for one
+        that does not exist.
         """
         query = sa.select(schema.revisions)
-        found: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         for batch in changes.batches(list(dict.fromkeys(owner_ids))):
-            found.update(tuple(row) for row in self._rows(query.where(schema.revisions.c.owner_id.in_(batch))))
-        return tuple(found.get(owner_id, 0) for owner_id in owner_ids)
+            numbers.update(tuple(row) for row in self._rows(query.where(schema.revisions.c.owner_id.in_(batch))))
+        return tuple(numbers.get(owner_id, 0) for owner_id in owner_ids)
 
     @repeated
     def touch(self, owner_id: str) -> None:
-        """Count a change that stands elsewhere (in the cache, in a file), as the store's own changes are counted."""
+        """Count a change that was made elsewhere (in the cache, in a file) like one of the store's own."""
         with self._change(owner_id, *_TABLES):
             pass
 
     # Corpora
 
     def create_corpus(self, name: str) -> Corpus:
-        """Make an empty corpus.
+        """Create an empty corpus.
 
         Raises:
             UsageError: the name is blank or taken.
@@ -185,16 +185,16 @@ class Store:
         return corpus
 
     def corpus_called(self, name: str) -> Corpus:
-        """Return the corpus with this name or id, made when there is none; UsageError when the name is blank."""
+        """Return the corpus with this name or id, created when missing; UsageError when the name is blank."""
         try:
             return self.corpus_named(name) or self.create_corpus(name)
-        except UsageError:  # another process has made it meanwhile
+        except UsageError:  # another process has created it meanwhile
             if (corpus := self.corpus_named(name)) is None:
                 raise
             return corpus
 
     def corpora(self) -> list[Corpus]:
-        """All corpora by name."""
+        """Return all corpora by name."""
         return [
             Corpus(**row._asdict()) for row in self._rows(sa.select(schema.corpora).order_by(schema.corpora.c.name))
         ]
@@ -209,7 +209,7 @@ class Store:
         return Corpus(**row._asdict()) if row else None
 
     def holdings(self, corpus_id: str) -> dict[str, int]:
-        """Count what hangs on a corpus: {"documents", "indexes", "question sets", "runs"}, unreadable files too."""
+        """Count a corpus's {"documents", "indexes", "question sets", "runs"}, unreadable files too."""
         tables = {
             "documents": schema.documents,
             "indexes": schema.indexes,
@@ -228,10 +228,10 @@ class Store:
         Returns the ids of the jobs.
         """
         with self._write() as connection:
-            changes.changed(connection, corpus_id)
+            changes.count_change(connection, corpus_id)
             connection.execute(
                 schema.corpora.delete().where(schema.corpora.c.id == corpus_id)
-            )  # first: nothing is put into it now
+            )  # first: nothing can be added to it from now on
             for rows, delete in (
                 (schema.runs, changes.delete_run),
                 (schema.question_sets, changes.delete_question_set),
@@ -243,18 +243,18 @@ class Store:
             mine = schema.jobs.c.corpus_id == corpus_id
             job_ids = [*connection.execute(sa.select(schema.jobs.c.id).where(mine)).scalars()]
             connection.execute(schema.jobs.delete().where(mine))
-            changes.forgotten(connection, corpus_id)
+            changes.drop_revision(connection, corpus_id)
         return job_ids
 
     # Documents
 
     def add_document(self, corpus_id: str, document: Document) -> None:
-        """Put a document in; one of the same name is replaced, its evidence and its text stay there until `settle`."""
+        """Add a document; one of the same name is replaced, and keeps its evidence and text until `settle`."""
         self._put_document(codecs.document_row(corpus_id, document, "ok"))
 
     @repeated
     def add_passage(self, corpus_id: str, document: Document) -> None:
-        """Keep a passage of an imported run, whose ranking names it; documents of the same name stay as they are."""
+        """Add a passage of an imported run, whose ranking names it; documents of the same name stay as they are."""
         row = codecs.document_row(corpus_id, document, "passage")
         here = sa.and_(schema.documents.c.corpus_id == corpus_id, schema.documents.c.id == document.id)
         with self._change(corpus_id, "corpus") as connection:
@@ -262,7 +262,7 @@ class Store:
                 connection.execute(schema.documents.insert().values(**row))
 
     def add_unreadable(self, corpus_id: str, name: str, content_hash: str, size: int, error: str) -> None:
-        """Remember a file that could not be read, and why, unless a readable one has its name already."""
+        """Add a file that could not be read, and why, unless a readable one has its name already."""
         empty = {"characters": 0, "language": "und", "media_type": "", "pages": "[]", "page_count": 0, "text": ""}
         row = {"corpus_id": corpus_id, "id": digest(name, content_hash), "name": name, "status": "error"}
         self._put_document(
@@ -272,9 +272,9 @@ class Store:
 
     @repeated
     def _put_document(self, row: dict[str, Any]) -> None:
-        """Insert `row`; another one of its name becomes "replaced", or goes when it held no text.
+        """Insert `row`; another one of its name becomes "replaced", or is deleted when it has no text.
 
-        A file that could not be read takes no readable one's place.
+        A file that could not be read does not replace a readable one.
         """
         here = schema.documents.c.corpus_id == row["corpus_id"]
         same_name = sa.and_(here, schema.documents.c.name == row["name"])
@@ -284,14 +284,14 @@ class Store:
                 return
             connection.execute(schema.documents.delete().where(same_name, schema.documents.c.status == "error"))
             connection.execute(schema.documents.delete().where(here, schema.documents.c.id == row["id"]))
-            changes.leave(connection, row["corpus_id"], connection.execute(readable).scalars().all())
+            changes.mark_moves(connection, row["corpus_id"], connection.execute(readable).scalars().all())
             connection.execute(schema.documents.update().where(same_name).values(status="replaced"))
             connection.execute(schema.documents.insert().values(**row))
 
     def documents(self, corpus_id: str, *, replaced: bool = False) -> list[DocumentInfo]:
-        """All files of a corpus by name, the unreadable among them.
+        """Return all files of a corpus by name, the unreadable among them.
 
-        Those that were replaced since, and the passages of imported runs, are there only when `replaced` is asked for.
+        With `replaced`, also replaced files and the passages of imported runs.
         """
         query = codecs.info_query(corpus_id).order_by(schema.documents.c.name)
         if not replaced:
@@ -323,38 +323,38 @@ class Store:
         with self._change(corpus_id, "corpus") as connection:
             for batch in changes.batches(ids):
                 here = schema.documents.c.corpus_id == corpus_id
-                changes.leave(connection, corpus_id, batch)
+                changes.mark_moves(connection, corpus_id, batch)
                 connection.execute(schema.documents.delete().where(here, schema.documents.c.id.in_(batch)))
 
-    # Evidence follows its documents
+    # Evidence of replaced documents
 
     def settle(self, corpus_id: str) -> None:
-        """Move evidence out of documents that were replaced or deleted, and drop replaced texts that no index needs.
+        """Move evidence out of replaced or deleted documents, and delete replaced texts that no index needs.
 
-        Evidence goes to where its exact text stands now, else it is marked stale. That it is to be moved is written
-        down with the replacement or deletion, and struck out with the move: what a kill left is found when the store
-        is opened next. The questions are read once, however many documents went, and none when none did.
+        Evidence moves to where its exact text is now, else it is marked stale. Outstanding moves are recorded with the
+        replacement or deletion, and cleared with the move: those that a kill left are done when the store is opened
+        next. The questions are read once, however many documents changed, and not at all when none did.
         """
         for _ in range(SETTLES):
             with suppress(Overtaken):
                 self._settle(corpus_id)
                 return
         codecs.log.warning(
-            "Evidence of corpus %s changes too fast to be moved: it is, when the store is opened next.", corpus_id
+            "Evidence of corpus %s changes too fast to be moved; it is moved when the store is opened next.", corpus_id
         )
 
     def settle_all(self) -> None:
-        """Settle every corpus in which something was left to be done."""
+        """Settle every corpus with outstanding moves."""
         for row in self._rows(sa.select(schema.moves.c.corpus_id).distinct()):
             self.settle(row.corpus_id)
 
     @repeated
     def _settle(self, corpus_id: str) -> None:
-        """Settle once, or raise `_Overtaken`, with nothing changed, when what it rests on was changed meanwhile."""
+        """Settle once, or raise `Overtaken`, with nothing changed, when another process changed the data meanwhile."""
         [before] = self.revisions(corpus_id)
         marks = [
             row.document_id
-            for row in self._rows(sa.select(schema.moves.c.document_id).where(changes.leaves(corpus_id)))
+            for row in self._rows(sa.select(schema.moves.c.document_id).where(changes.moves_of(corpus_id)))
         ]
         columns = (schema.documents.c.id, schema.documents.c.name, schema.documents.c.status)
         rows = self._rows(sa.select(*columns).where(schema.documents.c.corpus_id == corpus_id))
@@ -370,35 +370,33 @@ class Store:
             changes.settle(connection, corpus_id, marks, unneeded, moves)
 
     def _moves_of(self, corpus_id: str, rows: Sequence[Row[Any]], *, everything: bool) -> Iterator[dict[str, str]]:
-        """Values of `_MOVE` for every question of a corpus with evidence in a document that is gone.
+        """Yield the values of `_MOVE` for every question of a corpus with evidence in a replaced or deleted document.
 
-        `rows` are id, name and status of its documents. With `everything`, a stale piece of evidence whose document is
-        there is looked for again too.
+        `rows` are id, name and status of its documents. With `everything`, stale evidence in existing documents is
+        searched for again too.
         """
         status = {row.id: row.status for row in rows}
         names = {row.name: row.id for row in rows if row.status == "ok"}
-        heirs = {row.id: names.get(row.name) for row in rows if row.status == "replaced"}
+        replacements = {row.id: names.get(row.name) for row in rows if row.status == "replaced"}
         document_of = lru_cache(maxsize=8)(partial(self.document, corpus_id))
         for row in self._bodies(corpus_id):
             question, successors = codecs.question_from_json(row.body), dict[str, str | None]()
             for span in (span for group in question.evidence for span in group):
-                if span.document_id in heirs or span.document_id not in status:
-                    successors[span.document_id] = heirs.get(span.document_id)
+                if span.document_id in replacements or span.document_id not in status:
+                    successors[span.document_id] = replacements.get(span.document_id)
                 elif everything and span.stale and status[span.document_id] == "ok":
                     successors[span.document_id] = span.document_id
-            after = evidence.reanchored(question, successors, document_of)
-            if after != question:
-                yield {"set": row.set_id, "question": row.id, "old": row.body, "new": codecs.question_to_json(after)}
+            moved = evidence.reanchored(question, successors, document_of)
+            if moved != question:
+                yield {"set": row.set_id, "question": row.id, "old": row.body, "new": codecs.question_to_json(moved)}
 
     def _bodies(self, corpus_id: str) -> Iterator[Row[Any]]:
-        """Every question of a corpus as it is kept, read a part at a time."""
+        """Yield every question of a corpus as stored, fetched in batches."""
         sets = sa.select(schema.question_sets.c.id).where(schema.question_sets.c.corpus_id == corpus_id)
         query = sa.select(schema.questions.c.set_id, schema.questions.c.id, schema.questions.c.body).where(
             schema.questions.c.set_id.in_(sets)
         )
-        query = query.order_by(
-            schema.questions.c.set_id, schema.questions.c.id
-        )  # the order in which two processes lock them
+        query = query.order_by(schema.questions.c.set_id, schema.questions.c.id)  # one order of locks for all processes
         with reading(self._engine) as connection:
             rows = connection.execution_options(yield_per=BATCH).execute(query)
             yield from cast(Iterator[Row[Any]], rows)
@@ -406,7 +404,7 @@ class Store:
     # Indexes
 
     def create_index(self, corpus_id: str, name: str, config: IndexConfig) -> IndexInfo:
-        """Make the row of an index that is still to be built; UsageError when the name is blank or taken."""
+        """Create the row of an index to be built; UsageError when the name is blank or taken."""
         values: dict[str, Any] = {
             "id": records.new_id(),
             "corpus_id": corpus_id,
@@ -418,7 +416,7 @@ class Store:
         return self.index(values["id"])
 
     def indexes(self, corpus_id: str | None = None) -> list[IndexInfo]:
-        """All indexes (of a corpus) by name."""
+        """Return all indexes (of a corpus) by name."""
         query = sa.select(schema.indexes).order_by(schema.indexes.c.name)
         if corpus_id is not None:
             query = query.where(schema.indexes.c.corpus_id == corpus_id)
@@ -435,7 +433,7 @@ class Store:
 
     @repeated
     def update_index(self, info: IndexInfo, cuts: Mapping[str, Cuts] | None = None) -> None:
-        """Write back an index's row, with the `cuts` of the documents when it is a new build; those of others go."""
+        """Update an index's row, with the `cuts` of its documents when it is a new build; those of an older one go."""
         values = asdict(info) | {"config": codecs.as_json(info.config), "documents": json.dumps(info.documents)}
         with self._change(info.id, "index") as connection:
             old = connection.execute(sa.select(schema.indexes.c.build).where(schema.indexes.c.id == info.id)).scalar()
@@ -451,7 +449,7 @@ class Store:
 
     @repeated
     def set_index_status(self, index_id: str, status: IndexStatus) -> None:
-        """Say what is being done with an index, and leave the rest of its row."""
+        """Set the status of an index only."""
         with self._change(index_id, "index") as connection:
             connection.execute(schema.indexes.update().where(schema.indexes.c.id == index_id).values(status=status))
 
@@ -459,43 +457,43 @@ class Store:
     def delete_index(self, index_id: str) -> None:
         """Delete an index's row and cuts; its runs stay, their rankings with them."""
         with self._write() as connection:
-            changes.changed(connection, index_id)
+            changes.count_change(connection, index_id)
             build = connection.execute(
                 sa.select(schema.indexes.c.build).where(schema.indexes.c.id == index_id)
             ).scalar()
             connection.execute(schema.cuts.delete().where(schema.cuts.c.build == (build or "")))
             connection.execute(schema.payments.delete().where(schema.payments.c.run_id == index_id))
             connection.execute(schema.indexes.delete().where(schema.indexes.c.id == index_id))
-            changes.forgotten(connection, index_id)
+            changes.drop_revision(connection, index_id)
 
     def cuts(self, build: str, documents: Sequence[str]) -> dict[str, Cuts]:
-        """Cuts of the documents that have any in this build."""
+        """Return the cuts of a build, for the documents that have any."""
         import numpy as np
 
-        found: dict[str, Cuts] = {}
+        cuts: dict[str, Cuts] = {}
         for batch in changes.batches(list(dict.fromkeys(documents))):
             query = sa.select(schema.cuts.c.document_id, schema.cuts.c.spans)
             for row in self._rows(query.where(schema.cuts.c.build == build, schema.cuts.c.document_id.in_(batch))):
-                found[row.document_id] = np.frombuffer(row.spans, dtype="<i4").reshape(-1, 3)
-        return found
+                cuts[row.document_id] = np.frombuffer(row.spans, dtype="<i4").reshape(-1, 3)
+        return cuts
 
     # Questions
 
     def create_question_set(self, corpus_id: str, name: str) -> QuestionSet:
-        """Make an empty question set; UsageError when the name is blank or taken."""
+        """Create an empty question set; UsageError when the name is blank or taken."""
         row = {"id": records.new_id(), "corpus_id": corpus_id, "name": self._free_name("questions", name)}
         self._name("questions", row | {"created": time.time()})
         return self.question_set(row["id"])
 
     def question_sets(self, corpus_id: str | None = None) -> list[QuestionSet]:
-        """All question sets (of a corpus) by name, with their counts by status."""
+        """Return all question sets (of a corpus) by name, with their counts by status."""
         query = sa.select(schema.question_sets).order_by(schema.question_sets.c.name)
         if corpus_id is not None:
             query = query.where(schema.question_sets.c.corpus_id == corpus_id)
         return self._question_sets(self._rows(query))
 
     def _question_sets(self, rows: Sequence[Row[Any]]) -> list[QuestionSet]:
-        """Question sets with the counts of their questions."""
+        """Return the question sets of rows, with the counts of their questions."""
         by_set: dict[str, dict[str, int]] = {}
         counts = sa.select(schema.questions.c.set_id, schema.questions.c.status, sa.func.count().label("number"))
         counts = counts.group_by(schema.questions.c.set_id, schema.questions.c.status)
@@ -515,18 +513,18 @@ class Store:
 
     @repeated
     def delete_question_set(self, set_id: str) -> None:
-        """Delete a question set; its runs stay, the questions as they were asked with them."""
+        """Delete a question set; its runs stay, with their copies of the questions."""
         with self._write() as connection:
             changes.delete_question_set(connection, set_id)
 
     @repeated
     def put_questions(self, set_id: str, questions: Sequence[Question]) -> None:
-        """Add questions at the end of a set; one whose id is there already is replaced in its place.
+        """Add questions at the end of a set; one with an existing id is replaced in its place.
 
-        Evidence in a document that was replaced since it was read is to be moved, by `settle_all`.
+        Evidence in a document that was replaced since it was read is moved by `settle_all`.
         """
         with self._change(set_id, "questions") as connection:
-            changes.leave_gone(connection, set_id, questions)
+            changes.mark_gone(connection, set_id, questions)
             mine, places = schema.questions.c.set_id == set_id, dict[str, int]()
             for batch in changes.batches([q.id for q in questions]):
                 known = sa.select(schema.questions.c.id, schema.questions.c.position).where(
@@ -546,10 +544,10 @@ class Store:
 
     @repeated
     def put_question(self, set_id: str, question: Question, version: str) -> tuple[bool, Question | None]:
-        """Replace the question with this id when it is still that `version`: whether it was, and what stands there now.
+        """Replace the question with this id if it still has that `version`: return whether it had, and the current one.
 
-        What stands there is None when there is no such question (any more). Evidence in a document that was replaced
-        since it was read is to be moved, by `settle_all`.
+        The current one is None when there is no such question (any more). Evidence in a document that was replaced
+        since it was read is moved by `settle_all`.
         """
         mine = sa.and_(schema.questions.c.set_id == set_id, schema.questions.c.id == question.id)
         with self._write() as connection:
@@ -557,12 +555,12 @@ class Store:
             current = codecs.question_from_json(body) if body is not None else None
             if current is None or codecs.version_of(current) != version:
                 return False, current
-            # Another process may have written since: only what was read is replaced.
+            # Another process may have written since: only the version that was read is replaced.
             same = sa.and_(mine, schema.questions.c.body == body)
             done = connection.execute(schema.questions.update().where(same).values(codecs.question_row(question)))
             if done.rowcount:
-                changes.changed(connection, set_id)
-                changes.leave_gone(connection, set_id, [question])
+                changes.count_change(connection, set_id)
+                changes.mark_gone(connection, set_id, [question])
         return done.rowcount == 1, question if done.rowcount else current
 
     @repeated
@@ -577,7 +575,7 @@ class Store:
                 )
 
     def questions(self, set_id: str) -> list[Question]:
-        """All questions of a set, in order, whatever their status."""
+        """Return all questions of a set, in order, whatever their status."""
         query = (
             sa.select(schema.questions.c.body)
             .where(schema.questions.c.set_id == set_id)
@@ -590,7 +588,7 @@ class Store:
     def create_run(
         self, name: str, corpus_id: str, config: RunConfig, fingerprint: str, provenance: Mapping[str, Any]
     ) -> Run:
-        """Make the row of a run that is about to start; UsageError when the name is blank or taken."""
+        """Create the row of a run that is about to start; UsageError when the name is blank or taken."""
         name = self._free_name("run", name)
         run = Run(records.new_id(), corpus_id, name, config, fingerprint, provenance, "running", time.time(), None)
         body = json.dumps(provenance, sort_keys=True, ensure_ascii=False)
@@ -599,7 +597,7 @@ class Store:
 
     @repeated
     def finish_run(self, run_id: str, status: Literal["done", "failed", "running"]) -> None:
-        """Say how a run ended ("running" takes it up again)."""
+        """Set the status of a run ("running" resumes it)."""
         finished = None if status == "running" else time.time()
         with self._change(run_id, "run") as connection:
             connection.execute(
@@ -607,17 +605,17 @@ class Store:
             )
 
     @repeated
-    def note_run(self, run_id: str, **known: Any) -> None:
-        """Add what became known of a run while it was made to its provenance; its fingerprint stays."""
+    def note_run(self, run_id: str, **facts: Any) -> None:
+        """Add facts that became known during a run to its provenance; its fingerprint stays."""
         with self._change(run_id, "run") as connection:
-            before = connection.execute(
+            provenance = connection.execute(
                 sa.select(schema.runs.c.provenance).where(schema.runs.c.id == run_id)
             ).scalar_one()
-            body = json.dumps({**json.loads(before), **known}, sort_keys=True, ensure_ascii=False)
+            body = json.dumps({**json.loads(provenance), **facts}, sort_keys=True, ensure_ascii=False)
             connection.execute(schema.runs.update().where(schema.runs.c.id == run_id).values(provenance=body))
 
     def runs(self, corpus_id: str | None = None) -> list[Run]:
-        """All runs (of a corpus), the newest first."""
+        """Return all runs (of a corpus), the newest first."""
         query = sa.select(schema.runs).order_by(schema.runs.c.created.desc())
         if corpus_id is not None:
             query = query.where(schema.runs.c.corpus_id == corpus_id)
@@ -640,9 +638,9 @@ class Store:
 
     @repeated
     def put_results(self, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
-        """Keep what a run found: (place in the run, the question as it was asked, its ranking).
+        """Add results of a run: (position in the run, the question as asked, its ranking).
 
-        What it has of a question already stays: its answer may rest on that.
+        An existing result of a question stays, because its answer may rest on it.
         """
         rows = [
             {
@@ -650,48 +648,48 @@ class Store:
                 "question_id": question.id,
                 "position": position,
                 "question": codecs.question_to_json(question),
-                "ranking": json.dumps([found.ranking.ids, found.ranking.scores]),
-                "gold": json.dumps({"groups": found.gold, "grades": found.grades} if found.grades else found.gold),
+                "ranking": json.dumps([result.ranking.ids, result.ranking.scores]),
+                "gold": json.dumps({"groups": result.gold, "grades": result.grades} if result.grades else result.gold),
             }
-            for position, question, found in results
+            for position, question, result in results
         ]
         with self._change(run_id, "run") as connection:
             for batch in changes.batches(rows):
                 connection.execute(_inserted(connection, schema.results).on_conflict_do_nothing(), batch)
 
     def answered(self, run_id: str) -> set[str]:
-        """Ids of the questions a run is through with."""
+        """Return the ids of the questions that a run has results of."""
         return {
             row.question_id for row in self._rows(sa.select(schema.results.c.question_id).where(changes.is_run(run_id)))
         }
 
     def results(self, run_id: str) -> list[Retrieved]:
-        """What a run found, in the order of its questions."""
+        """Return a run's results, in the order of its questions."""
         columns = (schema.results.c.question_id, schema.results.c.ranking, schema.results.c.gold)
         rows = self._rows(sa.select(*columns).where(changes.is_run(run_id)).order_by(schema.results.c.position))
         return [codecs.retrieved(row) for row in rows]
 
     def asked(self, run_id: str) -> list[Question]:
-        """Questions of a run as they were asked, in order."""
+        """Return a run's questions as they were asked, in order."""
         query = sa.select(schema.results.c.question).where(changes.is_run(run_id)).order_by(schema.results.c.position)
         return [codecs.question_from_json(row.question) for row in self._rows(query)]
 
     @repeated
-    def put_judged(self, run_id: str, judged: Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]) -> None:
-        """Keep what is known of answered questions, and their scores; what was kept of them before goes."""
-        ids = [known.question.id for known, _ in judged]
+    def put_judged(self, run_id: str, evaluated: Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]) -> None:
+        """Store evaluated answers and their scores, replacing earlier ones of the same questions."""
+        ids = [answer.question.id for answer, _ in evaluated]
         bodies = [
             {
                 "run_id": run_id,
-                "question_id": j.question.id,
-                "failed": bool(j.failures),
-                "body": codecs.judged_to_json(j),
+                "question_id": answer.question.id,
+                "failed": bool(answer.failures),
+                "body": codecs.evaluated_to_json(answer),
             }
-            for j, _ in judged
+            for answer, _ in evaluated
         ]
         rows = [
-            {"run_id": run_id, "question_id": known.question.id} | asdict(score)
-            for known, scores in judged
+            {"run_id": run_id, "question_id": answer.question.id} | asdict(score)
+            for answer, scores in evaluated
             for score in scores
         ]
         with self._change(run_id, "run") as connection:
@@ -705,9 +703,9 @@ class Store:
     def judged(
         self, run_id: str, question_ids: Sequence[str] | None = None, *, keys: Sequence[str] = ()
     ) -> dict[str, EvaluatedAnswer]:
-        """What is known of the answered questions of a run (or of some of them), by question id.
+        """Return the evaluated answers of a run (or of some of its questions), by question id.
 
-        What is to be shown is read without `keys`; what is kept is as the models said it.
+        `keys` are removed from them, to be shown; stored texts are as the models returned them.
         """
         columns = (schema.judgements.c.question_id, schema.judgements.c.body, schema.results.c.question)
         same = sa.and_(
@@ -718,32 +716,32 @@ class Store:
         if question_ids is not None:
             query = query.where(schema.judgements.c.question_id.in_(list(question_ids)))
         return {
-            row.question_id: codecs.judged_from_json(
+            row.question_id: codecs.evaluated_from_json(
                 without_keys(row.body, keys), codecs.question_from_json(row.question)
             )
             for row in self._rows(query.order_by(schema.results.c.position))
         }
 
     def judged_ids(self, run_id: str) -> dict[str, bool]:
-        """Which questions of a run were answered and judged, and whether a step of it failed."""
+        """Return for each evaluated question of a run whether a judge's step failed."""
         query = sa.select(schema.judgements.c.question_id, schema.judgements.c.failed).where(
             schema.judgements.c.run_id == run_id
         )
         return {row.question_id: row.failed for row in self._rows(query)}
 
     def scores(self, run_id: str) -> dict[str, dict[str, Score]]:
-        """Scores of the answers of a run: metric → question id → score."""
-        found: dict[str, dict[str, Score]] = {}
+        """Return the scores of a run's answers: metric → question id → score."""
+        scores: dict[str, dict[str, Score]] = {}
         for row in self._rows(sa.select(schema.scores).where(schema.scores.c.run_id == run_id)):
             score = Score(row.metric, row.value, row.status, row.reason, row.version)
-            found.setdefault(row.metric, {})[row.question_id] = score
-        return found
+            scores.setdefault(row.metric, {})[row.question_id] = score
+        return scores
 
     @repeated
     def pay(self, run_id: str, calls: int, dollars: float, most: float | None = None) -> float:
-        """Add to what a run, question set or index, by its id, pays for model calls, whatever becomes of them.
+        """Add to the cost of model calls of a run, question set or index, by its id, and return all its dollars.
 
-        Returns the dollars in all that come of it; when those are above `most`, nothing is added.
+        When those would exceed `most`, nothing is added.
         """
         mine = schema.payments.c.run_id == run_id
         with self._change(run_id, "run", "questions", "index") as connection:
@@ -755,7 +753,7 @@ class Store:
         return float(total)
 
     def paid(self, run_id: str) -> tuple[int, float]:
-        """Model calls that a run, question set or index has paid, and their dollars (0 for a model without a price)."""
+        """Return the model calls that a run, question set or index paid, and their dollars (0 without a price)."""
         row = next(iter(self._rows(sa.select(schema.payments).where(schema.payments.c.run_id == run_id))), None)
         return (row.calls, row.dollars) if row else (0, 0.0)
 
@@ -763,7 +761,7 @@ class Store:
 
     @repeated
     def create_job(self, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Job:
-        """Put a job down as queued."""
+        """Create a queued job."""
         row = {
             "id": records.new_id(),
             "kind": kind,
@@ -788,7 +786,7 @@ class Store:
 
     @repeated
     def queue_job(self, job_id: str) -> bool:
-        """Have a job wait for a process; False when one is at it, when it is done, and when it is gone."""
+        """Queue a job again; False when it is running, done or deleted."""
         fresh = {"status": "queued", "cancel": False, "error": "", "finished": None, "created": time.time()}
         with self._write() as connection:
             free = sa.and_(schema.jobs.c.id == job_id, schema.jobs.c.status.not_in(("running", "done")))
@@ -797,14 +795,14 @@ class Store:
 
     @repeated
     def claim_job(self, job_id: str, **values: Any) -> bool:
-        """Set a job running for one process, with that process' `values`; False when another one has it or did it."""
+        """Set a job running for one process, with its `values`; False when another one took or finished the job."""
         with self._write() as connection:
             free = sa.and_(schema.jobs.c.id == job_id, schema.jobs.c.status.not_in(("running", "done")))
             done = connection.execute(schema.jobs.update().where(free).values(status="running", cancel=False, **values))
         return done.rowcount == 1
 
     def jobs(self, limit: int = 100) -> list[Job]:
-        """The newest jobs first."""
+        """Return the jobs, the newest first."""
         return [
             codecs.job(row)
             for row in self._rows(sa.select(schema.jobs).order_by(schema.jobs.c.created.desc()).limit(limit))
@@ -818,17 +816,17 @@ class Store:
         return codecs.job(rows[0])
 
     def cancelled(self, job_id: str) -> bool:
-        """Whether a job was asked to stop; reads nothing else of it, and a job may hold the names of all its files."""
+        """Return whether a job is to stop; reads nothing else of it, as its arguments may be large."""
         return any(row.cancel for row in self._rows(sa.select(schema.jobs.c.cancel).where(schema.jobs.c.id == job_id)))
 
     @repeated
     def delete_job(self, job_id: str) -> None:
-        """Forget a job; what it made stays."""
+        """Delete a job; its results stay."""
         with self._write() as connection:
             connection.execute(schema.jobs.delete().where(schema.jobs.c.id == job_id))
 
     def ids_of(self, named: Sequence[tuple[Kind, str]]) -> list[str | None]:
-        """Id of each thing that has this name or, failing that, id; None where there is none. One query for all."""
+        """Return for each (kind, name or id) the id, None when there is none. One query for all."""
         if not named:
             return []
         queries = [
@@ -836,8 +834,8 @@ class Store:
             for place, (kind, name) in enumerate(named)
         ]
         rows = self._rows(sa.union_all(*queries))
-        found = [_best([row for row in rows if row.place == place], name) for place, (_, name) in enumerate(named)]
-        return [row.id if row else None for row in found]
+        matches = [_best([row for row in rows if row.place == place], name) for place, (_, name) in enumerate(named)]
+        return [row.id if row else None for row in matches]
 
     def _named(self, kind: Kind, name: str) -> Row[Any] | None:
         """Return the row with this name or, failing that, id."""
@@ -846,8 +844,8 @@ class Store:
     def _unknown(self, kind: Kind, name: str) -> NoReturn:
         table = _TABLES[kind]
         names = [row.name for row in self._rows(sa.select(table.c.name).order_by(table.c.name).limit(9))]
-        there = ", ".join(f"'{each}'" for each in names[:8]) + (" …" if len(names) > 8 else "")
-        raise NotFoundError(f"There is no {label(kind)} called '{name}'. There is: {there or 'none yet'}.")
+        existing = ", ".join(f"'{each}'" for each in names[:8]) + (" …" if len(names) > 8 else "")
+        raise NotFoundError(f"There is no {label(kind)} called '{name}'. There is: {existing or 'none yet'}.")
 
     def _free_name(self, kind: Kind, name: str) -> str:
         table, name = _TABLES[kind], plain_name(name)
@@ -862,36 +860,34 @@ class StoreCache:
     """A `records.Cache` in the store: one kind of content-addressed bytes."""
 
     def __init__(self, store: Store, kind: str) -> None:
-        """Keep everything under `kind`."""
+        """Use the entries of `kind`."""
         self._store, self._kind = store, kind
 
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Return the values that are there; absent keys are left out."""
-        found: dict[str, bytes] = {}
+        """Return the cached values; absent keys are left out."""
+        values: dict[str, bytes] = {}
         for batch in changes.batches(keys):
             query = sa.select(schema.cache.c.key, schema.cache.c.value).where(
                 schema.cache.c.kind == self._kind, schema.cache.c.key.in_(batch)
             )
-            found.update((row.key, row.value) for row in self._store._rows(query))
-        return found
+            values.update((row.key, row.value) for row in self._store._rows(query))
+        return values
 
     @repeated
     def put_many(self, items: Mapping[str, bytes]) -> None:
-        """Keep `items`; a key that is there already is overwritten."""
+        """Store `items`; existing keys are overwritten."""
         rows = [{"kind": self._kind, "key": key, "value": value} for key, value in sorted(items.items())]
         with self._store._write() as connection:
-            fresh = _inserted(
-                connection, schema.cache
-            )  # in the order of their keys: two writers do not wait in a circle
-            fresh = fresh.on_conflict_do_update(
-                index_elements=[schema.cache.c.kind, schema.cache.c.key], set_={"value": fresh.excluded.value}
+            insert = _inserted(connection, schema.cache)  # rows sorted by key, so that two writers cannot deadlock
+            upsert = insert.on_conflict_do_update(
+                index_elements=[schema.cache.c.kind, schema.cache.c.key], set_={"value": insert.excluded.value}
             )
             for batch in changes.batches(rows):
-                connection.execute(fresh, batch)
+                connection.execute(upsert, batch)
 
 
 def _schema_of(connection: Connection) -> int:
-    """How many migrations a database had, 0 for a new one.
+    """Return the schema version of a database, 0 for a new one.
 
     Raises:
         ServiceError: a newer version of ragviz wrote it.
@@ -906,41 +902,40 @@ def _schema_of(connection: Connection) -> int:
 
 
 def _inserted(connection: Connection, table: sa.Table) -> Any:
-    """`INSERT INTO table` that can say what becomes of a row whose key is there (`on_conflict_…`)."""
-    dialect = import_module(f"sqlalchemy.dialects.{connection.dialect.name}")  # the one that is loaded already
+    """Return an `INSERT INTO table` that supports `on_conflict_…`."""
+    dialect = import_module(f"sqlalchemy.dialects.{connection.dialect.name}")  # loaded already
     return dialect.insert(table)
 
 
 def _named_query(kind: Kind, name: str, *columns: str) -> sa.Select[Any]:
-    """Ask for what has this name or id (blanks at the ends do not count, as where it was made): `columns`, or all."""
+    """Return the query for a name or id (without blanks at the ends, as names are stored): `columns`, or all."""
     table, name = _TABLES[kind], plain_name(name)
     query = sa.select(*(table.c[column] for column in columns)) if columns else sa.select(table)
     return query.where(sa.or_(table.c.name == name, table.c.id == name) if _is_text(name) else sa.false())
 
 
 def _is_text(name: str) -> bool:
-    """Whether anything can be called so: no database takes a NUL or half a surrogate pair, not even to look for it."""
+    """Return whether a name can be in the database: NULs and lone surrogates cannot, not even in a query."""
     return bool(storable(name) == name)
 
 
 def _best(rows: Sequence[Row[Any]], name: str) -> Row[Any] | None:
-    """Of what has this name or id the one that has it as its name."""
+    """Return the row with this name, else that with this id."""
     return next((row for row in rows if row.name == plain_name(name)), next(iter(rows), None))
 
 
 def _require(connection: Connection, owner_id: str, kinds: Sequence[Kind]) -> None:
-    """Hold what has this id until the transaction ends: nobody deletes it meanwhile; `Deleted` when it is gone."""
+    """Lock the row with this id against deletion until the transaction ends; raise `Deleted` when it is gone."""
     for kind in kinds:
         table = _TABLES[kind]
-        held = sa.select(table.c.id).where(table.c.id == owner_id).with_for_update(read=True)
-        if connection.execute(held).first() is not None:
+        locking = sa.select(table.c.id).where(table.c.id == owner_id).with_for_update(read=True)
+        if connection.execute(locking).first() is not None:
             return
     raise Deleted(f"Stopped: the {' or '.join(map(label, kinds))} that was worked on was deleted.")
 
 
 def _taken(kind: Kind, name: str) -> UsageError:
-    taken = f"There is already a {label(kind)} called '{name}'"
-    return UsageError(f"{taken}: choose another name, or delete it first.")
+    return UsageError(f"There is already a {label(kind)} called '{name}': choose another name, or delete it first.")
 
 
 def _missing(document_id: str) -> Document:

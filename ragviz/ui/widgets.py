@@ -67,7 +67,7 @@ def errors_shown() -> Iterator[None]:
     except RagvizError as error:
         st.error(plain(str(error)))
     except Exception as error:
-        if isinstance(error, OSError) and (explained := disk.told(error)) is not None:
+        if isinstance(error, OSError) and (explained := disk.explained(error)) is not None:
             st.error(plain(str(explained)))
             return
         log.error("A defect in ragviz\n%s", _traceback())

@@ -46,5 +46,5 @@ def test_what_no_check_holds_back_is_told_as_what_it_is(workspace: Workspace) ->
     question = Question(LONG[: records.LONGEST_ID + 1], "Why?", "", (), "hand")
     if workspace.settings.database_url is None:
         pytest.skip("SQLite has no such limits")
-    with pytest.raises(UsageError, match="cannot keep something that is this long"):
+    with pytest.raises(UsageError, match="cannot store something this long"):
         workspace.store.put_questions(asked.id, [question])

@@ -29,7 +29,7 @@ from ragviz.models.chat import ModelClient
 from ragviz.questions import by_model
 from ragviz.records import Chunk, Question, RunConfig, json_line
 from ragviz.runs import choices
-from ragviz.store.codecs import judged_to_json
+from ragviz.store.codecs import evaluated_to_json
 from ragviz.text.keys import without_keys
 from tests import model_server
 from tests.attack import seeds
@@ -418,7 +418,7 @@ def test_an_odd_reply_ends_in_words_without_a_key_and_without_a_score(kind, seed
     scores = [scores["context_recall"] for scores in results.scores.values()]
     failures = [reason for judged in results.judged.values() for reason in judged.failures.values()]
     messages = [error, *(score.reason for score in scores), *failures, caplog.text]
-    shown = without_keys(" ".join(map(judged_to_json, results.judged.values())), [KEY])
+    shown = without_keys(" ".join(map(evaluated_to_json, results.judged.values())), [KEY])
     assert not [text for text in messages if KEY in bare(text)]
     assert KEY not in bare(shown)
     assert "Traceback" not in " ".join(messages)
