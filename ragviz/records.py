@@ -54,7 +54,7 @@ def digest(*parts: str | bytes, length: int = 16) -> str:
 
 
 class Cache(Protocol):
-    """What is paid for once: bytes by content key. Handed to the rooms that embed and that call models."""
+    """What is paid for once: bytes by content key. Handed to what embeds and what calls models."""
 
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the values that are there; absent keys are left out."""
