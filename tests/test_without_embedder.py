@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,6 @@ PLACES = ["north", "south", "east", "west", "upper", "lower", "inner", "outer"]
 TEXT = "\n\n".join(f"The {place} pump costs {40 + number} euros a year." for number, place in enumerate(PLACES))
 ROW = {"id": "q", "question": "What does the east pump cost?", "answer": "42", "document": "pumps.txt",
        "quote": "The east pump costs 42 euros"}  # fmt: skip
-STORED = '{"backend": "local", "chunk_size": 200, "chunker": "tokens", "embedder": "all-MiniLM-L6-v2", '
 
 
 def embeds_nothing(*_: object) -> None:
@@ -171,7 +169,6 @@ def test_a_preview_counts_no_vectors(workspace: Workspace, corpus: Corpus, confi
 
 
 def test_configurations_with_an_embedder_keep_their_hashes():
-    assert json.dumps(asdict(IndexConfig()), sort_keys=True).startswith(STORED)
     assert IndexConfig().hash() == "3280d2d0851ca114"
     assert IndexConfig(embedder="").hash() != IndexConfig().hash()
 
