@@ -1,9 +1,9 @@
 """Chunks per second of a whole index build (parse to searchable) against bare `SentenceTransformer.encode`, on a CPU.
 
 Both sides embed the same chunks with the same loaded model, in turn, the build from an empty store each time. Then the
-unchanged corpus is built anew. Prints one JSON line.
+unchanged corpus is rebuilt. Prints one JSON line.
 
-The corpus is a handbook of 120 Markdown pages, most of them short and some long, put together from the sentences of the
+The corpus is a handbook of 120 Markdown pages, most of them short and some long, made of the sentences of the
 sample. `--documents FOLDER` builds from other files: `ragviz/sample/documents` is the sample itself, twelve files of
 five formats, in which starting the processes that read PDF and Office files weighs more.
 """
@@ -32,7 +32,7 @@ SAMPLE = Path(sample.__file__).parent / "documents"
 
 
 def build(home: Path, files: list[tuple[str, Path]]) -> tuple[float, Workspace]:
-    """Parse, cut, embed, store and publish; seconds it took."""
+    """Parse, chunk, embed, store and publish; return the seconds it took."""
     workspace = Workspace(Settings(_env_file=None, home=home))  # type: ignore[call-arg]
     start = time.perf_counter()
     corpus = workspace.store.create_corpus("benchmark")
@@ -42,7 +42,7 @@ def build(home: Path, files: list[tuple[str, Path]]) -> tuple[float, Workspace]:
 
 
 def handbook(folder: Path) -> Path:
-    """Write pages of 40 to 2,000 words or so, the same ones each time, and no two alike."""
+    """Write different pages of about 40 to 2,000 words, the same ones each time."""
     texts = (path.read_text(encoding="utf-8") for path in sorted(SAMPLE.glob("*.md")))
     sentences = [text[start:end] for text in texts for start, end in segmentation.sentences(text, "en")]
     draw = random.Random(7)
@@ -57,7 +57,7 @@ def handbook(folder: Path) -> Path:
 
 
 def chunks_in(workspace: Workspace) -> list[str]:
-    """Texts of the chunks that were built."""
+    """Return the texts of the built chunks."""
     info = workspace.store.index("benchmark")
     cuts = workspace.store.cuts(info.build, info.documents)
     documents = workspace.store.document_texts(info.corpus_id, list(cuts))
@@ -67,11 +67,11 @@ def chunks_in(workspace: Workspace) -> list[str]:
 def main() -> None:
     """Measure, print, and end with 1 when the target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=Path, help="a folder of files; default: a handbook that is made up")
+    parser.add_argument("--documents", type=Path, help="a folder of files; default: a generated handbook")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as made:
-        measure(corpora.files_under([options.documents or handbook(Path(made))]), options.rounds)
+    with tempfile.TemporaryDirectory() as folder:
+        measure(corpora.files_under([options.documents or handbook(Path(folder))]), options.rounds)
 
 
 def measure(files: list[tuple[str, Path]], rounds: int) -> None:
@@ -91,7 +91,7 @@ def measure(files: list[tuple[str, Path]], rounds: int) -> None:
             ratios.append((time.perf_counter() - start) / seconds)
             rates.append(len(texts) / seconds)
             corpus = workspace.store.corpus("benchmark")
-            again = indexing.build_index(workspace, corpus, "benchmark", IndexConfig(), fresh=True)
+            rebuilt = indexing.build_index(workspace, corpus, "benchmark", IndexConfig(), fresh=True)
     result = {
         "benchmark": "indexing",
         "chunks": len(texts),
@@ -99,10 +99,10 @@ def measure(files: list[tuple[str, Path]], rounds: int) -> None:
         "ratio": round(statistics.median(ratios), 3),
         "ratios": [round(ratio, 3) for ratio in ratios],
         "target": 1.0,
-        "embedded_in_rebuild": again.embedded,
+        "embedded_in_rebuild": rebuilt.embedded,
     }
     print(json.dumps(result))
-    sys.exit(result["ratio"] < 1.0 or again.embedded != 0)
+    sys.exit(result["ratio"] < 1.0 or rebuilt.embedded != 0)
 
 
 if __name__ == "__main__":

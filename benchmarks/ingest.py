@@ -25,7 +25,7 @@ LIMIT = 1.3
 
 
 def write(folder: Path, documents: int, salt: int) -> list[tuple[str, Path]]:
-    """Text files of 200 words each: the first line is their own, the rest differs with `salt`."""
+    """Write text files of 200 words each, which differ with `salt`, and a last line that does not."""
     folder.mkdir(exist_ok=True)
     choose = random.Random(salt)
     files = []
@@ -37,7 +37,7 @@ def write(folder: Path, documents: int, salt: int) -> list[tuple[str, Path]]:
 
 
 def timed(workspace: Workspace, corpus: Corpus, files: list[tuple[str, Path]]) -> list[float]:
-    """Add files: seconds until each but the last was done, and until all work was."""
+    """Add files; return the seconds until each but the last was done, and until all work was done."""
     clock: dict[int, float] = {}
     corpora.add_files(
         workspace,
@@ -50,19 +50,19 @@ def timed(workspace: Workspace, corpus: Corpus, files: list[tuple[str, Path]]) -
 
 
 def ask(workspace: Workspace, corpus: Corpus) -> None:
-    """Put a question about each document into a set."""
-    asked = workspace.store.create_question_set(corpus.id, "asked")
+    """Create a set with a question about each document."""
+    question_set = workspace.store.create_question_set(corpus.id, "asked")
     questions = []
     infos = [info.id for info in workspace.store.documents(corpus.id)]
     for document in workspace.store.document_texts(corpus.id, infos):
         start = document.text.index("This is note")
         span = Span(document.id, start, len(document.text.rstrip()), document.text[start:].rstrip())
         questions.append(Question(document.name, "Which note is this?", "That one.", ((span,),), "hand"))
-    workspace.store.put_questions(asked.id, questions)
+    workspace.store.put_questions(question_set.id, questions)
 
 
 def ratio(times: list[float], part: int) -> tuple[float, float, float]:
-    """Seconds of the first and of the last `part` documents, and the last ÷ the first; the end of all work apart."""
+    """Return the seconds of the first and of the last `part` documents, and their ratio, without the final work."""
     first, last = times[part] - times[0], times[-2] - times[-2 - part]
     return round(first, 2), round(last, 2), round(last / first, 3)
 
@@ -80,8 +80,8 @@ def main() -> None:
         added = timed(workspace, corpus, write(home / "in", documents, salt=1))
         ask(workspace, corpus)
         replaced = timed(workspace, corpus, write(home / "in", documents, salt=2))
-        [asked] = workspace.store.question_sets(corpus.id)
-        stale = sum(q.evidence[0][0].stale for q in workspace.store.questions(asked.id))
+        [question_set] = workspace.store.question_sets(corpus.id)
+        stale = sum(q.evidence[0][0].stale for q in workspace.store.questions(question_set.id))
     result = {"documents": documents, "part": part, "at_most": LIMIT}
     result |= dict(zip(("first_s", "last_s", "last_to_first"), ratio(added, part), strict=True))
     names = ("replaced_first_s", "replaced_last_s", "replaced_last_to_first")

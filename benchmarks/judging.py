@@ -7,7 +7,7 @@ the reference's claims, which are made once for all runs, are made before the cl
 200 ms a call:
 
 - `calls` and `characters` of prompts an item, without the answer itself: at most 4 and 15,000;
-- `cpu_ms` an item, the embedder (a hashed bag of words here) apart: at most 25;
+- `cpu_ms` an item, without the embedder (a hashed bag of words here): at most 25;
 - `wall_ratio`: seconds ÷ (calls × latency ÷ concurrency): at most 1.15;
 - `items_per_second` with 64 calls in flight: at least 12;
 - `times_sent`: how often a context of 100,000 characters is sent: at most 2.
@@ -85,19 +85,19 @@ class Memory:
     """A cache in memory."""
 
     def __init__(self) -> None:
-        self.held: dict[str, bytes] = {}
+        self.items_by_key: dict[str, bytes] = {}
 
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Return what is there of `keys`."""
-        return {key: self.held[key] for key in keys if key in self.held}
+        """Return the values of the stored `keys`."""
+        return {key: self.items_by_key[key] for key in keys if key in self.items_by_key}
 
     def put_many(self, items: Mapping[str, bytes]) -> None:
-        """Keep `items`."""
-        self.held.update(items)
+        """Store `items`."""
+        self.items_by_key.update(items)
 
 
 class Bags:
-    """An embedder that takes next to no time: hashed words."""
+    """An embedder that takes almost no time: hashed words."""
 
     name, max_tokens, embedded, identity, dims = "bags", None, 0, "bags", 64
     seconds = 0.0
@@ -114,7 +114,7 @@ class Bags:
 
 
 def sentence(rng: random.Random) -> str:
-    """Fourteen words or so, one of them a number."""
+    """Return a sentence of fourteen words, one of them a number."""
     words = rng.choices(WORDS, k=13)
     words.insert(6, str(rng.randrange(1000, 9999)))
     return " ".join(words).capitalize() + "."
@@ -133,18 +133,18 @@ def make_items(count: int, seed: int, context: int = 900) -> list[planning.Item]
             text = text.strip()
             start = place * 200_000
             chunks.append(Chunk(Chunk.make_id("d", start, start + len(text)), "d", start, start + len(text), text, 200))
-        said = chunks[0].text.split(". ")
-        reference = f"{said[1]}. {said[2]}."
-        asked = " ".join(said[1].split()[3:9])
+        sentences = chunks[0].text.split(". ")
+        reference = f"{sentences[1]}. {sentences[2]}."
+        topic = " ".join(sentences[1].split()[3:9])
         evidence = ((Span("d", 0, 10, reference[:10]),),)
-        question = Question(f"q{seed}-{number}", f"What about {asked}?", reference, evidence, "hand")
+        question = Question(f"q{seed}-{number}", f"What about {topic}?", reference, evidence, "hand")
         items.append(planning.Item(question, tuple(chunks)))
     return items
 
 
 @contextmanager
 def server(latency: float) -> Iterator[str]:
-    """The loopback model server, as a process of its own, so that its CPU is not counted."""
+    """Start the loopback model server in its own process, so that its CPU is not counted."""
     command = [sys.executable, str(ROOT / "tests" / "model_server.py"), "--port", "0", "--latency", str(latency)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -173,14 +173,14 @@ def measure(url: str, items: Sequence[planning.Item], concurrency: int) -> dict[
     plan = choices.plan_of(config, config.metrics, banks, client, client, Bags())  # type: ignore[arg-type]
     prepare(items, plan)
     client.usage, client.characters = Usage(), 0
-    got: list[tuple[EvaluatedAnswer, Sequence[Score]]] = []
+    results: list[tuple[EvaluatedAnswer, Sequence[Score]]] = []
     Bags.seconds, before, started = 0.0, cpu(), time.perf_counter()
-    work.work(items, plan, got.extend)
+    work.work(items, plan, results.extend)
     seconds = time.perf_counter() - started
     used = cpu() - before - Bags.seconds
-    bad = [score for _, scores in got for score in scores if score.status == "judge_error"]
-    assert not bad, bad[:3]
-    assert len(got) == len(items)
+    failed = [score for _, scores in results for score in scores if score.status == "judge_error"]
+    assert not failed, failed[:3]
+    assert len(results) == len(items)
     calls = client.usage.calls
     return {
         "items": len(items),
@@ -195,15 +195,15 @@ def measure(url: str, items: Sequence[planning.Item], concurrency: int) -> dict[
 
 
 def prepare(items: Sequence[planning.Item], plan: planning.Plan) -> None:
-    """Make what is not judging: the answers, and what is made once of a reference for all runs."""
+    """Make what is not judging: the answers, and what is made of a reference once for all runs."""
 
-    def made(item: planning.Item) -> None:
+    def perform(item: planning.Item) -> None:
         state = State(item, 0)
         for step in ("answer", "bank", "reference"):
             state.results[step] = STEPS[step].perform(state, plan, lambda client, request: client.ask(request))
 
     with ThreadPoolExecutor(plan.concurrency) as pool:
-        list(pool.map(made, items))
+        list(pool.map(perform, items))
     banks.extractive_banks([item.question.answer for item in items], plan.banks)
 
 
@@ -227,7 +227,7 @@ def long_context(url: str) -> float:
 
     client = Watching(url, None, "loopback", concurrency=4)
     config = RunConfig("i", "q", answerer="model", metrics=chosen(("all",), judge=True), context_tokens=10**6)
-    work.work([item], choices.plan_of(config, config.metrics, Memory(), client, client, Bags()), lambda known: None)  # type: ignore[arg-type]
+    work.work([item], choices.plan_of(config, config.metrics, Memory(), client, client, Bags()), lambda evaluated: None)  # type: ignore[arg-type]
     return sent
 
 
@@ -236,11 +236,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, nargs="*", default=[50, 200])
     parser.add_argument("--concurrency", type=int, default=8)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with server(LATENCY) as url:
-        measure(url, make_items(4, 1), asked.concurrency)  # loads what is loaded once
-        sizes = [measure(url, make_items(n, 10 + n), asked.concurrency) for n in asked.items]
-        wide = measure(url, make_items(max(asked.items), 7), 64)
+        measure(url, make_items(4, 1), options.concurrency)  # loads what is loaded once
+        sizes = [measure(url, make_items(n, 10 + n), options.concurrency) for n in options.items]
+        wide = measure(url, make_items(max(options.items), 7), 64)
         sent = long_context(url)
     line = {
         "benchmark": "judging",
@@ -255,7 +255,7 @@ def main() -> None:
 
 
 def rounded(size: Mapping[str, float]) -> dict[str, float]:
-    """Figures to read."""
+    """Round the figures for printing."""
     return {name: round(value, 3) for name, value in size.items()}
 
 

@@ -1,9 +1,9 @@
 """Peak memory of indexing 100,000 chunks: vectors + model + at most 300 MB, however many documents they are in.
 
 With `--characters N`: of reading, cutting and indexing one file of N characters, at most ten times its bytes. What is
-counted is the resident memory of the process and of all that it starts, together, looked at every 10 ms, less what the
-process alone had when all was imported and a small file indexed; vectors come from an endpoint in another process. A
-line for each language and way of cutting: `reading`, `all` beside the vectors, and `with_vectors`, in times the bytes.
+counted is the resident memory of the process and of all that it starts, sampled every 10 ms, less that of the process
+alone after all imports and a small file; vectors come from an endpoint in another process. A line for each language and
+chunker: `reading`, `all` beside the vectors, and `with_vectors`, in times the bytes.
 
 Without it, each side is a process of its own, in which a small random model of 384 dimensions (real weights' speed does
 not matter here) embeds the chunks. `model` is that process' peak after the model has embedded one window of texts.
@@ -28,11 +28,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import IO, get_args
+from typing import IO
 
 import psutil
 
-from ragviz.records import Chunker
+from ragviz.index.chunking import CHUNKERS
 
 WORDS = [f"word{n}" for n in range(5000)]
 TOKENS = 16  # a chunk: short, so that 100,000 are embedded in minutes
@@ -63,7 +63,7 @@ def make_model(folder: Path) -> None:
 
 
 def index(folder: Path, chunks: int, documents: int) -> dict[str, float]:
-    """Build one index in this process and tell its peaks."""
+    """Build one index in this process and return its peaks."""
     from ragviz.config import Settings
     from ragviz.index import indexing
     from ragviz.records import Document, IndexConfig
@@ -75,8 +75,8 @@ def index(folder: Path, chunks: int, documents: int) -> dict[str, float]:
     for number in range(documents):
         text = " ".join(choose.choices(WORDS, k=round(chunks / documents * TOKENS / WORD_TOKENS)))
         name = f"{number}.txt"
-        made = Document(Document.make_id(name, text), name, text, (), "en", "text/plain", name, len(text))
-        workspace.store.add_document(corpus.id, made)
+        document = Document(Document.make_id(name, text), name, text, (), "en", "text/plain", name, len(text))
+        workspace.store.add_document(corpus.id, document)
     model = str(folder / "model")
     texts = [" ".join(choose.choices(WORDS, k=TOKENS // 2)) for _ in range(indexing.WINDOW)]
     workspace.embedder(model).embed(texts, "passage")
@@ -86,14 +86,16 @@ def index(folder: Path, chunks: int, documents: int) -> dict[str, float]:
 
 
 def text_of(language: str, characters: int) -> str:
-    """Markdown of about so many characters: sections of some paragraphs, in English or Chinese; or only underscores."""
+    """Return Markdown of so many characters: sections of paragraphs, in English or Chinese; or only underscores."""
     if language == "underscores":
         return "_" * characters
     choose, pieces, length = random.Random(language), [], 0
-    signs = "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面"
+    ideographs = (
+        "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面"
+    )
     while length < characters:
         if language == "zh":
-            paragraph = "".join("".join(choose.choices(signs, k=choose.randint(8, 40))) + "。" for _ in range(5))
+            paragraph = "".join("".join(choose.choices(ideographs, k=choose.randint(8, 40))) + "。" for _ in range(5))
         else:
             paragraph = " ".join(f"{' '.join(choose.choices(WORDS, k=12)).capitalize()}." for _ in range(5))
         pieces.append(f"## {paragraph[:8].strip()}\n\n{paragraph}\n\n" if length % 7 == 0 else f"{paragraph}\n\n")
@@ -136,7 +138,7 @@ def endpoint() -> Iterator[str]:
     server.shutdown()
 
 
-def index_one(folder: Path, language: str, chunker: Chunker) -> None:
+def index_one(folder: Path, language: str, chunker: str) -> None:
     """Read, cut and index one file in this process; print a line before, between and after."""
     from ragviz.config import Settings
     from ragviz.documents import corpora
@@ -148,7 +150,7 @@ def index_one(folder: Path, language: str, chunker: Chunker) -> None:
     workspace = Workspace(Settings(_env_file=None, home=home))  # type: ignore[call-arg]
     config = IndexConfig(chunker=chunker, chunk_size=200, overlap=20, embedder="openai:drawn")
     small, corpus = workspace.store.create_corpus("small"), workspace.store.create_corpus("benchmark")
-    (folder / "small.md").write_text(text_of(language, 2000), encoding="utf-8")  # what is imported is imported now
+    (folder / "small.md").write_text(text_of(language, 2000), encoding="utf-8")  # all imports happen now
     corpora.add_files(workspace, small, [("small.md", folder / "small.md")])
     indexing.build_index(workspace, small, "small", config)
     file = folder / f"{language}.md"
@@ -169,20 +171,20 @@ def resident_mb(process: psutil.Process) -> float:
 
 
 class Watch:
-    """Looks at the memory of a process and its children from a thread."""
+    """Samples the memory of a process and its children from a thread."""
 
     def __init__(self, pid: int) -> None:
         self._process, self._ended = psutil.Process(pid), threading.Event()
         self.most = resident_mb(self._process)
-        threading.Thread(target=self._look, daemon=True).start()
+        threading.Thread(target=self._sample, daemon=True).start()
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         while not self._ended.wait(0.01):
             with suppress(psutil.NoSuchProcess):
                 self.most = max(self.most, resident_mb(self._process))
 
     def end(self) -> float:
-        """The most that was held at once, in MiB."""
+        """Return the peak, in MiB."""
         self._ended.set()
         return self.most
 
@@ -194,7 +196,7 @@ def read_line(output: IO[str]) -> dict[str, float]:
 
 
 def watch_one(folder: Path, language: str, chunker: str, url: str) -> dict[str, float]:
-    """Index one file in a process of its own and look on."""
+    """Index one file in its own process and sample its memory."""
     command = [sys.executable, __file__, "--one", str(folder), language, chunker]
     environment = os.environ | {"OPENAI_BASE_URL": url}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as side:
@@ -220,7 +222,7 @@ def watch_one(folder: Path, language: str, chunker: str, url: str) -> dict[str, 
 
 
 def in_process(*arguments: str) -> dict[str, float]:
-    """Run one side in a process of its own."""
+    """Run one side in its own process."""
     command = [sys.executable, __file__, *arguments]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
@@ -228,12 +230,12 @@ def in_process(*arguments: str) -> dict[str, float]:
 
 
 def measured(folder: Path, chunks: int, documents: int) -> dict[str, float]:
-    """Build an index of so many chunks in a process of its own."""
+    """Build an index of so many chunks in its own process."""
     return in_process("--side", str(folder), str(documents), "--chunks", str(chunks))
 
 
 def measure_one(folder: Path, characters: int, languages: Sequence[str], chunkers: Sequence[str]) -> float:
-    """Print a line for each language and chunker; return the most that was held for each byte of the file."""
+    """Print a line for each language and chunker; return the greatest peak in times the bytes of the file."""
     most = 0.0
     for language in languages:
         (folder / f"{language}.md").write_text(text_of(language, characters), encoding="utf-8")
@@ -253,7 +255,7 @@ def main() -> None:
     parser.add_argument("--side", nargs=2, metavar=("FOLDER", "DOCUMENTS"), help=argparse.SUPPRESS)
     parser.add_argument("--characters", type=int, help="measure one document of this length")
     parser.add_argument("--languages", nargs="+", default=["en", "zh", "underscores"])
-    parser.add_argument("--chunkers", nargs="+", default=list(get_args(Chunker)))
+    parser.add_argument("--chunkers", nargs="+", default=list(CHUNKERS))
     parser.add_argument("--one", nargs=3, metavar=("FOLDER", "LANGUAGE", "CHUNKER"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:

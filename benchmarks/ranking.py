@@ -1,8 +1,8 @@
 """CPU time of all ranking metrics for k = 1 … 50 ÷ pytrec_eval's for four of them at ten cut-offs, in one run.
 
-10,000 questions × 100 results. Both sides start from the Python objects that a caller has: `Retrieved` records here,
-pytrec_eval's dictionaries and evaluator, built beforehand, there. `ratio` counts every metric of `METRICS`, reading the
-records included; `ratio_of_chunk_metrics` leaves out the character metrics, which pytrec_eval has nothing like.
+10,000 questions × 100 results. Both sides start from the Python objects of a caller: `Retrieved` records, and
+pytrec_eval's dictionaries and evaluator, built beforehand. `ratio` counts every metric of `METRICS`, reading the
+records included; `ratio_of_chunk_metrics` leaves out the character metrics, which pytrec_eval lacks.
 """
 
 import gc
@@ -48,7 +48,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    """Take turns, and compare the least of each: other work on the machine only ever adds."""
+    """Measure in turns, and compare the least of each: other work on the machine only adds."""
     results, evidence = make()
     run = {r.question_id: dict(zip(r.ranking.ids, r.ranking.scores, strict=True)) for r in results}
     qrels = {r.question_id: {chunk_id: 1 for group in r.gold for chunk_id in group} for r in results}
@@ -57,10 +57,10 @@ def main() -> None:
     def compute(*needs: str) -> None:
         rankings = read(results, DEPTH)
         tables = {"ranking": lambda: measure(rankings), "evidence": lambda: measure_characters(rankings, evidence)}
-        made = {need: tables[need]() for need in needs}
+        measured = {need: tables[need]() for need in needs}
         for metric in METRICS.values():
-            if metric.needs in made:
-                metric.function(made[metric.needs])
+            if metric.needs in measured:
+                metric.function(measured[metric.needs])
 
     times = np.array(
         [

@@ -66,11 +66,11 @@ def texts(count: int, rng: np.random.Generator) -> Iterator[str]:
 
 def make_chunks(count: int, rng: np.random.Generator) -> list[Chunk]:
     """Chunks of documents that have a hundred each."""
-    made = []
+    chunks = []
     for number, text in enumerate(texts(count, rng)):
         document, start = f"{number // 100:016x}", number % 100 * 1000
-        made.append(Chunk(Chunk.make_id(document, start, start + 1000), document, start, start + 1000, text, LENGTH))
-    return made
+        chunks.append(Chunk(Chunk.make_id(document, start, start + 1000), document, start, start + 1000, text, LENGTH))
+    return chunks
 
 
 def fill(index: Index, chunks: Sequence[Chunk], vectors: Vectors) -> None:
@@ -82,17 +82,17 @@ def fill(index: Index, chunks: Sequence[Chunk], vectors: Vectors) -> None:
 
 
 def bare_numpy(vectors: Vectors, queries: Vectors, depth: int) -> list[np.ndarray]:
-    """The `depth` best rows of each query, in no order, in the batches that the local index takes."""
+    """Return the `depth` best rows of each query, unordered, in the batches that the local index takes."""
     batch = max(1, min(MOST_QUERIES, SCORE_BYTES // (4 * len(vectors))))
-    found: list[np.ndarray] = []
+    best: list[np.ndarray] = []
     for start in range(0, len(queries), batch):
         scores = queries[start : start + batch] @ vectors.T
-        found.extend(np.argpartition(scores, len(vectors) - depth, axis=1)[:, -depth:])
-    return found
+        best.extend(np.argpartition(scores, len(vectors) - depth, axis=1)[:, -depth:])
+    return best
 
 
 def medians(rounds: int, *sides: Callable[[], Any]) -> list[float]:
-    """Median seconds of each side; they take turns, and the first turn of each is not counted."""
+    """Return the median seconds of each side; they take turns, and the first turn of each is not counted."""
     taken: list[list[float]] = [[] for _ in sides]
     for turn in range(rounds + 1):
         for seconds, side in zip(taken, sides, strict=True):
@@ -106,12 +106,12 @@ def medians(rounds: int, *sides: Callable[[], Any]) -> list[float]:
 def measure_local(
     chunks: Sequence[Chunk], vectors: Vectors, queries: Vectors, depth: int, rounds: int
 ) -> tuple[dict[str, Any], list[Ranking]]:
-    """Exact search of the local index against NumPy; also the rankings, which are the truth for the others."""
+    """Exact search of the local index against NumPy; also return the rankings, the ground truth for the others."""
     with tempfile.TemporaryDirectory() as folder:
         index = open_index("benchmark", "local", folder=Path(folder))
         start = time.perf_counter()
         fill(index, chunks, vectors)
-        filled = time.perf_counter() - start
+        fill_seconds = time.perf_counter() - start
         rankings = index.knn(queries, depth)
         seconds, bare = medians(rounds, lambda: index.knn(queries, depth), lambda: bare_numpy(vectors, queries, depth))
     sets = ({chunks[row].id for row in rows} for rows in bare_numpy(vectors, queries, depth))
@@ -122,19 +122,19 @@ def measure_local(
         "ratio": round(seconds / bare, 3),
         "at_most": 1.2,
         "same_chunks": agree / len(queries),
-        "fill_seconds": round(filled, 1),
+        "fill_seconds": round(fill_seconds, 1),
     }
     return line, rankings
 
 
 def search_one_by_one(client: Any, alias: str, queries: Vectors, depth: int) -> list[list[str]]:
-    """Ids of each question, by a search call of its own."""
-    found, candidates = [], knn_body(queries[0].tolist(), depth, None)["knn"]["num_candidates"]
+    """Return the ids of each question, by a search call for each."""
+    ids, candidates = [], knn_body(queries[0].tolist(), depth, None)["knn"]["num_candidates"]
     for query in queries:
         knn = {"field": "vector", "query_vector": query.tolist(), "k": depth, "num_candidates": candidates}
         reply = client.search(index=alias, knn=knn, size=depth, source=False)
-        found.append([hit["_id"] for hit in reply["hits"]["hits"]])
-    return found
+        ids.append([hit["_id"] for hit in reply["hits"]["hits"]])
+    return ids
 
 
 def bulk_with_defaults(
@@ -157,7 +157,7 @@ def measure_search(
 ) -> dict[str, Any]:
     """Search of the filled index against one call for each question."""
     rankings = index.knn(queries, depth)
-    found = [len({*ranking.ids[:10]} & {*exact.ids[:10]}) for ranking, exact in zip(rankings, truth, strict=True)]
+    common = [len({*ranking.ids[:10]} & {*exact.ids[:10]}) for ranking, exact in zip(rankings, truth, strict=True)]
     seconds, single = medians(
         rounds,
         lambda: index.knn(queries, depth),
@@ -168,14 +168,14 @@ def measure_search(
         "one_by_one_seconds": round(single, 3),
         "ratio": round(single / seconds, 2),
         "at_least": 2.5,
-        "recall_at_10": round(sum(found) / len(found) / 10, 4),
+        "recall_at_10": round(sum(common) / len(common) / 10, 4),
     }
 
 
 def measure_bulk(client: Any, mappings: dict[str, Any], chunks: Sequence[Chunk], rows: Vectors) -> float:
     """Seconds of `helpers.bulk` with the fields and documents of our index, which it is given ready-made.
 
-    What our writer chose to leave out or put off (the stored source, refreshes, replicas …) is the server's default.
+    What our writer leaves out or postpones (the stored source, refreshes, replicas …) has the server's default.
     """
     sources = [chunk_source(chunk, row) for chunk, row in zip(chunks, rows, strict=True)]
     plain = f"plain-{secrets.token_hex(4)}"
@@ -188,7 +188,7 @@ def measure_bulk(client: Any, mappings: dict[str, Any], chunks: Sequence[Chunk],
 
 def measure_elasticsearch(
     url: str,
-    given: argparse.Namespace,
+    options: argparse.Namespace,
     chunks: Sequence[Chunk],
     vectors: Vectors,
     queries: Vectors,
@@ -200,8 +200,8 @@ def measure_elasticsearch(
     client = Elasticsearch(url, request_timeout=300)
     index: Any = open_index(f"benchmark {secrets.token_hex(4)}", "elasticsearch", folder=Path(), url=url)
     try:
-        few = slice(0, given.chunks // 20)
-        for _ in range(given.rounds):
+        few = slice(0, options.chunks // 20)
+        for _ in range(options.rounds):
             fill(index, chunks[few], vectors[few])
             (body,) = client.indices.get_mapping(index=index.alias).values()
             mappings = {key: body["mappings"][key] for key in ("dynamic", "properties")}
@@ -211,15 +211,15 @@ def measure_elasticsearch(
         bulk = measure_bulk(client, mappings, chunks, vectors)
         start = time.perf_counter()
         fill(index, chunks, vectors)
-        filled = time.perf_counter() - start
+        fill_seconds = time.perf_counter() - start
         merged = wait_until_merged(client, index.alias)
-        search = measure_search(index, client, queries, given.depth, truth, given.rounds)
+        search = measure_search(index, client, queries, options.depth, truth, options.rounds)
     finally:
         index.drop()
     indexing = {
-        "seconds": round(filled, 1),
+        "seconds": round(fill_seconds, 1),
         "bulk_seconds": round(bulk, 1),
-        "ratio": round(bulk / filled, 2),
+        "ratio": round(bulk / fill_seconds, 2),
         "at_least": 2.5,
         "then_merged_in_seconds": round(merged, 1),
     }
@@ -247,12 +247,12 @@ def load_tool() -> ModuleType:
 
 
 @contextlib.contextmanager
-def server(wanted: str | None) -> Iterator[tuple[str | None, str]]:
+def server(choice: str | None) -> Iterator[tuple[str | None, str]]:
     """Address of the server to measure, or None and the reason; one that was started here is ended afterwards."""
-    if wanted == "none":
-        yield None, "left out by --elasticsearch none"
-    elif wanted is not None:
-        yield wanted, ""
+    if choice == "none":
+        yield None, "skipped by --elasticsearch none"
+    elif choice is not None:
+        yield choice, ""
     elif not (tool := load_tool()).is_built():
         yield None, "no address given by --elasticsearch, and tools/elasticsearch is not built (`make elasticsearch`)"
     else:
@@ -269,19 +269,19 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=1000)
     parser.add_argument("--depth", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=3, help="turns of each side that are counted")
-    given = parser.parse_args()
+    options = parser.parse_args()
 
     rng = np.random.default_rng(1)
-    chunks, vectors = make_chunks(given.chunks, rng), unit_vectors(given.chunks, given.dims, rng)
-    queries = unit_vectors(given.questions, given.dims, rng)
-    local, truth = measure_local(chunks, vectors, queries, given.depth, given.rounds)
-    with server(given.elasticsearch) as (url, reason):
+    chunks, vectors = make_chunks(options.chunks, rng), unit_vectors(options.chunks, options.dims, rng)
+    queries = unit_vectors(options.questions, options.dims, rng)
+    local, truth = measure_local(chunks, vectors, queries, options.depth, options.rounds)
+    with server(options.elasticsearch) as (url, reason):
         elastic = (
             {"not_measured": reason}
             if url is None
-            else measure_elasticsearch(url, given, chunks, vectors, queries, truth)
+            else measure_elasticsearch(url, options, chunks, vectors, queries, truth)
         )
-    sizes = {"chunks": given.chunks, "dims": given.dims, "questions": given.questions, "depth": given.depth}
+    sizes = {"chunks": options.chunks, "dims": options.dims, "questions": options.questions, "depth": options.depth}
     print(json.dumps({"benchmark": "retrieval", **sizes, "local": local, "elasticsearch": elastic}))
     sys.stdout.flush()
 

@@ -50,7 +50,7 @@ def test_greatest_overlap_when_none_reaches_half_ties_earliest():
     gaps = [("a", 0, 100), ("b", 130, 230)]
     assert gold((80, 150), cuts=gaps) == ("a",)  # 20 and 20 of 70
     assert gold((80, 151), cuts=gaps) == ("b",)  # 20 and 21 of 71
-    assert gold((100, 130), cuts=gaps) == ()  # only blanks stood there: both are touched, none overlaps
+    assert gold((100, 130), cuts=gaps) == ()  # only blanks were there: both are touched, none overlaps
 
 
 def test_overlapping_chunks_share_a_span():
@@ -80,8 +80,11 @@ def test_unanswerable_has_no_groups():
 
 def brute_force(span, cuts):
     """The rule again, on sets of characters."""
-    wanted = set(range(*span))
-    shared = [(len(wanted & set(range(start, end))), min(len(wanted), end - start), name) for name, start, end in cuts]
+    span_characters = set(range(*span))
+    shared = [
+        (len(span_characters & set(range(start, end))), min(len(span_characters), end - start), name)
+        for name, start, end in cuts
+    ]
     reached = [name for overlap, shorter, name in shared if overlap and overlap / shorter >= 0.5]
     best = max((overlap for overlap, _, _ in shared), default=0)
     return reached or [name for overlap, _, name in shared if overlap == best and best][:1]
@@ -142,9 +145,11 @@ def test_spans_have_gold_under_windows_of_any_size(folder, sizes):
         for row in rows:
             spans = [(item["start_index"], item["end_index"]) for item in json.loads(row["references"])]
             for start, end in spans:
-                found = gold_chunks(((Span(row["corpus_id"], start, end),),), cuts.__getitem__)[0]
-                assert list(found) == brute_force((start, end), cuts[row["corpus_id"]][start // size : end // size + 1])
-                assert found
+                gold_ids = gold_chunks(((Span(row["corpus_id"], start, end),),), cuts.__getitem__)[0]
+                assert list(gold_ids) == brute_force(
+                    (start, end), cuts[row["corpus_id"]][start // size : end // size + 1]
+                )
+                assert gold_ids
 
 
 def document(identity, text):
@@ -158,7 +163,7 @@ def moved(text, *spans):
     return reanchored(Question("q", "?", "!", (spans,), "hand"), successors, {"new": new}.__getitem__).evidence[0]
 
 
-def test_replaced_documents_keep_the_spans_whose_text_still_stands():
+def test_replaced_documents_keep_the_spans_whose_text_still_occurs():
     span = Span("old", 4, 9, "seven")
     assert moved("now seven days", span) == (Span("new", 4, 9, "seven"),)
     assert moved("中文 é 🙂 seven days", span) == (Span("new", 7, 12, "seven"),)
@@ -166,9 +171,9 @@ def test_replaced_documents_keep_the_spans_whose_text_still_stands():
 
 
 @given(st.text("ab", min_size=1, max_size=3), st.text("ab", max_size=30), st.integers(0, 40))
-def test_the_nearest_place_is_found_as_by_looking_at_all(wanted, text, start):
-    places = [at for at in range(len(text)) if text.startswith(wanted, at)]
-    [span] = moved(text, Span("old", start, start + len(wanted), wanted))
+def test_the_nearest_occurrence_is_found_as_by_an_exhaustive_search(words, text, start):
+    places = [at for at in range(len(text)) if text.startswith(words, at)]
+    [span] = moved(text, Span("old", start, start + len(words), words))
     assert span.stale == (not places)
     if places:
         assert span.start == min(places, key=lambda at: abs(at - start))
@@ -181,7 +186,7 @@ def test_a_text_of_blanks_is_searched_once():
     assert time.process_time() - began < 1
 
 
-def test_spans_whose_text_is_gone_are_stale_and_others_are_left_alone():
+def test_spans_whose_text_is_deleted_are_stale_and_others_unchanged():
     span, other = Span("old", 4, 9, "seven"), Span("other", 4, 9, "seven")
     lost = Span("new", 4, 9, "seven", stale=True)
     assert moved("now eight days", span, other) == (lost, other)
@@ -191,5 +196,5 @@ def test_spans_whose_text_is_gone_are_stale_and_others_are_left_alone():
 
 def test_a_stale_span_is_found_again_when_its_words_come_back():
     lost = Question("q", "?", "!", ((Span("old", 4, 9, "seven", stale=True),),), "hand")
-    found = reanchored(lost, {"old": "new"}, {"new": document("new", "seven")}.__getitem__)
-    assert found.evidence == ((Span("new", 0, 5, "seven"),),)
+    moved_question = reanchored(lost, {"old": "new"}, {"new": document("new", "seven")}.__getitem__)
+    assert moved_question.evidence == ((Span("new", 0, 5, "seven"),),)

@@ -1,4 +1,4 @@
-"""What a judged run imports is there before its first thread starts: imports side by side trip each other."""
+"""A judged run imports all its libraries before its first thread starts: concurrent imports can fail."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ from tests.test_judging import Results, Memory, make_items, plan_of
 from dataclasses import replace
 
 class Slow(MetaPathFinder):
-    # A part of httpx takes long, so that whoever looks meanwhile sees the half of it; notes what is imported late.
+    # Delays a part of httpx, so that other threads see it half imported; records what is imported late.
     late = []
 
     def find_spec(self, name, path=None, target=None):
@@ -45,11 +45,11 @@ from tests.test_judging import Bags
 EMBED = Bags.embed
 assert not {"httpx", "spacy", "jieba", "json_repair", "openai"} & set(sys.modules)
 sys.meta_path.insert(0, Slow())
-items, kept = make_items(24), Results()
+items, results = make_items(24), Results()
 with ModelServer(latency=0.05) as server:
     plan = plan_of(server, concurrency=4, names=NAMES)
-    work.work(items, replace(plan, embedder=OPENED), kept)
-assert len(kept.judged) == 24
+    work.work(items, replace(plan, embedder=OPENED), results)
+assert len(results.judged) == 24
 heavy = {"httpx", "httpx2", "spacy", "jieba", "json_repair", "openai", "torch", "transformers", "sentence_transformers"}
 print(sorted(heavy & set(Slow.late)))
 """
@@ -74,5 +74,5 @@ def test_an_import_that_is_slow_while_calls_are_in_flight_breaks_nothing():
 
 
 @pytest.mark.model
-def test_what_all_metrics_import_is_there_before_the_first_thread():
+def test_what_all_metrics_import_is_loaded_before_the_first_thread():
     assert imported_late("embedding.open_embedder(weights.PACKAGED)", "all") == "[]"

@@ -92,7 +92,7 @@ def test_fusion_is_the_formula(first, second, constant):
     )
 
 
-def test_hybrid_looks_deeper_than_it_is_asked():
+def test_hybrid_fuses_deeper_rankings_than_requested():
     """The best chunk is 40th in both: seen at depth 5 too, and the head is the same at every depth up to 100."""
     first = ranked(*(f"a{n:02d}" for n in range(39)), "both", *(f"a{n:02d}" for n in range(40, 120)))
     second = ranked(*(f"b{n:02d}" for n in range(39)), "both", *(f"b{n:02d}" for n in range(40, 120)))
@@ -103,7 +103,7 @@ def test_hybrid_looks_deeper_than_it_is_asked():
     assert len(search(["?"], 150)[0].ids) == 150
 
 
-def test_hybrid_keeps_the_questions_apart():
+def test_hybrid_fuses_each_question_separately():
     search = hybrid(fixed(ranked("a"), ranked("b")), fixed(ranked(), ranked("c")))
     assert [ranking.ids for ranking in search(["one", "two"], 5)] == [("a",), ("b", "c")]
 
@@ -156,7 +156,7 @@ def test_the_constant_reaches_the_fusion(index: Index):
 
 
 @pytest.mark.parametrize("name", list(RETRIEVERS))
-def test_a_retriever_needs_what_it_says(index: Index, name: Any):
+def test_a_retriever_needs_what_it_declares(index: Index, name: Any):
     spec = RETRIEVERS[name]
     if "embedder" in spec.needs:
         with pytest.raises(UsageError, match="needs the embedder"):
@@ -187,7 +187,7 @@ def test_reranking_by_hand():
     assert search(["xy", "z"], 2) == [Ranking(("a", "d"), (2.0, 2.0)), Ranking(("b", "c"), (1.0, 1.0))]
 
 
-def test_reranking_sees_so_many_chunks_as_its_depth():
+def test_reranking_scores_as_many_chunks_as_its_depth():
     search = reranked(fixed(ranked("c", "b", "a")), letters, letter_texts, 2)
     assert search(["xy"], 10) == [Ranking(("b", "c"), (1.0, 0.0))]
 
@@ -195,18 +195,18 @@ def test_reranking_sees_so_many_chunks_as_its_depth():
 def test_the_scorer_is_handed_questions_texts_and_scores_in_one_call():
     calls: list[Sequence[Candidates]] = []
 
-    def by_the_old_scores(candidates: Sequence[Candidates]) -> list[Sequence[float]]:
+    def by_reversed_scores(candidates: Sequence[Candidates]) -> list[Sequence[float]]:
         calls.append(candidates)
         return [[-score for score in each.ranking.scores] for each in candidates]
 
-    search = reranked(fixed(ranked("a", "b"), Ranking((), ()), ranked("c")), by_the_old_scores, letter_texts, 5)
+    search = reranked(fixed(ranked("a", "b"), Ranking((), ()), ranked("c")), by_reversed_scores, letter_texts, 5)
     assert [ranking.ids for ranking in search(["one", "none", "two"], 5)] == [("b", "a"), (), ("c",)]
     assert calls == [
         [Candidates("one", ranked("a", "b"), ("xy", "zx")), Candidates("two", ranked("c"), ("z",))],
     ]
 
 
-def test_nothing_to_rerank_asks_no_scorer():
+def test_nothing_to_rerank_calls_no_scorer():
     def fails(candidates: Sequence[Candidates]) -> list[list[float]]:
         raise AssertionError(candidates)
 

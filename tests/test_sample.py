@@ -1,4 +1,4 @@
-"""The sample corpus keeps what it promises: its documents are read whole, and every quote stands in them once."""
+"""The sample corpus: its documents are read completely, and every quote occurs in them once."""
 
 import json
 import re
@@ -33,11 +33,11 @@ def rows() -> list[dict]:
 
 @pytest.fixture(scope="module")
 def questions(documents: dict[str, Document]) -> list[Question]:
-    read = interchange.read_questions(
+    imported = interchange.read_questions(
         sample.questions(), "questions.jsonl", {document.name: document for document in documents.values()}
     )
-    assert read.problems == {}
-    return list(read.questions)
+    assert imported.problems == {}
+    return list(imported.questions)
 
 
 def groups(row: dict) -> list[list[dict]]:
@@ -47,7 +47,7 @@ def groups(row: dict) -> list[list[dict]]:
 
 
 def flat(text: str) -> str:
-    """Without what Markdown adds: escapes, emphasis, the lines of tables, and white space of any width."""
+    """Remove what Markdown adds: escapes, emphasis, the lines of tables, and white space of any width."""
     return re.sub(r"[\s*|]+", " ", text.replace("\\", ""))
 
 
@@ -72,7 +72,7 @@ def test_twelve_documents_in_five_formats(documents: dict[str, Document]) -> Non
         "visiting-observers-zh.docx",
     ],
 )
-def test_made_documents_hold_all_of_their_source(name: str, documents: dict[str, Document]) -> None:
+def test_generated_documents_hold_all_of_their_source(name: str, documents: dict[str, Document]) -> None:
     source = SOURCES / f"{PurePosixPath(name).stem}.md"
     text = flat(documents[name].text)
     lines = [flat(line.lstrip("# ")).strip() for line in source.read_text(encoding="utf-8").splitlines()]
@@ -88,7 +88,7 @@ def test_sixty_single_thirty_multi_ten_unanswerable(questions: list[Question], r
     assert {row["document"] for row in chinese} == {"visiting-observers-zh.docx"}
 
 
-def test_every_quote_stands_once_in_its_document(documents: dict[str, Document], rows: list[dict]) -> None:
+def test_every_quote_occurs_once_in_its_document(documents: dict[str, Document], rows: list[dict]) -> None:
     members = [member for row in rows for group in groups(row) for member in group]
     counted = [(documents[m["document"]].text.count(m["quote"]), m["quote"]) for m in members]
     assert [(count, quote) for count, quote in counted if count != 1] == []
@@ -101,7 +101,7 @@ def test_questions_differ_and_name_no_document(rows: list[dict]) -> None:
     assert [t for t in texts if re.search(r"\b(document|passage|text|report|handbook)s?\b|文中|本文|指南", t)] == []
 
 
-def test_a_number_in_an_answer_stands_in_its_quote(rows: list[dict]) -> None:
+def test_a_number_in_an_answer_occurs_in_its_quote(rows: list[dict]) -> None:
     unsupported = []
     for row in rows[:60]:
         quotes = " ".join(member["quote"] for group in groups(row) for member in group).replace(",", "")

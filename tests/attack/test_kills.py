@@ -1,9 +1,9 @@
-"""Every writer is killed after each of its transactions and before each of its statements; then it is done again.
+"""Every writer is killed after each of its transactions and before each of its statements; then it is repeated.
 
-The n-th statement (or commit) raises what no `except Exception` catches, and from then on the database takes nothing
-more of that process, as after a kill. What is opened anew and given the same command has to end with what an
-undisturbed one has, ids drawn by chance, times and counts of changes aside. On SQLite and on PostgreSQL, by the
-library, the command line and jobs that are resumed.
+The n-th statement (or commit) raises what no `except Exception` catches, and from then on the database accepts nothing
+of that process, as after a kill. A new process with the same command has to leave what an undisturbed one leaves,
+random ids, times and counts of changes aside. On SQLite and on PostgreSQL, by the library, the command line and jobs
+that are resumed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Place:
     database: str | None = None
 
     def copied(self, home: Path) -> Place:
-        """A home with everything as it stands here."""
+        """Return a copy of the home and of its database."""
         shutil.copytree(self.home, home, ignore=shutil.ignore_patterns("ragviz.db*"))
         if self.database is None:
             with sqlite3.connect(self.home / "ragviz.db") as source, sqlite3.connect(home / "ragviz.db") as target:
@@ -70,7 +70,7 @@ class Place:
         return Place(home, new_database(str(sa.make_url(self.database).database)))
 
     def dropped(self) -> None:
-        """Delete the copy, whoever is connected to its database."""
+        """Delete the copy, and its database with its connections."""
         shutil.rmtree(self.home)
         if self.database is not None:
             on_the_server(f'DROP DATABASE "{sa.make_url(self.database).database}" WITH (FORCE)')
@@ -84,7 +84,7 @@ def on_the_server(statement: str) -> None:
 
 
 def new_database(template: str = "template1") -> str:
-    """A database on the server of the tests, a copy of another one: its address."""
+    """Create a database on the server of the tests, a copy of another one, and return its address."""
     name = f"kills_{secrets.token_hex(6)}"
     on_the_server(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
     return sa.make_url(POSTGRESQL).set(database=name).render_as_string(hide_password=False)
@@ -92,7 +92,7 @@ def new_database(template: str = "template1") -> str:
 
 @contextmanager
 def killed_at(workspace: Workspace, number: int | None) -> Iterator[list[int]]:
-    """Let the process die before its `number`-th statement that writes, or its commit; counts those there were."""
+    """Kill the process before its `number`-th statement that writes, or commit; yields their count."""
     engine, counts, dead = workspace.store._engine, [0], []
 
     def step(what: str) -> None:
@@ -135,11 +135,11 @@ def add(workspace: Workspace, texts: dict[str, str], folder: Path) -> None:
 
 
 def begun(workspace: Workspace, folder: Path) -> None:
-    """A corpus of two documents, an index of it, a set with evidence in both, an answered run."""
+    """Make a corpus of two documents, an index of it, a set with evidence in both, an answered run."""
     corpus = workspace.store.create_corpus("c")
     add(workspace, OLD, folder)
     build(workspace, folder)
-    asked = workspace.store.create_question_set(corpus.id, "q")
+    question_set = workspace.store.create_question_set(corpus.id, "q")
     quotes = ("The north pump was replaced in May.", "It hums at night.", "The valve leaks.")
     infos = {info.name: info for info in workspace.store.documents(corpus.id)}
     questions = []
@@ -148,14 +148,16 @@ def begun(workspace: Workspace, folder: Path) -> None:
         start = OLD[name].index(quote)
         span = Span(infos[name].id, start, start + len(quote), quote)
         questions.append(Question(f"q{number}", f"What of {name} {number}?", quote, ((span,),), "hand", "accepted"))
-    workspace.store.put_questions(asked.id, questions)
+    workspace.store.put_questions(question_set.id, questions)
     running.run(workspace, "old", RunConfig("i", "q", "bm25", depth=5, k=3, answerer="extractive"))
     names = ("faithfulness", "completeness")
     failing = running.run(
         workspace, "failing", RunConfig("i", "q", "bm25", depth=5, k=3, answerer="model", metrics=names)
     )
-    known = workspace.store.judged(failing.id)["q1"]
-    workspace.store.put_judged(failing.id, [(replace(known, matrix=Matrix(), failures={"claims": "No reply."}), [])])
+    evaluated = workspace.store.judged(failing.id)["q1"]
+    workspace.store.put_judged(
+        failing.id, [(replace(evaluated, matrix=Matrix(), failures={"claims": "No reply."}), [])]
+    )
 
 
 def build(workspace: Workspace, _: Path, size: int = 20) -> None:
@@ -187,22 +189,22 @@ def import_questions(workspace: Workspace, _: Path) -> None:
 
 
 def edit_question(workspace: Workspace, _: Path) -> None:
-    asked = workspace.store.question_set("q")
-    question = authoring.question_of(workspace.store, asked, "q1")
+    question_set = workspace.store.question_set("q")
+    question = authoring.question_of(workspace.store, question_set, "q1")
     changed = authoring.changed(question, text="What hums?")
-    authoring.save(workspace.store, asked, changed, codecs.version_of(question))
+    authoring.save(workspace.store, question_set, changed, codecs.version_of(question))
 
 
 def import_run(workspace: Workspace, _: Path) -> None:
-    done = workspace.store.run_named("foreign")
-    if done is None or done.status != "done":
-        found = ragchecker.read(written(result(), result(query_id="8")), "out.json")
-        foreign.import_run(workspace, workspace.store.corpus("c"), "foreign", found)
+    existing = workspace.store.run_named("foreign")
+    if existing is None or existing.status != "done":
+        foreign_run = ragchecker.read(written(result(), result(query_id="8")), "out.json")
+        foreign.import_run(workspace, workspace.store.corpus("c"), "foreign", foreign_run)
 
 
 def run(workspace: Workspace, _: Path, **more: Any) -> None:
-    done = workspace.store.run_named("new")
-    if done is None or done.status != "done":
+    existing = workspace.store.run_named("new")
+    if existing is None or existing.status != "done":
         config = RunConfig("i", "q", "hybrid", **{"depth": 5, "k": 3, "answerer": "extractive", **more})
         running.run(workspace, "new", config)
 
@@ -307,12 +309,12 @@ JOBS: dict[str, Callable[[Workspace, Path], dict[str, Any]]] = {
 
 
 def job(kind: str, workspace: Workspace, folder: Path) -> None:
-    """Put a job down and do it; one that is there already is resumed, unless it is done."""
+    """Create a job and do it; an existing one is resumed, unless it is done."""
     store = workspace.store
-    there = next(iter(store.jobs()), None)
-    there = there or store.create_job(kind, JOB, store.corpus("c").id, JOBS[kind](workspace, folder))
-    if there.status != "done":
-        jobs.perform(workspace, there.id)
+    existing = next(iter(store.jobs()), None)
+    existing = existing or store.create_job(kind, JOB, store.corpus("c").id, JOBS[kind](workspace, folder))
+    if existing.status != "done":
+        jobs.perform(workspace, existing.id)
 
 
 ATTACKED = {
@@ -327,7 +329,7 @@ CHANCE = {"pace", "controls", "breaker"}
 
 
 def canonical(workspace: Workspace) -> dict[str, list[str]]:
-    """Every row of the store, sorted, ids drawn by chance replaced by what they name; no times, no counts."""
+    """Return every row of the store, sorted, random ids replaced by names, without times and counts."""
     engine, names = workspace.store._engine, {}
     tables = sa.MetaData()
     tables.reflect(engine)
@@ -341,38 +343,40 @@ def canonical(workspace: Workspace) -> dict[str, list[str]]:
     names |= {row["id"]: f"question {row['position']}" for row in rows["questions"] if len(row["id"]) > 4}
     lines = {"jobs": [f"{row['kind']} {row['status']} {row['error']}" for row in rows["jobs"] if row["title"] == JOB]}
     for table in rows.keys() - {"revisions", "payments", "schema_version", "receipts", "jobs"}:
-        kept = [row for row in rows[table] if table != "cache" or row["kind"] not in CHANCE]
-        texts = [str({key: value for key, value in sorted(row.items()) if key not in TIMES}) for row in kept]
-        for drawn, name in names.items():
-            texts = [text.replace(drawn, name) for text in texts]
+        stable = [row for row in rows[table] if table != "cache" or row["kind"] not in CHANCE]
+        texts = [str({key: value for key, value in sorted(row.items()) if key not in TIMES}) for row in stable]
+        for random_id, name in names.items():
+            texts = [text.replace(random_id, name) for text in texts]
         lines[table] = sorted(re.sub(r'"seconds": ?[\d.e-]+|, \d+\.\d+\]', "", text) for text in texts)
     return lines
 
 
 def without_timing(lines: dict[str, list[str]]) -> dict[str, list[str]]:
-    """What models said and took is compared by the scores that came of it."""
+    """Leave out what models replied and how long they took: their scores are compared."""
     return {table: texts for table, texts in lines.items() if table not in ("cache", "judgements", "runs")} | {
         "runs": sorted(" ".join(re.findall(r"'(?:name|status)': '[^']*'", text)) for text in lines["runs"])
     }
 
 
 def sound(workspace: Workspace) -> None:
-    """No evidence stands in a document that is gone, none is called stale whose words are there."""
+    """Check that no evidence is in a deleted document, and that none is stale whose text still exists."""
     store = workspace.store
-    for asked in store.question_sets():
-        there = {
-            info.id for info in store.documents(asked.corpus_id, replaced=True) if info.status in ("ok", "passage")
+    for question_set in store.question_sets():
+        existing = {
+            info.id
+            for info in store.documents(question_set.corpus_id, replaced=True)
+            if info.status in ("ok", "passage")
         }
-        for question in store.questions(asked.id):
+        for question in store.questions(question_set.id):
             for span in (span for group in question.evidence for span in group):
-                assert span.stale or span.document_id in there, (question.id, span)
-                if span.stale and span.document_id in there:
-                    text = store.document(asked.corpus_id, span.document_id).text
+                assert span.stale or span.document_id in existing, (question.id, span)
+                if span.stale and span.document_id in existing:
+                    text = store.document(question_set.corpus_id, span.document_id).text
                     assert not span.text or span.text not in text, (question.id, span)
 
 
 def buried(workspace: Workspace) -> None:
-    """The process of every job is gone, which is this one."""
+    """Mark the process of every job, which is this one, as ended."""
     with workspace.store._engine.begin() as connection:
         connection.exec_driver_sql("UPDATE jobs SET pid_started = 0")
 
@@ -385,7 +389,7 @@ def server() -> Iterator[ModelServer]:
 
 @pytest.fixture(scope="module", params=["sqlite", *["postgresql"] * bool(POSTGRESQL)])
 def base(request, server, tmp_path_factory) -> Iterator[Place]:
-    """What every writer finds, on each database."""
+    """The state in which every writer starts, on each database."""
     folder = tmp_path_factory.mktemp("base")
     place = Place(folder / "home", new_database() if request.param == "postgresql" else None)
     workspace = opened(place, server.url)
@@ -396,63 +400,63 @@ def base(request, server, tmp_path_factory) -> Iterator[Place]:
 
 
 def steps_of(count: int, draw: random.Random) -> list[int]:
-    """Every statement in the long form, else one drawn, and the last."""
+    """Return every statement in the long form, else a random one and the last."""
     numbers = range(1, count + 1)
     return list(numbers) if WHOLE else sorted({*draw.sample(numbers, min(1, count)), count})
 
 
 @pytest.mark.parametrize("writer", ATTACKED)
 @pytest.mark.parametrize("seed", seeds(1, 1))
-def test_a_killed_writer_done_again_leaves_what_an_undisturbed_one_does(
+def test_a_killed_writer_that_is_repeated_leaves_what_an_undisturbed_one_does(
     writer, seed, base, server, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(jobs, "LOOK", 60.0)  # who beats in a thread of its own is not what is killed here
+    monkeypatch.setattr(jobs, "LOOK", 60.0)  # the thread of the heartbeat is not what is killed here
     work = ATTACKED[writer]
-    again_too_late = RagvizError if writer.startswith("command") else ()
-    calm = opened(base.copied(tmp_path / "calm"), server.url)
-    with killed_at(calm, None) as counts:
-        work(calm, tmp_path / "new")
-    wanted, count = without_timing(canonical(calm)), counts[0]
-    calm.store._engine.dispose()
+    already_done = RagvizError if writer.startswith("command") else ()
+    undisturbed = opened(base.copied(tmp_path / "calm"), server.url)
+    with killed_at(undisturbed, None) as counts:
+        work(undisturbed, tmp_path / "new")
+    expected, count = without_timing(canonical(undisturbed)), counts[0]
+    undisturbed.store._engine.dispose()
     assert count >= 2
     for number in steps_of(count, random.Random(f"{writer} {seed}")):
         place = base.copied(tmp_path / f"at-{number}")
         dying = opened(place, server.url)
         with killed_at(dying, number), suppress(Killed):
             work(dying, tmp_path / "new")
-        again = opened(place, server.url)
-        sound(again)
-        buried(again)
-        with suppress(again_too_late):  # it was done already, and says so
-            work(again, tmp_path / "new")
-        sound(again)
-        assert without_timing(canonical(again)) == wanted, f"killed at {number} of {count}"
-        again.store._engine.dispose()
+        reopened = opened(place, server.url)
+        sound(reopened)
+        buried(reopened)
+        with suppress(already_done):  # it was done already, and says so
+            work(reopened, tmp_path / "new")
+        sound(reopened)
+        assert without_timing(canonical(reopened)) == expected, f"killed at {number} of {count}"
+        reopened.store._engine.dispose()
         place.dropped()
 
 
-def test_what_earlier_versions_left_is_mended_once(server, tmp_path):
-    """As a kill between their two transactions left it: evidence in a pruned document, and evidence called stale."""
+def test_what_earlier_versions_left_is_repaired_once(server, tmp_path):
+    """A kill between their two transactions left evidence in a deleted document, and evidence wrongly stale."""
     workspace = opened(Place(tmp_path / "home"), server.url)
     begun(workspace, tmp_path / "in")
     store = workspace.store
-    [asked] = [each for each in store.question_sets() if each.name == "q"]
-    first, second, third = store.questions(asked.id)
+    [question_set] = [each for each in store.question_sets() if each.name == "q"]
+    first, second, third = store.questions(question_set.id)
     lost = replace(first.evidence[0][0], document_id="0" * 32)
     called = replace(third.evidence[0][0], stale=True)
-    store.put_questions(asked.id, [replace(first, evidence=((lost,),)), replace(third, evidence=((called,),))])
+    store.put_questions(question_set.id, [replace(first, evidence=((lost,),)), replace(third, evidence=((called,),))])
     with store._engine.begin() as connection:
         connection.exec_driver_sql("DELETE FROM schema_version WHERE version >= 7")
         for table in ("moves", "receipts"):
             connection.exec_driver_sql(f"DROP TABLE {table}")
     store = opened(Place(tmp_path / "home"), server.url).store
-    found = store.questions(asked.id)
-    assert found[0].evidence[0][0].stale
-    assert found[1:] == [second, third]
-    before = store.revisions(asked.id, asked.corpus_id)
-    assert opened(Place(tmp_path / "home"), server.url).store.revisions(asked.id, asked.corpus_id) == before, (
-        "only once"
-    )
+    questions = store.questions(question_set.id)
+    assert questions[0].evidence[0][0].stale
+    assert questions[1:] == [second, third]
+    before = store.revisions(question_set.id, question_set.corpus_id)
+    assert (
+        opened(Place(tmp_path / "home"), server.url).store.revisions(question_set.id, question_set.corpus_id) == before
+    ), "only once"
 
 
 def test_prices_are_written_in_one_step(tmp_path, monkeypatch):
