@@ -83,11 +83,11 @@ def sound(workspace: Workspace, info: IndexInfo) -> IndexInfo:
     if reason:
         if reason == _ELSEWHERE:
             raise SearchError(
-                f"Index '{info.name}' cannot be searched here: {reason}. Build it here too, which embeds nothing anew: "
-                f"`{build_command(workspace, info)}`; or build one on Elasticsearch, which every machine reaches."
+                f"Index '{info.name}' cannot be searched here: {reason}. Build it here too, which embeds nothing "
+                f"again: `{build_command(workspace, info)}`; or build one on Elasticsearch, which all machines reach."
             )
         raise SearchError(
-            f"Index '{info.name}' is damaged: {reason}. Build it again, which embeds nothing anew: "
+            f"Index '{info.name}' is damaged: {reason}. Rebuild it, which embeds nothing again: "
             f"`{build_command(workspace, info)}`, or *Rebuild* on the index page."
         )
     return newest

@@ -124,9 +124,10 @@ def to_json(controls: Controls) -> dict[str, Any]:
 
 def from_json(body: Mapping[str, Any]) -> Controls:
     """Read what `to_json` wrote."""
-    told = tuple(ControlVerdict(**{name: each[name] for name in ControlVerdict.__slots__}) for each in body["told"])
+    fields = ControlVerdict.__slots__
+    verdicts = tuple(ControlVerdict(**{name: each[name] for name in fields}) for each in body["told"])
     usage, fresh = Usage(**body["usage"]), body.get("fresh", True)
-    return Controls(body["judge"], body["host"], body["prompts"], told, body["edition"], usage, fresh)
+    return Controls(body["judge"], body["host"], body["prompts"], verdicts, body["edition"], usage, fresh)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,15 +241,15 @@ def _passage(question: Question, questions: Sequence[Question]) -> Control | Non
         pairs = (("a claim taken from a passage", "supported", 0), (what, "not supported", 1))
         if reply is None:
             return [
-                ControlVerdict("passage", question.id, asked, expected, trouble, right=False)
-                for asked, expected, _ in pairs
+                ControlVerdict("passage", question.id, claim_kind, expected, trouble, right=False)
+                for claim_kind, expected, _ in pairs
             ]
         rows = context.read_context(reply, 2, [passage], context.ContextVerdicts()).claims
         verdicts = []
-        for asked, expected, place in pairs:
+        for claim_kind, expected, place in pairs:
             follows = context.follows(rows[place]) if place in rows else None
             verdict = "no verdict" if follows is None else "supported" if follows else "not supported"
-            verdicts.append(ControlVerdict("passage", question.id, asked, expected, verdict, verdict == expected))
+            verdicts.append(ControlVerdict("passage", question.id, claim_kind, expected, verdict, verdict == expected))
         return verdicts
 
     request = context.context_request(question.text, question.answer, {0: claim, 1: changed}, [passage])

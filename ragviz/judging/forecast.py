@@ -87,7 +87,9 @@ def foresee(
                 dry.step, dry.item = name, item
                 with suppress(ModelError):  # a cached reply lacks something: the call that asks again is counted
                     state.results[name] = step.perform(state, plan, dry)
-    if controls and dry.cached_by["controls"] == len(controls) and dry.unpaid:  # asked anew, see `control_items`
+    if (
+        controls and dry.cached_by["controls"] == len(controls) and dry.unpaid
+    ):  # then a run asks them again, see `control_items`
         dry.step, dry.item = "controls", items[0]
         for request in controls:
             assert plan.judge is not None

@@ -38,11 +38,11 @@ _DATA = {
 
 def bounded(bound: int, description: str) -> Any:
     """Return the field of a list or a text with a maximum of items or characters; more are cut, not refused."""
-    return Field(description=description, json_schema_extra=lambda schema: schema.update(_limit(schema, bound)))
 
+    def add_bound(schema: dict[str, Any]) -> None:
+        schema["maxItems" if schema.get("type") == "array" else "maxLength"] = bound
 
-def _limit(schema: Mapping[str, Any], bound: int) -> dict[str, int]:
-    return {"maxItems" if schema.get("type") == "array" else "maxLength": bound}
+    return Field(description=description, json_schema_extra=add_bound)
 
 
 @lru_cache(maxsize=1024)

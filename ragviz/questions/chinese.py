@@ -132,7 +132,7 @@ def _object(words: Sequence[Word], is_effect: bool) -> bool:
         return True
     owned = next((place for place, word in enumerate(words) if word.tag == "uj"), 0)
     if any(word.tag[0] == "v" for word in words[:owned]):
-        return False  # "受资助的学校": the verb goes on
+        return False  # "受资助的学校": the verb continues
     closed = closing.tag[0] in "nelj" or (closing.tag[0] == "v" and any(word.tag == "uj" for word in words))
     return (closed or closing.tag == "vn") and not any(word.tag in ("d", "ul") for word in words)
 

@@ -148,12 +148,11 @@ def foresee_questions(
     if client is None:
         return forecast.Forecast(questions=max(0, limit - _usable(existing, generator, passages, seed)))
     missing = max(0, limit - _usable(existing, client.model, passages, seed))
-    tried = [q for q in existing if q.generator == client.model]
-    kept = sum(q.status != "rejected" for q in tried)
-    needed = -(-missing * len(tried) // kept) if kept else missing
     groups = _groups(workspace, info, passages, seed, synthesize.USABLE[generator])
     waiting = synthesize.waiting_groups(groups, client.model, seed, _done(existing))
-    requests = [by_model.question_request(group, seed) for group in islice(waiting, needed)]
+    requests = [
+        by_model.question_request(group, seed) for group in islice(waiting, _calls(missing, existing, client.model))
+    ]
     cached = client.cached(requests)
     unpaid = [request for request, is_paid in zip(requests, cached, strict=True) if not is_paid]
     prompt = sum(contexts.estimate(message["content"]) for request in unpaid for message in request.messages)
@@ -167,6 +166,13 @@ def foresee_questions(
         cost=client.price(prompt, reply),
         seconds=forecast.duration({client: (len(unpaid), reply)} if unpaid else {}, client.concurrency, probe=True),
     )
+
+
+def _calls(missing: int, existing: Iterable[Question], model: str) -> int:
+    """Estimate the calls that `missing` questions take: by the model's share of usable ones so far, else one each."""
+    made = [question for question in existing if question.generator == model]
+    kept = sum(question.status != "rejected" for question in made)
+    return -(-missing * len(made) // kept) if kept else missing
 
 
 def _checked(
