@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
 Backend = Literal["local", "elasticsearch"]
-RetrieverName = Literal["knn", "bm25", "hybrid", "imported"]
+RetrieverName = str
+"""A key of `retrieval.retrievers.RETRIEVERS`, or "imported" where another program ranked."""
 """How chunks are ranked; "imported" is another program's ranking, which cannot be run again."""
 GeneratorName = Literal["extractive", "model"]
 """Programs whose judged runs can be imported."""

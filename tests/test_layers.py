@@ -41,12 +41,12 @@ __init__ __main__
 """
 """Folders and files of `ragviz/` from the bottom up; those in one line import nothing of each other."""
 LEVEL = {name: level for level, names in enumerate(ORDER.split("\n")) for name in names.split()}
-REGISTRIES = "retrieval.retrievers runs.formats index.chunking index.chunker index.packing index.tokens"
-REGISTRIES += " index.token_chunker index.recursive_chunker index.sentence_chunker"
+FILES = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in sorted(ROOT.rglob("*.py"))}
+REGISTRIES = "retrieval.retrievers runs.formats index.chunking index.chunker index.packing index.tokens "
+REGISTRIES += " ".join(file for file in FILES if file.endswith("_chunker"))
 """What names the choices that `--help` lists."""
 LIGHT = f"cli sample text store errors records config processes stopping workspace {REGISTRIES}"
 """What every command may load: importing it costs next to nothing."""
-FILES = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in sorted(ROOT.rglob("*.py"))}
 
 
 def folder_of(file: str) -> str:

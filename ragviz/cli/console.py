@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -174,7 +174,7 @@ def retriever_of(info: IndexInfo, name: str | None) -> RetrieverName:
         UsageError: there is no such retriever, or the index cannot serve it.
 
     """
-    retriever = cast(RetrieverName, one_of("retriever", name or offered(info.config)[0], RETRIEVERS))
+    retriever = one_of("retriever", name or offered(info.config)[0], RETRIEVERS)
     check_offered(info, retriever)
     return retriever
 
