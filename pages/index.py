@@ -235,7 +235,7 @@ def card(info: IndexInfo) -> None:
         st.markdown(f":orange[▲] **Not known** whether it is sound: {plain(unknown)}")
     if broken:
         what = "Not here" if damage.may_be_elsewhere(workspace, info) else "Damaged"
-        st.markdown(f":red[▲] **{what}**: {plain(broken)}. Built again it embeds nothing anew.")
+        st.markdown(f":red[▲] **{what}**: {plain(broken)}. Rebuilding it embeds nothing again.")
     new, changed, gone = indexing.stale(workspace, info)
     behind = [f"{len(part)} {word}" for part, word in ((new, "new"), (changed, "changed"), (gone, "gone")) if part]
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):

@@ -1,4 +1,4 @@
-"""The passages that an answerer is given: the retrieved chunks that fit into a budget of tokens."""
+"""The passages that an answerer gets: the retrieved chunks that fit into a budget of tokens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONTEXTS: dict[ContextKind, str] = {
     "none": "nothing (closed book)",
     "oracle": "the gold chunks",
 }
-"""What answers are given from, in words."""
+"""What answers are based on, in words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ MOST_ODD = 0.5
 GROUNDED = 0.25
 """Share of a statement's words, numbers and ideographs that occur in its text (with the question), at least."""
 FEW = 3
-"""A text of so many content words, or fewer, can be reworded altogether."""
+"""A text of so many content words, or fewer, can be reworded completely."""
 
 _IDEOGRAPH = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 """Ideographs, and the letters of other scripts that are written without blanks: each is one unit."""

@@ -24,7 +24,7 @@ from ragviz.models.requests import Request
 from ragviz.records import Claim, EvaluatedAnswer, Matrix
 
 VERSION = "2"
-"""Of the prompts: part of every score that rests on them."""
+"""Version of the prompts: part of every score that rests on them."""
 
 ASKED_BACK = 3
 """Questions that the answer would answer: answer relevancy is the mean over them."""

@@ -26,7 +26,7 @@ from ragviz.models.requests import Request
 from ragviz.records import Equivalence, EvaluatedAnswer, Matrix
 
 VERSION = "2"
-"""Of the prompt: part of every score that rests on it."""
+"""Version of the prompt: part of every score that rests on it."""
 
 
 class ClaimVerdict(BaseModel):

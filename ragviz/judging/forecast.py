@@ -1,7 +1,7 @@
 """A dry run: the calls, tokens, dollars and minutes that a run will take, and what of it is already paid.
 
-Every step is done as in a run, but instead of calls that are not in the cache placeholder replies are used, about as
-long as real ones, so that the later steps can be counted too.
+Every step is done as in a run, but calls that are not in the cache get placeholder replies, about as long as real ones,
+so that the later steps can be counted too.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ ROUNDS = 3
 WINDOW = 16
 """Questions that are embedded and stored together, at most."""
 TOGETHER = 0.25
-"""Seconds to wait for more of them."""
+"""Seconds to wait for more finished questions."""
 LONGEST = 2.0
 """Seconds after which the finished ones are stored, however few they are."""
 
