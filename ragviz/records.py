@@ -1,6 +1,6 @@
 """The frozen dataclasses that cross folders. Offsets are characters of `Document.text`, end exclusive.
 
-They stand in one file, longer than others, for a reader looks for them in one place and most of them refer to others.
+Longer than 500 lines: readers look for records in one place, and most of them refer to others.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ AnswererName = Literal["none", "extractive", "model"]
 ContextKind = Literal["retrieved", "none", "oracle"]
 AnswerStatus = Literal["answered", "refused", "failed"]
 Verdict = Literal["supported", "together", "contradicted", "absent"]
-"""How a text bears on a claim; "together": with the others of its row that say so, and not alone."""
+"""A text's verdict on a claim; "together": it supports the claim only with the others of its row that say so."""
 
 SEPARATORS = re.compile("[\x7f-\x9f\u2028\u2029]")
-"""What may be taken for the end of a line and is not escaped in JSON, with the other controls."""
+"""Characters that may count as line ends and are not escaped in JSON, with the other control characters."""
 
 
 def json_line(value: Any) -> str:
-    r"""Write JSON as it is put into a prompt: on one line, whatever is taken for the end of one.
+    r"""Encode JSON for a prompt: on one line, by every definition of line ends.
 
     >>> print(json_line(["é\u2028", "\x85\n"]))
     ["é\u2028", "\u0085\n"]
     """
-    return SEPARATORS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+    return SEPARATORS.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def digest(*parts: str | bytes, length: int = 16) -> str:
-    """Hex digest of `parts`, each closed off so that ("ab", "c") and ("a", "bc") differ.
+    """Return the hex digest of `parts`, with their lengths, so that ("ab", "c") and ("a", "bc") differ.
 
     >>> digest("ab", "c") == digest("a", "bc")
     False
@@ -55,27 +55,27 @@ def digest(*parts: str | bytes, length: int = 16) -> str:
 
 
 class Cache(Protocol):
-    """What is paid for once: bytes by content key. Handed to what embeds and what calls models."""
+    """Caches vectors and replies, paid once: bytes by content key. Passed to embedders and model clients."""
 
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
-        """Return the values that are there; absent keys are left out."""
+        """Return the cached values; absent keys are left out."""
         ...
 
     def put_many(self, items: Mapping[str, bytes]) -> None:
-        """Keep `items`; a key that is there already is overwritten."""
+        """Store `items`; existing keys are overwritten."""
         ...
 
 
 class Progress(Protocol):
-    """Told how far a long task is; may raise `Cancelled` to stop it."""
+    """Receives the progress of a long task; may raise `Cancelled` to stop it."""
 
     def __call__(self, done: int, total: int | None, unit: str, message: str = "") -> None:
-        """Report `done` of `total` (None: unknown) in `unit` ("chunks"); `message` says what is being done."""
+        """Report `done` of `total` (None: unknown) in `unit` ("chunks"); `message` names the current step."""
         ...
 
 
 def silent(done: int, total: int | None, unit: str, message: str = "") -> None:
-    """Progress that nobody watches."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed file. `id` is made of the name and the text, so other bytes with the same text are the same document.
+    """A parsed file. `id` is made of name and text, so other bytes with the same text are the same document.
 
     `language` is "en", "zh", another ISO 639-1 code or "und"; `pages` is empty when the format has none.
     """
@@ -106,7 +106,7 @@ class Document:
 
     @staticmethod
     def make_id(name: str, text: str) -> str:
-        """16 hex characters that name this text under this name."""
+        """Return the id of this text under this name: 16 hex characters."""
         return digest(name, text)
 
 
@@ -131,7 +131,7 @@ class Chunk:
 
     @staticmethod
     def make_id(document_id: str, start: int, end: int) -> str:
-        """34 characters, the same for the same cut in every index; sorts in document order.
+        """Return 34 characters, the same for the same cut in every index, which sort in document order.
 
         >>> Chunk.make_id("0123456789abcdef", 5, 120)
         '0123456789abcdef-00000005-00000120'
@@ -140,7 +140,7 @@ class Chunk:
 
     @staticmethod
     def parse_id(chunk_id: str) -> tuple[str, int, int] | None:
-        """Document, start and end of a chunk by its id; None for an id that `make_id` did not make.
+        """Return document id, start and end from a chunk's id; None for an id that `make_id` did not make.
 
         >>> Chunk.parse_id("0123456789abcdef-00000005-00000120"), Chunk.parse_id("passage 7")
         (('0123456789abcdef', 5, 120), None)
@@ -151,10 +151,10 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of evidence: characters of a document, and the text that stood there when it was chosen.
+    """A piece of evidence: a range of a document, and its text when it was chosen.
 
-    `text` lets the span be found again when the document is replaced; `stale` when it could not be. `grade` is how
-    relevant it was judged, above 0: the gain of its chunks in nDCG.
+    By its `text` the span is found again when the document is replaced; it is `stale` when it was not. `grade` is its
+    graded relevance, above 0: the gain of its chunks in nDCG.
     """
 
     document_id: str
@@ -171,11 +171,11 @@ Evidence = tuple[tuple[Span, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a parsed sentence: `text` stands at [start, end) of it, punctuation is a word too.
+    """A word of a parsed sentence: `text` is [start, end) of it; punctuation is a word too.
 
     `tag` is the part of speech (English: Penn Treebank; Chinese: jieba's). English words also have `lemma`, `entity`
-    (spaCy's label, or "") and a place in the tree: `head` is the index of the word they hang on, by `dep`; the root
-    hangs on itself. Chinese words have none: "" and -1.
+    (spaCy's label, or "") and a place in the dependency tree: `head` is the index of the word they depend on, by `dep`;
+    the root is its own head. Chinese words have neither: "" and -1.
     """
 
     start: int
@@ -189,7 +189,7 @@ class Word:
 
 
 LONGEST_ID = 64
-"""Characters that an id can have."""
+"""Characters of an id at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,17 +234,17 @@ class Ranking:
     scores: tuple[float, ...]
 
     def hits(self) -> list[Hit]:
-        """The same ranking as hits with 1-based ranks."""
+        """Return the ranking as hits with 1-based ranks."""
         pairs = zip(self.ids, self.scores, strict=True)
         return [Hit(chunk_id, rank, score) for rank, (chunk_id, score) in enumerate(pairs, start=1)]
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What a run keeps of one question: its ranking to depth, and the gold chunks of each group of its evidence.
+    """A run's result for one question: its ranking to depth, and the gold chunks of each group of its evidence.
 
-    `gold` is empty for an unanswerable question; a group is empty when its evidence is stale or its document is not
-    in the index, and then it can never be found. `grades` are those of gold chunks (by id) whose grade is not 1.
+    `gold` is empty for an unanswerable question; a group is empty when its evidence is stale or its document is not in
+    the index, and then it is never found. `grades` are those of gold chunks (by id) whose grade is not 1.
     """
 
     question_id: str
@@ -266,7 +266,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What one model call took and said: `prompt` is the version of the words it was asked with, `raw` its reply.
+    """One model call: `prompt` is the version of its prompt, `raw` its reply.
 
     `seconds` are in flight; `cost` is in dollars, None when the model has no price. A `cached` call cost nothing now.
     """
@@ -284,12 +284,12 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a run answered to one question.
+    """A run's answer to one question.
 
-    `context` are the ids of the chunks that were handed over, in rank order; `cut` those among the first k that the
-    budget left out, the one of which only a part fitted (it is in `context` too) included. `citations` are the ranks
-    of hits that `text` cites and that were in its context, `wrong_citations` the numbers it cites beside those.
-    A refused answer says that the passages do not tell; of a `failed` one `reason` tells why there is none.
+    `context` are the ids of the chunks in the prompt, in rank order; `cut` those among the first k that the budget left
+    out, including one of which only a part fitted (it is in `context` too). `citations` are the ranks of hits that
+    `text` cites and that were in its context, `wrong_citations` the other numbers it cites. A refused answer says that
+    the passages do not answer the question; the `reason` of a `failed` one is why there is no answer.
     """
 
     question_id: str
@@ -307,9 +307,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One checkable statement; `sentence` is where it is said, as a 0-based sentence of its text, None when not told.
+    """One checkable statement; `sentence` is the 0-based sentence of its text that makes it, None when unknown.
 
-    Sentences here are those of `language.sentences(text, language)`.
+    Sentences are those of `segmentation.sentences(text, language)`.
     """
 
     text: str
@@ -318,7 +318,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ClaimVerdict:
-    """How one text bears on one claim, and in which of its sentences (0-based, None when not told)."""
+    """What one text says of one claim, and in which of its sentences (0-based, None when unknown)."""
 
     verdict: Verdict
     sentence: int | None = None
@@ -326,12 +326,12 @@ class ClaimVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Claim × chunk × reference of one answered question: all claim-based metrics are read off it.
+    """Claim × chunk × reference of one answered question: all claim-based metrics are computed from it.
 
-    `answer_by_chunk[i][j]` is how chunk j of the context bears on claim i of the answer, `reference_by_chunk` the same
-    for the reference's claims; `answer_by_reference[i]` how the reference bears on claim i of the answer, and
-    `reference_by_answer[i]` how the answer bears on claim i of the reference. `useful[j]` tells whether chunk j helps
-    to answer the question. A part that was not judged is None. A claim that only several chunks make follow has the
+    `answer_by_chunk[i][j]` is the verdict of chunk j of the context on claim i of the answer, `reference_by_chunk` the
+    same for the reference's claims; `answer_by_reference[i]` the verdict of the reference on claim i of the answer, and
+    `reference_by_answer[i]` that of the answer on claim i of the reference. `useful[j]` is whether chunk j helps to
+    answer the question. A part that was not judged is None. A claim that only several chunks together support has the
     verdict "together" in the column of each of them.
     """
 
@@ -347,7 +347,7 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class BankItem:
-    """One question of a RAGQuestEval bank: the key information it asks for, and the reference's answer to it.
+    """One question of a RAGQuestEval bank: the key information it asks for, and the reference's answer.
 
     `answer` is None where the reference does not answer it (`<Unanswerable>`).
     """
@@ -359,7 +359,7 @@ class BankItem:
 
 @dataclass(frozen=True, slots=True)
 class Bank:
-    """The RAGQuestEval questions about one reference text, made once; `maker` is "extractive", a model or "import"."""
+    """The RAGQuestEval questions about one reference text; `maker` is "extractive", a model or "import"."""
 
     items: tuple[BankItem, ...]
     language: str
@@ -373,15 +373,15 @@ Equivalence = Literal["equivalent", "partial", "different"]
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedAnswer:
-    """All that is known of one answered question: every metric of answers is read off it, without a model.
+    """An answered question with all verdicts on it: every metric of answers is computed from it, without a model.
 
-    What no judge was asked is None. `asked_back` are questions that the answer would answer, `noncommittal` whether it
-    evades; `completeness` and `conciseness` are the judge's own 0 to 1. `bank_answers` are the generated text's answers
-    to the questions of `bank`, None for `<Unanswerable>`; the `extractive_` pair is the same made without a model.
+    What was not judged is None. `asked_back` are questions that the answer would answer, `noncommittal` whether it
+    evades; `completeness` and `conciseness` are the judge's ratings, 0 to 1. `bank_answers` are the generated text's
+    answers to the questions of `bank`, None for `<Unanswerable>`; the `extractive_` pair is made without a model.
     `similarity` is the cosine of answer and reference, `asked_back_similarity` those of the question to `asked_back`;
     `sentence_similarity` is, for each sentence of the answer, its best cosine with a sentence of the context.
-    `shared_words` is the share of the answer's words (stems, numbers, ideographs) that stand in its context.
-    `failures` tells why a step ("claims", "context", "comparison", "questeval") has no result.
+    `shared_words` is the share of the answer's words (stems, numbers, ideographs) that occur in its context.
+    `failures` says why a step ("claims", "context", "comparison", "questeval") has no result.
     `verdicts` are results of steps that have no field of their own here, by step, of what JSON can hold.
     """
 
@@ -418,12 +418,12 @@ class Estimate:
 
 
 NO_EMBEDDER = "none"
-"""What a person writes for an index that embeds nothing; `IndexConfig.embedder` is then ""."""
+"""What a user writes for an index without an embedder; `IndexConfig.embedder` is then ""."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
-    """Every choice that makes an index of a corpus.
+    """The configuration of an index of a corpus.
 
     `embedder` is "" for an index without vectors, which BM25 alone can search.
 
@@ -440,17 +440,17 @@ class IndexConfig:
     chunker_options: Mapping[str, float] = field(default_factory=dict)
 
     def hash(self) -> str:
-        """16 hex characters; equal choices, equal hash."""
+        """Return 16 hex characters, equal for equal configurations."""
         return hash_of(self)
 
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """Every choice that makes a run, and no secret. `index` and `questions` are ids of what is in the store.
+    """The configuration of a run, without secrets. `index` and `questions` are ids in the store.
 
-    `model` answers and `judge` judges, "" where no model does; `metrics` are those of the answers, the ranking ones are
-    always measured. `context_tokens` bounds the chunks handed over, in the index's embedder's tokens. `context` is
-    "retrieved", "none" (closed book: what the answerer knows by itself) or "oracle" (the gold chunks: the ceiling).
+    `model` answers and `judge` judges, "" for none; `metrics` are those of the answers, ranking ones are always
+    computed. `context_tokens` bounds the chunks in the prompt, in tokens of the index's embedder. `context` is
+    "retrieved", "none" (closed book) or "oracle" (the gold chunks: an upper bound).
     """
 
     index: str
@@ -469,16 +469,16 @@ class RunConfig:
     context: ContextKind = "retrieved"
 
     def __post_init__(self) -> None:
-        """Take the metrics from JSON too, where they are a list."""
+        """Accept metrics as a list, as in JSON."""
         object.__setattr__(self, "metrics", tuple(self.metrics))
 
     def hash(self) -> str:
-        """16 hex characters; equal choices, equal hash."""
+        """Return 16 hex characters, equal for equal configurations."""
         return hash_of(self)
 
 
 def hash_of(config: IndexConfig | RunConfig) -> str:
-    """Digest of a configuration's canonical JSON."""
+    """Return the digest of a configuration's canonical JSON."""
     return digest(json.dumps(choices_of(config), sort_keys=True, ensure_ascii=False))
 
 
@@ -507,9 +507,9 @@ class Corpus:
 
 @dataclass(frozen=True, slots=True)
 class DocumentInfo:
-    """A row of the table of documents: all of a document but its text. `error` says why one could not be read.
+    """A row of the table of documents: a document without its text. `error` says why it could not be read.
 
-    A "passage" belongs to an imported run, is in no list of documents, and goes with its run.
+    A "passage" belongs to an imported run, is in no list of documents, and is deleted with its run.
     """
 
     id: str
@@ -529,9 +529,9 @@ class DocumentInfo:
 
 @dataclass(frozen=True, slots=True)
 class IndexInfo:
-    """An index as the store knows it. `build` names the cuts that are searched now, "" before the first build.
+    """An index as stored. `build` names the cuts that are searched now, "" before the first build.
 
-    `documents` are the ids it was built from, those without a single chunk included. `dims` is 0 and
+    `documents` are the ids it was built from, including those without chunks. `dims` is 0 and
     `embedder_identity` "" when it has no vectors, and before the first build.
     """
 
@@ -562,13 +562,13 @@ class QuestionSet:
 
     @property
     def total(self) -> int:
-        """All questions, whatever their status."""
+        """The number of questions, whatever their status."""
         return sum(self.counts.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run and what it was made of. `provenance` holds names, hashes and versions as they were when it started."""
+    """A run. `provenance` holds names, hashes and versions of what it used, as they were when it started."""
 
     id: str
     corpus_id: str
@@ -583,7 +583,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A long task in a process of its own. `done` of `total` in units of `unit`; `total` is None while unknown."""
+    """A long task in a child process. `done` of `total` in units of `unit`; `total` is None while unknown."""
 
     id: str
     kind: str

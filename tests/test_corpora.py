@@ -1,4 +1,4 @@
-"""Files into corpora: recognised, replaced after a yes, refused with a line, and evidence that follows its words."""
+"""Adding files to corpora: recognised, replaced on request, refused with a message; evidence moves with its text."""
 
 import os
 import socket
@@ -23,14 +23,14 @@ def corpus(workspace):
     return workspace.store.create_corpus("notes")
 
 
-def test_same_bytes_are_recognised_and_other_bytes_wait_for_a_yes(workspace, corpus):
+def test_same_bytes_are_recognised_and_other_bytes_need_replace(workspace, corpus):
     first = corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced in May.")
     again = corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced in May.")
     other = corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced in June.")
     assert [first.status, again.status, other.status] == ["added", "same", "exists"]
     assert workspace.store.documents(corpus.id)[0].characters == len("The pump was replaced in May.")
-    yes = corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced in June.", replace=True)
-    assert yes.status == "replaced"
+    replacing = corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced in June.", replace=True)
+    assert replacing.status == "replaced"
     [info] = workspace.store.documents(corpus.id)
     assert workspace.store.document(corpus.id, info.id).text.endswith("June.")
 
@@ -43,20 +43,22 @@ def test_evidence_moves_with_its_words_or_turns_stale(workspace, corpus):
     at, second = text.index(leak), text.rindex(pump)
     spans = [Span(info.id, at, at + len(leak), leak), Span(info.id, second, second + len(pump), pump)]
     store = workspace.store
-    asked = store.create_question_set(corpus.id, "set")
-    store.put_questions(asked.id, [Question(f"q{n}", "?", "!", ((span,),), "hand") for n, span in enumerate(spans)])
+    question_set = store.create_question_set(corpus.id, "set")
+    store.put_questions(
+        question_set.id, [Question(f"q{n}", "?", "!", ((span,),), "hand") for n, span in enumerate(spans)]
+    )
 
     new_text = "A note. " + text.replace(leak, "")
     corpora.add_file(workspace, corpus, "a.txt", new_text.encode(), replace=True)
     [info] = store.documents(corpus.id)
-    lost, moved = (question.evidence[0][0] for question in store.questions(asked.id))
+    lost, moved = (question.evidence[0][0] for question in store.questions(question_set.id))
     assert lost.stale
     assert (moved.document_id, moved.stale) == (info.id, False)
     assert moved.start == new_text.rindex(pump), "of two places, the one nearest to where it was"
     assert new_text[moved.start : moved.end] == pump
 
     corpora.delete_documents(workspace, corpus, [info.id])
-    assert all(question.evidence[0][0].stale for question in store.questions(asked.id))
+    assert all(question.evidence[0][0].stale for question in store.questions(question_set.id))
 
 
 def test_one_bad_file_does_not_stop_the_others(workspace, corpus, tmp_path):
@@ -66,13 +68,13 @@ def test_one_bad_file_does_not_stop_the_others(workspace, corpus, tmp_path):
     (folder / "empty.txt").write_bytes(b"")
     (folder / "sub" / "中文.txt").write_text("水泵已更换。", encoding="gb18030")
     (folder / ".hidden").write_text("no", encoding="utf-8")
-    seen: list[tuple[int, int | None]] = []
+    reports: list[tuple[int, int | None]] = []
     outcomes = corpora.add_files(
-        workspace, corpus, corpora.files_under([folder]), progress=lambda done, total, *_: seen.append((done, total))
+        workspace, corpus, corpora.files_under([folder]), progress=lambda done, total, *_: reports.append((done, total))
     )
     assert {o.name: o.status for o in outcomes} == {"a.md": "added", "empty.txt": "unreadable", "sub/中文.txt": "added"}
-    assert seen == sorted(seen)
-    assert (seen[0], seen[-1], {done for done, _ in seen}) == ((0, 3), (3, 3), {0, 1, 2, 3})
+    assert reports == sorted(reports)
+    assert (reports[0], reports[-1], {done for done, _ in reports}) == ((0, 3), (3, 3), {0, 1, 2, 3})
     by_name = {d.name: d for d in workspace.store.documents(corpus.id)}
     assert by_name["empty.txt"].status == "error"
     assert by_name["empty.txt"].error
@@ -94,7 +96,7 @@ def test_a_file_over_the_limit_is_not_even_read(workspace, corpus, tmp_path):
     assert "limit of 200 MB" in outcome.message
 
 
-def test_a_missing_path_is_told(tmp_path):
+def test_a_missing_path_is_reported(tmp_path):
     with pytest.raises(InputError, match="no file or folder"):
         corpora.files_under([tmp_path / "absent"])
 
@@ -124,7 +126,7 @@ def test_files_of_one_name_are_taken_in_their_order(workspace, corpus, tmp_path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
-def test_what_is_no_file_of_a_folder_has_a_line_each(workspace, corpus, tmp_path, monkeypatch):
+def test_other_things_in_a_folder_have_a_message_each(workspace, corpus, tmp_path, monkeypatch):
     folder = tmp_path / "in"
     (folder / "sub").mkdir(parents=True)
     (folder / "sub" / "a.txt").write_text("The pump was replaced.", encoding="utf-8")
@@ -163,7 +165,7 @@ def test_a_pipe_or_device_that_is_named_itself_is_not_read(workspace, corpus, tm
     assert messages == [f"This is {what}, not a file: leave it out." for what in ("a named pipe", "a device")]
 
 
-def test_a_folder_that_cannot_be_opened_has_a_line(workspace, corpus, tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_opened_has_a_message(workspace, corpus, tmp_path, monkeypatch):
     for name in ("a", "b"):
         (tmp_path / "in" / name).mkdir(parents=True)
         (tmp_path / "in" / name / "x.txt").write_text(f"Text of {name}.", encoding="utf-8")
@@ -210,8 +212,8 @@ def test_a_page_with_a_number_of_5000_digits_is_read(workspace, corpus, tmp_path
     assert workspace.store.document(corpus.id, page.id).text == "valve\ufffd"
 
 
-def test_text_and_pages_are_read_in_a_process_of_their_own(workspace, corpus, monkeypatch):
-    """However small: what a reader meets there costs that process and no more."""
+def test_text_and_pages_are_read_in_a_child_process(workspace, corpus, monkeypatch):
+    """However small: a failure of a reader costs its process only."""
     monkeypatch.setitem(texts.READERS, "text", None)
     monkeypatch.setitem(texts.READERS, "html", None)
     for name, data in (("a.txt", b"Text."), ("a.html", b"<p>Text.")):

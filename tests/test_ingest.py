@@ -117,7 +117,7 @@ def check(document: Document, data: bytes) -> None:
 
 @needs_data
 @pytest.mark.parametrize("path", files("formats", "nasty"), ids=named)
-def test_every_real_file_is_read_or_answered(path):
+def test_every_real_file_is_read_or_has_an_error(path):
     if path.name in REFUSED:
         with pytest.raises(UnreadableFile, match=r"\.") as refusal:
             parse_file(path)
@@ -202,8 +202,8 @@ def test_a_scan_is_an_empty_document_that_says_so():
 @pytest.mark.parametrize("name", PASSWORDS)
 def test_pdf_passwords(name):
     data = (DATA / "nasty" / name).read_bytes()
-    for wrong, said in ((None, "give its password"), ("", "give its password"), ("x", "does not open the file")):
-        with pytest.raises(PasswordNeeded, match=said):
+    for wrong, message in ((None, "give its password"), ("", "give its password"), ("x", "does not open the file")):
+        with pytest.raises(PasswordNeeded, match=message):
             parse(name, data, password=wrong)
     assert parse(name, data, password=PASSWORDS[name]).text
 
@@ -215,8 +215,8 @@ def test_office_passwords():
     plain = (DATA / "formats" / "word_sample.docx").read_bytes()
     encrypted = io.BytesIO()
     OOXMLFile(io.BytesIO(plain)).encrypt("密码 1", encrypted)
-    for wrong, said in ((None, "give its password"), ("x", "does not open the file")):
-        with pytest.raises(PasswordNeeded, match=said):
+    for wrong, message in ((None, "give its password"), ("x", "does not open the file")):
+        with pytest.raises(PasswordNeeded, match=message):
             parse("a.docx", encrypted.getvalue(), password=wrong)
     opened = parse("a.docx", encrypted.getvalue(), password="密码 1")
     assert (opened.text, opened.warnings) == (parse("a.docx", plain).text, ())
@@ -295,11 +295,11 @@ def test_nul_characters_are_left_out():
     assert document.warnings == ("2 NUL characters were left out",)
 
 
-def test_blank_text_is_told():
+def test_blank_text_is_reported():
     assert parse("a.txt", b"\xef\xbb\xbf \n").warnings == ("there is no text in it",)
 
 
-def test_uneven_rows_are_told():
+def test_uneven_rows_are_reported():
     assert parse("a.csv", b"a;b\n1;2\n3\n\n4;5;6\n").warnings == (
         "2 rows have more or fewer cells than the 2 of the first: 3, 5",
     )
@@ -533,7 +533,7 @@ def test_no_page_is_slow(unit):
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
+    ("name", "data", "message"),
     [
         ("a.pdf", b"MZ\x90\0\3" + b"\0" * 60, "This is a program, not a document, although it is named .pdf: "),
         ("a.txt", b"\x89PNG\r\n\x1a\n\0\0", "This is a PNG picture: images need OCR, which ragviz does not do."),
@@ -562,19 +562,19 @@ def test_no_page_is_slow(unit):
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
-def test_bad_files_are_answered(name, data, said):
+def test_bad_files_have_an_error(name, data, message):
     with pytest.raises(UnreadableFile) as refusal:
         parse(name, data)
-    assert str(refusal.value).startswith(said)
+    assert str(refusal.value).startswith(message)
     assert not isinstance(refusal.value, PasswordNeeded)
 
 
-def test_too_big_is_told_before_reading():
+def test_too_big_is_reported_before_reading():
     with pytest.raises(UnreadableFile, match=r"The file has 11 bytes, more than the limit of 10: split it\."):
         parse("a.pdf", b"%PDF-1.7 xx", max_bytes=10)
 
 
-def test_an_encrypted_open_document_is_told():
+def test_an_encrypted_open_document_is_reported():
     manifest = "<manifest><file-entry><encryption-data/></file-entry></manifest>"
     data = zipped({"mimetype": "application/vnd.oasis.opendocument.text", "META-INF/manifest.xml": manifest})
     with pytest.raises(UnreadableFile, match="an OpenDocument text with a password: save it without one"):
@@ -619,9 +619,9 @@ def deflated(unit: bytes, size: int) -> bytes:
 
 @pytest.fixture
 def no_reader_waits():
-    child._leave_none()
+    child._end_all()
     yield
-    child._leave_none()
+    child._end_all()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every file has a process of its own")
@@ -630,21 +630,21 @@ def test_one_process_reads_file_after_file_until_one_is_bad(no_reader_waits):
     ballast[::4096] = b"x" * len(ballast[::4096])
     files = dict(sample.documents())
     docx, xlsx = (next(data for name, data in files.items() if name.endswith(end)) for end in (".docx", ".xlsx"))
-    child.read_apart(kinds.KINDS["docx"], docx, None)
-    [first] = child._waiting
-    child.read_apart(kinds.KINDS["xlsx"], xlsx, None)
-    assert child._waiting == [first]
+    child.read_in_child(kinds.KINDS["docx"], docx, None)
+    [first] = child._idle
+    child.read_in_child(kinds.KINDS["xlsx"], xlsx, None)
+    assert child._idle == [first]
     with pytest.raises(UnreadableFile):
-        child.read_apart(kinds.KINDS["docx"], b"PK\x03\x04 no more of it", None)
-    assert child._waiting == []
+        child.read_in_child(kinds.KINDS["docx"], b"PK\x03\x04 no more of it", None)
+    assert child._idle == []
     assert first._process.returncode is not None
-    child.read_apart(kinds.KINDS["docx"], docx, None)
-    [second] = child._waiting
+    child.read_in_child(kinds.KINDS["docx"], docx, None)
+    [second] = child._idle
     second._process.kill()  # as if it had died of what it read: a fresh one reads the next
-    kind, parts = child.read_apart(kinds.KINDS["xlsx"], xlsx, None)
+    kind, parts = child.read_in_child(kinds.KINDS["xlsx"], xlsx, None)
     assert kind.key == "xlsx"
     assert parts
-    [third] = child._waiting
+    [third] = child._idle
     assert third is not second
 
 
@@ -652,13 +652,13 @@ def test_one_process_reads_file_after_file_until_one_is_bad(no_reader_waits):
 def test_a_process_that_waits_in_vain_ends(no_reader_waits, monkeypatch):
     monkeypatch.setattr(child, "IDLE_SECONDS", 0.1)
     docx = next(data for name, data in sample.documents() if name.endswith(".docx"))
-    child.read_apart(kinds.KINDS["docx"], docx, None)
-    [waiting] = child._waiting
+    child.read_in_child(kinds.KINDS["docx"], docx, None)
+    [waiting] = child._idle
     end = time.time() + 20
     while waiting._process.returncode is None:
         assert time.time() < end
         time.sleep(0.02)
-    assert child._waiting == []
+    assert child._idle == []
 
 
 @pytest.mark.model
@@ -725,15 +725,15 @@ def test_no_page_takes_longer_than_its_length(fragment):
 def test_a_long_text_is_read_within_a_bound_too(monkeypatch, name, start):
     long = start + b" " * 2**16 + "阀门 ".encode() * 400_000
     assert parse(name, long).text.count("阀门") == 400_000
-    while child._waiting:
-        child._waiting.pop()._end()
+    while child._idle:
+        child._idle.pop()._end()
     monkeypatch.setattr(child, "SECONDS", 0)
     monkeypatch.setattr(child, "SECONDS_PER_MB", 0.001)
     with pytest.raises(UnreadableFile, match="Reading took longer than 0 seconds and was stopped"):
         parse(name, long)
 
 
-def test_a_long_text_that_is_none_is_told_as_a_short_one_is():
+def test_long_bytes_that_are_no_text_are_reported_as_short_ones_are():
     noise = random.Random(1).randbytes(2**16)
     for data in (noise[:2000], noise * 2):
         with pytest.raises(UnreadableFile, match=r"These [\d,]+ bytes are neither text nor a known format"):
@@ -842,16 +842,16 @@ def test_every_name_is_safe(name):
 
 
 def test_processes_started_ahead_read_the_files_and_none_stays(monkeypatch):
-    monkeypatch.setattr(child, "_waiting", [])
+    monkeypatch.setattr(child, "_idle", [])
     parsing.prepare(["a.md", "b.PDF", "c.html", "d.docx", "e.xlsx"], 2)
-    ahead = [process._process.pid for process in child._waiting]
+    ahead = [process._process.pid for process in child._idle]
     assert len(ahead) == 2
     parsing.prepare(["b.pdf", "d.docx"], 2)
-    assert [process._process.pid for process in child._waiting] == ahead  # those wait already
+    assert [process._process.pid for process in child._idle] == ahead  # those wait already
     started = []
     monkeypatch.setattr(child.subprocess, "Popen", lambda *_, **__: started.append(1))
     data = (Path(sample.__file__).parent / "documents" / "annual-report-2023.pdf").read_bytes()
     assert parse("a.pdf", data).pages
     assert not started
-    child._leave_none()
+    child._end_all()
     assert not any(psutil.pid_exists(pid) for pid in ahead)

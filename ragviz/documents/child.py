@@ -1,9 +1,9 @@
-"""Reading in a process of its own: a file that hangs, crashes or swells its reader costs that process and no more.
+"""Reading files in child processes: one that hangs, crashes or fills the memory costs its process only.
 
-kreuzberg's own time limit returns, yet its thread goes on and holds the lock of its PDF library, so that every PDF
-after it fails too; and a PDF of 2 kB can ask for 2 GB.
+kreuzberg's own time limit returns, but its thread goes on and holds the lock of its PDF library, so that every later
+PDF fails too; and a PDF of 2 kB can request 2 GB.
 
-To start a process costs more than to read a small file, so one that read a file well waits a little for the next.
+Starting a process costs more than reading a small file, so a process that read a file successfully is reused.
 """
 
 from __future__ import annotations
@@ -31,48 +31,48 @@ SECONDS_PER_MB = 3
 MEMORY = 3 * 2**30
 MEMORY_PER_BYTE = 8
 LARGE = 512 * 2**20
-"""A process that ever held so much memory reads no further file."""
+"""A process whose memory ever reached this reads no further file."""
 CHARACTERS = 200 * 2**20
-"""Characters that a file may come to, or as many as it has bytes."""
+"""Characters of a file's text at most, or as many as the file has bytes."""
 IDLE_SECONDS = 5.0
 
 _PACKAGES = str(Path(__file__).resolve().parents[2])
 
 
-def read_apart(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, Parts]:
-    """Read a file in a child process: the kind it turned out to be, and its text or pages.
+def read_in_child(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, Parts]:
+    """Read a file in a child process: return its kind, after decryption, and its text or pages.
 
     Raises:
         UnreadableFile: damaged, or reading it takes too long or too much memory; PasswordNeeded.
 
     """
-    reply = _answered(kind.title, {"kind": kind.key, "password": password}, data)
+    reply = _checked_reply(kind.title, {"kind": kind.key, "password": password}, data)
     parts: list[str] = reply["parts"]
     return KINDS[reply["kind"]], parts if reply["pages"] else parts[0]
 
 
-def read_text_apart(reader: str, name: str, data: bytes) -> tuple[str, list[str]]:
-    """Read a text file or web page in a child process: its text, and warnings.
+def read_text_in_child(reader: str, name: str, data: bytes) -> tuple[str, list[str]]:
+    """Read a text file or web page in a child process: return its text, and warnings.
 
     Raises:
         UnreadableFile: no text, or reading it takes too long or too much memory.
 
     """
-    reply = _answered("a web page" if reader == "html" else "a text file", {"kind": reader, "name": name}, data)
+    reply = _checked_reply("a web page" if reader == "html" else "a text file", {"kind": reader, "name": name}, data)
     return reply["parts"][0], reply["warnings"]
 
 
 def start_ahead(count: int) -> None:
-    """Have up to `count` processes wait for a file with their libraries loaded: they start while other work is done."""
-    for _ in range(count - len(_waiting)):
+    """Start up to `count` processes in advance, which load their libraries while other work is done."""
+    for _ in range(count - len(_idle)):
         _Child(loaded=True).wait()
 
 
-def _answered(title: str, request: dict[str, Any], data: bytes) -> dict[str, Any]:
-    """Have a child process read a file, within bounds that grow with its length.
+def _checked_reply(title: str, request: dict[str, Any], data: bytes) -> dict[str, Any]:
+    """Have a child process read a file, within limits that grow with its length.
 
     Raises:
-        UnreadableFile: as `read_apart`.
+        UnreadableFile: as `read_in_child`.
 
     """
     seconds = SECONDS + SECONDS_PER_MB * len(data) / 2**20
@@ -88,27 +88,27 @@ def _answered(title: str, request: dict[str, Any], data: bytes) -> dict[str, Any
     return reply
 
 
-_waiting: list[_Child] = []
-"""Processes that wait for another file; none of them in use."""
+_idle: list[_Child] = []
+"""Idle processes, for the next files."""
 
 
 def _ask(request: dict[str, Any], data: bytes) -> dict[str, Any] | None:
-    """Have a child process read a file; None when it ended without an answer.
+    """Have a child process read a file; return None when it ended without an answer.
 
     Raises:
         UnreadableFile: it took too long.
 
     """
-    with suppress(IndexError):  # none waits
-        used = _waiting.pop()
-        # Should it end, then perhaps for what it read before, or because its time was over: a fresh one decides.
+    with suppress(IndexError):  # none is idle
+        used = _idle.pop()
+        # If it ends, an earlier file or its idle time may be the cause: a new process decides.
         if (reply := used.ask(request, data)) is not None:
             return reply
     return _Child().ask(request, data)
 
 
 class _Child:
-    """A process that reads files, one after the other; it ends with its standard input, so never after us."""
+    """A process that reads files, one after the other; it ends with its standard input, so never after its parent."""
 
     def __init__(self, *, loaded: bool = False) -> None:
         paths = os.pathsep.join(filter(None, [_PACKAGES, os.environ.get("PYTHONPATH", "")]))
@@ -119,7 +119,7 @@ class _Child:
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=log, env=environment)  # noqa: S603
 
     def ask(self, request: dict[str, Any], data: bytes) -> dict[str, Any] | None:
-        """Have a file read; None when the process ended without an answer. Afterwards it waits for another, or ends."""
+        """Have a file read; return None when the process ended without an answer. Afterwards it is idle, or ended."""
         seconds = request["seconds"]
         late = threading.Event()
 
@@ -147,63 +147,63 @@ class _Child:
         return reply
 
     def _exchange(self, request: dict[str, Any], data: bytes) -> dict[str, Any] | None:
-        """Hand a file over, and take the answer: a line of JSON, and then the bytes of each part of the text."""
-        to, back = self._process.stdin, self._process.stdout
-        assert to is not None
-        assert back is not None
+        """Send a file, and read the answer: a line of JSON, then the bytes of each part of the text."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
         try:
-            to.write(json.dumps(request).encode() + b"\n")
-            to.write(data)
-            to.flush()
+            stdin.write(json.dumps(request).encode() + b"\n")
+            stdin.write(data)
+            stdin.flush()
         except OSError:  # it has ended
             return None
-        line = back.readline()
+        line = stdout.readline()
         if not line.endswith(b"\n"):
             return None
         reply = dict(json.loads(line))
         reply["parts"] = []
         for size in reply["sizes"]:
-            part = back.read(size)
+            part = stdout.read(size)
             if len(part) < size:
                 return None
             reply["parts"].append(part.decode("utf-8", "surrogatepass"))
         return reply
 
     def wait(self) -> None:
-        """Be there for another file, for some seconds."""
+        """Stay idle for another file, for some seconds."""
         self._waits_since = time.monotonic()
-        _waiting.append(self)
+        _idle.append(self)
         if not self._watched:
             self._watched = True
-            self._look_after(IDLE_SECONDS)
+            self._start_timer(IDLE_SECONDS)
 
-    def _look_after(self, seconds: float) -> None:
-        clock = threading.Timer(seconds, self._leave)
+    def _start_timer(self, seconds: float) -> None:
+        clock = threading.Timer(seconds, self._end_when_idle)
         clock.daemon = True
         clock.start()
 
-    def _leave(self) -> None:
-        """End when nothing was read for some seconds; one clock for all the files of a process."""
+    def _end_when_idle(self) -> None:
+        """End the process when it was idle for some seconds; one timer for all its files."""
         left = self._waits_since + IDLE_SECONDS - time.monotonic()
         if left <= 0:
             with suppress(ValueError):  # a file is being read
-                _waiting.remove(self)
+                _idle.remove(self)
                 self._end()
         if self._process.returncode is None:
-            self._look_after(left if left > 0 else IDLE_SECONDS)
+            self._start_timer(left if left > 0 else IDLE_SECONDS)
 
     def _end(self) -> None:
-        """End for good; may be called again."""
+        """Kill the process; may be called again."""
         self._process.kill()
-        with suppress(OSError):  # what was not written yet
+        with suppress(OSError):  # unwritten data
             self._process.communicate()
 
 
 @atexit.register
-def _leave_none() -> None:
-    """Keep no process waiting when this one ends."""
-    while _waiting:
-        _waiting.pop()._end()
+def _end_all() -> None:
+    """End all idle processes when this one ends."""
+    while _idle:
+        _idle.pop()._end()
 
 
 def main(loaded: bool) -> None:
@@ -221,17 +221,17 @@ def main(loaded: bool) -> None:
         answer, parts = _answer(request, data)
         del data
         _limit_life(0)
-        again = answer.pop("unharmed", False) and not _swollen()
+        again = answer.pop("unharmed", False) and not _is_large()
         sizes = [len(part.encode("utf-8", "surrogatepass")) for part in parts]
         answers.write(json.dumps({**answer, "again": again, "sizes": sizes}).encode() + b"\n")
         for part in parts:
             answers.write(part.encode("utf-8", "surrogatepass"))
         answers.flush()
-    os._exit(0)  # whatever threads a library has left
+    os._exit(0)  # a library may have left threads
 
 
 def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], list[str]]:
-    """What is answered beside the text, and the text's parts; "unharmed" when another file may be read after it."""
+    """Return the answer beside the text, and the text's parts; "unharmed" when the process may be reused."""
     key = request["kind"]
     title = _title_of(key)
     answer: dict[str, Any]
@@ -245,7 +245,7 @@ def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], list[
             answer = {"kind": kind, "pages": isinstance(read_parts, list)}
         _check_length(title, parts, max(CHARACTERS, len(data)))
     except UnreadableFile as error:
-        # Readers of text are this package's own: whatever they refuse, they are as they were.
+        # Readers of text are this package's own: refusing a file leaves them unharmed.
         unharmed = key in texts.READERS
         return {"error": str(error), "password": isinstance(error, PasswordNeeded), "unharmed": unharmed}, []
     except MemoryError:
@@ -260,16 +260,16 @@ def _title_of(key: str) -> str:
 
 
 def _check_length(title: str, parts: list[str], most: int) -> None:
-    """Refuse a text that is longer than a file may be: it would be held, stored and cut outside of this process."""
+    """Refuse a text over the limit, which would be stored and chunked outside this process."""
     length = sum(map(len, parts))
     if length > most:
         raise UnreadableFile(f"The text of {title} has {length:,} characters, more than {most:,}: split the file.")
 
 
 def _limit_life(seconds: float) -> None:
-    """End this process after so many seconds, or as soon as the one that asked is gone; with 0, no longer.
+    """End this process after `seconds`, or as soon as its parent has ended; 0 removes the limit.
 
-    By signals that need no help of Python: a library may hold its lock for as long as it likes.
+    By signals that Python does not handle, since a library may hold its lock.
     """
     try:
         import fcntl
@@ -283,7 +283,7 @@ def _limit_life(seconds: float) -> None:
 
 
 def _limit_memory(limit: int) -> None:
-    """Bound the address space; only Linux keeps such a bound."""
+    """Limit the address space; only Linux enforces it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -292,12 +292,12 @@ def _limit_memory(limit: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit if hard < 0 else min(limit, hard), hard))
 
 
-def _swollen() -> bool:
-    """Whether this process ever held so much memory that the next file should have another."""
+def _is_large() -> bool:
+    """Return whether this process ever held so much memory that the next file should have another one."""
     try:
-        # Not `getrusage`, whose peak a new process has from the one that started it.
+        # Not `getrusage`, whose peak a new process inherits from its parent.
         status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
-    except OSError:  # elsewhere than on Linux every file has a process of its own
+    except OSError:  # except on Linux, every file has its own process
         return True
     peak = re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE)
     return peak is None or int(peak[1]) * 1024 > LARGE

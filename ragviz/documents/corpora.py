@@ -1,4 +1,4 @@
-"""Files into and out of corpora: parsed, recognised, replaced, deleted, and evidence kept in step."""
+"""Adding files to corpora, replacing and deleting them, with their evidence kept in step."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from ragviz.text import language
 from ragviz.workspace import Workspace
 
 READERS = min(4, os.cpu_count() or 1)
-"""Files that are parsed at once: most formats are read in processes of their own."""
+"""Files parsed at once, in child processes."""
 AHEAD = 4 * READERS
-"""Files that are begun before the first of them is put in, so that one that takes long does not hold up the next."""
+"""Files being parsed before the first of them is added, so that a slow one does not hold up the next."""
 AHEAD_BYTES = 64 * 2**20
-"""Bytes of the files that were begun, when there are more of them than readers."""
+"""Bytes of the files being parsed, when there are more of them than readers."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What became of one file: `status` and a line that says it.
+    """The outcome of adding one file: `status`, and a line about it.
 
-    "exists" means that a document of this name with other bytes is there, and replacing it was not asked for.
+    "exists": a document of this name has other bytes, and `replace` was not set.
     """
 
     name: str
@@ -47,34 +47,34 @@ class FileOutcome:
 
 
 Source = Path | UnreadableFile
-"""Where a file is, or why what is there is not read."""
+"""The path of a file, or why it is not read."""
 
 
 def files_under(paths: Iterable[Path]) -> list[tuple[str, Source]]:
-    """Name and place of every file: folders are walked, their files named by their path inside; hidden ones left out.
+    """Return name and path of every file: those in folders are named by their path inside; hidden ones are left out.
 
-    What stands in a folder and is no file that belongs to it has the reason instead of a place: pipes, devices, links
-    that lead out of it, to a folder or to nothing, folders that cannot be opened. `add_files` tells a line of each.
+    Other things in a folder have the reason instead of a path: pipes, devices, links that lead out of it, to a folder
+    or to nothing, folders that cannot be opened. `add_files` reports each.
 
     Raises:
-        InputError: a path does not exist, or cannot be looked at.
+        InputError: a path does not exist, or cannot be opened.
 
     """
-    found: list[tuple[str, Source]] = []
+    files: list[tuple[str, Source]] = []
     for path in paths:
         try:
             mode = path.stat().st_mode
         except OSError as error:
             missing = isinstance(error, FileNotFoundError)
-            wrong = f"There is no file or folder {path}" if missing else f"{path} cannot be opened: {error.strerror}"
-            raise InputError(f"{wrong}.") from None
+            problem = f"There is no file or folder {path}" if missing else f"{path} cannot be opened: {error.strerror}"
+            raise InputError(f"{problem}.") from None
         inside = sorted(_inside(path), key=lambda entry: entry[0].split("/"))
-        found.extend(inside if stat.S_ISDIR(mode) else [(path.name, path)])
-    return found
+        files.extend(inside if stat.S_ISDIR(mode) else [(path.name, path)])
+    return files
 
 
 def _inside(root: Path) -> Iterator[tuple[str, Source]]:
-    """What is in a folder and in those inside it, in no order; links to folders are not followed."""
+    """Yield everything below a folder, in no order; links to folders are not followed."""
     real, folders = Path(os.path.realpath(root)), [""]
     while folders:
         folder = folders.pop()
@@ -89,19 +89,19 @@ def _inside(root: Path) -> Iterator[tuple[str, Source]]:
                 continue
             try:
                 mode = path.lstat().st_mode
-                wrong = _wrong_link(real, path) or ("" if stat.S_ISDIR(mode) else _wrong_kind(mode))
-            except OSError as error:  # of a folder that may be listed, but not entered
-                mode, wrong = 0, f"The file cannot be opened: {error.strerror}."
-            if wrong:
-                yield name, UnreadableFile(wrong)
+                problem = _link_problem(real, path) or ("" if stat.S_ISDIR(mode) else _kind_problem(mode))
+            except OSError as error:  # in a folder that may be listed, but not entered
+                mode, problem = 0, f"The file cannot be opened: {error.strerror}."
+            if problem:
+                yield name, UnreadableFile(problem)
             elif stat.S_ISDIR(mode):
                 folders.append(name)
             else:
                 yield name, path
 
 
-def _wrong_link(root: Path, path: Path) -> str:
-    """Why a link is not followed; "" when it is, or is none."""
+def _link_problem(root: Path, path: Path) -> str:
+    """Return why a link is not followed; "" when it is, and for a file."""
     if not path.is_symlink():
         return ""
     target = Path(os.path.realpath(path))
@@ -111,11 +111,11 @@ def _wrong_link(root: Path, path: Path) -> str:
         return "This is a link that leads out of the folder: add what it leads to by its own path."
     if target.is_dir():
         return "This is a link to a folder inside the one that is added: what is in it is read by its own path."
-    return _wrong_kind(target.stat().st_mode)
+    return _kind_problem(target.stat().st_mode)
 
 
-def _wrong_kind(mode: int) -> str:
-    """Why something in a file's place is not read; "" for a file, and for a link."""
+def _kind_problem(mode: int) -> str:
+    """Return why something that is no file is not read; "" for a file, and for a link."""
     if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
         return ""
     kinds = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
@@ -131,10 +131,10 @@ def add_files(
     password: str | None = None,
     progress: Progress = silent,
 ) -> list[FileOutcome]:
-    """Parse files, some at a time, and put them into a corpus in order; a bad one is answered, the others go on.
+    """Parse files, several at once, and add them to a corpus in order; a bad one has its outcome, the others go on.
 
-    Evidence in documents that were replaced is moved at the end, however that comes, all of it in one reading of the
-    questions; after a kill, when the store is opened next.
+    Evidence in replaced documents is moved at the end, also after an error, in one pass over the questions; after a
+    kill, when the store is opened next.
     """
     outcomes: list[FileOutcome] = []
     waiting: deque[tuple[str, int, Finish]] = deque()
@@ -152,7 +152,7 @@ def add_files(
         for name, path in files:
             safe = parsing.safe_name(name)
             progress(len(outcomes), len(files), "files", safe)
-            while safe in {each for each, _, _ in waiting}:  # what becomes of that one decides about this
+            while safe in {each for each, _, _ in waiting}:  # the outcome of that one decides about this
                 finish()
             waiting.append((safe, *_begin_path(adding, name, path)))
             while len(waiting) > (AHEAD if sum(size for _, size, _ in waiting) <= AHEAD_BYTES else READERS):
@@ -165,14 +165,14 @@ def add_files(
 
 
 Finish = Callable[[], FileOutcome]
-"""Puts a file in that was begun, and tells what became of it."""
+"""Adds a file whose parsing was started, and returns its outcome."""
 Later = Callable[[Callable[[], Document]], Callable[[], Document]]
-"""Takes what parses a file, and gives what waits for the document."""
+"""Starts a function that parses a file, and returns one that waits for the document."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Adding:
-    """What holds for all files that are added together."""
+    """The options of files that are added together."""
 
     workspace: Workspace
     corpus: Corpus
@@ -182,32 +182,32 @@ class _Adding:
 
     @property
     def limit(self) -> int:
-        """Bytes that a file may have."""
+        """The most bytes of a file."""
         return self.workspace.settings.max_file_mb * 2**20
 
 
 def _begin_path(adding: _Adding, name: str, source: Source) -> tuple[int, Finish]:
-    """Read a file's bytes and begin with it: how many are held until it is finished, and what finishes it."""
+    """Read a file and start parsing it: return the bytes in memory until it is added, and the function that adds it."""
     try:
         if isinstance(source, UnreadableFile):
             raise source
         size, data = _bytes_of(source, adding.limit)
     except UnreadableFile as error:
-        failed = FileOutcome(parsing.safe_name(name), "unreadable", str(error))
-        return 0, lambda: failed
+        failure = FileOutcome(parsing.safe_name(name), "unreadable", str(error))
+        return 0, lambda: failure
     except OSError as error:
-        failed = FileOutcome(parsing.safe_name(name), "unreadable", f"The file cannot be opened: {error.strerror}.")
-        return 0, lambda: failed
+        failure = FileOutcome(parsing.safe_name(name), "unreadable", f"The file cannot be opened: {error.strerror}.")
+        return 0, lambda: failure
     if size > adding.limit:
         return 0, lambda: _unreadable(adding, name, b"", size, _too_big(size, adding.limit))
     return len(data), _begin(adding, name, data)
 
 
 def _bytes_of(path: Path, limit: int) -> tuple[int, bytes]:
-    """Size and bytes of a file; of one over the limit no bytes.
+    """Return size and bytes of a file; no bytes of one over the limit.
 
     Raises:
-        UnreadableFile: it is no file (any more): to read a pipe or a device may never end.
+        UnreadableFile: it is no file (any more): reading a pipe or a device may never end.
         OSError: it cannot be opened.
 
     """
@@ -215,8 +215,8 @@ def _bytes_of(path: Path, limit: int) -> tuple[int, bytes]:
         os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb"
     ) as file:
         status = os.fstat(file.fileno())
-        if wrong := _wrong_kind(status.st_mode):
-            raise UnreadableFile(wrong)
+        if problem := _kind_problem(status.st_mode):
+            raise UnreadableFile(problem)
         data = file.read(limit + 1) if status.st_size <= limit else b""
     return (len(data), data) if 0 < len(data) <= limit else (max(status.st_size, len(data)), b"")
 
@@ -230,32 +230,32 @@ def _too_big(size: int, limit: int) -> UnreadableFile:
 def add_file(
     workspace: Workspace, corpus: Corpus, name: str, data: bytes, *, replace: bool = False, password: str | None = None
 ) -> FileOutcome:
-    """Parse one file and put it into a corpus.
+    """Parse one file and add it to a corpus.
 
-    The same bytes under the same name are recognised and not read again. Other bytes under a name that is taken are put
-    in only when `replace` is true; evidence that pointed into the old text moves to where the same words stand now.
+    The same bytes under the same name are recognised and not parsed again. Other bytes under an existing name replace
+    the document only with `replace`; evidence in the old text moves to where the same text is now.
     """
     with _settling(workspace, corpus):
         return _begin(_Adding(workspace, corpus, replace, password, lambda parse: parse), name, data)()
 
 
 def _begin(adding: _Adding, name: str, data: bytes) -> Finish:
-    """Look whether a file is known, and have it parsed when it is to be taken."""
+    """Look up a file's name and bytes, and start parsing it when it is to be added."""
     name = parsing.safe_name(name)
-    there = adding.workspace.store.document_named(adding.corpus.id, name)
+    existing = adding.workspace.store.document_named(adding.corpus.id, name)
     content = hashlib.sha256(data).hexdigest()
-    if there is not None and there.content_hash == content:
-        same = _told(there, "same", "already here, unchanged")
+    if existing is not None and existing.content_hash == content:
+        same = _outcome(existing, "same", "already here, unchanged")
         return lambda: same
-    if there is not None and not adding.replace:
-        exists = _told(there, "exists", "another file of this name is here: confirm to replace it")
+    if existing is not None and not adding.replace:
+        exists = _outcome(existing, "exists", "another file of this name is here: confirm to replace it")
         return lambda: exists
     parse = partial(parsing.parse, detect=language.detect, password=adding.password, max_bytes=adding.limit)
-    return partial(_finish, adding, name, data, there, adding.later(partial(parse, name, data)))
+    return partial(_finish, adding, name, data, existing, adding.later(partial(parse, name, data)))
 
 
 def _finish(
-    adding: _Adding, name: str, data: bytes, there: DocumentInfo | None, parsed: Callable[[], Document]
+    adding: _Adding, name: str, data: bytes, existing: DocumentInfo | None, parsed: Callable[[], Document]
 ) -> FileOutcome:
     try:
         document = parsed()
@@ -265,10 +265,10 @@ def _finish(
     store.add_document(adding.corpus.id, document)
     info = store.document_named(adding.corpus.id, name)
     assert info is not None
-    return _told(info, "added" if there is None else "replaced", "")
+    return _outcome(info, "added" if existing is None else "replaced", "")
 
 
-def _told(info: DocumentInfo, status: Literal["added", "same", "replaced", "exists"], message: str) -> FileOutcome:
+def _outcome(info: DocumentInfo, status: Literal["added", "same", "replaced", "exists"], message: str) -> FileOutcome:
     return FileOutcome(info.name, status, message, info.pages, info.characters, info.language, info.warnings)
 
 
@@ -280,7 +280,7 @@ def _unreadable(adding: _Adding, name: str, data: bytes, size: int, error: Unrea
 
 
 def stage(workspace: Workspace, files: Iterable[tuple[str, bytes]]) -> tuple[Path, list[tuple[str, str]]]:
-    """Put uploaded bytes where a job can read them: the folder, and (name, path) of each. `discard_staged` ends it."""
+    """Write uploaded bytes for a job: return the folder, and (name, path) of each. `discard_staged` deletes them."""
     folder = workspace.settings.home / "uploads" / new_id()
     folder.mkdir(parents=True)
     staged = []
@@ -296,9 +296,9 @@ def stage(workspace: Workspace, files: Iterable[tuple[str, bytes]]) -> tuple[Pat
 
 
 def stage_again(workspace: Workspace, files: Iterable[tuple[str, str]]) -> tuple[Path, list[tuple[str, str]]]:
-    """Put staged files, (name, path) of each, into a folder of their own, for a job that reads them once more.
+    """Move staged files, (name, path) of each, into a new folder, for a job that reads them again.
 
-    Those that another one took meanwhile are left out.
+    Those that another job took meanwhile are left out.
     """
     folder, staged = stage(workspace, ())
     for number, (name, path) in enumerate(files):
@@ -310,7 +310,7 @@ def stage_again(workspace: Workspace, files: Iterable[tuple[str, str]]) -> tuple
 
 
 def discard_staged(workspace: Workspace, folder: Path, keep: Collection[Path] = ()) -> None:
-    """Delete a folder of staged uploads, and only such a one; with `keep`, all of it but these files."""
+    """Delete a folder of staged uploads (no other folder); with `keep`, all of it but these files."""
     if folder.parent != workspace.settings.home / "uploads":
         return
     if not keep:
@@ -322,7 +322,7 @@ def discard_staged(workspace: Workspace, folder: Path, keep: Collection[Path] = 
 
 
 def discard_old_staged(workspace: Workspace, seconds: float, keep: Collection[str]) -> None:
-    """Delete the staged uploads that are older than so many seconds, but for the folders to `keep`."""
+    """Delete the staged uploads that are older than `seconds`, except the folders to `keep`."""
     try:
         folders = list(os.scandir(workspace.settings.home / "uploads"))
     except OSError:
@@ -334,14 +334,14 @@ def discard_old_staged(workspace: Workspace, seconds: float, keep: Collection[st
 
 
 def delete_documents(workspace: Workspace, corpus: Corpus, ids: Sequence[str]) -> None:
-    """Delete files from a corpus; evidence that points into them turns stale, indexes have to be updated."""
+    """Delete files from a corpus; their evidence turns stale, indexes have to be updated."""
     with _settling(workspace, corpus):
         workspace.store.delete_documents(corpus.id, ids)
 
 
 @contextmanager
 def _settling(workspace: Workspace, corpus: Corpus) -> Iterator[None]:
-    """Have evidence follow the documents of a corpus at the end, however that comes."""
+    """Move evidence of replaced documents at the end, also after an error."""
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""Bytes of a text file to text: byte order mark, UTF-8, then the likeliest of the older encodings."""
+"""Decoding text files: by byte order mark, as UTF-8, then by the likeliest of the older encodings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragviz.errors import UnreadableFile
 from ragviz.text.untrusted import without_surrogates
 
 SAMPLE = 8000
-"""Bytes that an encoding is judged by."""
+"""Bytes from which an encoding is guessed."""
 
 WORST = -11.5
 """Below this likelihood per character the best guess is no better than noise."""
@@ -64,12 +64,12 @@ _ALPHABETS = {
 
 
 def decode(data: bytes, declared: str = "") -> tuple[str, list[str]]:
-    """Return the text, every character as it is, and warnings; `declared` is the encoding that the file says it has.
+    """Return the text, every character unchanged, and warnings; `declared` is the encoding that the file names.
 
-    A guess is said to be one, bytes that stand for nothing become U+FFFD and are counted.
+    A guess is reported; bytes that cannot be decoded become U+FFFD and are counted.
 
     Raises:
-        UnreadableFile: the bytes are no text in any encoding that is known here.
+        UnreadableFile: the bytes are no text in any known encoding.
 
     """
     text, warnings = _decoded(data, declared)
@@ -85,7 +85,7 @@ def _not_text(data: bytes) -> UnreadableFile:
 
 
 def strangeness(text: str) -> float:
-    """Return the share of characters (of the first 20,000) that no text has: control, unassigned, private, U+FFFD."""
+    """Return the share of characters (of the first 20,000) that texts lack: control, unassigned, private, U+FFFD."""
     sample = text[:20_000]
     strange = sum(unicodedata.category(c) in ("Cc", "Cn", "Co", "Cs") or c == "\ufffd" for c in sample)
     usual = sum(map(sample.count, "\t\n\r\f\v\x1b"))
@@ -123,14 +123,14 @@ def _replaced(data: bytes, codec: str) -> tuple[str, list[str]]:
 
 
 def _nearly_utf8(data: bytes) -> bool:
-    """True for UTF-8 with a few damaged places: three or more good sequences for each bad one."""
+    """Return whether this is UTF-8 with some damage: at most one bad sequence per three good ones."""
     text = data.decode("utf-8", "replace")
     bad = text.count("\ufffd")
     return len(text) - len(text.encode("ascii", "ignore")) - bad >= 3 * bad
 
 
 def _guessed(data: bytes, among: Iterable[str]) -> tuple[str, list[str]]:
-    """Decode by the likeliest encoding, judged by the bytes around the first that is not ASCII."""
+    """Decode by the likeliest encoding of the bytes around the first that is not ASCII."""
     foreign = _FOREIGN.search(data)
     start = (
         max(0, (foreign.start() if foreign else 0) - SAMPLE // 4) // 4 * 4
@@ -153,7 +153,7 @@ def _title(codec: str) -> str:
 
 
 def _last_resort(data: bytes) -> str:
-    """Ask charset-normalizer, which knows more encodings, though it is wrong more often on short or Western text."""
+    """Return charset-normalizer's guess: it knows more encodings, but is wrong more often on short or Western text."""
     from charset_normalizer import from_bytes
 
     best = from_bytes(data[: 2**20]).best()
@@ -164,9 +164,9 @@ def _last_resort(data: bytes) -> str:
 
 @functools.cache
 def _common_by_codec() -> dict[str, frozenset[str]]:
-    """Return for each encoding the characters that its texts are mostly made of.
+    """Return for each encoding the characters that are common in its texts.
 
-    For Chinese, Japanese and Korean these are the rows that the national standards call level 1.
+    For Chinese, Japanese and Korean these are level 1 of the national standards.
     """
     hanzi = _rows("gb2312", 0xB0, 0xD7, _SIGNS)
     kanji = _rows("euc_jp", 0xB0, 0xCF, _SIGNS + _KANA)
@@ -191,10 +191,9 @@ def _rows(codec: str, first: int, last: int, more: str) -> frozenset[str]:
 
 
 def _likelihood(text: str, codec: str) -> float:
-    """Return how likely `text` is in what `codec` is used for: the sum of the logarithms of its characters' shares.
+    """Return the log-likelihood of `text` in the languages of `codec`, from the frequencies of its characters.
 
-    A common character has its equal share of 95 %, a rare one next to nothing. Chinese, then Western, get the benefit
-    of the doubt.
+    Common characters share 95 % equally, rare ones get next to nothing. Chinese, then Western, have a small bonus.
     """
     common = _common_by_codec().get(codec) or _common_by_codec()["gb18030"]
     alphabet = codec in _ALPHABETS
@@ -212,9 +211,9 @@ def _likelihood(text: str, codec: str) -> float:
 
 
 def _clash(previous: str, c: str, *, latin: bool, alphabet: bool) -> int:
-    """Return what it costs that two characters stand together.
+    """Return the penalty of two adjacent characters.
 
-    Latin letters with accents mostly stand alone, other letters do not touch Latin ones, capitals begin words.
+    Accented Latin letters are rarely adjacent, other letters do not touch Latin ones, capitals begin words.
     """
     if latin:
         return 2 if c > "\x7f" and previous > "\x7f" else 0
@@ -226,7 +225,7 @@ def _clash(previous: str, c: str, *, latin: bool, alphabet: bool) -> int:
 
 
 def clean(text: str) -> tuple[str, list[str]]:
-    r"""Return the text with newlines as \n, without NUL and half surrogates, and a warning when some were there."""
+    r"""Return the text with newlines as \n, without NULs and lone surrogates, and a warning about NULs."""
     lost = text.count("\0")
-    kept = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
-    return without_surrogates(kept), [f"{lost} NUL characters were left out"] if lost else []
+    cleaned = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    return without_surrogates(cleaned), [f"{lost} NUL characters were left out"] if lost else []

@@ -1,7 +1,7 @@
-"""Web pages as Markdown text: headings, paragraphs, lists, tables and code, to be read and cut, not shown.
+"""Web pages to Markdown: headings, paragraphs, lists, tables and code, for reading and chunking, not for display.
 
-kreuzberg 4.10 loses what follows the 63rd paragraph without an end tag, and what is nested 64 deep; html.parser takes
-hours for a megabyte of "<!--". This reads tags as a stream, in time that grows with the length, and keeps no tree.
+kreuzberg 4.10 loses text after the 63rd paragraph without an end tag, and text nested 64 deep; html.parser takes hours
+for a megabyte of "<!--". This reads tags as a stream, in linear time, and builds no tree.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _ALWAYS_CLOSED = frozenset(
     {"div", "section", "article", "aside", "span", "table", "ul", "ol", "dl", "blockquote", "figure"}
 )
 
-# No part of these can be tried again from another place (possessive, or bounded), so that no input makes them slow.
+# No part of these backtracks (possessive, or bounded), so that no input makes them slow.
 _QUOTED = r""""(?:[^"<>]*+"|[^"]{0,2000}+")|'(?:[^'<>]*+'|[^']{0,2000}+')"""
 _TAG = re.compile(
     rf"<(/?)([a-zA-Z][a-zA-Z0-9:-]*+)((?:[^<>\"']++|{_QUOTED})*+)>|<(/?)([a-zA-Z][a-zA-Z0-9:-]*+)([^<>]*+)>"
 )
 _SPACE = re.compile("[ \t\n\r\f\xa0]+")
-_AROUND_BREAK = re.compile("(?<! ) *+\n *+")  # begun only where blanks begin: many of them are looked at once
+_AROUND_BREAK = re.compile("(?<! ) *+\n *+")  # matches only where blanks begin, so that a run of them is read once
 _ITEM = re.compile(r" *(?:-|\d+\.) ")
 _VALUE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*'|[^\s"']*)""")
 _INVISIBLE = re.compile(r"style\s*=[^=]*?display\s*:\s*none", re.IGNORECASE)
@@ -39,7 +39,7 @@ _START = re.compile(r"""\bstart\s*=\s*["']?(\d{1,9})\b""", re.IGNORECASE)
 
 
 def markdown(page: str) -> str:
-    r"""Return the text of a page; link targets, pictures, scripts, navigation and what is hidden are left out.
+    r"""Return the text of a page, without link targets, pictures, scripts, navigation and hidden elements.
 
     >>> markdown("<h1>Q&amp;A</h1><p>One <b>bold</b> line<ul><li>a<li>b</ul><table><tr><td>x<td>y</table>")
     '# Q&A\n\nOne bold line\n\n- a\n- b\n\n| x | y |\n| --- | --- |'
@@ -60,7 +60,7 @@ _NO_CHARACTER = re.compile(r"&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{7,});?")
 
 
 def _unescaped(text: str) -> str:
-    r"""Put characters for references; what has more digits than any character has is U+FFFD, as in a browser.
+    r"""Replace character references; numbers beyond any character become U+FFFD, as in a browser.
 
     >>> _unescaped("&lt;&#0065;&#" + "9" * 5000 + ";")
     '<A\ufffd'
@@ -69,7 +69,7 @@ def _unescaped(text: str) -> str:
 
 
 def _tokens(page: str) -> Iterator[tuple[str, str, str]]:
-    """Yield ("", "", text), ("", name, attributes) and ("/", name, …); comments and what is in scripts are left out."""
+    """Yield ("", "", text), ("", name, attributes) and ("/", name, …), without comments and scripts."""
     place = 0
     while (at := page.find("<", place)) >= 0:
         yield "", "", page[place:at]
@@ -77,7 +77,7 @@ def _tokens(page: str) -> Iterator[tuple[str, str, str]]:
             close = "-->" if page.startswith("<!--", at) else ">"
             place = page.find(close, at + 2) + len(close)
             if place < len(close):
-                return  # what is never closed goes on to the end of the page
+                return  # an unclosed comment extends to the end of the page
         elif tag := _TAG.match(page, at):
             end, name, rest = tag[1] or tag[4] or "", (tag[2] or tag[5]).lower(), tag[3] or tag[6] or ""
             yield end, name, rest
@@ -91,12 +91,12 @@ def _tokens(page: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _end_of_raw(page: str, place: int, name: str) -> int:
-    found = re.compile(f"</{name}", re.IGNORECASE).search(page, place)
-    return found.start() if found else len(page)
+    match = re.compile(f"</{name}", re.IGNORECASE).search(page, place)
+    return match.start() if match else len(page)
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    r"""Return a Markdown table whose first row is its header, short rows left short; "" when no cell holds anything.
+    r"""Return a Markdown table whose first row is its header, short rows left short; "" when all cells are empty.
 
     >>> table([["a", "b|c"], ["1"]])
     '| a | b\\|c |\n| --- | --- |\n| 1 |'
@@ -112,13 +112,13 @@ _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]{2
 
 
 def charset(page: bytes) -> str:
-    """Return the encoding that a page says it has, "" when it does not say."""
-    found = _CHARSET.search(page[:4096])
-    return found[1].decode("ascii") if found else ""
+    """Return the encoding that a page declares, "" when it declares none."""
+    match = _CHARSET.search(page[:4096])
+    return match[1].decode("ascii") if match else ""
 
 
 class _Reader:
-    """Collects blocks of text: one ends where a block element begins or ends, or where the page does."""
+    """Collects blocks of text, which end where a block element begins or ends, and at the end of the page."""
 
     def __init__(self) -> None:
         self._blocks: list[str] = []
@@ -143,7 +143,7 @@ class _Reader:
         return "".join(pieces)
 
     def start(self, tag: str, attributes: str) -> None:
-        """Begin what a tag begins."""
+        """Process a start tag."""
         skipped, depth = self._skipping
         if skipped:
             self._skipping = (skipped, depth + (tag == skipped))
@@ -158,7 +158,7 @@ class _Reader:
             self._line.append("\n")
 
     def end(self, tag: str) -> None:
-        """End what a tag ends; an end without a beginning only ends the block."""
+        """Process an end tag; one without a start tag only ends the block."""
         skipped, depth = self._skipping
         if skipped:
             depth -= tag == skipped
@@ -168,7 +168,7 @@ class _Reader:
             self._close(tag)
 
     def text(self, data: str) -> None:
-        """Take text, with its white space as a browser shows it."""
+        """Add text, with white space collapsed as in a browser."""
         if not self._skipping[0]:
             self._line.append(data if self._pre else _SPACE.sub(" ", data))
 
@@ -224,9 +224,9 @@ class _Reader:
             self._prefix = ""
 
     def _end_table(self, layout: bool = False) -> None:
-        """Write the open table; as the blocks of its cells when it only serves the layout, as one around another does.
+        """Write the open table; as the blocks of its cells when it is for layout only, as a table around another is.
 
-        What follows the inner table in the outer one is written as blocks too.
+        Content after the inner table in the outer one is written as blocks too.
         """
         rows, self._rows = self._rows or [], None
         if layout or all(len(row) <= 1 for row in rows):
@@ -235,7 +235,7 @@ class _Reader:
             self._blocks.append(text)
 
     def _put(self, block: str) -> None:
-        """Put a block into the open cell, or on the page when there is none (as for a caption)."""
+        """Add a block to the open cell, or to the page when there is none (as for a caption)."""
         if self._rows and self._rows[-1]:
             self._rows[-1][-1].append(block)
         else:

@@ -1,4 +1,4 @@
-"""What a file is, by its bytes; its name is a hint for text and otherwise only worth a warning."""
+"""The kind of a file, by its bytes; its name decides among text formats, and otherwise only causes a warning."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SMALL_ENOUGH = 64 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A sort of file that can be read: its key, what people call it, its media type, the extensions it goes by."""
+    """A kind of file that can be read: its key, title in messages, media type, and extensions."""
 
     key: str
     title: str
@@ -50,8 +50,8 @@ KINDS = {
     )
 }
 _EXPECTED = {extension: kind for kind in KINDS.values() for extension in kind.extensions}
-APART = frozenset(extension for extension, kind in _EXPECTED.items() if kind.key != "html")
-"""Extensions of files whose readers take long to load."""
+SLOW_TO_LOAD = frozenset(extension for extension, kind in _EXPECTED.items() if kind.key != "html")
+"""Extensions of files whose readers are slow to load."""
 
 TEXT_TYPES = {
     ".txt": "text/plain",
@@ -103,16 +103,16 @@ _REFUSED = (
     (b"SQLite format 3\0", _DATA.format("SQLite")),
     (b"PAR1", _DATA.format("Parquet")),
 )
-"""What a file begins with, and what it is told; those in plain letters count only when a NUL byte is near."""
+"""First bytes of files, and the message about them; ASCII ones count only with a NUL byte near."""
 
 _WEB_PAGE = re.compile(rb"\s*(?:<\?xml[^<>]*>\s*)?(?:<!--[^>]*-->\s*)?(?:<!doctype\s+html|<html\b)", re.IGNORECASE)
 
 
 def kind_of(name: str, data: bytes) -> Kind | None:
-    """Return the kind of a file, None when it is to be taken as plain text (which it may turn out not to be).
+    """Return the kind of a file, None to read it as plain text (which it may turn out not to be).
 
     Raises:
-        UnreadableFile: it is something that cannot be read; tells what it is.
+        UnreadableFile: it is of a kind that cannot be read; the message names it.
 
     """
     extension, head = extension_of(name), data[:1024]
@@ -132,12 +132,12 @@ def kind_of(name: str, data: bytes) -> Kind | None:
 
 
 def extension_of(name: str) -> str:
-    """Return the extension in small letters with its dot, "" when there is none."""
+    """Return the extension in lower case with its dot, "" when there is none."""
     return PurePosixPath(name).suffix.lower()
 
 
 def media_type_of(name: str, kind: Kind | None) -> str:
-    """Return the media type of what was read."""
+    """Return the media type of a file that was read."""
     return kind.media_type if kind else TEXT_TYPES.get(extension_of(name), "text/plain")
 
 
@@ -147,7 +147,7 @@ def promised_kind(name: str) -> Kind | None:
 
 
 def misnamed(name: str, kind: Kind | None) -> list[str]:
-    """Return a warning when the extension promises something else than the file is."""
+    """Return a warning when the extension promises another kind than the file has."""
     extension = extension_of(name)
     known = promised_kind(name) or extension in TEXT_TYPES
     if not known or kind is promised_kind(name):
@@ -174,7 +174,7 @@ def _begins(head: bytes, magic: bytes) -> bool:
 
 
 def _inside_ole(data: bytes) -> str:
-    """Tell the old Office formats apart by the names of their streams, which are UTF-16."""
+    """Distinguish the old Office formats by the names of their streams, which are UTF-16."""
     streams = {"EncryptedPackage": "encrypted", "WordDocument": "doc", "PowerPoint Document": "ppt"}
     streams |= {"Workbook": "xls", "Book\0": "xls"}
     for stream, key in streams.items():
@@ -204,12 +204,12 @@ def _inside_archive(data: bytes) -> str:
 
 
 def check_archive(data: bytes) -> list[str]:
-    """Return the names in a ZIP-based document, after looking at its directory and unpacking nothing.
+    """Return the names in a ZIP-based document, from its directory, without unpacking.
 
-    Archives inside are not opened by any reader, so what the directory says is all that will be unpacked.
+    No reader opens nested archives, so the directory lists all that will be unpacked.
 
     Raises:
-        UnreadableFile: damaged, or it would unpack to more than fits (a "zip bomb").
+        UnreadableFile: damaged, or too large when unpacked (a "zip bomb").
 
     """
     if data.count(b"PK\1\2") > MAX_ENTRIES:
@@ -228,27 +228,27 @@ def check_archive(data: bytes) -> list[str]:
 
 
 def damaged(what: str, detail: str) -> UnreadableFile:
-    """Make the error for a file that its reader gave up on; `detail` is what the reader said, repetitions and all."""
+    """Return the error for a file that its reader failed on; `detail` is the reader's message."""
     printable = re.sub(r"[^\x20-\x7e]+", " ", detail)
-    said = ": ".join(dict.fromkeys(printable.strip().removeprefix("ParsingError: ").split(": ")))[:120].rstrip(". ")
-    note = f" ({said})" if said else ""
+    reason = ": ".join(dict.fromkeys(printable.strip().removeprefix("ParsingError: ").split(": ")))[:120].rstrip(". ")
+    note = f" ({reason})" if reason else ""
     return UnreadableFile(f"The file is damaged: {what} that cannot be read{note}. Save or download it anew.")
 
 
 def _member(data: bytes, name: str) -> bytes:
-    """Read the beginning of one member, "" when it cannot be read."""
+    """Read the beginning of one member of an archive."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open(name) as member:
             return member.read(2**16)
-    except Exception as error:  # the same
+    except Exception as error:  # a dozen kinds, on hostile bytes
         raise damaged("an archive", str(error)) from None
 
 
 def _check_readable(data: bytes, names: list[str], kind: Kind) -> None:
-    """Raise when the content is encrypted: OpenDocument says so in its manifest, a book in `encryption.xml`."""
+    """Raise when the content is encrypted: an OpenDocument by its manifest, a book by its `encryption.xml`."""
     if "META-INF/manifest.xml" in names and b"encryption-data" in _member(data, "META-INF/manifest.xml"):
         raise UnreadableFile(f"This is {kind.title} with a password: save it without one and add that.")
-    # Fonts may be scrambled by an algorithm of their own; anything encrypted by the W3C's is the text.
+    # Fonts may be obfuscated by other algorithms; the W3C's encrypts the text.
     if "META-INF/encryption.xml" in names and b"www.w3.org/2001/04/xmlenc#" in _cipher(data):
         raise UnreadableFile("This is an EPUB book with copy protection (DRM), which cannot be read: leave it out.")
 

@@ -1,7 +1,7 @@
-"""Bytes of a file to a Document: the only room that knows file formats.
+"""Bytes of a file to a Document.
 
 Text formats are decoded and kept as they are; web pages, Office files, books and PDFs become text or Markdown.
-Every file is answered: with a Document, whose warnings say what may be wrong with it, or with one sentence why not.
+Every file becomes a Document, whose warnings say what may be wrong with it, or an error that says why it cannot.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
-from ragviz.documents.child import read_apart, read_text_apart, start_ahead
+from ragviz.documents.child import read_in_child, read_text_in_child, start_ahead
 from ragviz.documents.encoding import clean, strangeness
-from ragviz.documents.kinds import APART, Kind, damaged, extension_of, kind_of, media_type_of, misnamed
+from ragviz.documents.kinds import SLOW_TO_LOAD, Kind, damaged, extension_of, kind_of, media_type_of, misnamed
 from ragviz.documents.texts import counted, listed
 from ragviz.errors import UnreadableFile
 from ragviz.records import Document, Page, digest
@@ -25,7 +25,7 @@ FORMATS = (
     "PDF, DOCX, PPTX, XLSX, HTML, Markdown, TXT, CSV, TSV, EPUB, ODT, ODS, RTF, RST, AsciiDoc, Org, JSON, source code "
     "and other plain text in any encoding; DOC, XLS and PPT of Office 97"
 )
-"""What can be read, as a person is told."""
+"""Formats that can be read, for messages."""
 
 
 def parse(
@@ -36,13 +36,13 @@ def parse(
     password: str | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Document:
-    r"""Read a file; what it is, is told by its bytes, and by its name only among text formats.
+    r"""Read a file; its bytes decide on its format, and its name only among text formats.
 
-    The text has \n for newlines, and neither NUL nor half surrogates. PDF pages, slides and sheets are `pages`, in
-    order, `text[page.start:page.end]` being what is on one; other formats have none. `detect` names a text's language.
+    The text has \n for newlines, and neither NULs nor lone surrogates. PDF pages, slides and sheets are `pages`, in
+    order, each `text[page.start:page.end]`; other formats have none. `detect` returns a text's language.
 
     Raises:
-        PasswordNeeded: encrypted; without its password, or with another one.
+        PasswordNeeded: encrypted, and the password is missing or wrong.
         UnreadableFile: empty, bigger than `max_bytes`, damaged, hostile, or of a kind that cannot be read.
 
     """
@@ -58,7 +58,7 @@ def parse(
         raise UnreadableFile(f"Reading it could not begin: {error.strerror or error}. Add the file again.") from error
     except UnreadableFile:
         raise
-    except Exception as error:  # whatever a reader trips over is this file's error, and no other's
+    except Exception as error:  # any error of a reader concerns this file only
         raise damaged("a file", str(error) or type(error).__name__) from error
     return Document(
         id=Document.make_id(name, text),
@@ -74,8 +74,8 @@ def parse(
 
 
 def prepare(names: Iterable[str], most: int) -> None:
-    """Start processes for the files of these names whose readers take long to load, at most `most`, ahead of them."""
-    needed = (name for name in names if extension_of(name) in APART)
+    """Start at most `most` child processes in advance, for files of these names whose readers are slow to load."""
+    needed = (name for name in names if extension_of(name) in SLOW_TO_LOAD)
     start_ahead(sum(1 for _ in islice(needed, most)))
 
 
@@ -84,9 +84,9 @@ def _read(
 ) -> tuple[Kind | None, str, tuple[Page, ...], list[str]]:
     if kind is None or kind.key == "html":
         reader = "html" if kind else "text"
-        text, warnings = read_text_apart(reader, name, data)
+        text, warnings = read_text_in_child(reader, name, data)
         return kind, text, (), warnings
-    kind, parts = read_apart(kind, data, password)
+    kind, parts = read_in_child(kind, data, password)
     if isinstance(parts, str):
         return kind, clean(parts)[0].strip("\n"), (), []
     text, pages = _joined([clean(part)[0] for part in parts])
@@ -94,7 +94,7 @@ def _read(
 
 
 def _joined(parts: Sequence[str]) -> tuple[str, tuple[Page, ...]]:
-    r"""Put pages together with an empty line between them; an empty page takes no room.
+    r"""Join pages with an empty line between them; an empty page adds nothing.
 
     >>> _joined(["one", "", "three"])
     ('one\n\nthree', (Page(number=1, start=0, end=3), Page(number=2, start=3, end=3), Page(number=3, start=5, end=10)))
@@ -111,7 +111,7 @@ def _joined(parts: Sequence[str]) -> tuple[str, tuple[Page, ...]]:
 
 
 def _missing_text(kind: Kind | None, text: str, pages: Sequence[Page]) -> list[str]:
-    """Say what has no text: of a PDF these are most likely pictures of pages."""
+    """Return a warning about missing text, which in a PDF are most likely scanned pages."""
     if kind is None or kind.key != "pdf":
         return [] if text.strip() else ["there is no text in it"]
     if strangeness(text) > 0.1:
@@ -128,7 +128,7 @@ _DRIVE = re.compile(r"(?:\s*[A-Za-z]:)+")
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u061c\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 LONGEST_PART = 200
 LONGEST_NAME = 600
-"""Characters of a whole name: PostgreSQL's index of names takes 2,704 bytes, and a character may be four."""
+"""Characters of a whole name: PostgreSQL's index of names takes 2,704 bytes, and a character may have four."""
 
 
 def safe_name(name: str) -> str:
@@ -140,11 +140,11 @@ def safe_name(name: str) -> str:
     visible = "".join(c for c in _INVISIBLE.sub("", name) if unicodedata.category(c) not in ("Cc", "Cs"))
     parts = unicodedata.normalize("NFC", visible).replace("\\", "/").split("/")
     bare = [part[drive.end() if (drive := _DRIVE.match(part)) else 0 :].strip() for part in parts]
-    kept = [_short(part) for part in bare if part.strip(". ")]
-    whole = unicodedata.normalize("NFC", "/".join(kept)) or "unnamed"
+    named = [_short(part) for part in bare if part.strip(". ")]
+    whole = unicodedata.normalize("NFC", "/".join(named)) or "unnamed"
     if len(whole) <= LONGEST_NAME:
         return whole
-    # Two paths may begin and end alike: the digest keeps them apart.
+    # Two long paths may begin and end alike: the digest distinguishes them.
     return f"{whole[:300]}…{digest(whole)}…{whole[-200:]}"
 
 

@@ -1,6 +1,6 @@
 """One reader per kind of file: bytes to text, or to a list of texts, one per page, slide or sheet.
 
-They run in a process of their own (see `child`), since what they call can hang, crash or swell on hostile bytes.
+They run in a child process (see `child`), since their libraries can hang, crash or fill the memory on hostile bytes.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ Parts = str | list[str]
 
 
 def load() -> None:
-    """Import what most readers need."""
+    """Import the libraries that most readers need."""
     import kreuzberg  # noqa: F401
     import mammoth  # noqa: F401
 
 
 def read(key: str, data: bytes, password: str | None) -> tuple[str, Parts]:
-    """Return the kind that was read in the end, and what it says.
+    """Return the kind that was read, after decryption, and its text or pages.
 
     Raises:
         UnreadableFile: it cannot be read, or PasswordNeeded.
-        Exception: whatever the libraries raise on a damaged file.
+        Exception: anything that the libraries raise on a damaged file.
 
     """
     if key in ("encrypted", "doc", "xls", "ppt"):
@@ -60,10 +60,10 @@ def _kreuzberg(key: str, data: bytes, password: str | None, output: str = "markd
 
 
 def _pdf(key: str, data: bytes, password: str | None) -> list[str]:
-    """Read the text layer as it is, page by page.
+    """Read the text layer page by page.
 
-    kreuzberg's Markdown of a PDF has no page boundaries, leaves text out (half of a table's page) and puts "ffi" for
-    Chinese quotation marks; the text of its pages has neither fault.
+    kreuzberg's Markdown of a PDF has no page boundaries, omits text (half of a table's page) and writes "ffi" for
+    Chinese quotation marks; its plain text of pages has neither fault.
     """
     # kreuzberg panics on a date that is not ASCII ("2021年3月1日"): hide the dates, moving no byte.
     data = data.replace(b"/CreationDate", b"/HiddenDate_1").replace(b"/ModDate", b"/HidDate")
@@ -117,12 +117,12 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{}~])|&#(\d{1,4});")
 
 
 def _unescaped(markdown: str) -> str:
-    r"""Take back the escapes of kreuzberg's Markdown, all but that of "|", which would break a table.
+    r"""Remove the escapes of kreuzberg's Markdown, except that of "|", which would break a table.
 
     >>> _unescaped(r"R\&D \<x\> a\|b C:\\new&#9;\&#9;")
     'R&D <x> a\\|b C:\\new\t&#9;'
     """
-    return _ESCAPE.sub(lambda found: found[1] or chr(int(found[2])), markdown)
+    return _ESCAPE.sub(lambda match: match[1] or chr(int(match[2])), markdown)
 
 
 _EMPTY_ROW = re.compile(r"^\|(?: +\|)+\n(?!\| ---)", re.MULTILINE)
@@ -156,9 +156,9 @@ def _docx(key: str, data: bytes, password: str | None) -> str:
 
 
 def _simplified(data: bytes) -> io.BytesIO:
-    """Return the document without pictures, and with its simple fields and formulas as text: mammoth skips those.
+    """Return the document without pictures, and with simple fields and formulas, which mammoth skips, as text.
 
-    Word's stock of table styles, a third of a megabyte that says how they look, takes mammoth longer than the text.
+    Word's table styles, a third of a megabyte, take mammoth longer than the text.
     """
     simpler = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(simpler, "w") as copy:
@@ -190,9 +190,9 @@ def _epub(key: str, data: bytes, password: str | None) -> str:
 
 
 def _pptx(key: str, data: bytes, password: str | None) -> list[str]:
-    """Read slides in the order they are shown, each with its notes.
+    """Read slides in their order, each with its notes.
 
-    kreuzberg 4.10 puts a space wherever the formatting changes, in the middle of words too, and leaves notes out.
+    kreuzberg 4.10 inserts a space wherever the formatting changes, even inside words, and omits notes.
     """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         targets = _relations(archive, "ppt/presentation.xml")
@@ -242,25 +242,25 @@ def _local(node: ET.Element) -> str:
 
 
 def _xml(archive: zipfile.ZipFile, part: str) -> ET.Element:
-    # Entity bombs are stopped by expat (2.4.1 and later), and by the limits of the process this runs in.
+    # Entity bombs are stopped by expat (2.4.1 and later), and by the limits of this child process.
     return ET.fromstring(archive.read(part))  # noqa: S314
 
 
 def _relations(archive: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
-    """Return by id the type and the target of what a part points to; empty when it points to nothing."""
+    """Return type and target of a part's relations by id; empty when it has none."""
     folder, name = posixpath.split(part)
     try:
         nodes = _xml(archive, f"{folder}/_rels/{name}.rels")
     except KeyError:
         return {}
-    found = {node.get("Id", ""): (node.get("Type", ""), node.get("Target", "")) for node in nodes}
+    relations = {node.get("Id", ""): (node.get("Type", ""), node.get("Target", "")) for node in nodes}
     return {
-        key: (kind, posixpath.normpath(posixpath.join(folder, to)).lstrip("/")) for key, (kind, to) in found.items()
+        key: (kind, posixpath.normpath(posixpath.join(folder, to)).lstrip("/")) for key, (kind, to) in relations.items()
     }
 
 
 def _decrypted(key: str, data: bytes, password: str | None) -> bytes:
-    """Return the document without its encryption; as it is when it has none."""
+    """Return the decrypted document; unchanged when it is not encrypted."""
     import msoffcrypto
     from msoffcrypto.exceptions import DecryptionError, FileFormatError, InvalidKeyError
 
@@ -274,7 +274,7 @@ def _decrypted(key: str, data: bytes, password: str | None) -> bytes:
         raise _password_needed(None)
     plain = io.BytesIO()
     try:
-        # Without the check an old key opens nothing and says nothing; documents of Office 97 always check.
+        # Without the check, a wrong password raises no error; documents of Office 97 always check it.
         document.load_key(password=password, **({"verify_password": True} if key == "encrypted" else {}))
         document.decrypt(plain)
     except (InvalidKeyError, DecryptionError):

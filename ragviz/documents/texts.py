@@ -14,7 +14,7 @@ from ragviz.errors import UnreadableFile
 
 
 def plain(name: str, data: bytes) -> tuple[str, list[str]]:
-    """Return a text file as it is, and warnings."""
+    """Return the text of a text file, unchanged, and warnings."""
     try:
         text, warnings = decode(data)
     except UnreadableFile:
@@ -37,13 +37,13 @@ def counted(n: int, one: str, many: str) -> str:
 
 
 def listed(numbers: Sequence[int]) -> str:
-    """Return the first few of some numbers."""
+    """Return the first eight numbers as text."""
     shown = ", ".join(map(str, numbers[:8]))
     return shown + (" …" if len(numbers) > 8 else "")
 
 
 def _uneven_rows(name: str, text: str) -> list[str]:
-    """Say which rows of a CSV or TSV have more or fewer cells than its first."""
+    """Return a warning about rows of a CSV or TSV with more or fewer cells than its first."""
     if extension_of(name) not in (".csv", ".tsv"):
         return []
     counts = Counter(text.partition("\n")[0])
@@ -63,7 +63,7 @@ def _uneven_rows(name: str, text: str) -> list[str]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Lines one after the other: a list of short ones takes twenty times the room of the text."""
+    """Yield lines one by one: a list of short ones takes twenty times the memory of the text."""
     start = 0
     while (end := text.find("\n", start)) >= 0:
         yield text[start:end]

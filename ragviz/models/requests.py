@@ -100,7 +100,7 @@ class Support:
 
 
 class Greeting(BaseModel):
-    """The reply to the probe of an endpoint."""
+    """What the probe of an endpoint replies."""
 
     greeting: str
 

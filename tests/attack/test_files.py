@@ -331,7 +331,7 @@ def test_a_hostile_file_is_its_own_trouble_only(kind, tmp_path, monkeypatch):
     assert len(outcomes) == len(files)
     for outcome in outcomes:
         check_outcome(workspace, corpus.id, outcome)
-    child._leave_none()
+    child._end_all()
     assert not [p for p in psutil.Process().children() if "ragviz.documents.child" in " ".join(p.cmdline())]
 
 
