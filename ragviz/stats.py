@@ -78,7 +78,7 @@ def bootstrap_columns(
     The same resampled questions serve all columns, so the bands of a curve belong together. Percentile bootstrap,
     95 %. A column that holds only 0 and one other value v is a rate (hit@k; precision@k with one gold chunk): it
     gets Wilson's score interval times v, because a bootstrap of values that are all equal is an interval of no
-    width, however few they are. Values that are all equal are taken for a rate of 1 whose next question may be 0.
+    width, however few they are. Values that are all equal count as a rate of 1 whose next question may be 0.
     """
     matrix = _finite(values, dimensions=2)
     if not len(matrix):

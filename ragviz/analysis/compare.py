@@ -304,7 +304,13 @@ def _rows(groups: Sequence[Mapping[str, Floats]], names: Sequence[str], seed: in
         tests += [(*pair, len(p_values) + number) for pair, number in zip(pairs, test, strict=True)]
         p_values += [differences[column].p_value or 0.0 for column in first]  # not None, for n > 0
     adjusted = holm(p_values)
-    deltas = {(name, run): _delta(names[run], *columns[name, run], adjusted[test]) for name, run, test in tests}
+    deltas = {
+        (name, run): Delta(
+            names[run], difference, adjusted[test], minimum_detectable_difference(column), questions_needed(column)
+        )
+        for name, run, test in tests
+        for column, difference in [columns[name, run]]
+    }
     return {
         name: MetricRow(
             name,
@@ -314,10 +320,6 @@ def _rows(groups: Sequence[Mapping[str, Floats]], names: Sequence[str], seed: in
         for values in groups
         for name in values
     }
-
-
-def _delta(run: str, column: Floats, difference: Difference, adjusted: float) -> Delta:
-    return Delta(run, difference, adjusted, minimum_detectable_difference(column), questions_needed(column))
 
 
 def _difference(numbers: Floats, run: int) -> Floats:

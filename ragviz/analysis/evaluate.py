@@ -178,10 +178,7 @@ def breakdown(
         return Slice(by, name, len(ids), sum(question_id in missed for question_id in ids), metrics)
 
     kinds = {kind: [question.id for question in questions if question.kind == kind] for kind in KINDS}
-    by_name: dict[str, list[str]] = {}
-    for question in questions:
-        for name in dict.fromkeys(documents.get(question.id, ())):
-            by_name.setdefault(name, []).append(question.id)
+    by_name = _by_document(questions, documents)
 
     def worst_first(part: Slice) -> tuple[float, str]:
         recall = part.metrics.get(label("recall", summary.k))
@@ -192,6 +189,15 @@ def breakdown(
         *(slice_of("kind", kind, ids) for kind, ids in kinds.items() if ids),
         *sorted((slice_of("document", name, ids) for name, ids in by_name.items()), key=worst_first),
     ]
+
+
+def _by_document(questions: Sequence[Question], documents: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the ids of the questions with evidence in each document, by its name."""
+    by_name: dict[str, list[str]] = {}
+    for question in questions:
+        for name in dict.fromkeys(documents.get(question.id, ())):
+            by_name.setdefault(name, []).append(question.id)
+    return by_name
 
 
 def _values(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.markup import escape
@@ -14,7 +14,10 @@ from ragviz.cli.console import Json
 from ragviz.cli.lazy import damage, indexing, preview, search, tokenizer
 from ragviz.errors import SearchError, UsageError
 from ragviz.index.chunking import CHUNKERS
-from ragviz.records import NO_EMBEDDER, IndexConfig, IndexInfo
+from ragviz.records import NO_EMBEDDER, Corpus, DocumentInfo, IndexConfig, IndexInfo
+
+if TYPE_CHECKING:
+    from ragviz.workspace import Workspace
 
 index_app = console.group("Indexes: build, preview, search.")
 
@@ -99,17 +102,27 @@ def index_preview(
     if displayed is None:
         missing = f"readable document '{document}'" if document else "text to cut"
         raise UsageError(f"Corpus '{target.name}' has no {missing}: `ragviz corpus show` lists its documents.")
-    sampled_documents = preview.sampled(documents)
-    most, ids = preview.share_of(sampled_documents), list({d.id: None for d in (*sampled_documents, displayed)})
-    cuts = preview.cuts(workspace, target.id, ids, most, config)
-    lengths = [chunk.tokens for d in sampled_documents for chunk in cuts[d.id]]
+    body = _preview_body(workspace, target, documents, displayed, config)
+    console.show(body, as_json, lambda: _draw_preview(body, displayed.characters, embeds=bool(config.embedder)))
+
+
+def _preview_body(
+    workspace: Workspace,
+    corpus: Corpus,
+    documents: Sequence[DocumentInfo],
+    displayed: DocumentInfo,
+    config: IndexConfig,
+) -> dict[str, Any]:
+    """Return the extent of an index of `documents`, from a sample of them, and the chunks of the `displayed` one."""
+    sample = preview.sampled(documents)
+    most, ids = preview.share_of(sample), list({d.id: None for d in (*sample, displayed)})
+    cuts = preview.cuts(workspace, corpus.id, ids, most, config)
+    lengths = [chunk.tokens for d in sample for chunk in cuts[d.id]]
     reads = tokenizer.text_tokens_of(config.embedder)
-    body = {
-        "corpus": target.name,
-        "extent": preview.extent(
-            documents, sampled_documents, [cuts[d.id] for d in sampled_documents], embeds=bool(config.embedder)
-        ),
-        "previewed": {"documents": len(sampled_documents), "chunks": len(lengths), "tokens_of_chunks": sorted(lengths)},
+    return {
+        "corpus": corpus.name,
+        "extent": preview.extent(documents, sample, [cuts[d.id] for d in sample], embeds=bool(config.embedder)),
+        "previewed": {"documents": len(sample), "chunks": len(lengths), "tokens_of_chunks": sorted(lengths)},
         "reads": reads,
         "longer_than_read": 0 if reads is None else sum(length > reads for length in lengths),
         "document": displayed.name,
@@ -119,7 +132,6 @@ def index_preview(
             for c in cuts[displayed.id]
         ],
     }
-    console.show(body, as_json, lambda: _draw_preview(body, displayed.characters, embeds=bool(config.embedder)))
 
 
 def _embedder(name: str | None, default: str) -> str:

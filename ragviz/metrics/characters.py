@@ -55,13 +55,12 @@ def measure_characters(
 
     """
     rows, depth = rankings.results, rankings.depth if depth is None else depth
-    evidence_of = [evidence.get(result.question_id, ()) for result in rows]
-    if missing := [result.question_id for result, groups in zip(rows, evidence_of, strict=True) if not groups]:
+    if missing := [result.question_id for result in rows if not evidence.get(result.question_id)]:
         raise InputError(
             f"{len(missing)} questions had evidence when they were run and have none now, '{missing[0]}' first; "
             "run them again."
         )
-    line, spans = _line(rankings.number, evidence_of)
+    line, spans = _line(rankings.number, [evidence[result.question_id] for result in rows])
     placed = line.place[rankings.chunks[:, :depth]]
     shape, choices = (len(rows), depth), spans.choices()
     chunk_lengths, useful = np.empty(shape), np.empty(shape)

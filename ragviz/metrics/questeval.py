@@ -43,7 +43,10 @@ def measure(bank: Bank, answers: Sequence[str | None]) -> QuestEval:
 
     """
     pairs = [(item.answer, answer) for item, answer in zip(bank.items, answers, strict=True)]
-    f1 = tuple(_f1(reference, generated, bank.language) for reference, generated in pairs)
+    f1 = tuple(
+        None if reference is None or generated is None else token_f1(generated, reference, bank.language)
+        for reference, generated in pairs
+    )
     counted = [value for value in f1 if value is not None]
     answerable = sum(reference is not None for reference, _ in pairs)
     return QuestEval(
@@ -57,10 +60,6 @@ def measure(bank: Bank, answers: Sequence[str | None]) -> QuestEval:
         quality=1 - answerable / len(pairs) if pairs else None,
         f1=f1,
     )
-
-
-def _f1(reference: str | None, generated: str | None, language: str) -> float | None:
-    return None if reference is None or generated is None else token_f1(generated, reference, language)
 
 
 def _share(part: float, whole: int) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -93,17 +94,7 @@ def waterfall(steps: Sequence[tuple[str, int, int]], *, selected: int | None = N
                 _lost_words(title, count, total, left, place) for place, (title, count, left) in enumerate(steps)
             ],
             hovertemplate="%{hovertext}<extra></extra>",
-            marker={
-                "color": colours,
-                "opacity": [1.0 if selected in (None, place) else 0.3 for place in range(len(steps))],
-                "line": {"width": [0 if c != WORSE else 1.2 for c in colours], "color": colours},
-                "pattern": {
-                    "shape": ["/" if c == WORSE else "" for c in colours],
-                    "fillmode": "replace",
-                    "size": 6,
-                    "solidity": 0.35,
-                },
-            },
+            marker=_loss_marker(colours, selected),
         )
     )
     figure.update_layout(**style.layout("Questions", "", height or 74 + 27 * len(steps)), bargap=0.3)
@@ -115,6 +106,21 @@ def waterfall(steps: Sequence[tuple[str, int, int]], *, selected: int | None = N
     return style.described(
         figure, f"Of {style.counted_words(total, 'question')}: {lost + ', ' if lost else ''}{fine} fine."
     )
+
+
+def _loss_marker(colours: Sequence[str], selected: int | None) -> dict[str, Any]:
+    """Return the look of the waterfall's bars: losses hatched, those beside the `selected` one faded."""
+    return {
+        "color": colours,
+        "opacity": [1.0 if selected in (None, place) else 0.3 for place in range(len(colours))],
+        "line": {"width": [0 if c != WORSE else 1.2 for c in colours], "color": colours},
+        "pattern": {
+            "shape": ["/" if c == WORSE else "" for c in colours],
+            "fillmode": "replace",
+            "size": 6,
+            "solidity": 0.35,
+        },
+    }
 
 
 def _lost_words(title: str, count: int, total: int, left: int, place: int) -> str:
