@@ -524,7 +524,7 @@ def test_from_the_waterfall_to_the_lost_question(server, page, judged, run):
 
 def test_a_chinese_claim_lights_up_the_sentence_it_rests_on(server, page, judged):
     store = open_store(server.env["RAGVIZ_DATABASE_URL"])
-    known = store.judged(store.run("judged").id)
+    known = store.evaluated_answers(store.run("judged").id)
     wanted = next(
         judged
         for judged in known.values()
@@ -623,7 +623,7 @@ def test_three_retrievers_answer_side_by_side(server, page, measured):
 def views(server: Server) -> list[tuple[str, str, str]]:
     """Name and link of every page and of the cases that open within them, and a tab to open there."""
     store = open_store(server.env["RAGVIZ_DATABASE_URL"])
-    several = next(q.id for q in store.asked(store.run("sample-knn").id) if q.kind == "multi")
+    several = next(q.id for q in store.run_questions(store.run("sample-knn").id) if q.kind == "multi")
     here = {"corpus": sample.NAME}
     run, runs = here | {"run": "sample-knn"}, here | {"runs": "sample-knn,sample-hybrid"}
     return [

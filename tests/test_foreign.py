@@ -162,7 +162,7 @@ def test_odd_rows_are_reported_and_the_rest_is_imported(workspace):
 def test_an_import_that_breaks_leaves_nothing_behind(workspace, monkeypatch):
     corpus = workspace.store.create_corpus("c")
     foreign_run = ragchecker.read(written(result()), "out.json")
-    monkeypatch.setattr(workspace.store, "put_judged", lambda *_: 1 / 0)
+    monkeypatch.setattr(workspace.store, "put_evaluated", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         foreign.import_run(workspace, corpus, "r", foreign_run)
     assert not workspace.store.runs()

@@ -71,11 +71,11 @@ def deleted(workspace: Workspace) -> None:
 def judged_again(workspace: Workspace) -> None:
     """Other answers and scores, while what failed and when the run ended stay as they were."""
     run = workspace.store.run("told")
-    kept = workspace.store.judged(run.id)
+    kept = workspace.store.evaluated_answers(run.id)
     new = [replace(j, answer=replace(j.answer, text="It was judged again.")) for j in kept.values()]
     zero = [answer_metrics.scores(each, tuple(run.config.metrics)) for each in new]
     scores = [[s if s.value is None else replace(s, value=0.25) for s in mine] for mine in zero]
-    workspace.store.put_judged(run.id, list(zip(new, scores, strict=True)))
+    workspace.store.put_evaluated(run.id, list(zip(new, scores, strict=True)))
     assert workspace.store.run("told").finished == run.finished
 
 

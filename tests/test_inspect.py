@@ -81,7 +81,7 @@ def fill(workspace: Workspace) -> None:
     store.put_questions(store.create_question_set(corpus.id, "told").id, [*asked, chinese(workspace)])
     config = RunConfig("small", "told", "bm25", depth=20, answerer="extractive")
     run = running.run(workspace, "told", config)
-    store.put_judged(
+    store.put_evaluated(
         run.id, [(known, answer_metrics.scores(known, tuple(ANSWER_METRICS))) for known in told(run, workspace)]
     )
 
@@ -98,7 +98,7 @@ def chinese(workspace: Workspace) -> Question:
 
 def told(run: Run, workspace: Workspace) -> list[EvaluatedAnswer]:
     """Verdicts by hand: of q7 in English, of "zh" in Chinese; the judge of q2 failed."""
-    kept = workspace.store.judged(run.id)
+    kept = workspace.store.evaluated_answers(run.id)
     call = Call("context", "judge-1", "3", 120, 30, 1.25, 0.0042, cached=False, raw='{"said": "' + HOSTILE + '"}')
     q7, zh, q2 = (kept[name] for name in ("q7", "zh", "q2"))
     chunks = q7.answer.context
@@ -553,7 +553,7 @@ def test_prices_are_edited_and_kept(home: Path) -> None:
 def test_means_stand_per_kind_and_per_document_with_their_n(home: Path, name: str) -> None:
     workspace = open_workspace()
     run = workspace.store.run("told")
-    asked = {q.id: q for q in workspace.store.asked(run.id)}
+    asked = {q.id: q for q in workspace.store.run_questions(run.id)}
     measured = measurements.summary_of(workspace, run)
     scores = workspace.store.scores(run.id)
     found = {i: s.value for i, s in scores.get(name, {}).items() if s.value is not None} or dict(

@@ -150,7 +150,7 @@ def test_replies_are_shown_without_the_key_and_stored_unchanged(workspace):
     assert key in repr(judgements.judgement_of(workspace, run).evaluated)
     assert key not in "".join(map(repr, (j.answer for j in judgements.judgement_of(shown, run).evaluated.values())))
     assert all(key not in call.raw for j in judgements.judgement_of(shown, run).evaluated.values() for call in j.calls)
-    assert key in repr(shown.store.judged(run.id))
+    assert key in repr(shown.store.evaluated_answers(run.id))
 
 
 def test_a_run_that_cannot_begin_leaves_none_behind(workspace, server, monkeypatch):
@@ -246,10 +246,12 @@ def test_a_run_of_an_earlier_version_opens_and_is_judged_again(workspace):
     store, names = workspace.store, ("conciseness", "extractive_questeval_precision", "token_f1")
     old = store.create_run("old", run.corpus_id, replace(run.config, metrics=names), "f", run.provenance)
     results = {result.question_id: result for result in store.results(run.id)}
-    store.put_results(old.id, [(place, q, results[q.id]) for place, q in enumerate(store.asked(run.id))])
-    scored = [(evaluated, [Score(name, 0.25) for name in names]) for evaluated in store.judged(run.id).values()]
+    store.put_results(old.id, [(place, q, results[q.id]) for place, q in enumerate(store.run_questions(run.id))])
+    scored = [
+        (evaluated, [Score(name, 0.25) for name in names]) for evaluated in store.evaluated_answers(run.id).values()
+    ]
     scored[0] = (replace(scored[0][0], failures={"comparison": "HTTP 500"}), scored[0][1])
-    store.put_judged(old.id, scored)
+    store.put_evaluated(old.id, scored)
     store.finish_run(old.id, "done")
     scores = judgements.judgement_of(workspace, old).scores
     assert list(scores) == ["factual_precision", "token_f1"]

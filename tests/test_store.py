@@ -192,7 +192,7 @@ def test_results_come_back_in_order_with_the_question_as_it_was_asked(store):
     store.put_results(run.id, [(1, make_question(2), results[1])])
     store.put_results(run.id, [(0, make_question(1), results[0])])
     assert store.results(run.id) == results
-    assert store.asked(run.id) == [make_question(1), make_question(2)]
+    assert store.run_questions(run.id) == [make_question(1), make_question(2)]
     assert store.answered(run.id) == {"q1", "q2"}
 
 
@@ -307,8 +307,8 @@ def test_every_change_of_content_is_counted_for_its_owner_only(store):
         (question_set.id, lambda: store.delete_questions(question_set.id, ["q1"])),
         (question_set.id, lambda: store.touch(question_set.id)),
         (run.id, lambda: store.put_results(run.id, [(0, question, retrieved)])),
-        (run.id, lambda: store.put_judged(run.id, [(evaluated, [])])),
-        (run.id, lambda: store.put_judged(run.id, [(evaluated, [Score("token_f1", 1.0)])])),
+        (run.id, lambda: store.put_evaluated(run.id, [(evaluated, [])])),
+        (run.id, lambda: store.put_evaluated(run.id, [(evaluated, [Score("token_f1", 1.0)])])),
         (run.id, lambda: store.pay(run.id, 1, 0.5)),
         (run.id, lambda: store.finish_run(run.id, "done")),
     ]

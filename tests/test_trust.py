@@ -249,7 +249,7 @@ def test_the_command_line_checks_a_run_and_names_its_judge(ragviz, workspace, mo
     assert body["judge"]["prompts"]["comparison"]
     assert body["judge"]["controls"]["accuracy"] < controls.RELIABLE
     assert body["answerer"]["model"] == "loopback"
-    question = workspace.store.asked(workspace.store.run("bad").id)[0].id
+    question = workspace.store.run_questions(workspace.store.run("bad").id)[0].id
     assert "This judge cannot be relied on" in ragviz("inspect", "bad", question)
     assert json.loads(ragviz("inspect", "bad", question, "--json"))["judge_reliable"] is False
     odd_judges.install(monkeypatch, "good")

@@ -172,7 +172,7 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
     """
     workspace = console.open_workspace()
     run = workspace.store.run(run_name)
-    question = next((q for q in workspace.store.asked(run.id) if q.id == question_id), None)
+    question = next((q for q in workspace.store.run_questions(run.id) if q.id == question_id), None)
     if question is None:
         raise UsageError(f"Run '{run.name}' has no question '{question_id}': see `ragviz questions show`.")
     judgement = judgements.judgement_of(workspace, run)

@@ -18,7 +18,7 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
     texts = {f.chunk.id: f.chunk for f in search.with_chunks(workspace, current.corpus_id, [*hits.values()]) if f.chunk}
     return cases.cases(
         measurements.summary_of(workspace, current, k),
-        store.asked(current.id),
+        store.run_questions(current.id),
         results,
         measurements.document_names(workspace, current),
         chunks=texts,
@@ -30,7 +30,7 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
 
 def breakdown_of(workspace: Workspace, current: Run, k: int | None = None) -> list[evaluate.Slice]:
     """Return every mean of a run, over all questions, per kind and per document, ranked at `k` (default: its own)."""
-    questions, names = workspace.store.asked(current.id), measurements.document_names(workspace, current)
+    questions, names = workspace.store.run_questions(current.id), measurements.document_names(workspace, current)
     documents = {question.id: interchange.documents_of(question, names) for question in questions}
     summary, scores = measurements.summary_of(workspace, current, k), judgements.judgement_of(workspace, current).scores
     return evaluate.breakdown(summary, scores, questions, documents, seed=current.config.seed)

@@ -105,7 +105,7 @@ def _store_answers(workspace: Workspace, run: Run, question_set: QuestionSet, an
         store.put_questions(question_set.id, [question])
         store.put_results(run.id, [(place, question, retrieved)])
         [with_similarities] = similarities.with_similarities([evaluated], [], plan)
-        store.put_judged(run.id, [(with_similarities, answer_metrics.scores(with_similarities, FOREIGN))])
+        store.put_evaluated(run.id, [(with_similarities, answer_metrics.scores(with_similarities, FOREIGN))])
 
 
 def _foreign(workspace: Workspace, run: Run, answer: ForeignAnswer) -> tuple[Question, Retrieved, EvaluatedAnswer]:

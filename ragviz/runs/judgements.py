@@ -61,7 +61,7 @@ def check(workspace: Workspace, current: Run) -> Checked:
     if current.status != "done":
         problems.append("It is not finished.")
     if failed := sum(store.judged_ids(current.id).values()):
-        problems.append(f"A step failed for {failed} of {len(store.asked(current.id))} questions.")
+        problems.append(f"A step failed for {failed} of {len(store.run_questions(current.id))} questions.")
     if controlled is not None and not controlled.reliable:
         problems.append(controlled.sentence)
     return Checked(current.name, tuple(problems), controlled)
@@ -166,8 +166,8 @@ def judgement_of(workspace: Workspace, current: Run, k: int | None = None) -> Ju
     """
     store, config = workspace.store, current.config
     k = k if k and config.answerer == "none" else config.k
-    questions, results = store.asked(current.id), measurements.results_of(workspace, current)
-    evaluated = store.judged(current.id, keys=workspace.settings.keys)
+    questions, results = store.run_questions(current.id), measurements.results_of(workspace, current)
+    evaluated = store.evaluated_answers(current.id, keys=workspace.settings.keys)
     scores = answer_metrics.renamed(store.scores(current.id))
     answers = {i: j.answer for i, j in evaluated.items() if config.answerer != "none"}
     rulings = {q.id: _ruling(q, answers[q.id], scores) for q in questions if q.id in answers}

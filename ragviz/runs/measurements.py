@@ -27,7 +27,7 @@ def summary_of(workspace: Workspace, current: Run, k: int | None = None) -> eval
     if unranked_words(current):
         nothing = evaluate.summarise([], [], k or config.k, config.depth, seed=config.seed)
         return replace(nothing, metrics={})
-    results, questions = store.results(current.id), store.asked(current.id)
+    results, questions = store.results(current.id), store.run_questions(current.id)
     return evaluate.summarise(results, questions, k or config.k, config.depth, seed=config.seed)
 
 
@@ -63,7 +63,7 @@ def compare_runs(workspace: Workspace, runs: Sequence[Run], k: int | None = None
     of_models = ("endpoint", "metric embedder")  # compared where every run has them: earlier versions recorded neither
     optional = [key for key in of_models if all(key in current.provenance["identity"] for current in runs)]
     sides = [_side(workspace, current, optional) for current in runs]
-    evidence = {q.id: q.evidence for current in runs for q in store.asked(current.id)}
+    evidence = {q.id: q.evidence for current in runs for q in store.run_questions(current.id)}
     return comparing.compare(sides, k=k, evidence=evidence)
 
 

@@ -200,7 +200,7 @@ def _retrieve(
 def _unfinished(workspace: Workspace, current: Run) -> list[str]:
     """Return the ids of questions that are not answered and judged yet, or of which a step failed."""
     judged_ids = workspace.store.judged_ids(current.id)
-    return [question.id for question in workspace.store.asked(current.id) if judged_ids.get(question.id, True)]
+    return [question.id for question in workspace.store.run_questions(current.id) if judged_ids.get(question.id, True)]
 
 
 def _judge_controlled(
@@ -217,7 +217,9 @@ def _judge_controlled(
     if outcome is not None and before is not None and before.fresh:
         outcome = replace(outcome, fresh=True)  # an earlier attempt of this run asked them
     reliable_again = before is not None and not before.reliable and outcome is not None and outcome.reliable
-    judged_ids = [question.id for question in workspace.store.asked(current.id)] if reliable_again else list(ids)
+    judged_ids = (
+        [question.id for question in workspace.store.run_questions(current.id)] if reliable_again else list(ids)
+    )
     if outcome is not None and not reliable_again:
         workspace.store.note_run(current.id, controls=controls.to_json(outcome))
     if judged_ids:
@@ -236,17 +238,19 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: plannin
     store, config = workspace.store, current.config
     to_judge = set(ids)
     pairs = [
-        (q, r) for q, r in zip(store.asked(current.id), store.results(current.id), strict=True) if q.id in to_judge
+        (q, r)
+        for q, r in zip(store.run_questions(current.id), store.results(current.id), strict=True)
+        if q.id in to_judge
     ]
     items = contexts.items(
         workspace, config.index, current.corpus_id, config, [q for q, _ in pairs], [r for _, r in pairs]
     )
-    earlier = store.judged(current.id)
+    earlier = store.evaluated_answers(current.id)
     retried = [_retried(item, earlier.get(item.question.id), store.paid(current.id)[0]) for item in items]
     plan = replace(plan, finished=len(store.answered(current.id)) - len(items))
 
     def keep(batch: Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]) -> None:
-        store.put_judged(current.id, batch)
+        store.put_evaluated(current.id, batch)
 
     try:
         work.work(retried, plan, keep, progress)

@@ -669,13 +669,13 @@ class Store:
         rows = self._rows(sa.select(*columns).where(changes.is_run(run_id)).order_by(schema.results.c.position))
         return [codecs.retrieved(row) for row in rows]
 
-    def asked(self, run_id: str) -> list[Question]:
+    def run_questions(self, run_id: str) -> list[Question]:
         """Return a run's questions as they were asked, in order."""
         query = sa.select(schema.results.c.question).where(changes.is_run(run_id)).order_by(schema.results.c.position)
         return [codecs.question_from_json(row.question) for row in self._rows(query)]
 
     @repeated
-    def put_judged(self, run_id: str, evaluated: Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]) -> None:
+    def put_evaluated(self, run_id: str, evaluated: Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]) -> None:
         """Store evaluated answers and their scores, replacing earlier ones of the same questions."""
         ids = [answer.question.id for answer, _ in evaluated]
         bodies = [
@@ -700,7 +700,7 @@ class Store:
                 for rows_batch in changes.batches(fresh):
                     connection.execute(table.insert(), rows_batch)
 
-    def judged(
+    def evaluated_answers(
         self, run_id: str, question_ids: Sequence[str] | None = None, *, keys: Sequence[str] = ()
     ) -> dict[str, EvaluatedAnswer]:
         """Return the evaluated answers of a run (or of some of its questions), by question id.

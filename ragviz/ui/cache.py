@@ -60,7 +60,7 @@ def _documents_of(of: State) -> dict[str, Sequence[str]]:
     names = {d.id: d.name for d in store.documents(corpus_id, replaced=True)}
     return {
         q.id: list(dict.fromkeys(names.get(s.document_id, "(deleted)") for group in q.evidence for s in group))
-        for q in store.asked(run_id)
+        for q in store.run_questions(run_id)
     }
 
 
@@ -87,7 +87,7 @@ def retrievals(run: Run) -> dict[str, tuple[Question, Retrieved]]:
 def _retrievals(of: State) -> dict[str, tuple[Question, Retrieved]]:
     store, run_id = workspace().store, of.ids[0]
     results = measurements.results_of(workspace(), store.run(run_id))
-    pairs = zip(store.asked(run_id), results, strict=True)
+    pairs = zip(store.run_questions(run_id), results, strict=True)
     return {question.id: (question, retrieved) for question, retrieved in pairs}
 
 

@@ -38,8 +38,8 @@ ROWS = [
 ]
 
 
-APART = ("cache", "receipts", "schema_version")
-"""Tables that keep what they have: what was paid for, whatever became of it, and what they are opened with."""
+UNCHANGED = ("cache", "receipts", "schema_version")
+"""Tables that a deletion leaves as they are: what was paid for, and the schema."""
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def rows(workspace: Workspace) -> dict[str, int]:
             table.name: connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
             for table in everything.sorted_tables
         }
-    return {name: count for name, count in counts.items() if name not in APART and count}
+    return {name: count for name, count in counts.items() if name not in UNCHANGED and count}
 
 
 def begin(workspace: Workspace, kind: str) -> Job:
@@ -147,10 +147,12 @@ def test_nothing_is_left_of_a_job_whose_subject_was_deleted(workspace, server, k
         if subject == "index" and kind != "questions":  # the index had paid; the set that is written pays as well
             gone |= {"payments"}
         assert {name for name, count in before.items() if after.get(name, 0) < count} - {"revisions"} == gone | {"jobs"}
-        kept = {"questions", "payments"} if kind == "questions" else set()  # the set stands, with what it has so far
-        assert all(after[name] <= before.get(name, 0) for name in set(after) - kept), (before, after)
-    there = [path for path in (workspace.settings.home / "indexes").iterdir() if any(path.iterdir())]
-    assert bool(there) == (subject in ("questions", "run"))
+        growing = (
+            {"questions", "payments"} if kind == "questions" else set()
+        )  # the set stays, with its questions so far
+        assert all(after[name] <= before.get(name, 0) for name in set(after) - growing), (before, after)
+    indexes = [path for path in (workspace.settings.home / "indexes").iterdir() if any(path.iterdir())]
+    assert bool(indexes) == (subject in ("questions", "run"))
 
 
 @pytest.mark.parametrize("subject", ["index", "questions", "corpus"])

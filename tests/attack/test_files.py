@@ -131,7 +131,7 @@ def odd_names(data: bytes, draw: random.Random) -> bytes:
 
 
 def lying_directory(data: bytes, draw: random.Random) -> bytes:
-    """A directory that tells another checksum, length, place or way of packing than there is."""
+    """A directory with a wrong checksum, length, offset or compression method."""
     out = bytearray(data)
     at = data.index(b"PK\1\2")
     for _ in range(draw.randrange(data.count(b"PK\1\2"))):
@@ -296,7 +296,7 @@ def drawn(kind: str, seed: int) -> tuple[str, bytes]:
 
 
 def check_outcome(workspace: Workspace, corpus_id: str, outcome: corpora.FileOutcome) -> None:
-    """A document that can be kept and told, or one sentence."""
+    """A document that can be stored and shown, or an error of one sentence."""
     json.dumps([outcome.name, outcome.message]).encode()
     outcome.name.encode()
     if outcome.status in ("added", "same"):

@@ -154,8 +154,8 @@ def begun(workspace: Workspace, folder: Path) -> None:
     failing = running.run(
         workspace, "failing", RunConfig("i", "q", "bm25", depth=5, k=3, answerer="model", metrics=names)
     )
-    evaluated = workspace.store.judged(failing.id)["q1"]
-    workspace.store.put_judged(
+    evaluated = workspace.store.evaluated_answers(failing.id)["q1"]
+    workspace.store.put_evaluated(
         failing.id, [(replace(evaluated, matrix=Matrix(), failures={"claims": "No reply."}), [])]
     )
 

@@ -18,18 +18,18 @@ LONG = "".join(map(chr, range(0x4E00, 0x4E00 + 12_000)))
 def test_results_of_another_program(workspace: Workspace) -> None:  # noqa: F811
     contexts = [{"doc_id": LONG, "text": "Dogs."}, {"doc_id": "b", "text": "1998: Harlow."}]
     rows = written(result(query_id=LONG), result(query_id="8" * 65), result(retrieved_context=contexts))
-    found = ragchecker.read(rows, "out.json")
-    assert [problem.partition("query_id has ")[2] for problem in found.problems] == [
+    judged_run = ragchecker.read(rows, "out.json")
+    assert [problem.partition("query_id has ")[2] for problem in judged_run.problems] == [
         "12,000 characters: at most 64 can be kept.",
         "65 characters: at most 64 can be kept.",
     ]
-    run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "imported", found)
-    assert [question.id for question in workspace.store.asked(run.id)] == ["7"]
+    run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "imported", judged_run)
+    assert [question.id for question in workspace.store.run_questions(run.id)] == ["7"]
     assert [len(result.ranking.ids) for result in workspace.store.results(run.id)] == [2]
 
 
 def test_names_of_files(workspace: Workspace, tmp_path) -> None:  # noqa: F811
-    """They are cut to what can be indexed, and stay apart."""
+    """They are cut to what can be indexed, and stay different."""
     corpus, path = workspace.store.create_corpus("c"), tmp_path / "a.txt"
     path.write_text("Dogs stay outside.")
     deep = ["/".join(LONG[place : place + 40] for place in range(start, start + 4000, 40)) for start in (0, 4000)]
@@ -39,12 +39,12 @@ def test_names_of_files(workspace: Workspace, tmp_path) -> None:  # noqa: F811
     assert len({info.name for info in workspace.store.documents(corpus.id)}) == 5
 
 
-def test_what_no_check_holds_back_is_told_as_what_it_is(workspace: Workspace) -> None:  # noqa: F811
-    """A server that keeps no such thing is not one that is down."""
+def test_a_text_that_only_the_server_refuses_is_reported_as_too_long(workspace: Workspace) -> None:  # noqa: F811
+    """Not as a server that is down."""
     corpus = workspace.store.create_corpus("c")
-    asked = workspace.store.create_question_set(corpus.id, "s")
+    question_set = workspace.store.create_question_set(corpus.id, "s")
     question = Question(LONG[: records.LONGEST_ID + 1], "Why?", "", (), "hand")
     if workspace.settings.database_url is None:
         pytest.skip("SQLite has no such limits")
     with pytest.raises(UsageError, match="cannot store something this long"):
-        workspace.store.put_questions(asked.id, [question])
+        workspace.store.put_questions(question_set.id, [question])

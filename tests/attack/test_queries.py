@@ -66,13 +66,13 @@ def test_whatever_the_address_holds_the_page_is_drawn(home: Path, page: str, see
     assert not defects, [params, *defects]
 
 
-# What cannot be used is told
+# Unusable parameters are reported
 
 NUMBERS = ["9" * 5000, "-3", "0", "٣", "1e3", "2.5", "1_0", "junk"]
 OTHERS = ["junk", "9" * 5000, "q2 ", "\u202e", "of another corpus", "<b>x</b>", "[x](http://evil.example)", "零"]
 FORM = {"tab": "New index"}
 RUN, RUNS = {"run": "words"}, {"runs": "words,vectors"}
-TOLD = [  # page, what else its address holds, the parameter, and what it cannot be
+UNUSABLE = [  # page, what else its address holds, the parameter, and what it cannot be
     ("documents", {}, "corpus", OTHERS),
     ("documents", {}, "document", OTHERS),
     ("documents", {"document": MARKED}, "index", [*OTHERS, "foreign"]),
@@ -129,14 +129,16 @@ def foreign_things() -> None:
     corpus = workspace.store.create_corpus("another")
     corpora.add_file(workspace, corpus, "b.txt", b"Ships lie in the harbour.")
     indexing.build_index(workspace, corpus, "foreign", IndexConfig(chunk_size=20))
-    asked = workspace.store.create_question_set(corpus.id, "foreign")
-    workspace.store.put_questions(asked.id, [Question("q", "What lies in the harbour?", "Ships", (), "hand")])
+    question_set = workspace.store.create_question_set(corpus.id, "foreign")
+    workspace.store.put_questions(question_set.id, [Question("q", "What lies in the harbour?", "Ships", (), "hand")])
     running.run(workspace, "foreign", RunConfig("foreign", "foreign", "bm25", depth=5))
 
 
-@pytest.mark.parametrize(("page", "others", "name", "unusable"), TOLD, ids=[f"{row[0]}-{row[2]}" for row in TOLD])
+@pytest.mark.parametrize(
+    ("page", "others", "name", "unusable"), UNUSABLE, ids=[f"{row[0]}-{row[2]}" for row in UNUSABLE]
+)
 @pytest.mark.parametrize("seed", seeds(1, 14))
-def test_a_parameter_that_cannot_be_used_is_told_and_taken_out(
+def test_an_unusable_parameter_is_reported_and_removed(
     home: Path,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
     page: str,
@@ -145,7 +147,7 @@ def test_a_parameter_that_cannot_be_used_is_told_and_taken_out(
     unusable: list[str],
     seed: int,
 ) -> None:
-    """A person who opens a shared link must not take what is shown for what the link asked for."""
+    """A person who opens a shared link must not mistake the page shown for the one that the link names."""
     if name.startswith(("backend", "es-")):
         monkeypatch.setenv("ELASTICSEARCH_URL", "http://127.0.0.1:9")
         others = others | ({"backend": "elasticsearch"} if name != "backend" else {})
@@ -155,7 +157,7 @@ def test_a_parameter_that_cannot_be_used_is_told_and_taken_out(
     app = visit(page, **{"corpus": "notes"} | others | {name: text})
     assert not app.exception
     assert not [box.value for box in app.error if "defect" in box.value]
-    told = [box.value for box in app.warning if f"“{wording.quoted(text)}”" in box.value]
-    assert told
-    assert address(app).get(name) != text or "cannot be" not in told[0]
+    warnings = [box.value for box in app.warning if f"“{wording.quoted(text)}”" in box.value]
+    assert warnings
+    assert address(app).get(name) != text or "cannot be" not in warnings[0]
     assert not [button for button in app.button if button.key == f"chip-{name}"]

@@ -31,7 +31,7 @@ CASES: list[tuple[str, int, str, str]] = [
     ("indexes", 0, "index", ""),
     ("logs", 0, "run", ".log cannot be read (Permission denied)"),
 ]
-"""What is closed, its mode, the page that tells it when something is done there ("": every page), and the reason."""
+"""What is closed, its mode, the page that reports it when something is done there ("": every page), and the reason."""
 PRESSED = {"questions": "Accept", "run": "Run"}
 
 LOOK = """
@@ -93,14 +93,14 @@ def test_every_page_is_drawn_or_says_what_may_not_be_done(built: Path, tmp_path:
     assert "Traceback" not in done.stderr
     looks, jobs = json.loads(done.stdout.splitlines()[-1])
     for name, (errors, exceptions, titles) in looks.items():
-        told = [error.replace("\\", "") for error in errors]
+        messages = [error.replace("\\", "") for error in errors]
         assert not exceptions
-        assert not [error for error in told if "defect in ragviz" in error]
+        assert not [error for error in messages if "defect in ragviz" in error]
         if page and name != page:
             assert titles
-            assert not told or reason in told[0]
-        elif reason and (told or not titles):  # what was open before the home was closed is read on
-            assert len(told) == 1
-            assert reason in told[0]
-            assert "give the user that runs ragviz the right to" in told[0]
+            assert not messages or reason in messages[0]
+        elif reason and (messages or not titles):  # what was open before the home was closed is read on
+            assert len(messages) == 1
+            assert reason in messages[0]
+            assert "give the user that runs ragviz the right to" in messages[0]
     assert [(status, reason in error) for status, error in jobs] in ([], [("failed", True)])

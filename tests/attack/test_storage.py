@@ -37,14 +37,14 @@ from tests.conftest import ROOT
 
 
 def ragviz(home: Path, *words: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
-    """The command line, in a process of its own."""
+    """The command line, in a child process."""
     environment = os.environ | {"RAGVIZ_HOME": str(home), "PYTHONPATH": str(ROOT), "COLUMNS": "300"} | more
     command = [sys.executable, "-m", "ragviz", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, env=environment, cwd="/", timeout=120)
 
 
-def told(done: subprocess.CompletedProcess[str], code: int = 1) -> str:
-    """What a command that failed said on one line, without a traceback."""
+def message_of(done: subprocess.CompletedProcess[str], code: int = 1) -> str:
+    """The message of a failed command on one line, without a traceback."""
     assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
     assert "Traceback" not in done.stderr
     return " ".join(done.stderr.split())
@@ -81,9 +81,9 @@ def test_what_is_kept_is_for_its_owner_alone_and_what_is_taken_away_is_not(tmp_p
     )
     assert ragviz(home, "questions", "import", "notes", tmp_path / "q.jsonl", "--name", "q").returncode == 0
     assert ragviz(home, "prices", "set", "m", "1", "2").returncode == 0
-    kept = modes(home)
-    assert len(kept) >= 3
-    assert all(mode & 0o077 == 0 for mode in kept.values()), kept
+    permissions = modes(home)
+    assert len(permissions) >= 3
+    assert all(mode & 0o077 == 0 for mode in permissions.values()), permissions
     assert ragviz(home, "questions", "export", "q", tmp_path / "out.csv").returncode == 0
     assert stat.S_IMODE((tmp_path / "out.csv").stat().st_mode) == 0o666 & ~_umask()
 
@@ -126,17 +126,17 @@ def small_disk(tmp_path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", place], check=True)
 
 
-def test_a_full_disk_is_told_with_the_next_step(small_disk, tmp_path):
+def test_a_full_disk_is_reported_with_the_next_step(small_disk, tmp_path):
     home = small_disk / "home"
     for number in range(12):
         (tmp_path / f"{number}.txt").write_text(f"{number} " + "The pump was replaced. " * 20000, encoding="utf-8")
-    sentence = told(ragviz(home, "corpus", "add", "notes", *tmp_path.glob("*.txt")))
+    sentence = message_of(ragviz(home, "corpus", "add", "notes", *tmp_path.glob("*.txt")))
     assert "is full" in sentence
     assert "make room there, or set RAGVIZ_HOME to a folder on another disk" in sentence
     assert ragviz(home, "corpus", "list").returncode == 0
 
 
-def test_a_database_that_may_not_grow_is_told_as_full_and_keeps_what_it_has(home):
+def test_a_database_that_may_not_grow_is_reported_as_full_and_keeps_its_rows(home):
     store = open_store(sqlite_url(home / "ragviz.db"))
     corpus = store.corpus("notes")
 
@@ -150,31 +150,33 @@ def test_a_database_that_may_not_grow_is_told_as_full_and_keeps_what_it_has(home
     assert [d.name for d in store.documents(corpus.id)] == ["a.txt"]
 
 
-def test_a_home_that_cannot_be_written_is_told(tmp_path):
+def test_a_home_that_cannot_be_written_is_reported(tmp_path):
     (tmp_path / "file").touch()
-    sentence = told(ragviz(tmp_path / "file" / "home", "corpus", "list"), 2)
+    sentence = message_of(ragviz(tmp_path / "file" / "home", "corpus", "list"), 2)
     assert "file/home, which cannot be used as a folder: Not a directory. Name another one." in sentence
     with pytest.raises(StorageError, match=r"cannot be written .Not a directory.: give the user that runs ragviz the"):
         disk.private(tmp_path / "file" / "home")
 
 
-def test_a_read_only_disk_is_told(small_disk):
+def test_a_read_only_disk_is_reported(small_disk):
     assert subprocess.run(["mount", "-o", "remount,ro", small_disk], capture_output=True).returncode == 0
-    assert "as a folder: Read-only file system. Name another" in told(ragviz(small_disk / "home", "corpus", "list"), 2)
+    assert "as a folder: Read-only file system. Name another" in message_of(
+        ragviz(small_disk / "home", "corpus", "list"), 2
+    )
 
 
-def test_a_database_on_a_disk_that_turned_read_only_is_told(small_disk):
+def test_a_database_on_a_disk_that_turned_read_only_is_reported(small_disk):
     home = small_disk / "home"
     assert ragviz(home, "corpus", "list").returncode == 0
     assert subprocess.run(["mount", "-o", "remount,ro", small_disk], capture_output=True).returncode == 0
-    sentence = told(ragviz(home, "corpus", "delete", "x", "--yes"))
+    sentence = message_of(ragviz(home, "corpus", "delete", "x", "--yes"))
     assert f"{home / 'ragviz.db'} cannot be written" in sentence
 
 
 # The database
 
 
-def test_a_locked_database_is_told(home, monkeypatch):
+def test_a_locked_database_is_reported(home, monkeypatch):
     monkeypatch.setattr(database, "BUSY", 0.2)
     with sqlite3.connect(home / "ragviz.db", isolation_level=None) as other:
         other.execute("PRAGMA locking_mode=EXCLUSIVE")
@@ -185,7 +187,7 @@ def test_a_locked_database_is_told(home, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", seeds(12, 200))
-def test_a_damaged_database_is_told_or_read(home, seed):
+def test_a_damaged_database_is_reported_or_read(home, seed):
     """Bytes are overwritten anywhere: what is read is read, else a sentence says what is wrong, never a defect."""
     file, random = home / "ragviz.db", Random(seed)
     body = bytearray(file.read_bytes())
@@ -204,9 +206,9 @@ def test_a_damaged_database_is_told_or_read(home, seed):
     assert not sentence or newer or ("is damaged" in sentence and "put a backup in its place" in sentence)
 
 
-def test_a_file_that_is_no_database_is_told(home):
+def test_a_file_that_is_no_database_is_reported(home):
     (home / "ragviz.db").write_bytes(b"not a database" * 1000)
-    sentence = told(ragviz(home, "corpus", "list"))
+    sentence = message_of(ragviz(home, "corpus", "list"))
     assert "ragviz.db is damaged (file is not a database): put a backup in its place" in sentence
 
 
@@ -247,15 +249,15 @@ def importing(url: str, set_id: str, rows: int) -> Iterator[None]:
 
 
 def test_a_reader_waits_for_no_writer(url, tmp_path):
-    """Lists are there while an import holds the only lock to write, that of jobs whose process is gone too."""
+    """Lists are shown while an import holds the only write lock, also that of jobs whose process has ended."""
     store = open_store(url)
     corpus = store.create_corpus("notes")
-    asked = store.create_question_set(corpus.id, "q")
+    question_set = store.create_question_set(corpus.id, "q")
     killed = store.create_job("sample", "A killed job", corpus.id, {})
     store.claim_job(killed.id, pid=os.getpid(), pid_started=1.0, host=socket.gethostname())
     environment = {} if url.startswith("sqlite") else {"RAGVIZ_DATABASE_URL": url}
     home, rows = tmp_path / "store", len(seeds(20_000, 200_000))
-    with importing(url, asked.id, rows):
+    with importing(url, question_set.id, rows):
         start = time.perf_counter()
         assert open_store(url).question_sets()[0].total == 0
         assert time.perf_counter() - start < 1
@@ -312,7 +314,7 @@ def server() -> Iterator[Server]:
 def test_a_restart_of_the_server_loses_no_write_and_makes_none_twice(server, mode):
     store = open_store(server.url)
     corpus = store.create_corpus(f"notes {mode}")
-    asked = store.create_question_set(corpus.id, f"q {mode}")
+    question_set = store.create_question_set(corpus.id, f"q {mode}")
     failed: list[Exception] = []
     done = threading.Event()
     turns = [0] * 4
@@ -320,10 +322,10 @@ def test_a_restart_of_the_server_loses_no_write_and_makes_none_twice(server, mod
     def write(number: int) -> None:
         try:
             while not done.is_set():
-                store.pay(asked.id, 1, 0.5)
+                store.pay(question_set.id, 1, 0.5)
                 turns[number] += 1
-                assert store.question_sets(corpus.id)[0].id == asked.id
-        except Exception as error:  # told by the test
+                assert store.question_sets(corpus.id)[0].id == question_set.id
+        except Exception as error:  # reported by the test
             failed.append(error)
 
     writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
@@ -342,7 +344,7 @@ def test_a_restart_of_the_server_loses_no_write_and_makes_none_twice(server, mod
     for writer in writers:
         writer.join()
     assert failed == []
-    assert store.paid(asked.id) == (sum(turns), sum(turns) * 0.5)
+    assert store.paid(question_set.id) == (sum(turns), sum(turns) * 0.5)
 
 
 @pytest.mark.parametrize(
@@ -356,15 +358,15 @@ def test_a_restart_of_the_server_loses_no_write_and_makes_none_twice(server, mod
         "terminating connection due to administrator command",
     ],
 )
-def test_a_server_in_a_state_that_passes_is_asked_again(words, server, monkeypatch):
-    """What the driver says when it is refused a connection: it hands no code on."""
+def test_a_server_in_a_temporary_state_is_retried(words, server, monkeypatch):
+    """The driver's message for a refused connection: it passes no code on."""
     store, refusals = open_store(server.url), iter([words, words])
     store._engine.dispose()
 
     def connect(*_):
-        if (said := next(refusals, None)) is not None:
+        if (words := next(refusals, None)) is not None:
             raise psycopg.OperationalError(
-                f'connection failed: connection to server at "127.0.0.1" failed: FATAL:  {said}'
+                f'connection failed: connection to server at "127.0.0.1" failed: FATAL:  {words}'
             )
 
     sa.event.listen(store._engine, "do_connect", connect)
@@ -373,7 +375,7 @@ def test_a_server_in_a_state_that_passes_is_asked_again(words, server, monkeypat
 
 
 def crash_at_its_commit(server: Server, store: Store, after: Callable[[int], None] = lambda _: None) -> None:
-    """Let the server crash at the store's next commit; `after` it is back it is handed the transaction's number."""
+    """Crash the server at the store's next commit; `after` gets the transaction's number once it is back."""
     numbers: list[int] = []
 
     def crash(connection: sa.engine.Connection) -> None:
@@ -386,7 +388,7 @@ def crash_at_its_commit(server: Server, store: Store, after: Callable[[int], Non
     sa.event.listen(store._engine, "commit", crash)
 
 
-def test_a_transaction_lost_in_a_crash_is_done_again_though_another_got_its_number(server):
+def test_a_transaction_lost_in_a_crash_is_retried_though_another_got_its_number(server):
     store, beside = open_store(server.url), open_store(server.url)
     corpus = store.create_corpus("notes of a crash")
     mine, theirs = (store.create_question_set(corpus.id, f"q of {who}") for who in ("mine", "theirs"))
@@ -394,20 +396,20 @@ def test_a_transaction_lost_in_a_crash_is_done_again_though_another_got_its_numb
     def take(number: int) -> None:
         beside.pay(theirs.id, 1, 0.5)
         with beside._engine.connect() as look:
-            kept = look.execute(sa.text("SELECT txid_status(:number)"), {"number": number}).scalar()
-        assert kept == "committed", "the number of the lost transaction is another's now"
+            status = look.execute(sa.text("SELECT txid_status(:number)"), {"number": number}).scalar()
+        assert status == "committed", "the number of the lost transaction is another's now"
 
     crash_at_its_commit(server, store, take)
     store.pay(mine.id, 1, 0.5)
     assert store.paid(mine.id) == (1, 0.5)
 
 
-def test_a_transaction_whose_number_is_not_reached_again_is_done_again(server):
+def test_a_transaction_whose_number_is_not_reached_again_is_retried(server):
     store = open_store(server.url)
-    asked = store.create_question_set(store.create_corpus("notes of another crash").id, "q of another crash")
+    question_set = store.create_question_set(store.create_corpus("notes of another crash").id, "q of another crash")
     crash_at_its_commit(server, store)
-    store.pay(asked.id, 1, 0.5)
-    assert store.paid(asked.id) == (1, 0.5)
+    store.pay(question_set.id, 1, 0.5)
+    assert store.paid(question_set.id) == (1, 0.5)
 
 
 def test_receipts_of_an_hour_ago_are_dropped(server):
@@ -453,11 +455,11 @@ def test_a_command_a_page_and_a_job_outlast_a_restart(server, tmp_path, monkeypa
     assert jobs.perform(workspace, job.id).status == "done"
     assert not page.exception
     assert not page.error
-    printed, said = arguments_of["command"]
-    assert "outlasts" in printed, said
+    stdout, stderr = arguments_of["command"]
+    assert "outlasts" in stdout, stderr
 
 
-def test_a_server_that_stays_away_is_told_without_a_traceback(server, tmp_path, monkeypatch):
+def test_a_server_that_stays_away_is_reported_without_a_traceback(server, tmp_path, monkeypatch):
     monkeypatch.setattr(database, "PATIENCE", 0.3)
     monkeypatch.setattr(database, "AT_FIRST", 0.3)
     store = open_store(server.url)
@@ -502,7 +504,7 @@ def silent(request) -> Iterator[str]:
         yield f"postgresql+psycopg://me:hunter2hunter2@127.0.0.1:{server.getsockname()[1]}/x"
 
 
-def test_a_server_that_never_answers_is_told_of_in_seconds(silent, monkeypatch):
+def test_a_server_that_never_answers_is_reported_in_seconds(silent, monkeypatch):
     monkeypatch.setattr(database, "CONNECTING", 2)
     monkeypatch.setattr(database, "AT_FIRST", 3)
     start = time.perf_counter()
@@ -528,5 +530,5 @@ def test_a_connection_whose_other_end_is_gone_is_lost_after_half_a_minute(server
         with socket.socket(fileno=os.dup(handle)) as line:
             assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 30_000
             idle, times, every = socket.TCP_KEEPIDLE, socket.TCP_KEEPCNT, socket.TCP_KEEPINTVL
-            told = [line.getsockopt(socket.IPPROTO_TCP, option) for option in (idle, times, every)]
-            assert told[0] + told[1] * told[2] == 30
+            values = [line.getsockopt(socket.IPPROTO_TCP, option) for option in (idle, times, every)]
+            assert values[0] + values[1] * values[2] == 30

@@ -1,4 +1,4 @@
-"""Two people's uploads side by side: what waits for a password or a word stays, whatever else comes."""
+"""Two people's uploads side by side: what waits for a password or a confirmation stays, whatever else comes."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_locked_file_takes_the_place_of_another_of_its_name(workspace: Workspa
     assert info.size == len(locked)
 
 
-def test_a_password_for_a_file_that_is_kept_no_longer_is_told(workspace: Workspace, locked: bytes) -> None:
+def test_a_password_for_a_file_that_was_discarded_is_reported(workspace: Workspace, locked: bytes) -> None:
     upload(workspace, ("locked.docx", locked))
     mine, theirs = show("documents", corpus="notes"), show("documents", corpus="notes")
     press(theirs, "Close")

@@ -1,4 +1,4 @@
-"""Eight writers at once, each with a store of its own: they end with what one writer makes, on both databases."""
+"""Eight writers at once, each with its own store: the result is that of one writer, on both databases."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def side_by_side(url: str, work: Work) -> list[Any]:
             start.wait(60)
             try:
                 outcomes.append(work(store, number, round_number))
-            except Exception as error:  # told by the test
+            except Exception as error:  # reported by the test
                 outcomes.append(error)
         store._engine.dispose()
         return outcomes
@@ -147,12 +147,12 @@ def test_a_cache_takes_the_same_keys_in_any_order(url):
         store.cache("model").put_many({f"{key}-{turn}": b"same" for key in (turned if writer % 2 else turned[::-1])})
 
     assert errors(side_by_side(url, work)) == []
-    kept = open_store(url).cache("model").get_many([f"{key}-{turn}" for key in keys for turn in range(ROUNDS)])
-    assert len(kept) == len(keys) * ROUNDS
-    assert set(kept.values()) == {b"same"}
+    values = open_store(url).cache("model").get_many([f"{key}-{turn}" for key in keys for turn in range(ROUNDS)])
+    assert len(values) == len(keys) * ROUNDS
+    assert set(values.values()) == {b"same"}
 
 
-def test_one_name_is_given_once_and_the_others_are_told_that_it_is_taken(url, corpus_id):
+def test_a_name_is_given_once_and_refused_to_the_others(url, corpus_id):
     makers: dict[str, Work] = {
         "corpora": lambda store, _, turn: store.create_corpus(f"c{turn}"),
         "question_sets": lambda store, _, turn: store.create_question_set(corpus_id, f"s{turn}"),
@@ -169,16 +169,16 @@ def test_one_name_is_given_once_and_the_others_are_told_that_it_is_taken(url, co
 def test_what_is_known_of_a_run_comes_together(url, run_id):
     def work(store: Store, writer: int, turn: int) -> None:
         store.note_run(run_id, **{f"{writer}-{turn}": writer})
-        asked, found = question(f"q{turn}"), Retrieved(f"q{turn}", Ranking(("c",), (1.0,)), (("c",),))
-        store.put_results(run_id, [(turn, asked, found)])
-        judged = EvaluatedAnswer(asked, Answer(asked.id, "是", "answered", "extractive"))
-        store.put_judged(run_id, [(judged, [Score("token_f1", 1.0), Score("rouge_l", 0.5)])])
+        one, result = question(f"q{turn}"), Retrieved(f"q{turn}", Ranking(("c",), (1.0,)), (("c",),))
+        store.put_results(run_id, [(turn, one, result)])
+        evaluated = EvaluatedAnswer(one, Answer(one.id, "是", "answered", "extractive"))
+        store.put_evaluated(run_id, [(evaluated, [Score("token_f1", 1.0), Score("rouge_l", 0.5)])])
 
     assert errors(side_by_side(url, work)) == []
     store = open_store(url)
     assert len(store.run(run_id).provenance) == WRITERS * ROUNDS
-    assert [found.question_id for found in store.results(run_id)] == [f"q{n}" for n in range(ROUNDS)]
-    assert len(store.judged(run_id)) == ROUNDS
+    assert [result.question_id for result in store.results(run_id)] == [f"q{n}" for n in range(ROUNDS)]
+    assert len(store.evaluated_answers(run_id)) == ROUNDS
     assert {metric: len(scores) for metric, scores in store.scores(run_id).items()} == {
         "token_f1": ROUNDS,
         "rouge_l": ROUNDS,
@@ -228,15 +228,15 @@ def test_evidence_written_while_its_document_is_replaced_follows_it(url, corpus_
         [info] = store.documents(corpus_id) or [None]
         if info is None:
             return
-        seen = store.document_texts(corpus_id, [info.id])
-        for start in (read.text.find(quote) for read in seen):
+        documents = store.document_texts(corpus_id, [info.id])
+        for start in (each.text.find(quote) for each in documents):
             span = Span(info.id, max(0, start), max(0, start) + len(quote), quote)
             store.put_questions(set_id, [replace(question(f"{writer}-{turn}"), evidence=((span,),))])
             old = store.questions(set_id)[0]
             store.put_question(set_id, replace(old, answer=f"{writer} {turn}", evidence=((span,),)), version_of(old))
 
     assert errors(side_by_side(url, work)) == []
-    store = open_store(url)  # what is left over is mended when it is opened
+    store = open_store(url)  # outstanding moves are done when it is opened
     [info] = store.documents(corpus_id, replaced=True)
     text = store.document(corpus_id, info.id).text
     assert spans_of(store, set_id)
@@ -246,7 +246,7 @@ def test_evidence_written_while_its_document_is_replaced_follows_it(url, corpus_
 
 
 def test_evidence_in_a_text_that_was_replaced_follows_it(url, corpus_id, set_id):
-    """As of questions that are generated from an index that is behind its corpus."""
+    """As for questions that are generated from an index that is older than its corpus."""
     store, old, new = open_store(url), document("a.txt", "The pump hums."), document("a.txt", "泵： The pump hums.")
     store.add_document(corpus_id, old)
     made = store.create_index(corpus_id, "i", IndexConfig())
@@ -269,19 +269,19 @@ def test_a_review_on_the_command_line_keeps_what_others_write_meanwhile(url, cor
     store.put_questions(set_id, [question("a"), question("b")])
     read = Store.questions
 
-    def reading(self: Store, asked: str) -> list[Question]:
-        """What the command reads, after which another person edits a question."""
-        found = read(self, asked)
+    def reading(self: Store, wanted_set: str) -> list[Question]:
+        """Read the questions for the command, after which another person edits one."""
+        questions = read(self, wanted_set)
         monkeypatch.setattr(Store, "questions", read)
-        store.put_question(set_id, replace(found[0], answer="edited meanwhile"), version_of(found[0]))
-        return found
+        store.put_question(set_id, replace(questions[0], answer="edited meanwhile"), version_of(questions[0]))
+        return questions
 
     workspace = type("Opened", (), {"store": store})()
     monkeypatch.setattr(console, "open_workspace", lambda: workspace)
     monkeypatch.setattr(Store, "questions", reading)
     cli.app(["questions", "review", "set", "a", "b", "--reject", "--reason", "重复"], standalone_mode=False)
-    kept = store.questions(set_id)
-    assert [q.status for q in kept] == ["rejected", "rejected"]
-    assert [q.reason for q in kept] == ["重复", "重复"]
-    assert kept[0].answer == "edited meanwhile"
-    assert authoring.stale(kept) == []
+    questions = store.questions(set_id)
+    assert [q.status for q in questions] == ["rejected", "rejected"]
+    assert [q.reason for q in questions] == ["重复", "重复"]
+    assert questions[0].answer == "edited meanwhile"
+    assert authoring.stale(questions) == []
