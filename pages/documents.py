@@ -32,7 +32,7 @@ def create_corpus() -> None:
 
 
 def upload(corpus: Corpus) -> None:
-    """Drop zone; the files are read by a job, so that the person may leave."""
+    """Draw the drop zone; the files are read by a job, so that the page can be left."""
     limit = workspace.settings.max_file_mb
     files = st.file_uploader(
         f"Add files of up to {limit} MB each",
@@ -55,7 +55,7 @@ def submit(corpus: Corpus, folder: str, files: list[tuple[str, str]], *, replace
 
 
 def outcomes(corpus: Corpus) -> None:
-    """What became of the newest upload, and of earlier ones of which a file still waits for a word of the person."""
+    """Draw the outcome of the newest upload, and of earlier ones with files that still need a decision."""
     newest = job_panel.finished_job("documents", corpus.id)
     for job in job_panel.finished_jobs("documents", corpus.id):
         if job == newest or any(waits(path, outcome) for path, outcome in jobs.files_of(job)):
@@ -63,12 +63,12 @@ def outcomes(corpus: Corpus) -> None:
 
 
 def waits(path: str, outcome: dict[str, Any]) -> bool:
-    """Whether a file is still kept to be given its password, or to replace another."""
+    """Return whether a file is still kept to be unlocked with its password, or to replace another."""
     return outcome["status"] in jobs.WAITING and Path(path).exists()
 
 
 def outcomes_of(corpus: Corpus, job: Job) -> None:
-    """One line per file of an upload: what became of it, and what can still be done about it."""
+    """Draw one line per file of an upload: its outcome, and what can still be done about it."""
     files = jobs.files_of(job)
     fine = [outcome for _, outcome in files if outcome["status"] in ("added", "replaced", "same")]
     others = [(path, outcome) for path, outcome in files if outcome not in fine]
@@ -83,7 +83,7 @@ def outcomes_of(corpus: Corpus, job: Job) -> None:
         for outcome in fine:
             if outcome["warnings"]:
                 st.markdown(f":orange[▲] {plain(outcome['name'])}: {plain('; '.join(outcome['warnings']))}")
-        with st.expander("Every file", expanded=False):
+        with st.expander("All files", expanded=False):
             st.dataframe(pd.DataFrame([line(outcome) for _, outcome in files]), hide_index=True)
         if st.button("Close", key=f"close-{job.id}"):
             job_panel.dismiss(job)
@@ -102,48 +102,47 @@ def line(outcome: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def confirm_replacing(corpus: Corpus, job: Job, there: list[tuple[str, dict[str, Any]]]) -> None:
-    """Files whose names are taken by other bytes: replaced only when the person says so."""
-    still = [(outcome["name"], path) for path, outcome in there if Path(path).exists()]
-    if not still:
+def confirm_replacing(corpus: Corpus, job: Job, existing: list[tuple[str, dict[str, Any]]]) -> None:
+    """Ask before files replace documents of the same name and other content."""
+    staged_files = [(outcome["name"], path) for path, outcome in existing if Path(path).exists()]
+    if not staged_files:
         return
-    names = ", ".join(plain(name) for name, _ in still[:5]) + (" …" if len(still) > 5 else "")
+    names = ", ".join(plain(name) for name, _ in staged_files[:5]) + (" …" if len(staged_files) > 5 else "")
     st.markdown(
-        f"{wording.counted(len(still), 'file')} with other content under a name that is here already: {names}. "
-        f"Replacing "
-        "moves evidence to where the same words stand now; indexes have to be updated."
+        f"{wording.counted(len(staged_files), 'file')} with the name of a document but other content: {names}. "
+        "Replacing re-anchors evidence by its exact text; indexes then have to be updated."
     )
-    if st.button(f"Replace {wording.counted(len(still), 'document')}", key=f"replace-{job.id}"):
-        folder, staged = corpora.stage_again(workspace, still)
+    if st.button(f"Replace {wording.counted(len(staged_files), 'document')}", key=f"replace-{job.id}"):
+        folder, staged = corpora.stage_again(workspace, staged_files)
         if staged:
             submit(corpus, str(folder), staged, replace=True)
         st.rerun()
 
 
 def locked(corpus: Corpus, job: Job, path: str, outcome: dict[str, Any]) -> None:
-    """A file with a password, which can be given and is kept nowhere; or what became of it since."""
+    """Draw the field for a file's password, which is stored nowhere, or what has happened to the file since."""
     name = plain(outcome["name"])
     if not Path(path).exists():
         if any(d.name == outcome["name"] and d.status == "ok" for d in documents):
             st.markdown(f":blue[✓] **{name}** opened with its password.")
         else:
-            st.markdown(f":orange[✗] **{name}** has a password and is not kept any longer: add it again to give it.")
+            st.markdown(f":orange[✗] **{name}** is protected and its upload has expired: add it again to unlock it.")
         return
     st.markdown(f":orange[✗] **{name}** {plain(outcome['message'])}")
     with st.form(f"password-{path}", border=False):
         field, button = st.columns([3, 1], vertical_alignment="bottom")
         password = field.text_input("Password", type="password", key=f"typed-{path}")
-        if button.form_submit_button("Open it", width="stretch") and password:
+        if button.form_submit_button("Unlock", width="stretch") and password:
             replace = job.arguments["replace"]
-            with st.spinner("Reading it"):
+            with st.spinner("Reading the file"):
                 data = Path(path).read_bytes()
                 added = corpora.add_file(workspace, corpus, outcome["name"], data, replace=replace, password=password)
             if added.status in ("added", "replaced", "same"):
                 Path(path).unlink(missing_ok=True)
                 st.toast(f"{name} opened with its password")
                 st.rerun()
-            again = "There is another file of this name since: add this one again to replace it."
-            st.error(again if added.status == "exists" else plain(added.message))
+            taken = "A document of this name was added meanwhile: add this file again to replace it."
+            st.error(taken if added.status == "exists" else plain(added.message))
 
 
 def table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
@@ -185,9 +184,8 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
         if st.button(f"Delete {wording.counted(len(names), 'document')}", disabled=not names):
             ids = [d.id for d in documents if d.name in names]
             widgets.confirm(
-                f"This deletes {wording.counted(len(ids), 'document')} with their text. Evidence in them turns stale, "
-                f"and "
-                "indexes keep their chunks until they are updated.",
+                f"This deletes {wording.counted(len(ids), 'document')} with their text. Evidence in them becomes "
+                "stale, and indexes keep their chunks until they are updated.",
                 "Delete",
                 lambda: corpora.delete_documents(workspace, corpus, ids),
             )
@@ -203,12 +201,12 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
 
 
 def opened_document(corpus: Corpus, info: DocumentInfo) -> None:
-    """One document: its text with page marks, and the chunks of an index as tints."""
+    """Draw one document: its text with page marks, and the chunks of an index as tints."""
     crumbs = [("documents", corpus.name, {"corpus": corpus.name})]
     heading.header(info.name, crumbs=crumbs)
     if info.status == "error":
         st.error(plain(info.error))
-        st.caption("Put another file of the same name in to replace it.")
+        st.caption("Upload a readable file of the same name to replace it.")
         return
     document = store.document(corpus.id, info.id)
     indexes = [i for i in store.indexes(corpus.id) if info.id in i.documents and i.build]
@@ -216,7 +214,7 @@ def opened_document(corpus: Corpus, info: DocumentInfo) -> None:
     with right:
         facts(info)
         names = [i.name for i in indexes]
-        name = address.choose("Chunks of index", names, "index") if names else None
+        name = address.choose("Show chunks of index", names, "index") if names else None
         st.download_button(
             "Parsed text", document.text.encode("utf-8", "replace"), f"{info.name}.txt", "text/plain", on_click="ignore"
         )
@@ -245,24 +243,24 @@ def text(document: Document, index: IndexInfo | None) -> None:
     )
     if focus:
         start, end = markup.around(document.text, focus, 3000)
-        st.caption(f"Around characters {focus[0]:,} to {focus[1]:,}, which are underlined.")
+        st.caption(f"The text around characters {focus[0]:,} to {focus[1]:,}, which are underlined.")
         address.link("documents", "Show the whole document", document=document.name)
     else:
         part = address.chosen_number("part", 1, len(parts), 1)
         start, end = parts[part - 1]
-    found = store.cuts(index.build, [document.id]).get(document.id) if index else None
-    chunks = [(int(s), int(e)) for s, e, _ in found] if found is not None else []
-    here = [(s - start, e - start) for s, e in chunks if e > start and s < end]
+    cut_points = store.cuts(index.build, [document.id]).get(document.id) if index else None
+    chunks = [(int(s), int(e)) for s, e, _ in cut_points] if cut_points is not None else []
+    visible_chunks = [(s - start, e - start) for s, e in chunks if e > start and s < end]
     pages = [(p.number, p.start - start) for p in document.pages if start <= p.start < end]
     if chunks:
-        entries = [("even", "chunk"), ("odd", "next chunk"), ("shared", "in both: the overlap")]
-        st.html(markup.legend(entries if markup.overlapping(here) else entries[:2]))
+        entries = [("even", "chunk"), ("odd", "next chunk"), ("shared", "overlap of both")]
+        st.html(markup.legend(entries if markup.overlapping(visible_chunks) else entries[:2]))
         st.caption(
             f"{wording.counted(len(chunks), 'chunk')} of index {plain(index.name if index else '')} in this document"
         )
     with st.container(border=True, height=620 if end - start > 3000 else "content"):
         marked = (focus[0] - start, focus[1] - start) if focus else None
-        st.html(markup.cuts(document.text[start:end], here, pages, focus=marked, language=document.language))
+        st.html(markup.cuts(document.text[start:end], visible_chunks, pages, focus=marked, language=document.language))
     if len(parts) > 1 and not focus:
         turned = st.pagination(len(parts), default=part, key=f"part-{document.id}")
         if turned != part:
@@ -270,23 +268,22 @@ def text(document: Document, index: IndexInfo | None) -> None:
             st.rerun()
 
 
-corpora_there = store.corpora()
 corpus = frame.current_corpus()
 if corpus is None:
-    heading.header("Documents", "What is to be searched. A corpus is a named set of documents.")
+    heading.header("Documents", "The texts to be searched. A corpus is a named set of documents.")
     create_corpus()
     st.stop()
 documents = store.documents(corpus.id)
-wanted = st.query_params.get("document")
-if wanted:
-    info = next((d for d in documents if d.name == wanted), None)
+document_name = st.query_params.get("document")
+if document_name:
+    info = next((d for d in documents if d.name == document_name), None)
     if info is None:
-        st.warning(f"There is no document called “{wording.quoted(wanted)}” in this corpus.")
+        st.warning(f"There is no document called “{wording.quoted(document_name)}” in this corpus.")
     else:
         opened_document(corpus, info)
         st.stop()
 with (
-    heading.header("Documents", f"What is in {corpus.name}, and what could be read."),
+    heading.header("Documents", f"The documents of {corpus.name}, and problems in reading them."),
     st.popover("New corpus", key=f"new-{corpus.id}"),
 ):
     create_corpus()

@@ -28,7 +28,7 @@ store = workspace.store
 
 
 def choices() -> tuple[str, IndexConfig]:
-    """The form. Not a Streamlit form: the preview follows every change."""
+    """Draw the fields of a new index, outside a Streamlit form so that the preview follows every change."""
     naming = st.container()
     chunker = st.segmented_control(
         "Strategy", list(CHUNKERS), required=True, **bound_choice("chunker", CHUNKERS, "tokens")
@@ -100,7 +100,7 @@ def bound_number(name: str, default: int, low: int, high: int) -> dict[str, Any]
 
 
 def name_of(config: IndexConfig) -> str:
-    """The name typed, else one made of the choices."""
+    """Return the name typed, else one made of the choices."""
     made = f"{wording.short_name(corpus.name)}-{config.chunker}-{config.chunk_size}"
     suggested = wording.free_name(made, {info.name for info in store.indexes()})
     return widgets.suggested_name("Name", "index-name", suggested)
@@ -135,77 +135,77 @@ def backend_choices(embeds: bool) -> tuple[Any, dict[str, Any]]:
 
 @st.cache_data(show_spinner=False, max_entries=64)
 def sample_cuts(of: cache.State, ids: tuple[str, ...], most: int, config: IndexConfig) -> list[list[Chunk]]:
-    """Chunks of the sampled documents of a corpus, of each the first `most` characters."""
-    found = cutting.cuts(cache.workspace(), of.ids[0], ids, most, config)
-    return [found[document_id] for document_id in ids]
+    """Return the chunks of sampled documents of a corpus, of each the first `most` characters."""
+    chunks_by_document = cutting.cuts(cache.workspace(), of.ids[0], ids, most, config)
+    return [chunks_by_document[document_id] for document_id in ids]
 
 
 def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
-    """How the first documents would be cut, and what the whole corpus would come to."""
+    """Draw how sampled documents would be chunked, and the estimate for the whole corpus."""
     if config.embedder != workspace.settings.embedder and not embedding.is_here(config.embedder):
         st.caption(
-            f"{plain(config.embedder)} is not on this machine: its small files, fetched from the model hub, tell how "
-            "documents would be cut."
+            f"{plain(config.embedder)} is not on this machine: a preview needs its tokenizer and configuration "
+            "from the model hub."
         )
-        if not st.button("Fetch them"):  # whoever opens an address makes the server fetch nothing
+        if not st.button("Download tokenizer"):  # opening an address alone must not make the server download anything
             return
-    chosen = cutting.sampled(documents)
-    most = cutting.share_of(chosen)
-    cuts = sample_cuts(cache.state(corpus.id), tuple(d.id for d in chosen), most, cut_only(config))
+    sampled = cutting.sampled(documents)
+    most = cutting.share_of(sampled)
+    cuts = sample_cuts(cache.state(corpus.id), tuple(d.id for d in sampled), most, cut_only(config))
     chunks = [chunk for document in cuts for chunk in document]
     if not chunks:
-        st.caption("Nothing to cut: the documents have no text.")
+        st.caption("Nothing to chunk: the documents have no text.")
         return
     limit = tokenizer.text_tokens_of(config.embedder)
     lengths = np.array([chunk.tokens for chunk in chunks])
-    estimate(cutting.extent(documents, chosen, cuts, embeds=bool(config.embedder)), bool(config.embedder))
-    if limit is not None and (over := int((lengths > limit).sum())):
+    estimate(cutting.extent(documents, sampled, cuts, embeds=bool(config.embedder)), bool(config.embedder))
+    if limit is not None and (too_long := int((lengths > limit).sum())):
         st.warning(
-            f"{over} of {len(chunks)} previewed chunks are longer than the {limit} tokens that the embedder reads: "
-            "the rest of each would silently not be embedded. Choose a smaller chunk size."
+            f"{too_long} of {len(chunks)} previewed chunks are longer than the {limit} tokens that the embedder reads: "
+            "the rest of each would not be embedded. Choose a smaller chunk size."
         )
     widgets.figure(plots.chunk_lengths(lengths, limit, height=190), "lengths")
-    names = [d.name for d in chosen]
+    names = [d.name for d in sampled]
     name = st.selectbox("Preview of", names, key="preview-of", label_visibility="collapsed", format_func=markup.visible)
-    draw_cuts(chosen[names.index(name)], cuts[names.index(name)])
+    draw_cuts(sampled[names.index(name)], cuts[names.index(name)])
 
 
 def cut_only(config: IndexConfig) -> IndexConfig:
-    """The choices that change cuts, so that others do not cut again."""
+    """Return the choices that change chunks, as the key of the cached preview."""
     return replace(config, backend="local", similarity="cosine", options={})
 
 
 def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk]) -> None:
     text = store.document(corpus.id, info.id).text[: cutting.SHOWN]
-    here = [(c.start, min(c.end, cutting.SHOWN)) for c in chunks if c.start < cutting.SHOWN]
-    entries = [("even", "chunk"), ("odd", "next chunk"), ("shared", "in both: the overlap")]
-    st.html(markup.legend(entries if markup.overlapping(here) else entries[:2]))
+    visible_chunks = [(c.start, min(c.end, cutting.SHOWN)) for c in chunks if c.start < cutting.SHOWN]
+    entries = [("even", "chunk"), ("odd", "next chunk"), ("shared", "overlap of both")]
+    st.html(markup.legend(entries if markup.overlapping(visible_chunks) else entries[:2]))
     with st.container(border=True, height=300):
-        st.html(markup.cuts(text, here, language=info.language))
+        st.html(markup.cuts(text, visible_chunks, language=info.language))
     if info.characters > cutting.SHOWN:
         st.caption(f"The first {cutting.SHOWN:,} of {info.characters:,} characters.")
 
 
 def estimate(extent: cutting.Extent, embeds: bool) -> None:
-    """Chunks, tokens, time and disk of the whole corpus."""
-    about = "" if extent.exact else "~"
-    spoken = "At the speed of the packaged model on two CPU cores. What was embedded before is not again."
+    """Draw the estimate for the whole corpus: chunks, tokens, time and disk."""
+    approximately = "" if extent.exact else "~"
+    explained = "At the packaged model's speed on two CPU cores. Texts embedded before are not embedded again."
     with widgets.tiles():
-        widgets.tile("Chunks", f"{about}{rounded(extent.chunks, about):,}")
-        widgets.tile("Tokens", f"{about}{rounded(extent.tokens, about):,}")
+        widgets.tile("Chunks", f"{approximately}{rounded(extent.chunks, approximately):,}")
+        widgets.tile("Tokens", f"{approximately}{rounded(extent.tokens, approximately):,}")
         if embeds:
-            widgets.tile("Embedding", wording.duration(extent.seconds), explained=spoken)
+            widgets.tile("Embedding", wording.duration(extent.seconds), explained=explained)
         disk = "Vectors of 384 dimensions, and text." if embeds else "Text, and its words for BM25."
         widgets.tile("Disk", wording.size_words(extent.size), explained=disk)
 
 
-def rounded(count: int, about: str) -> int:
-    """Two digits are enough for what is scaled up."""
+def rounded(count: int, approximately: str) -> int:
+    """Return an extrapolated count with two significant digits."""
     digits = len(str(count)) - 2
-    return round(count, -digits) if about and digits > 0 else count
+    return round(count, -digits) if approximately and digits > 0 else count
 
 
-# What there is
+# The indexes
 
 
 def cards(indexes: Sequence[IndexInfo]) -> None:
@@ -232,34 +232,40 @@ def card(info: IndexInfo) -> None:
         st.caption(plain(f"So far {paid}"))
     broken, unknown = damage_of(info)
     if unknown:
-        st.markdown(f":orange[▲] **Not known** whether it is sound: {plain(unknown)}")
+        st.markdown(f":orange[▲] **State unknown**: {plain(unknown)}")
     if broken:
-        what = "Not here" if damage.may_be_elsewhere(workspace, info) else "Damaged"
-        st.markdown(f":red[▲] **{what}**: {plain(broken)}. Rebuilding it embeds nothing again.")
-    new, changed, gone = indexing.stale(workspace, info)
-    behind = [f"{len(part)} {word}" for part, word in ((new, "new"), (changed, "changed"), (gone, "gone")) if part]
+        title = "Not here" if damage.may_be_elsewhere(workspace, info) else "Damaged"
+        st.markdown(f":red[▲] **{title}**: {plain(broken)}. Rebuilding it embeds nothing again.")
+    new, changed, removed = indexing.stale(workspace, info)
+    changes = [
+        f"{len(part)} {word}" for part, word in ((new, "new"), (changed, "changed"), (removed, "removed")) if part
+    ]
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        if behind or broken or info.status == "failed":
-            label = "Rebuild" if broken else f"Update: {', '.join(behind)}" if info.build else "Build"
+        if changes or broken or info.status == "failed":
+            label = "Rebuild" if broken else f"Update: {', '.join(changes)}" if info.build else "Build"
             if st.button(label, key=f"update-{info.id}", type="primary" if info.build else "secondary"):
                 build(info.name, config)
         if info.build and not broken and not unknown:
-            address.link("run", "Run on it", index=info.name)
-        if st.button("Delete", key=f"delete-{info.id}", type="tertiary"):
-            runs = [run for run in store.runs(corpus.id) if run.config.index == info.id and run.status == "done"]
-            kept = f" {wording.counted(len(runs), 'run')} on it can be read as before." if runs else ""
-            widgets.confirm(
-                f"This deletes the index “{info.name}” with {wording.counted(info.chunks, 'chunk')}."
-                f"{kept}{job_panel.stops_jobs()}",
-                "Delete",
-                lambda: (indexing.delete_index(workspace, info), address.put(index=None)),
-                widgets.leaving([info]),
-                lambda: (indexing.delete_index(workspace, info, leave_remote=True), address.put(index=None)),
-            )
+            address.link("run", "Make a run", index=info.name)
+        delete_button(info)
+
+
+def delete_button(info: IndexInfo) -> None:
+    if st.button("Delete", key=f"delete-{info.id}", type="tertiary"):
+        runs = [run for run in store.runs(corpus.id) if run.config.index == info.id and run.status == "done"]
+        kept_runs = f" {wording.counted(len(runs), 'run')} on it can still be read." if runs else ""
+        widgets.confirm(
+            f"This deletes the index “{info.name}” with {wording.counted(info.chunks, 'chunk')}."
+            f"{kept_runs}{job_panel.stops_jobs()}",
+            "Delete",
+            lambda: (indexing.delete_index(workspace, info), address.put(index=None)),
+            widgets.leaving([info]),
+            lambda: (indexing.delete_index(workspace, info, leave_remote=True), address.put(index=None)),
+        )
 
 
 def damage_of(info: IndexInfo) -> tuple[str, str]:
-    """What is wrong with what an index holds, and why that is not known: "" when nothing is, and when it is."""
+    """Return what is damaged in an index, "" for nothing; and why its state is unknown, "" when it is known."""
     try:
         return damage.damage(workspace, info), ""
     except RagvizError as error:
@@ -267,7 +273,7 @@ def damage_of(info: IndexInfo) -> tuple[str, str]:
 
 
 def size(info: IndexInfo) -> str:
-    """What an index takes on disk; that its server cannot be reached is never kept."""
+    """Return the size of an index on disk; an unreachable server is not cached."""
     try:
         return wording.size_words(bytes_of(cache.state(info.id)))
     except RagvizError:
@@ -289,18 +295,19 @@ def build(name: str, config: IndexConfig) -> None:
 
 
 def last_build() -> None:
-    """What the newest build did, for an hour."""
+    """Draw the result of the newest build, for ten minutes."""
     job = job_panel.finished_job("index", corpus.id, minutes=10)
     if job is None:
         return
-    built = job.result
+    result = job.result
     st.info(
-        f"Index {plain(built['index'])}: {wording.counted(built['chunks'], 'chunk')}, {built['added']:,} new, "
-        f"{built['removed']:,} gone, {wording.counted(built['embedded'], 'text')} embedded."
+        f"Index {plain(result['index'])}: {wording.counted(result['chunks'], 'chunk')}, {result['added']:,} new, "
+        f"{result['removed']:,} removed, {wording.counted(result['embedded'], 'text')} embedded."
     )
-    if built["longer_than_read"]:
+    if result["longer_than_read"]:
         st.warning(
-            f"{wording.counted(built['longer_than_read'], 'chunk')} longer than the embedder reads: cut smaller."
+            f"{wording.counted(result['longer_than_read'], 'chunk')} longer than the embedder reads: choose a smaller "
+            "chunk size."
         )
 
 
@@ -319,13 +326,13 @@ def search(indexes: Sequence[IndexInfo]) -> None:
         retrievers = columns[2].segmented_control(
             "Retrievers", served, selection_mode="multi", default=served, key=f"retrievers-{'-'.join(served)}"
         )
-        asked = columns[3].form_submit_button("Search", type="primary", width="stretch")
-    if asked:
+        pressed = columns[3].form_submit_button("Search", type="primary", width="stretch")
+    if pressed:
         address.put(index=name, query=query.strip() or None)
         st.session_state["searched"] = query.strip()
     query = st.query_params.get("query", "")
     if not query or not retrievers:
-        st.caption("Type a question or words: the retrievers you choose answer side by side.")
+        st.caption("Type a query: the chosen retrievers' results are shown side by side.")
         return
     if query != st.session_state.get("searched") and (reason := asks_others(info.config.embedder)):
         st.caption(f"{reason} Press *Search*.")
@@ -335,29 +342,29 @@ def search(indexes: Sequence[IndexInfo]) -> None:
             st.markdown(f"**{retriever}**")
             loading = "; the first search loads the embedder, about 10 s" * ("embedder" in needs(retriever))
             with st.spinner(f"Searching{loading}"):
-                found = results(cache.state(info.id, corpus.id), query, retriever)
-            hits(found)
+                hits_found = results(cache.state(info.id, corpus.id), query, retriever)
+            hits(hits_found)
 
 
 def asks_others(embedder: str) -> str:
-    """Why a search by an embedder waits for the button, which whoever opens an address has not pressed; "" if not."""
+    """Return why a search by this embedder waits until *Search* is pressed, "" when it need not."""
     if embedder.startswith(tokenizer.REMOTE):
-        return f"{plain(embedder)} is asked at the model endpoint, which may cost money."
-    return "" if embedding.is_here(embedder) else f"{plain(embedder)} has to be fetched from the model hub."
+        return f"{plain(embedder)} runs at the model endpoint, which may cost money."
+    return "" if embedding.is_here(embedder) else f"{plain(embedder)} has to be downloaded from the model hub."
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
 def results(of: cache.State, query: str, way: str) -> list[searcher.ChunkHit]:
-    """Hits with the text of their documents: state of the index and of its corpus."""
+    """Return the hits of a query with their text; `of` is the state of the index and of its corpus."""
     workspace = cache.workspace()
     return searcher.search(workspace, workspace.store.index(of.ids[0]), query, way, 10)  # type: ignore[arg-type]
 
 
-def hits(found: Sequence[searcher.ChunkHit]) -> None:
-    if not found:
-        st.caption("Nothing found.")
-    best = max((f.hit.score for f in found), default=1.0)
-    for each in found:
+def hits(matches: Sequence[searcher.ChunkHit]) -> None:
+    if not matches:
+        st.caption("No results.")
+    best = max((f.hit.score for f in matches), default=1.0)
+    for each in matches:
         with st.container(border=True, gap="xsmall"):
             st.html(markup.score_bar(each.hit.rank, each.hit.score, best))
             if each.chunk is None:
@@ -382,7 +389,7 @@ def new_index() -> None:
 
 
 corpus = frame.need_corpus()
-heading.header("Index", f"How {corpus.name} is cut, embedded and searched.")
+heading.header("Index", f"How {corpus.name} is chunked, embedded and searched.")
 documents = [d for d in store.documents(corpus.id) if d.status == "ok" and d.characters]
 indexes = store.indexes(corpus.id)
 if not documents:

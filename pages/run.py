@@ -19,12 +19,12 @@ from ragviz.ui import address, budget, cache, frame, heading, job_panel, widgets
 ANSWERERS = {
     "none": "No answers: only where the evidence ranks is measured.",
     "extractive": "The sentences of the context that share most words with the question. No model, nothing to pay.",
-    "model": "A model answers from the context, with citations, and refuses when the context does not tell.",
+    "model": "A model answers from the context, with citations, and abstains when the context does not answer.",
 }
 CONTEXTS = {
-    "retrieved": ("Retrieved chunks", "What a reader gets: the first k chunks, as far as they fit."),
-    "none": ("Closed book", "Nothing is handed over: what the model knows by itself, the floor."),
-    "oracle": ("Oracle", "The gold chunks are handed over: the ceiling, as if retrieval never failed."),
+    "retrieved": ("Retrieved chunks", "The first k chunks, as far as they fit the budget."),
+    "none": ("Closed book", "No context: what the model knows by itself, the lower bound."),
+    "oracle": ("Oracle", "The gold chunks as context: the upper bound, as if retrieval never failed."),
 }
 CONNECT = "No model is connected. Enter the address or key of one on the settings page."
 
@@ -36,7 +36,7 @@ store, settings = workspace.store, workspace.settings
 
 
 def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConfig) -> dict[str, Any]:
-    """Which chunks each question gets."""
+    """Draw the choices of retrieval."""
     st.markdown("**Retrieve**")
     left, right = st.columns(2)
     with left:
@@ -58,54 +58,60 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
     one, two, three = st.columns(3)
     k = one.number_input(
         "k", 1, 1000, start.k, key=f"k-{start.hash()}",
-        help="Chunks kept of each ranking. Every other k can be looked at later without a new run.",
+        help="Chunks used of each ranking. Another k can be chosen later without a new run.",
     )  # fmt: skip
     depth = two.number_input(
         "Depth", 1, 1000, max(start.depth, 1), key=f"depth-{start.hash()}",
-        help="How deep rankings are kept: a target below it counts as missed.",
+        help="Chunks stored of each ranking: a target below it counts as missed.",
     )  # fmt: skip
     seed = three.number_input(
-        "Seed", 0, 2**31 - 1, start.seed, key=f"seed-{start.hash()}", help="Of the intervals' resampling."
+        "Seed", 0, 2**31 - 1, start.seed, key=f"seed-{start.hash()}", help="Seed of the intervals' resampling."
     )
-    asked = next(s.id for s in sets if s.name == set_name)
+    set_id = next(s.id for s in sets if s.name == set_name)
     return {
-        "index": index.id, "questions": asked, "retriever": retriever, "k": int(k), "depth": int(depth),
+        "index": index.id, "questions": set_id, "retriever": retriever, "k": int(k), "depth": int(depth),
         "seed": int(seed), "rrf_constant": start.rrf_constant,
     }  # fmt: skip
 
 
 def answering(start: RunConfig) -> dict[str, Any]:
-    """Who answers, and from what."""
+    """Draw the choices of answering."""
     st.markdown("**Answer**")
-    there = [name for name in ANSWERERS if name != "model" or settings.model_configured]
-    first = start.answerer if start.answerer in there else "none"
+    answerers = [name for name in ANSWERERS if name != "model" or settings.model_configured]
+    first = start.answerer if start.answerer in answerers else "none"
     answerer = st.segmented_control(
-        "Answerer", there, default=first, required=True, key=f"answerer-{start.hash()}", label_visibility="collapsed"
+        "Answerer",
+        answerers,
+        default=first,
+        required=True,
+        key=f"answerer-{start.hash()}",
+        label_visibility="collapsed",
     )
     st.caption(ANSWERERS[answerer or "none"])
     if not settings.model_configured:
         connect()
     if answerer == "none":
         return {"answerer": "none"}
-    kinds = list(CONTEXTS) if answerer == "model" else ["retrieved", "oracle"]
+    contexts_offered = list(CONTEXTS) if answerer == "model" else ["retrieved", "oracle"]
     context = st.segmented_control(
-        "Context", kinds, default=start.context if start.context in kinds else "retrieved", required=True,
+        "Context", contexts_offered, required=True,
+        default=start.context if start.context in contexts_offered else "retrieved",
         key=f"context-{answerer}-{start.hash()}", format_func=lambda kind: CONTEXTS[kind][0],
     )  # fmt: skip
     st.caption(CONTEXTS[context or "retrieved"][1])
     one, two, three = st.columns([2, 1, 1])
     tokens = (three if answerer == "model" else one).number_input(
-        "Context budget", 1, 1_000_000, start.context_tokens, step=500, key=f"tokens-{start.hash()}",
-        help="Tokens of chunks that are handed over at most; what is cut off is recorded.",
+        "Context budget (tokens)", 1, 1_000_000, start.context_tokens, step=500, key=f"tokens-{start.hash()}",
+        help="Most tokens of chunks that are given to the answerer; what is cut off is recorded.",
     )  # fmt: skip
-    chosen = {"answerer": answerer, "context": context, "context_tokens": int(tokens)}
+    choices_made = {"answerer": answerer, "context": context, "context_tokens": int(tokens)}
     if answerer == "extractive":
-        return chosen
+        return choices_made
     model = one.text_input("Model", start.model or settings.model, max_chars=200, key=f"model-{start.hash()}")
     temperature = two.number_input(
         "Temperature", 0.0, 2.0, start.temperature, step=0.1, key=f"temperature-{start.hash()}"
     )
-    return chosen | {"model": model.strip(), "temperature": float(temperature)}
+    return choices_made | {"model": model.strip(), "temperature": float(temperature)}
 
 
 def connect() -> None:
@@ -115,7 +121,7 @@ def connect() -> None:
 
 
 def judging(start: RunConfig, answerer: str) -> tuple[dict[str, Any], float | None]:
-    """What is measured of the answers, by which judge, and for how much at most."""
+    """Draw the choices of judging: metrics, judge, budget."""
     st.markdown("**Judge**")
     ways = metric_ways(answerer)
     how = st.segmented_control(
@@ -146,17 +152,17 @@ def metrics_of(how: str, answerer: str) -> tuple[str, ...]:
 
 
 def metric_ways(answerer: str) -> dict[str, str]:
-    """What may be chosen of metrics: those of the answers need answers, the judged ones a model."""
+    """Return the offered groups of metrics → their labels: answer metrics need answers, judged ones a model."""
     ways = {"none": "None"}
     if answerer != "none":
         ways["free"] = "Without a model"
     if settings.model_configured:
-        ways["all"] = "All" if answerer != "none" else "Of the context"
+        ways["all"] = "All" if answerer != "none" else "Context metrics"
     return ways | ({"chosen": "Custom"} if len(ways) > 1 else {})
 
 
 def way_of(start: RunConfig, answerer: str, ways: Mapping[str, str]) -> str:
-    """The way that the run started from chose; else what costs nothing, for a model's answers everything."""
+    """Return the group that the preset chose, else what costs nothing, and all for a model's answers."""
     default = "all" if answerer == "model" else "free" if answerer != "none" else "none"
     if start.answerer != answerer or not start.metrics:
         return default if default in ways else "none"
@@ -168,7 +174,7 @@ def way_of(start: RunConfig, answerer: str, ways: Mapping[str, str]) -> str:
 
 
 def metric_names(answerer: str) -> list[str]:
-    """The metrics that there can be."""
+    """Return the metrics that can be computed."""
     return [
         name
         for name, metric in ANSWER_METRICS.items()
@@ -177,9 +183,9 @@ def metric_names(answerer: str) -> list[str]:
 
 
 def picked(start: RunConfig, answerer: str) -> tuple[str, ...]:
-    there = metric_names(answerer)
+    offered = metric_names(answerer)
     names = st.multiselect(
-        "Metrics chosen", there, [name for name in current_names(start.metrics) if name in there],
+        "Custom metrics", offered, [name for name in current_names(start.metrics) if name in offered],
         key=f"picked-{answerer}-{start.hash()}", format_func=lambda name: ANSWER_METRICS[name].title,
         placeholder="Choose metrics", label_visibility="collapsed",
     )  # fmt: skip
@@ -188,97 +194,97 @@ def picked(start: RunConfig, answerer: str) -> tuple[str, ...]:
 
 def judged_words(answerer: str, how: str) -> str:
     if how == "none":
-        return "Nothing is measured beside the ranking." if answerer == "none" else "The answers are not measured."
+        return "Only ranking metrics are computed."
     if how == "free":
-        return "Word overlap, embeddings and key phrases, each under its own name: no judge, nothing to pay."
+        return "Lexical and embedding metrics and key phrases: no judge, no cost."
     if how == "all" and answerer == "none":
-        return "A judge tells which passages are useful and what of the reference they hold."
-    return "Every metric reads off the same few replies of the judge." if how == "all" else ""
+        return "A judge decides which passages are useful, and which claims of the reference they support."
+    return "All metrics are computed from the same few replies of the judge." if how == "all" else ""
 
 
 def form(indexes: list[IndexInfo], sets: list[QuestionSet], earlier: Run | None) -> tuple[RunConfig, float | None]:
-    """All choices of a run; the defaults run with one click."""
+    """Draw all choices of a run; the defaults can be run at once."""
     start = earlier.config if earlier else RunConfig("", "")
     with st.container(border=True):
-        chosen = retrieving(indexes, sets, start)
+        values = retrieving(indexes, sets, start)
     with st.container(border=True):
-        chosen |= answering(start)
+        values |= answering(start)
     with st.container(border=True):
-        judge, dollars = judging(start, chosen["answerer"])
-        chosen |= judge
-    return RunConfig(**chosen), dollars
+        judge, dollars = judging(start, values["answerer"])
+        values |= judge
+    return RunConfig(**values), dollars
 
 
 def naming(config: RunConfig) -> str:
-    """The run's name: free, and telling what is run, until another is given."""
+    """Draw the field for the run's name; it suggests a free one made of index, retriever and answerer."""
     answerer = "" if config.answerer == "none" else f"-{config.answerer}"
     taken = {run.name for run in store.runs()}
     suggested = wording.free_name(f"{store.index(config.index).name}-{config.retriever}{answerer}", taken)
     return widgets.suggested_name("Name", "run-name", suggested)
 
 
-# What it takes
+# The estimate
 
 
 def cost(config: RunConfig) -> None:
-    """What the run will take: what is known at once, and what a dry run tells when it is asked for."""
-    asked, index = store.question_set(config.questions), store.index(config.index)
-    n = asked.total - asked.counts.get("rejected", 0)
-    st.markdown("**What it takes**")
+    """Draw the estimate of a run: what is known at once, and the dry run when it was made."""
+    question_set, index = store.question_set(config.questions), store.index(config.index)
+    n = question_set.total - question_set.counts.get("rejected", 0)
+    st.markdown("**Estimate**")
     resolved = choices.resolved(workspace, config)
     key = forecast_key(resolved)
-    told = st.session_state.setdefault("forecasts", {}).get(key)
+    forecast = st.session_state.setdefault("forecasts", {}).get(key)
     with st.grid(2, min_column_width=140):
         widgets.tile("Retrievals", f"{n:,}", f"over {wording.counted(index.chunks, 'chunk')}")
         if not (resolved.model or resolved.judge):
             embeds = "embedder" in needs(config.retriever) and index.config.embedder.startswith(REMOTE)
-            widgets.tile("Model calls", "0", "but for embeddings" if embeds else "nothing to pay")
-        elif told is None:
+            widgets.tile("Model calls", "0", "except embeddings" if embeds else "no cost")
+        elif forecast is None:
             widgets.tile("Model calls", "–", "not estimated yet")
         else:
-            widgets.forecast_tiles(told)
-    if told is not None:
-        st.caption(f"Calls: {', '.join(f'{count:,} {step}' for step, count in told.calls.items())}.")
-        if told.paid_words:
-            st.caption(plain(told.paid_words))
+            widgets.forecast_tiles(forecast)
+    if forecast is not None:
+        st.caption(f"Calls: {', '.join(f'{count:,} {step}' for step, count in forecast.calls.items())}.")
+        if forecast.paid_words:
+            st.caption(plain(forecast.paid_words))
     if resolved.model or resolved.judge:
-        estimate(config, key, "Estimate calls and cost" if told is None else "Estimate again")
+        estimate(config, key, "Estimate calls and cost" if forecast is None else "Estimate again")
     wait = 12 if "embedder" in needs(config.retriever) else 3
     seconds = wait + n * 0.02
     words = f"About {wording.duration(seconds)}, most of it for loading the embedder." if wait > 3 else "A few seconds."
     st.caption(f"Retrieving: {words[0].lower()}{words[1:]}")
-    if rejected := asked.counts.get("rejected", 0):
+    if rejected := question_set.counts.get("rejected", 0):
         st.caption(f"{wording.counted(rejected, 'rejected question')} left out.")
-    if proposed := asked.counts.get("proposed", 0):
-        st.caption(f"{wording.counted(proposed, 'question')} proposed and not reviewed yet; they are asked too.")
+    if proposed := question_set.counts.get("proposed", 0):
+        st.caption(f"{wording.counted(proposed, 'question')} proposed and not reviewed yet: included.")
 
 
 def forecast_key(config: RunConfig) -> str:
-    """Digest of all that an estimate rests on: choices, documents, index, questions, prices, what runs have paid."""
-    known = cache.state(corpus.id, config.index, config.questions, *(run.id for run in runs))
-    return digest(config.hash(), repr(known), repr(sorted(workspace.prices().items())))
+    """Return a digest of what an estimate rests on: choices, documents, index, questions, prices, paid calls."""
+    states = cache.state(corpus.id, config.index, config.questions, *(run.id for run in runs))
+    return digest(config.hash(), repr(states), repr(sorted(workspace.prices().items())))
 
 
 def estimate(config: RunConfig, key: str, label: str) -> None:
-    """Make the dry run when it is asked for: it retrieves, and asks no model."""
-    if st.button(label, help="A dry run: retrieves, asks no model, and counts what is paid for already."):
+    """Draw the button of the dry run, which retrieves and calls no model."""
+    if st.button(label, help="A dry run: retrieves, calls no model, and counts the calls that are already paid."):
         with widgets.errors_shown(), st.spinner("Counting calls"):
             st.session_state["forecasts"][key] = running.foresee(workspace, config)
             st.rerun()
 
 
-def unfinished(runs: list[Run], going: Collection[str]) -> None:
-    """Runs that stopped on the way: why, and how they go on."""
-    stopped = [run for run in runs if run.status != "done" and run.name not in going]
-    if not stopped:
+def unfinished(runs: list[Run], active: Collection[str]) -> None:
+    """Draw the interrupted runs: the reason, and the button that resumes each."""
+    interrupted = [run for run in runs if run.status != "done" and run.name not in active]
+    if not interrupted:
         return
     last = {job.arguments.get("name"): job for job in reversed(jobs.jobs(workspace, 100)) if job.kind == "run"}
     st.markdown("**Interrupted**")
-    for run in stopped[:5]:
+    for run in interrupted[:5]:
         with st.container(border=True, gap="xsmall"):
             st.markdown(f"**{plain(run.name)}** · {wording.ago(run.created)}")
             job = last.get(run.name)
-            st.caption(plain(job.error if job and job.error else "Its process is gone; what was finished is kept."))
+            st.caption(plain(job.error if job and job.error else "Its process ended; finished questions are kept."))
             go_on(run)
 
 
@@ -300,7 +306,7 @@ def begin_run(name: str, config: RunConfig, dollars: float | None) -> None:
     st.rerun()
 
 
-def earlier_runs(runs: list[Run], going: Collection[str]) -> None:
+def earlier_runs(runs: list[Run], active: Collection[str]) -> None:
     if not runs:
         return
     st.markdown("**Runs of this corpus**")
@@ -309,7 +315,7 @@ def earlier_runs(runs: list[Run], going: Collection[str]) -> None:
             if run.status == "done":
                 address.link("results", run.name, run=run.name, k=run.config.k)
             else:
-                st.markdown(f"{plain(run.name)} ({'running' if run.name in going else 'stopped'})")
+                st.markdown(f"{plain(run.name)} ({'running' if run.name in active else 'interrupted'})")
             by = "" if run.config.answerer == "none" else f", {plain(run.config.model or run.config.answerer)} answers"
             by += "" if run.config.context == "retrieved" else f" from {contexts.CONTEXTS[run.config.context]}"
             st.caption(f"{run.config.retriever}, k = {run.config.k}{by} · {wording.ago(run.created)}")
@@ -321,13 +327,13 @@ def outcome() -> None:
         return
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         failed = job.result.get("failed", 0)
-        told = (
+        failures = (
             f" :orange[▲] {wording.counted(failed, 'question')} failed in part: judge them again on the results page."
             if failed
             else ""
         )
-        st.markdown(f"**Run {plain(job.result['run'])} is done.**{told}", width="stretch")
-        if st.button("Open its results", type="primary"):
+        st.markdown(f"**Run {plain(job.result['run'])} is done.**{failures}", width="stretch")
+        if st.button("Open results", type="primary"):
             job_panel.dismiss(job)
             address.go_to("results", run=job.result["run"], k=None)
         if st.button("Close", type="tertiary", key="close-run"):
@@ -339,8 +345,8 @@ def outcome() -> None:
 
 
 def bring_in() -> None:
-    """Import answers that another program judged, with its claims and verdicts: no model is asked."""
-    with st.expander("Import a run that another program judged"):
+    """Draw the import of answers that another program judged, with its claims and verdicts: no model is called."""
+    with st.expander("Import a run judged by another program"):
         left, right = st.columns([3, 2], gap="medium")
         with left, st.form("import-run", border=False):
             file_format = st.selectbox("Format", list(formats.FORMATS))
@@ -348,9 +354,9 @@ def bring_in() -> None:
             name = st.text_input("Name of the run", max_chars=200, key="imported-name", placeholder="another-system")
             if st.form_submit_button("Import run") and file and name.strip():
                 with widgets.errors_shown():
-                    read = formats.reader(file_format)(file.getvalue(), file.name)
-                    run = foreign.import_run(workspace, corpus, name, read)
-                    st.session_state["imported-run"] = (run.name, len(read.answers), read.problems)
+                    judged_run = formats.reader(file_format)(file.getvalue(), file.name)
+                    run = foreign.import_run(workspace, corpus, name, judged_run)
+                    st.session_state["imported-run"] = (run.name, len(judged_run.answers), judged_run.problems)
                     st.rerun()
         with right:
             st.markdown(FOREIGN)
@@ -359,23 +365,23 @@ def bring_in() -> None:
 FOREIGN = """`ragchecker`: the output of RAGChecker, a JSON object with `results`: question, reference, response,
 passages, the claims of both and the verdicts on them.
 
-Metrics are read off those verdicts and the words. The run stands among the others: look at its results, compare it."""
+Metrics are computed from those verdicts and the texts. The run is listed and compared with the others."""
 
 
 def imported() -> None:
-    """What became of the last import of a run: how many answers, and why which were not taken."""
+    """Draw the outcome of the last import of a run: its answers, and the results that were skipped with reasons."""
     if "imported-run" not in st.session_state:
         return
     name, count, problems = st.session_state["imported-run"]
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{wording.counted(count, 'answer')} imported as run {plain(name)}**", width="stretch")
-            address.link("results", "Open its results", run=name, k=None)
+            address.link("results", "Open results", run=name, k=None)
             if st.button("Close", key="close-imported", type="tertiary"):
                 del st.session_state["imported-run"]
                 st.rerun()
         if problems:
-            st.markdown(f":orange[▲] {wording.counted(len(problems), 'result')} not taken")
+            st.markdown(f":orange[▲] {wording.counted(len(problems), 'result')} skipped")
             shown = pd.DataFrame({"Reason": problems})
             widgets.table(
                 shown, "run-problems", columns={"Reason": st.column_config.TextColumn(width="large")}, height=200
@@ -383,7 +389,7 @@ def imported() -> None:
 
 
 corpus = frame.need_corpus()
-heading.header("Run", f"Ask the questions about {corpus.name}: where their evidence ranks, and what is answered.")
+heading.header("Run", f"Retrieve, answer and judge the questions about {corpus.name}.")
 imported()
 indexes = [i for i in store.indexes(corpus.id) if i.build]
 sets = [s for s in store.question_sets(corpus.id) if s.total]
@@ -400,9 +406,9 @@ runs = store.runs(corpus.id)
 left, right = st.columns([3, 2], gap="medium")
 with left:
     names = [run.name for run in runs]
-    widgets.still_there("start-from", ["The defaults", *names], "run")
-    again = st.selectbox("Start from", ["The defaults", *names], key="start-from") if names else None
-    config, dollars = form(indexes, sets, next((run for run in runs if run.name == again), None))
+    widgets.still_there("start-from", ["Defaults", *names], "run")
+    preset = st.selectbox("Preset", ["Defaults", *names], key="start-from", help="An earlier run.") if names else None
+    config, dollars = form(indexes, sets, next((run for run in runs if run.name == preset), None))
 with right:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         with st.container(width="stretch"):
@@ -419,7 +425,7 @@ with right:
         cost(config)
     except RagvizError as error:
         st.warning(plain(str(error)))
-    going = jobs.active_runs(workspace)
-    unfinished(runs, going)
-    earlier_runs(runs, going)
+    active = jobs.active_runs(workspace)
+    unfinished(runs, active)
+    earlier_runs(runs, active)
 bring_in()

@@ -21,12 +21,12 @@ settings = workspace.settings
 
 @st.cache_resource(show_spinner=False)
 def typed() -> dict[str, str | None]:
-    """What was in the environment before something was typed here, by variable; lives as long as this server."""
+    """Return the environment's values of the variables typed here, by name; lives as long as this server."""
     return {}
 
 
 def source_of(alias: str) -> str:
-    """Where a value comes from."""
+    """Return where a value comes from."""
     if alias in typed():
         return "typed here"
     if os.environ.get(alias):
@@ -44,7 +44,7 @@ def env_lines() -> list[str]:
 
 
 def shown(name: str, value: object) -> str:
-    """A value as it may be seen: of a secret at most its last four characters, of an address what is none."""
+    """Return a value as it may be shown: at most the last four characters of a key, an address without its password."""
     if value is None:
         return "not set"
     if hasattr(value, "get_secret_value"):
@@ -59,19 +59,21 @@ def values() -> pd.DataFrame:
     for name, field in config.Settings.model_fields.items():
         alias = str(field.alias)
         rows.append((alias, shown(name, getattr(settings, name)), source_of(alias)))
-    return pd.DataFrame(rows, columns=["Variable", "Value", "From"])
+    return pd.DataFrame(rows, columns=["Variable", "Value", "Source"])
 
 
 def part(title: str, address: str, key: str, verb: str = "Test") -> None:
-    """One part: where it is, and a test with the real reply time."""
+    """Draw one component: its address, and a test with the real reply time."""
     with st.container(border=True, height="stretch"):
         st.markdown(f"**{title}**")
         st.caption(plain(address))
         if st.button(verb, key=f"test-{key}"):
-            with widgets.errors_shown(), st.spinner("Asking"):
+            with widgets.errors_shown(), st.spinner("Testing"):
                 started = time.perf_counter()
                 words = connections.PARTS[key](workspace)
-                took = "" if key == "model" else f" · {time.perf_counter() - started:.2f} s"  # a model tells its own
+                took = (
+                    "" if key == "model" else f" · {time.perf_counter() - started:.2f} s"
+                )  # a model's sentence has its own
                 st.markdown(f":blue[●] {plain(words)}{took}")
 
 
@@ -85,8 +87,8 @@ FIELDS = {
 
 
 def endpoint() -> None:
-    """The model's address, names and key, for this server process."""
-    turn = st.session_state.setdefault("endpoint-turn", 0)  # other keys: what was typed is gone from the page
+    """Draw the form of the model endpoint: address, models and key, for this server process."""
+    turn = st.session_state.setdefault("endpoint-turn", 0)  # part of the fields' keys: a new one empties them
     st.session_state.setdefault(f"endpoint-shown-{turn}", in_use())
     with st.form(f"endpoint-{turn}"):
         st.markdown("**Model endpoint**")
@@ -113,7 +115,7 @@ def endpoint() -> None:
             "Held by this server process until it ends, for everyone who uses it, and handed to the jobs it starts. "
             "The key is never stored, logged or shown again beyond its last four characters."
         )
-        if st.form_submit_button("Use these", type="primary"):
+        if st.form_submit_button("Apply", type="primary"):
             values = {
                 "openai_base_url": url,
                 "model": model,
@@ -121,7 +123,7 @@ def endpoint() -> None:
                 "model_concurrency": str(int(concurrency)),
             }
             take({FIELDS[name]: value.strip() for name, value in values.items()}, key.strip(), turn)
-    if typed() and st.button("Forget what was typed", type="tertiary"):
+    if typed() and st.button("Reset to the environment", type="tertiary"):
         put_back()
         reopen()
 
@@ -131,30 +133,32 @@ def key_shown() -> str:
 
 
 def in_use() -> dict[str, str]:
-    """What holds of the endpoint, by variable, its key left out."""
+    """Return the endpoint's current values by variable, without the key."""
     return {alias: str(getattr(settings, name) or "") for name, alias in FIELDS.items() if name != "openai_api_key"}
 
 
 def take(values: dict[str, str], key: str, turn: int) -> None:
-    """Use what was changed in the form, unless somebody else changed the same since it was shown.
+    """Apply the changes of the form, unless somebody else changed the same values since it was shown.
 
-    A key was typed for the address that was shown: it is not taken for another one.
+    A key is typed for the address that was shown: it is not applied to another one.
     """
     before, now = st.session_state[f"endpoint-shown-{turn}"], in_use()
     as_shown = before | {"OPENAI_BASE_URL": addresses.shown(before["OPENAI_BASE_URL"])}  # without its password
-    mine = {alias: value for alias, value in values.items() if value != as_shown[alias]}
-    needed = {*mine, "OPENAI_BASE_URL"} if key else {*mine}
+    edits = {alias: value for alias, value in values.items() if value != as_shown[alias]}
+    needed = {*edits, "OPENAI_BASE_URL"} if key else {*edits}
     if both := sorted(alias for alias in needed if now[alias] not in (before[alias], values[alias])):
         st.session_state[f"endpoint-shown-{turn}"] = now
-        told = ", ".join(f"{alias} is now “{addresses.shown(now[alias])}”" for alias in both)
-        st.error(plain(f"Changed by somebody else since it was shown: {told}. Nothing was used; what you typed stands "
-                       "here still: use it all the same, or correct it."))  # fmt: skip
+        conflicts = ", ".join(f"{alias} is now “{addresses.shown(now[alias])}”" for alias in both)
+        st.error(plain(
+            f"Changed by somebody else since it was shown: {conflicts}. Nothing was applied; your input is still "
+            "here: apply it all the same, or correct it."
+        ))  # fmt: skip
         return
-    use(now | mine, key)
+    use(now | edits, key)
 
 
 def use(values: dict[str, str], key: str) -> None:
-    """Take the values that differ from what holds; a key only when one was typed, none after a change of address."""
+    """Apply the values that differ; a key only when one was typed, and none after a change of address."""
     now = in_use()
     changed = {alias: value for alias, value in values.items() if value != now[alias]}
     dropped = "OPENAI_BASE_URL" in changed and not key and settings.openai_api_key is not None
@@ -191,7 +195,7 @@ def restore(before: dict[str, str | None]) -> None:
 
 
 def mark(aliases: Iterable[str]) -> dict[str, str | None]:
-    """The variable that tells which values were typed."""
+    """Return the variable that names which values were typed here."""
     return {config.TYPED: ",".join(sorted(set(aliases))) or None}
 
 
@@ -201,7 +205,7 @@ def put_back() -> None:
 
 
 def reopen() -> None:
-    """Open the workspace anew with what holds now."""
+    """Reopen the workspace with the current values."""
     cache.workspace.clear()
     st.session_state["endpoint-turn"] += 1
     st.rerun()
@@ -213,15 +217,15 @@ PRICE_COLUMNS = ("Model", "Input $/M tokens", "Output $/M tokens")
 
 
 def prices() -> None:
-    """The price table, to be edited."""
+    """Draw the price table, to be edited."""
     st.markdown("**Prices**")
     st.caption(
-        "Dollars per million tokens, asked and answered, by what a model's name begins with; the longest that fits "
-        "counts. Look them up: they change."
+        "Dollars per million input and output tokens, by the beginning of a model's name; the longest match applies. "
+        "Check them with your provider: they change."
     )
-    held = prices_shown()
-    turn = digest(repr(sorted(held.items())))  # edits are by row, of this table
-    rows = pd.DataFrame([(name, *pair) for name, pair in sorted(held.items())], columns=list(PRICE_COLUMNS))
+    current = prices_shown()
+    turn = digest(repr(sorted(current.items())))  # edits are by row, of this table
+    rows = pd.DataFrame([(name, *pair) for name, pair in sorted(current.items())], columns=list(PRICE_COLUMNS))
     # Not `required`: the editor would drop a row that lacks something without a word.
     money = {c: st.column_config.NumberColumn(min_value=0, format="%.3f", width=85) for c in PRICE_COLUMNS[1:]}
     edited = st.data_editor(
@@ -229,14 +233,14 @@ def prices() -> None:
         column_config=money, width="stretch",
     )  # fmt: skip
     if st.button("Save prices"):
-        workspace.set_prices(merged_prices(held, priced(edited), workspace.prices()))
+        workspace.set_prices(merged_prices(current, priced(edited), workspace.prices()))
         del st.session_state["prices-shown"]
         st.toast("Prices saved")
         st.rerun()
 
 
 def prices_shown() -> Prices:
-    """The prices that the table shows: those that hold, and while something is typed those it was typed into."""
+    """Return the prices that the table shows: the current ones, with unsaved edits those that were edited."""
     shown_before = st.session_state.get("prices-shown")
     if shown_before is not None:
         edits = st.session_state.get(f"prices-{digest(repr(sorted(shown_before.items())))}", {})
@@ -247,18 +251,18 @@ def prices_shown() -> Prices:
 
 
 def priced(rows: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    """Read an edited table; UsageError for a row that is no price."""
+    """Return the prices of an edited table; UsageError for a row that is no price."""
     table: dict[str, tuple[float, float]] = {}
-    for place, (name, asked, answered) in enumerate(rows.itertuples(index=False), start=1):
+    for place, (name, input_price, output_price) in enumerate(rows.itertuples(index=False), start=1):
         text = "" if pd.isna(name) else str(name).strip()
-        pair = tuple(float(n) if n is not None and not pd.isna(n) else -1.0 for n in (asked, answered))
+        pair = tuple(float(n) if n is not None and not pd.isna(n) else -1.0 for n in (input_price, output_price))
         if not text or text in table or not all(0 <= n < 1e6 for n in pair):
             raise UsageError(f"Row {place} is no price: give a model's name once, and two numbers from 0 up.")
         table[text] = (pair[0], pair[1])
     return table
 
 
-heading.header("Settings", "What ragviz is connected to, and where each value comes from.")
+heading.header("Settings", "What ragviz is connected to, and the source of each value.")
 columns = st.columns(2)
 with columns[0]:
     part("Store", workspace.store.address, "store")
@@ -280,15 +284,15 @@ with columns[1]:
     else:
         with st.container(border=True, height="stretch"):
             st.markdown("**Model**")
-            st.caption("None: questions and answers are extractive. Enter the address or the key of one below.")
+            st.caption("None: questions and answers are extractive. Enter an address or a key below.")
 columns = st.columns(2)
 with columns[0], widgets.errors_shown():
     endpoint()
 with columns[1], widgets.errors_shown():
     prices()
-st.markdown("**Values**")
-widgets.table(values(), "values", height="content", alt="Settings and where they come from")
+st.markdown("**Effective settings**")
+widgets.table(values(), "values", height="content", alt="Effective settings and their sources")
 st.caption(
-    "Other values are changed in the environment or in a file `.env`; then start the app again. Keys are never stored, "
-    "and of a key no more than its end is shown."
+    "Change other values in the environment or in a file `.env`, then restart the app. Keys are never stored, and only "
+    "their last four characters are shown."
 )

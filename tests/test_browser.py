@@ -558,7 +558,7 @@ def test_files_are_uploaded_and_every_one_is_answered(server, page, measured):
     page.get_by_label("Name of the new corpus").fill("notes")
     page.get_by_role("button", name="Create corpus").click()
     page.wait_for_url(has_param("corpus", "notes"))
-    expect(page.get_by_text("What is in notes")).to_be_visible()
+    expect(page.get_by_text("The documents of notes")).to_be_visible()
     drawn(page)
     files = [{"name": name, "mimeType": "text/plain", "buffer": data} for name, data in NOTES.items()]
     page.locator("input[type=file]").first.set_input_files(files)

@@ -484,7 +484,7 @@ def test_a_page_deletes_what_is_on_a_server_that_is_gone(workspace: Workspace, m
     monkeypatch.setenv("ELASTICSEARCH_URL", NOBODY)
     text, errors = opened("index", query="west pump")
     unreachable = re.compile(r"Elasticsearch at \S*••••@127\.0\.0\.1:9 cannot be reached")
-    assert unreachable.search(text.partition("**Not known** whether it is sound: ")[2])
+    assert unreachable.search(text.partition("**State unknown**: ")[2])
     assert unreachable.search(errors)
     assert "hunter2" not in text + errors
     for page in PAGES:

@@ -370,7 +370,7 @@ def test_an_earlier_run_sets_the_new_fields_too(home: Path) -> None:
     app = show("run")
     app.selectbox(key="start-from").set_value("told")
     checked(app.run())
-    assert next(n for n in app.number_input if n.label == "Context budget").value == 3000
+    assert next(n for n in app.number_input if n.label == "Context budget (tokens)").value == 3000
     next(b for b in app.button if b.label == "Run").click()
     checked(app.run())
     config = RunConfig(**open_workspace().store.jobs()[0].arguments["config"])
@@ -414,7 +414,7 @@ def test_a_widget_never_makes_a_dry_run(server: ModelServer, monkeypatch: pytest
     app = show("run")
     next(g for g in app.get("button_group") if g.key and g.key.startswith("answerer-")).set_value("model")
     checked(app.run())
-    next(n for n in app.number_input if n.label == "Context budget").set_value(500)
+    next(n for n in app.number_input if n.label == "Context budget (tokens)").set_value(500)
     checked(app.run())
 
 
@@ -427,7 +427,7 @@ def test_a_run_that_stopped_goes_on_with_another_budget(home: Path, monkeypatch:
     workspace.store.update_job(old.id, status="failed", error="The budget of $2.50 is gone.", finished=time.time())
     app = show("run")
     assert "Interrupted" in words(app)
-    assert "told (stopped)" in words(app)
+    assert "told (interrupted)" in words(app)
     assert any(b.key == f"resume-{old.id}" for b in app.button)
     monkeypatch.setattr(jobs, "start", lambda workspace, job: job)
     if run.config.model or run.config.judge:
@@ -451,17 +451,17 @@ def test_a_typed_key_holds_for_this_server_and_is_never_shown(home: Path, monkey
     secret = "sk-typed-here-1234567890"
     next(t for t in app.text_input if t.label == "API key").set_value(secret)
     next(t for t in app.text_input if t.label == "Model").set_value("other-model")
-    next(b for b in app.button if b.label == "Use these").click()
+    next(b for b in app.button if b.label == "Apply").click()
     checked(app.run())
     assert os.environ["OPENAI_API_KEY"] == secret
     everything = words(app) + str([t.value for t in app.text_input]) + str(app.main)
     assert "sk-typed" not in everything
     assert "••••7890" in str([t.placeholder for t in app.text_input])
     table = next(d.value for d in app.dataframe if "Variable" in d.value).set_index("Variable")
-    assert table.loc["OPENAI_API_KEY", "From"] == "typed here"
+    assert table.loc["OPENAI_API_KEY", "Source"] == "typed here"
     assert table.loc["RAGVIZ_MODEL", "Value"] == "other-model"
     assert secret.encode() not in (home / "ragviz.db").read_bytes()
-    next(b for b in app.button if b.label == "Forget what was typed").click()
+    next(b for b in app.button if b.label == "Reset to the environment").click()
     checked(app.run())
     assert os.environ["OPENAI_API_KEY"] == "before-before-before"
     assert "RAGVIZ_MODEL" not in os.environ
@@ -482,12 +482,12 @@ def test_another_address_never_gets_the_key_of_the_one_before(
         cache.workspace.clear()
         app = show("settings")
         next(t for t in app.text_input if t.label == "Base URL").set_value("http://127.0.0.1:7/v1")
-        next(b for b in app.button if b.label == "Use these").click()
+        next(b for b in app.button if b.label == "Apply").click()
         checked(app.run())
         assert config.settings().openai_base_url == "http://127.0.0.1:7/v1"
         assert config.settings().openai_api_key is None
         assert "key was dropped" in app.toast[0].value
-        next(b for b in app.button if b.label == "Forget what was typed").click()
+        next(b for b in app.button if b.label == "Reset to the environment").click()
         checked(app.run())
         assert config.settings().openai_api_key.get_secret_value() == (before or "in-the-file-in-the-file")
 
@@ -495,7 +495,7 @@ def test_another_address_never_gets_the_key_of_the_one_before(
 def test_an_address_that_is_none_is_refused(home: Path) -> None:
     app = show("settings")
     next(t for t in app.text_input if t.label == "Base URL").set_value("file:///etc")
-    next(b for b in app.button if b.label == "Use these").click()
+    next(b for b in app.button if b.label == "Apply").click()
     app.run()
     assert "http://" in app.error[0].value
     assert "OPENAI_BASE_URL" not in os.environ
@@ -518,7 +518,7 @@ def test_elasticsearch_is_told_in_a_sentence(home: Path, monkeypatch: pytest.Mon
     app = show("settings")
     app.button(key="test-index").click()
     checked(app.run())
-    assert "Elasticsearch 8.15 answers; copies are missing" in words(app)
+    assert "Elasticsearch 8.15 answers; replicas are missing" in words(app)
 
 
 @pytest.mark.parametrize("page", ["home", "documents", "index", "questions", "run", "results", "inspect", "compare"])

@@ -215,7 +215,7 @@ def test_stale_evidence_is_mended_and_a_conflict_keeps_what_was_typed(
     server.ragviz("corpus", "add", "notes", str(file), "--replace")
     page.goto(server.address("questions", corpus="notes", set="mine", status="stale"))
     drawn(page)
-    page.get_by_role("button", name="Mend").click()
+    page.get_by_role("button", name="Fix evidence").click()
     expect(page.get_by_text("Stale")).to_have_count(2)
     drawn(page)
     picture(page, "story-stale")

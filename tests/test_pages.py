@@ -135,7 +135,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def typed(bare: Path) -> Iterator[None]:
     """For tests that type settings: a server keeps what was there before, and all tests of a process have one."""
     yield
-    button(show("settings"), "Forget what was typed").click().run()
+    button(show("settings"), "Reset to the environment").click().run()
 
 
 def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -398,7 +398,7 @@ def test_an_address_with_a_model_of_the_hub_fetches_nothing_until_it_is_pressed(
     assert not fetched
     assert "acme/mini is not on this machine" in words(app)
     assert "Chunks" not in {m.label for m in app.metric}
-    checked(button(app, "Fetch them").click().run())
+    checked(button(app, "Download tokenizer").click().run())
     assert set(fetched) == {"acme/mini"}
     assert "Chunks" in {m.label for m in app.metric}
 
@@ -474,7 +474,7 @@ def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch
     with ModelServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         app = show("questions", tab="Generate")
-        next(n for n in app.number_input if n.label == "How many").set_value(3)
+        next(n for n in app.number_input if n.label == "Number of questions").set_value(3)
         next(b for b in app.button if b.label == "Estimate calls and cost").click()
         checked(app.run())
         calls = next(m for m in app.metric if m.label == "Model calls")
@@ -502,7 +502,7 @@ def test_the_text_of_a_question_is_never_markup(home: Path) -> None:
 
 def test_generation_is_a_job_with_its_choices(home: Path) -> None:
     app = show("questions", tab="Generate")
-    next(n for n in app.number_input if n.label == "How many").set_value(7)
+    next(n for n in app.number_input if n.label == "Number of questions").set_value(7)
     next(b for b in app.button if b.label == "Generate").click()
     checked(app.run())
     job = open_workspace().store.jobs()[0]
@@ -698,7 +698,7 @@ def test_settings_never_show_a_key(home: Path, monkeypatch: pytest.MonkeyPatch) 
     app = show("settings")
     table = next(d.value for d in app.dataframe if "Variable" in d.value)
     row = table[table["Variable"] == "OPENAI_API_KEY"].iloc[0]
-    assert (row["Value"], row["From"]) == ("••••9876", "environment")
+    assert (row["Value"], row["Source"]) == ("••••9876", "environment")
     assert "sk-secret" not in words(app) + table.to_csv()
 
 
@@ -766,7 +766,7 @@ def test_banks_are_imported_and_what_is_not_taken_is_told(home: Path) -> None:
     app.get("file_uploader")[1].upload("banks.json", json.dumps(banks).encode(), "application/json")
     next(b for b in app.button if b.label == "Import banks").click()
     checked(app.run())
-    assert "1 bank kept for the questions of asked" in words(app)
+    assert "1 bank imported for the questions of asked" in words(app)
     reasons = " ".join(next(d.value for d in app.dataframe if list(d.value) == ["Reason"])["Reason"])
     assert "'nobody'" in reasons
     assert "q3" in reasons
@@ -774,7 +774,7 @@ def test_banks_are_imported_and_what_is_not_taken_is_told(home: Path) -> None:
     key = imported_bank_key(question)
     assert list(open_workspace().store.cache("bank").get_many([key])) == [key]
     app.button(key="close-banks").click()
-    assert "bank kept" not in words(checked(app.run()))
+    assert "bank imported for" not in words(checked(app.run()))
 
 
 def test_a_file_that_is_no_bank_is_refused_in_a_sentence(home: Path) -> None:

@@ -177,12 +177,12 @@ def test_the_form_keeps_an_address_with_a_password_without_showing_it(bare: Path
     app = show("settings")
     assert SECRET not in everything(app)
     app.text_input(key="typed-model-0").set_value("other")
-    next(b for b in app.button if b.label == "Use these").click()
+    next(b for b in app.button if b.label == "Apply").click()
     app.run()
     assert (Settings(_env_file=None).openai_base_url, Settings(_env_file=None).model) == (address, "other")
     [url] = [field for field in app.text_input if field.label == "Base URL"]
     url.set_value("http://••••@127.0.0.1:10/v1")
-    next(b for b in app.button if b.label == "Use these").click()
+    next(b for b in app.button if b.label == "Apply").click()
     app.run()
     assert "type the whole address" in app.error[0].value
     assert Settings(_env_file=None).openai_base_url == address

@@ -189,7 +189,7 @@ def test_what_is_typed_outlives_filter_tab_toggle_and_page(home: Path, typing: d
     assert "until you save or discard" in words(app)
     app.toggle(key="in-table").set_value(False)
     checked(app.run())
-    assert "not saved yet: it is kept there" in words(app)
+    assert "not saved yet: they are kept there" in words(app)
     app.switch_page("pages/documents.py").run()
     app.switch_page("pages/questions.py")
     app.query_params["set"], app.query_params["corpus"], app.query_params["in-table"] = "asked", "notes", "true"
@@ -349,18 +349,18 @@ def test_two_who_set_the_endpoint_do_not_undo_each_other(bare: Path, monkeypatch
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-the-first-endpoint")
     mine, theirs = show("settings"), show("settings")
     field(theirs, "Base URL").set_value("http://two.example/v1")
-    press(theirs, "Use these")
+    press(theirs, "Apply")
     field(mine, "API key").set_value("my-key-for-the-first-endpoint")
-    press(mine, "Use these")
+    press(mine, "Apply")
     assert "OPENAI\\_BASE\\_URL is now" in mine.error[0].value
     assert "my-key-for-the-first-endpoint" not in os.environ.values(), "a key goes to the address that was shown"
     assert field(mine, "API key").value == "my-key-for-the-first-endpoint"
 
     third = show("settings")
     field(theirs, "Model").set_value("their-model")
-    press(theirs, "Use these")
+    press(theirs, "Apply")
     field(third, "Judge").set_value("my-judge")
-    press(third, "Use these")
+    press(third, "Apply")
     found = Settings(_env_file=None)
     assert (found.model, found.judge, found.openai_base_url) == ("their-model", "my-judge", "http://two.example/v1")
 
