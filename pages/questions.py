@@ -279,7 +279,7 @@ def generation_choices(indexes: Sequence[str], suggested: str) -> tuple[dict[str
     one, two = st.columns([2, 1])
     with one:
         name = widgets.suggested_name(
-            "Question set", "generate-name", suggested, "A new name, or an existing set to add to."
+            "Set name", "generate-name", suggested, "A new name, or an existing set to add to."
         )
     dollars = None
     if workspace.settings.model_configured:
@@ -329,7 +329,7 @@ def bring_in(suggested: str) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left, st.form("import", clear_on_submit=False):
         file = st.file_uploader("CSV, TSV or JSONL", type=["csv", "tsv", "jsonl", "ndjson", "json"])
-        name = widgets.suggested_name("Question set", "import-name", suggested)
+        name = widgets.suggested_name("Set name", "import-name", suggested)
         if st.form_submit_button("Import", type="primary") and file and name:
             with widgets.errors_shown():
                 imported = import_questions(workspace, corpus, file.getvalue(), file.name, name)

@@ -76,14 +76,14 @@ class Server:
 def chromium() -> str:
     """Path of the system's browser. Without one the tests are skipped, but fail in CI."""
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-    wanted = os.environ.get("RAGVIZ_CHROMIUM")
-    found = shutil.which(wanted) if wanted else next(filter(None, map(shutil.which, names)), None)
-    if found is None:
+    configured = os.environ.get("RAGVIZ_CHROMIUM")
+    path = shutil.which(configured) if configured else next(filter(None, map(shutil.which, names)), None)
+    if path is None:
         reason = "no chromium: install it, or set RAGVIZ_CHROMIUM to its path"
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
         pytest.skip(reason)
-    return found
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -172,14 +172,14 @@ def visitors(browser: Browser) -> BrowserContext:
 def page(browser: Browser, server: Server, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A new session of a new visitor. How it ended is kept as a picture, and it may not have left this machine."""
     context = visitors(browser)
-    asked: list[str] = []
+    requested_urls: list[str] = []
     opened = context.new_page()
-    opened.on("request", lambda sent: asked.append(sent.url))
+    opened.on("request", lambda sent: requested_urls.append(sent.url))
     yield opened
     picture(opened, f"story-{request.node.name.removeprefix('test_')}")
     opened.close()
     context.clear_cookies()
-    assert [url for url in asked if not url.startswith((server.url, "data:", "blob:"))] == []
+    assert [url for url in requested_urls if not url.startswith((server.url, "data:", "blob:"))] == []
 
 
 @pytest.fixture(scope="module")
@@ -428,14 +428,14 @@ def test_a_found_question_shows_its_target_and_its_gold(server, page, measured):
     expect(page.get_by_text(f"{measured['ranks']['2']} of {measured['n']} questions")).to_be_visible()
     drawn(page)
     table = page.get_by_test_id("stDataFrame").last
-    wanted = cell(table, "Id", 0)
+    question_id = cell(table, "Id", 0)
     click_row(page, table, 0)
-    page.wait_for_url(has_param("question", wanted))
+    page.wait_for_url(has_param("question", question_id))
     seen = the_case_at_rank_2(page)
     picture(page, "story-a_question")
     page.reload()
     assert the_case_at_rank_2(page) == seen
-    assert param(page, "question") == wanted
+    assert param(page, "question") == question_id
     link = page.url
     page.go_back()
     page.wait_for_url(lacks_param("question"))
@@ -479,18 +479,19 @@ def test_two_runs_are_compared_in_a_sentence_and_question_by_question(server, pa
 @pytest.fixture(scope="module")
 def judged(server: Server, measured: dict[str, Any]) -> dict[str, Any]:
     """Two runs that answer: without a model, and by the loopback one, which judges too. What the latter measured."""
-    asked = ["run", "--index", "sample-tokens-200", "--questions", "sample-questions", "--retriever", "bm25"]
+    options = ["run", "--index", "sample-tokens-200", "--questions", "sample-questions", "--retriever", "bm25"]
     server.ragviz(
-        *(*asked, "--name", "words", "--answerer", "extractive"), *("--metrics", "extractive_questeval_recall,token_f1")
+        *(*options, "--name", "words", "--answerer", "extractive"),
+        *("--metrics", "extractive_questeval_recall,token_f1"),
     )
     names = "faithfulness,context_recall,completeness,conciseness,equivalence,questeval_recall,token_f1"
     with ModelServer() as model:
-        told: dict[str, Any] = server.ragviz(
-            *(*asked, "--name", "judged", "--answerer", "model", "--metrics", names),
+        results: dict[str, Any] = server.ragviz(
+            *(*options, "--name", "judged", "--answerer", "model", "--metrics", names),
             OPENAI_BASE_URL=model.url,
             RAGVIZ_MODEL="loopback",
         )
-    return told
+    return results
 
 
 @pytest.mark.parametrize("run", ["words", "judged"])

@@ -31,14 +31,14 @@ from tests.test_pages import (
 )
 
 
-def seen(app: AppTest) -> list[object]:
+def content_of(app: AppTest) -> list[object]:
     """All that a page shows but its buttons and the time of day: words, tiles, tables, figures."""
-    told, *tables = (
+    shown_words, *tables = (
         re.sub(r"just now|\d+ (min|h|s) ago", "ago", text)
         for text in (words(app), *(d.value.to_csv() for d in app.dataframe))
     )
     tiles = [(m.label, m.value, m.delta) for m in app.metric]
-    return [told, tiles, tables, [chart.proto.spec for chart in app.get("plotly_chart")]]
+    return [shown_words, tiles, tables, [chart.proto.spec for chart in app.get("plotly_chart")]]
 
 
 # What another process does
@@ -71,8 +71,8 @@ def deleted(workspace: Workspace) -> None:
 def judged_again(workspace: Workspace) -> None:
     """Other answers and scores, while what failed and when the run ended stay as they were."""
     run = workspace.store.run("told")
-    kept = workspace.store.evaluated_answers(run.id)
-    new = [replace(j, answer=replace(j.answer, text="It was judged again.")) for j in kept.values()]
+    evaluated = workspace.store.evaluated_answers(run.id)
+    new = [replace(j, answer=replace(j.answer, text="It was judged again.")) for j in evaluated.values()]
     zero = [answer_metrics.scores(each, tuple(run.config.metrics)) for each in new]
     scores = [[s if s.value is None else replace(s, value=0.25) for s in mine] for mine in zero]
     workspace.store.put_evaluated(run.id, list(zip(new, scores, strict=True)))
@@ -91,9 +91,9 @@ def asked_more(workspace: Workspace) -> None:
 
 
 def edited(workspace: Workspace) -> None:
-    asked = workspace.store.question_set("asked")
-    first = workspace.store.questions(asked.id)[0]
-    workspace.store.put_questions(asked.id, [replace(first, text="Edited elsewhere?", status="rejected")])
+    question_set = workspace.store.question_set("asked")
+    first = workspace.store.questions(question_set.id)[0]
+    workspace.store.put_questions(question_set.id, [replace(first, text="Edited elsewhere?", status="rejected")])
 
 
 def run_deleted(workspace: Workspace) -> None:
@@ -136,12 +136,12 @@ def test_a_page_shows_what_another_process_changed(
     twice: Workspace, page: str, params: dict[str, str], change: Callable[[Workspace], None]
 ) -> None:
     app = show(page, corpus="notes", **params)
-    before = seen(app)
+    before = content_of(app)
     change(twice)
-    after = seen(checked(app.run()))
+    after = content_of(checked(app.run()))
     st.cache_data.clear()
     st.cache_resource.clear()
-    assert after == seen(checked(app.run()))
+    assert after == content_of(checked(app.run()))
     assert after != before, "the change is one that this page shows"
 
 

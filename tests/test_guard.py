@@ -47,7 +47,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         deadline = time.monotonic() + 60
         while True:
             try:
-                assert asked(number, "/_stcore/health", {"Host": "127.0.0.1"})[0] == 200
+                assert response_to(number, "/_stcore/health", {"Host": "127.0.0.1"})[0] == 200
                 break
             except OSError:
                 assert time.monotonic() < deadline
@@ -58,7 +58,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
         process.wait(timeout=30)
 
 
-def asked(port: int, path: str, headers: Mapping[str, str], method: str = "GET") -> tuple[int, Mapping[str, str]]:
+def response_to(port: int, path: str, headers: Mapping[str, str], method: str = "GET") -> tuple[int, Mapping[str, str]]:
     """Status and headers of the answer to one request."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     try:
@@ -121,11 +121,11 @@ def handshake(port: int, host: str, origin: str | None) -> int:
     headers = {"Host": host.format(port=port), **HANDSHAKE}
     if origin is not None:
         headers["Origin"] = origin.format(port=port)
-    return asked(port, "/_stcore/stream", headers)[0]
+    return response_to(port, "/_stcore/stream", headers)[0]
 
 
 def test_nothing_frames_it(port: int) -> None:
-    status, headers = asked(port, "/", {"Host": f"127.0.0.1:{port}"})
+    status, headers = response_to(port, "/", {"Host": f"127.0.0.1:{port}"})
     assert status == 200
     assert headers["content-security-policy"] == "frame-ancestors 'none'"
     assert headers["x-frame-options"] == "DENY"
@@ -142,8 +142,8 @@ PATHS = [
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
 def test_everything_is_guarded(port: int, path: str, method: str) -> None:
     own, evil = f"127.0.0.1:{port}", "http://evil.example"
-    assert asked(port, path, {"Host": "evil.example", "X-Forwarded-Host": own}, method)[0] == 403
-    assert asked(port, path, {"Host": own, "Origin": evil, "Content-Length": "0"}, method)[0] == 403
+    assert response_to(port, path, {"Host": "evil.example", "X-Forwarded-Host": own}, method)[0] == 403
+    assert response_to(port, path, {"Host": own, "Origin": evil, "Content-Length": "0"}, method)[0] == 403
 
 
 def test_a_request_is_taken_by_its_host_header_and_has_one(port: int) -> None:

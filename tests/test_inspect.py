@@ -77,12 +77,13 @@ def home(judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 def fill(workspace: Workspace) -> None:
     store = workspace.store
     corpus = store.corpus("notes")
-    asked = store.questions(store.question_set("asked").id)
-    store.put_questions(store.create_question_set(corpus.id, "told").id, [*asked, chinese(workspace)])
+    questions = store.questions(store.question_set("asked").id)
+    store.put_questions(store.create_question_set(corpus.id, "told").id, [*questions, chinese(workspace)])
     config = RunConfig("small", "told", "bm25", depth=20, answerer="extractive")
     run = running.run(workspace, "told", config)
+    names = tuple(ANSWER_METRICS)
     store.put_evaluated(
-        run.id, [(known, answer_metrics.scores(known, tuple(ANSWER_METRICS))) for known in told(run, workspace)]
+        run.id, [(each, answer_metrics.scores(each, names)) for each in evaluated_answers(run, workspace)]
     )
 
 
@@ -96,11 +97,11 @@ def chinese(workspace: Workspace) -> Question:
     return Question("zh", "北阀门的负责人是谁？", "负责人是王芳。", ((span,),), "hand", language="zh")
 
 
-def told(run: Run, workspace: Workspace) -> list[EvaluatedAnswer]:
+def evaluated_answers(run: Run, workspace: Workspace) -> list[EvaluatedAnswer]:
     """Verdicts by hand: of q7 in English, of "zh" in Chinese; the judge of q2 failed."""
-    kept = workspace.store.evaluated_answers(run.id)
+    stored = workspace.store.evaluated_answers(run.id)
     call = Call("context", "judge-1", "3", 120, 30, 1.25, 0.0042, cached=False, raw='{"said": "' + HOSTILE + '"}')
-    q7, zh, q2 = (kept[name] for name in ("q7", "zh", "q2"))
+    q7, zh, q2 = (stored[name] for name in ("q7", "zh", "q2"))
     chunks = q7.answer.context
     rest = (NO,) * (len(chunks) - 1)
     text = "Pump 7 moves 70 litres [1]. It is red."
@@ -231,25 +232,25 @@ def test_what_a_judge_said_is_raw_text_with_its_price(home: Path) -> None:
 
 def test_the_cause_stands_on_top_with_its_next_step(home: Path) -> None:
     run = open_workspace().store.run("told")
-    found = judgements.judgement_of(open_workspace(), run)
+    judgement = judgements.judgement_of(open_workspace(), run)
     for question_id in ("q7", "none"):
         shown = text_of(show("inspect", run="told", question=question_id))
-        assert diagnose.CAUSES[found.causes[question_id]].title in shown
-        assert ("Next:" in shown) == (found.causes[question_id] != "fine")
+        assert diagnose.CAUSES[judgement.causes[question_id]].title in shown
+        assert ("Next:" in shown) == (judgement.causes[question_id] != "fine")
 
 
 def test_the_walk_stays_within_the_filter(home: Path) -> None:
     run = open_workspace().store.run("told")
     causes = judgements.judgement_of(open_workspace(), run).causes
     cause = max(set(causes.values()), key=list(causes.values()).count)
-    wanted = [i for i in causes if causes[i] == cause]
+    expected = [i for i in causes if causes[i] == cause]
     app = show("inspect", run="told", cause=cause)
-    seen = [address(app)["question"]]
+    visited = [address(app)["question"]]
     while not (button := next(b for b in app.button if b.label == "Next")).disabled:
         button.click()
         checked(app.run())
-        seen.append(address(app)["question"])
-    assert sorted(seen) == sorted(wanted)
+        visited.append(address(app)["question"])
+    assert sorted(visited) == sorted(expected)
     assert address(app)["cause"] == cause
 
 
@@ -311,9 +312,9 @@ def test_judging_again_asks_for_a_budget_and_begins_with_the_last_one(server: Mo
 def test_tiles_of_answers_have_their_n(home: Path) -> None:
     app = show("results", run="told")
     tile = next(m for m in app.metric if m.label == "Faithfulness ↑")
-    found = judgements.judgement_of(open_workspace(), open_workspace().store.run("told")).metrics["faithfulness"]
-    assert tile.value == f"{found.estimate.mean:.2f}"
-    assert tile.delta.endswith(f"n = {found.estimate.n} of {found.total}")
+    scored = judgements.judgement_of(open_workspace(), open_workspace().store.run("told")).metrics["faithfulness"]
+    assert tile.value == f"{scored.estimate.mean:.2f}"
+    assert tile.delta.endswith(f"n = {scored.estimate.n} of {scored.total}")
 
 
 def test_a_cause_filters_the_questions_and_is_a_chip(home: Path) -> None:
@@ -374,8 +375,8 @@ def test_an_earlier_run_sets_the_new_fields_too(home: Path) -> None:
     next(b for b in app.button if b.label == "Run").click()
     checked(app.run())
     config = RunConfig(**open_workspace().store.jobs()[0].arguments["config"])
-    kept = open_workspace().store.run("told").config
-    assert replace(config, index=kept.index, questions=kept.questions) == kept
+    stored = open_workspace().store.run("told").config
+    assert replace(config, index=stored.index, questions=stored.questions) == stored
 
 
 @pytest.fixture
@@ -526,8 +527,8 @@ def test_every_page_shows_a_run_that_was_judged_elsewhere(bare: Path, page: str)
     workspace = open_workspace()
     corpus = workspace.store.create_corpus("elsewhere")
     for name in ("one", "two"):
-        found = ragchecker.read(written(result(response=name)), "out.json")
-        foreign.import_run(workspace, corpus, name, found)
+        judged_run = ragchecker.read(written(result(response=name)), "out.json")
+        foreign.import_run(workspace, corpus, name, judged_run)
     expected = {
         "results": "Imported: retrieved and judged elsewhere · questions one",
         "inspect": "Dogs stay outside.",
@@ -553,10 +554,10 @@ def test_prices_are_edited_and_kept(home: Path) -> None:
 def test_means_stand_per_kind_and_per_document_with_their_n(home: Path, name: str) -> None:
     workspace = open_workspace()
     run = workspace.store.run("told")
-    asked = {q.id: q for q in workspace.store.run_questions(run.id)}
+    questions = {q.id: q for q in workspace.store.asked(run.id)}
     measured = measurements.summary_of(workspace, run)
     scores = workspace.store.scores(run.id)
-    found = {i: s.value for i, s in scores.get(name, {}).items() if s.value is not None} or dict(
+    values_by_id = {i: s.value for i, s in scores.get(name, {}).items() if s.value is not None} or dict(
         zip(measured.question_ids, measured.scores["recall@3"], strict=True)
     )
     app = show("results", run="told", per=name)
@@ -567,20 +568,20 @@ def test_means_stand_per_kind_and_per_document_with_their_n(home: Path, name: st
     assert {"one passage", "several passages", "unanswerable", "阀门.txt"} <= set(table["Kind or document"])
     for row in table.to_dict("records"):
         of = row["Kind or document"]
-        mine = [
+        ids = [
             q.id
-            for q in asked.values()
+            for q in questions.values()
             if (
                 q.kind == kinds[of]
                 if of in kinds
                 else any(s.document_id == documents[of] for g in q.evidence for s in g)
             )
         ]
-        values = [found[i] for i in mine if i in found]
-        assert (row["Questions"], row["n"]) == (len(mine), len(values))
+        values = [values_by_id[i] for i in ids if i in values_by_id]
+        assert (row["Questions"], row["n"]) == (len(ids), len(values))
         assert row[title] == (pytest.approx(sum(values) / len(values)) if values else pd.NA) or not values
     every = next(d.value for d in app.dataframe if "Several passages" in d.value).set_index("Metric")
-    two = [found[i] for i, q in asked.items() if q.kind == "multi" and i in found]
+    two = [values_by_id[i] for i, q in questions.items() if q.kind == "multi" and i in values_by_id]
     assert every.loc[title, "Several passages"] == (f"{sum(two) / len(two):.2f} (n = {len(two)})" if two else "–")
 
 

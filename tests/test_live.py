@@ -120,7 +120,7 @@ def test_a_rebuilt_index_is_searched(server: Server, page: Page, tmp_path: Path)
 def test_what_became_of_documents_questions_and_runs_is_shown(server: Server, page: Page) -> None:  # noqa: F811
     page.goto(server.address("results", run="one"))
     drawn(page)
-    documents, asked = (page.get_by_test_id("stDataFrame").nth(place) for place in (0, -1))
+    documents, questions = (page.get_by_test_id("stDataFrame").nth(place) for place in (0, -1))
     expect(documents.get_by_text("valve.txt")).not_to_have_count(0)
     page.goto(server.address("questions", set="asked"))
     drawn(page)
@@ -140,8 +140,8 @@ def test_what_became_of_documents_questions_and_runs_is_shown(server: Server, pa
     page.goto(server.address("results", run="one"))
     drawn(page)
     expect(documents.get_by_text("valve.txt")).to_have_count(0)
-    expect(asked.get_by_text("valve.txt")).to_have_count(0)
-    expect(asked.get_by_text("(deleted)")).not_to_have_count(0)
+    expect(questions.get_by_text("valve.txt")).to_have_count(0)
+    expect(questions.get_by_text("(deleted)")).not_to_have_count(0)
 
 
 # What others wrote is text
@@ -199,10 +199,10 @@ def test_names_and_errors_are_text_wherever_they_stand(
     """No link, picture, emoji or formula is made of them, and every character can be read."""
     page.goto(server.address(name, **{"corpus": hostile} | params))
     drawn(page)
-    told = page.locator("body").inner_text().replace("\u200b", "")
-    assert hostile in told, "the failed job tells its title and its error on every page"
-    assert told.count(f"Build {hostile}") == 1
-    assert [line for line in told.split("\n") if "😄" in line or "𝑥" in line or "a → b" in line] == []
+    text = page.locator("body").inner_text().replace("\u200b", "")
+    assert hostile in text, "the failed job tells its title and its error on every page"
+    assert text.count(f"Build {hostile}") == 1
+    assert [line for line in text.split("\n") if "😄" in line or "𝑥" in line or "a → b" in line] == []
     hosts = page.evaluate("[...document.querySelectorAll('a')].map(link => link.host)")
     assert set(hosts) <= {urlsplit(server.url).netloc}
     assert page.locator(".katex, [data-testid=stMain] img").count() == 0

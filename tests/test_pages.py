@@ -174,7 +174,7 @@ def checked(app: AppTest) -> AppTest:
 
 
 def address(app: AppTest) -> dict[str, str]:
-    return {name: held if isinstance(held, str) else held[-1] for name, held in app.query_params.items()}
+    return {name: value if isinstance(value, str) else value[-1] for name, value in app.query_params.items()}
 
 
 def words(app: AppTest) -> str:
@@ -430,8 +430,9 @@ def test_questions_are_accepted_one_after_the_other(home: Path) -> None:
     app = show("questions", question="q2")
     button(app, "Accept").click()
     checked(app.run())
-    held = {q.id: q.status for q in open_workspace().store.questions(open_workspace().store.question_set("asked").id)}
-    assert held["q2"] == "accepted"
+    store = open_workspace().store
+    statuses = {q.id: q.status for q in store.questions(store.question_set("asked").id)}
+    assert statuses["q2"] == "accepted"
     assert address(app)["question"] == "q3"
     button(app, "Reject").click()
     checked(app.run())
@@ -458,16 +459,16 @@ def test_a_question_is_edited(home: Path) -> None:
 def test_a_decision_is_not_made_on_what_was_never_shown(home: Path) -> None:
     app = show("questions", question="q2")
     store = open_workspace().store
-    asked = store.question_set("asked")
-    theirs = replace(next(q for q in store.questions(asked.id) if q.id == "q2"), answer="told anew")
-    store.put_questions(asked.id, [theirs])
+    question_set = store.question_set("asked")
+    other_version = replace(next(q for q in store.questions(question_set.id) if q.id == "q2"), answer="told anew")
+    store.put_questions(question_set.id, [other_version])
     button(app, "Accept").click()
     app.run()
     assert "changed by somebody else" in app.warning[0].value
-    assert next(q for q in store.questions(asked.id) if q.id == "q2") == theirs
+    assert next(q for q in store.questions(question_set.id) if q.id == "q2") == other_version
     button(app, "Accept").click()
     checked(app.run())
-    assert next(q.status for q in store.questions(asked.id) if q.id == "q2") == "accepted"
+    assert next(q.status for q in store.questions(question_set.id) if q.id == "q2") == "accepted"
 
 
 def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -583,7 +584,7 @@ def test_another_k_is_read_off_the_same_run(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("filters", "kept"),
+    ("filters", "passes"),
     [
         ({"rank": "1"}, lambda row: row["Rank"] == 1),
         ({"rank": "miss"}, lambda row: row["Outcome"] == "missed"),
@@ -594,10 +595,12 @@ def test_another_k_is_read_off_the_same_run(home: Path) -> None:
         ({"rank": "nonsense"}, lambda row: True),
     ],
 )
-def test_questions_are_filtered(home: Path, filters: dict[str, str], kept: Callable[[dict[str, object]], bool]) -> None:
+def test_questions_are_filtered(
+    home: Path, filters: dict[str, str], passes: Callable[[dict[str, object]], bool]
+) -> None:
     everything = show("results", run="words").dataframe[-1].value
     shown = show("results", run="words", **filters).dataframe[-1].value
-    expected = [row["Id"] for row in everything.to_dict("records") if kept(row)]
+    expected = [row["Id"] for row in everything.to_dict("records") if passes(row)]
     assert list(shown["Id"]) == expected
 
 
@@ -832,8 +835,8 @@ def test_imported_runs_show_no_ranking_measures_and_are_compared_by_their_answer
                "retrieved_context": [{"doc_id": "d", "text": "It was replaced in 1998."}], "response_claims": ["1998"],
                "gt_answer_claims": ["1998"], "answer2response": verdict, "response2answer": verdict,
                "retrieved2response": [["Entailment"]], "retrieved2answer": [["Entailment"]]}  # fmt: skip
-        found = ragchecker.read(json.dumps({"results": [row]}).encode(), "out.json")
-        foreign.import_run(workspace, workspace.store.corpus("notes"), name, found)
+        judged_run = ragchecker.read(json.dumps({"results": [row]}).encode(), "out.json")
+        foreign.import_run(workspace, workspace.store.corpus("notes"), name, judged_run)
     app = show("results", run="a")
     text = words(app)
     assert "not known of an imported run" in text

@@ -78,7 +78,8 @@ def ranked_chunks(
         last = each.hit.rank
         with st.container(border=True, gap="xsmall"):
             note = (notes or {}).get(each.hit.chunk_id, Note())
-            _chunk_card(each, question.evidence, each.hit.chunk_id in gold, best, narrow, note)
+            st.html(score_bar(each.hit.rank, each.hit.score, best, marked=each.hit.chunk_id in gold))
+            _chunk_text(each, question.evidence, narrow, note)
     if len(shown_hits) < len(hits) and st.button(f"Show all {len(hits)}", key=f"{more}-button", type="tertiary"):
         st.session_state[more] = True
         st.rerun()
@@ -94,11 +95,6 @@ def given_chunks(corpus_id: str, question: Question, ids: Sequence[str], notes: 
             note = notes.get(each.hit.chunk_id, Note())
             first = Note((("", f"passage {each.hit.rank}"), *note.badges), note.claim_verdict)
             _chunk_text(each, question.evidence, narrow=True, note=first)
-
-
-def _chunk_card(each: ChunkHit, evidence: Evidence, target: bool, best: float, narrow: bool, note: Note) -> None:
-    st.html(score_bar(each.hit.rank, each.hit.score, best, marked=target))
-    _chunk_text(each, evidence, narrow, note)
 
 
 def _chunk_text(each: ChunkHit, evidence: Evidence, narrow: bool, note: Note) -> None:

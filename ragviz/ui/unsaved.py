@@ -65,7 +65,8 @@ def keep() -> None:
     for table in _tables().values():
         if table.key in st.session_state:
             table.typed = {question_id: dict(values) for question_id, values in table.before.items()}
-            for row, values in _edits_of(table.key).items():
+            edited_rows: dict[int, dict[str, Any]] = st.session_state.get(table.key, {}).get("edited_rows", {})
+            for row, values in edited_rows.items():
                 table.typed.setdefault(table.questions[int(row)].id, {}).update(values)
     drafts.keep()
 
@@ -73,11 +74,6 @@ def keep() -> None:
 def _tables() -> dict[str, Table]:
     tables: dict[str, Table] = st.session_state.setdefault(_TABLES, {})
     return tables
-
-
-def _edits_of(key: str) -> dict[int, dict[str, Any]]:
-    edits: dict[int, dict[str, Any]] = st.session_state.get(key, {}).get("edited_rows", {})
-    return edits
 
 
 def being_edited(question_set: QuestionSet) -> Table | None:

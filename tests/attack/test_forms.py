@@ -94,16 +94,16 @@ def test_questions_are_not_made_of_another_index(home: Path) -> None:  # noqa: F
 def test_a_decision_is_one_on_the_question_on_the_screen_however_late_the_screen_is(home: Path) -> None:  # noqa: F811
     """The page was drawn anew, for a job that ended, and the click was made before the browser showed that."""
     store = open_workspace().store
-    asked = store.question_set("asked")
+    question_set = store.question_set("asked")
     app = show("questions", corpus="notes", set="asked", question="q5")
     button(app, "Reject").click()
     pressed = app._tree.get_widget_states()
-    question = next(q for q in store.questions(asked.id) if q.id == "q5")
-    store.put_questions(asked.id, [replace(question, answer="told anew")])
-    before = store.questions(asked.id)
+    question = next(q for q in store.questions(question_set.id) if q.id == "q5")
+    store.put_questions(question_set.id, [replace(question, answer="told anew")])
+    before = store.questions(question_set.id)
     show_again(app)
     checked(app._run(pressed))
-    assert store.questions(asked.id) == before
+    assert store.questions(question_set.id) == before
 
 
 def show_again(app: AppTest) -> None:
@@ -214,15 +214,15 @@ def test_what_is_typed_outlives_filter_tab_toggle_and_page(home: Path, typing: d
 def something_else(workspace: Workspace, what: str) -> None:
     """Let another person delete what is looked at: `what` names it, and whether another of its kind stays."""
     store, (subject, others) = workspace.store, what.split()
-    corpus, asked = store.corpus("notes"), store.question_set("asked")
+    corpus, question_set = store.corpus("notes"), store.question_set("asked")
     if subject == "set" and others == "others":
-        store.put_questions(store.create_question_set(corpus.id, "second").id, store.questions(asked.id))
+        store.put_questions(store.create_question_set(corpus.id, "second").id, store.questions(question_set.id))
     if subject == "corpus" and others == "others":
         corpora.add_file(workspace, store.create_corpus("another"), "b.txt", b"Another text.")
     if subject == "question":
-        store.delete_questions(asked.id, ["q5"])
+        store.delete_questions(question_set.id, ["q5"])
     elif subject == "set":
-        store.delete_question_set(asked.id)
+        store.delete_question_set(question_set.id)
     else:
         indexing.delete_corpus(workspace, corpus)
 
@@ -361,8 +361,12 @@ def test_two_who_set_the_endpoint_do_not_undo_each_other(bare: Path, monkeypatch
     press(theirs, "Apply")
     field(third, "Judge").set_value("my-judge")
     press(third, "Apply")
-    found = Settings(_env_file=None)
-    assert (found.model, found.judge, found.openai_base_url) == ("their-model", "my-judge", "http://two.example/v1")
+    applied = Settings(_env_file=None)
+    assert (applied.model, applied.judge, applied.openai_base_url) == (
+        "their-model",
+        "my-judge",
+        "http://two.example/v1",
+    )
 
 
 def field(app: AppTest, label: str) -> Any:

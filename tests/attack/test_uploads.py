@@ -120,4 +120,4 @@ def test_a_password_for_a_file_that_was_discarded_is_reported(workspace: Workspa
     give_password(mine)
     checked(mine)
     assert "locked.docx" not in documents(workspace)
-    assert "not kept any longer" in words(mine)
+    assert "its upload has expired" in words(mine)
