@@ -554,7 +554,7 @@ def test_prices_are_edited_and_kept(home: Path) -> None:
 def test_means_stand_per_kind_and_per_document_with_their_n(home: Path, name: str) -> None:
     workspace = open_workspace()
     run = workspace.store.run("told")
-    questions = {q.id: q for q in workspace.store.asked(run.id)}
+    questions = {q.id: q for q in workspace.store.run_questions(run.id)}
     measured = measurements.summary_of(workspace, run)
     scores = workspace.store.scores(run.id)
     values_by_id = {i: s.value for i, s in scores.get(name, {}).items() if s.value is not None} or dict(
