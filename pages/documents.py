@@ -8,7 +8,7 @@ import streamlit as st
 
 from ragviz import jobs
 from ragviz.documents import corpora, parsing
-from ragviz.index import indexing
+from ragviz.index import deletion
 from ragviz.records import Corpus, Document, DocumentInfo, IndexInfo, Job
 from ragviz.text import markup
 from ragviz.text.markup import plain
@@ -191,12 +191,12 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
             )
         if st.button(f"Delete the whole corpus “{plain(corpus.name)}”"):
             widgets.confirm(
-                f"This deletes the corpus “{corpus.name}” with {indexing.goes_with_corpus(workspace, corpus)}."
+                f"This deletes the corpus “{corpus.name}” with {deletion.goes_with_corpus(workspace, corpus)}."
                 + job_panel.stops_jobs(),
                 "Delete all of it",
-                lambda: (indexing.delete_corpus(workspace, corpus), address.put(corpus=None)),
+                lambda: (deletion.delete_corpus(workspace, corpus), address.put(corpus=None)),
                 widgets.leaving(store.indexes(corpus.id)),
-                lambda: (indexing.delete_corpus(workspace, corpus, leave_remote=True), address.put(corpus=None)),
+                lambda: (deletion.delete_corpus(workspace, corpus, leave_remote=True), address.put(corpus=None)),
             )
 
 

@@ -9,7 +9,7 @@ from ragviz import jobs
 from ragviz.backends.elastic_requests import OPTIONS
 from ragviz.backends.protocol import SIMILARITIES
 from ragviz.errors import RagvizError, UsageError
-from ragviz.index import damage, indexing
+from ragviz.index import damage, deletion, indexing
 from ragviz.index import preview as cutting
 from ragviz.index.chunking import CHUNKERS
 from ragviz.models import embedding, tokenizer, weights
@@ -258,9 +258,9 @@ def delete_button(info: IndexInfo) -> None:
             f"This deletes the index “{info.name}” with {wording.counted(info.chunks, 'chunk')}."
             f"{kept_runs}{job_panel.stops_jobs()}",
             "Delete",
-            lambda: (indexing.delete_index(workspace, info), address.put(index=None)),
+            lambda: (deletion.delete_index(workspace, info), address.put(index=None)),
             widgets.leaving([info]),
-            lambda: (indexing.delete_index(workspace, info, leave_remote=True), address.put(index=None)),
+            lambda: (deletion.delete_index(workspace, info, leave_remote=True), address.put(index=None)),
         )
 
 

@@ -23,7 +23,7 @@ from ragviz.backends.local import LocalIndex
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import SearchError
-from ragviz.index import damage, indexing
+from ragviz.index import damage, deletion, indexing
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, IndexInfo, RunConfig
 from ragviz.retrieval import search
@@ -66,7 +66,7 @@ def workspace(
         build(workspace, backend)
         sets.import_questions(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
         yield workspace
-        indexing.delete_corpus(workspace, corpus)
+        deletion.delete_corpus(workspace, corpus)
         if backend == "elasticsearch":
             elastic_server.Server(home["ELASTICSEARCH_URL"], None).client.options(ignore_status=404).indices.delete(
                 index="letters"
@@ -399,7 +399,7 @@ def test_what_is_in_the_place_of_all_indexes_is_told_and_left(workspace: Workspa
     with pytest.raises(SearchError, match=is_there):
         build(workspace, "local")
     with pytest.raises(SearchError, match=is_there):
-        indexing.delete_index(workspace, workspace.store.index("my pumps"))
+        deletion.delete_index(workspace, workspace.store.index("my pumps"))
     assert os.path.lexists(place)
     place.unlink()
     kept.rename(place)
@@ -425,10 +425,10 @@ def test_what_is_on_a_server_that_is_gone_can_be_deleted(
         with pytest.raises(
             SearchError, match=f"'my pumps' was not deleted.*{reason}.*--leave-remote.*the box"
         ) as error:
-            indexing.delete_index(lost, info)
+            deletion.delete_index(lost, info)
         assert "hunter2" not in str(error.value)
         with pytest.raises(SearchError, match=reason):
-            indexing.delete_corpus(lost, lost.store.corpus("pumps"))
+            deletion.delete_corpus(lost, lost.store.corpus("pumps"))
         assert lost.store.documents(info.corpus_id)
     monkeypatch.setenv("ELASTICSEARCH_URL", NOBODY)
     for noun, name in (("index", "my pumps"), ("corpus", "pumps")):
@@ -505,11 +505,10 @@ def test_a_page_deletes_what_is_on_a_server_that_is_gone(workspace: Workspace, m
 
 
 def question_of_deletion() -> None:
-    from ragviz.index import indexing
     from ragviz.ui import cache, widgets
 
     workspace = cache.workspace()
     for info in workspace.store.indexes():
-        delete = indexing.delete_index
+        delete = deletion.delete_index
         ticked = lambda: delete(workspace, info, leave_remote=True)  # noqa: B023, E731
         widgets.confirm.__wrapped__("Sure?", "Delete", lambda: delete(workspace, info), widgets.leaving([info]), ticked)  # noqa: B023

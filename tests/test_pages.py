@@ -21,7 +21,7 @@ from streamlit.testing.v1.element_tree import Button
 from ragviz import jobs
 from ragviz.documents import corpora
 from ragviz.errors import NotFoundError
-from ragviz.index import indexing
+from ragviz.index import deletion, indexing
 from ragviz.index.chunker import Chunker, Parameter
 from ragviz.index.chunking import CHUNKERS
 from ragviz.judging.banks import imported_bank_key
@@ -651,7 +651,7 @@ def test_an_unknown_run_is_told(home: Path) -> None:
 
 def test_a_run_of_a_deleted_index_stays_readable(home: Path) -> None:
     workspace = open_workspace()
-    indexing.delete_index(workspace, workspace.store.index("small"))
+    deletion.delete_index(workspace, workspace.store.index("small"))
     show("results", run="words", question="q7")
 
 

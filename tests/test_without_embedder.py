@@ -14,7 +14,7 @@ from ragviz import cli
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import SearchError, UsageError
-from ragviz.index import damage, indexing, preview
+from ragviz.index import damage, deletion, indexing, preview
 from ragviz.models import tokenizer, weights
 from ragviz.questions import generation, sets
 from ragviz.records import Corpus, IndexConfig, RunConfig
@@ -51,7 +51,7 @@ def workspace(
     corpora.add_file(workspace, corpus, "pumps.txt", TEXT.encode())
     sets.import_questions(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
     yield workspace
-    indexing.delete_corpus(workspace, corpus)
+    deletion.delete_corpus(workspace, corpus)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import corpora, indexing
+from ragviz.cli.lazy import corpora, deletion
 from ragviz.errors import UsageError
 
 corpus_app = console.group("Corpora and their documents.")
@@ -107,5 +107,5 @@ def corpus_delete(
     """Delete a corpus with its indexes, question sets and runs."""
     workspace = console.open_workspace()
     corpus = workspace.store.corpus(name)
-    console.confirm(f"Delete corpus '{corpus.name}' with {indexing.goes_with_corpus(workspace, corpus)}?", yes)
-    console.report_left(indexing.delete_corpus(workspace, corpus, leave_remote=leave_remote))
+    console.confirm(f"Delete corpus '{corpus.name}' with {deletion.goes_with_corpus(workspace, corpus)}?", yes)
+    console.report_left(deletion.delete_corpus(workspace, corpus, leave_remote=leave_remote))

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import damage, indexing, preview, search, tokenizer
+from ragviz.cli.lazy import damage, deletion, indexing, preview, search, tokenizer
 from ragviz.errors import SearchError, UsageError
 from ragviz.index.chunking import CHUNKERS
 from ragviz.records import NO_EMBEDDER, Corpus, DocumentInfo, IndexConfig, IndexInfo
@@ -230,5 +230,5 @@ def index_delete(
     workspace = console.open_workspace()
     info = workspace.store.index(index_name)
     console.confirm(f"Delete index '{info.name}' with {info.chunks} chunks?", yes)
-    left = indexing.delete_index(workspace, info, leave_remote=leave_remote)
+    left = deletion.delete_index(workspace, info, leave_remote=leave_remote)
     console.report_left([left] if left else [])

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ragviz.answers import contexts as contexts
     from ragviz.documents import corpora as corpora
     from ragviz.index import damage as damage
+    from ragviz.index import deletion as deletion
     from ragviz.index import indexing as indexing
     from ragviz.index import preview as preview
     from ragviz.judging import controls as controls
@@ -58,6 +59,7 @@ if not TYPE_CHECKING:
     controls = _Lazy("judging.controls")
     corpora = _Lazy("documents.corpora")
     damage = _Lazy("index.damage")
+    deletion = _Lazy("index.deletion")
     diagnose = _Lazy("analysis.diagnose")
     evaluate = _Lazy("analysis.evaluate")
     exports = _Lazy("runs.exports")

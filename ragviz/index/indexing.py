@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
@@ -12,7 +11,7 @@ from itertools import chain, islice
 import numpy as np
 
 from ragviz.backends.protocol import Writer
-from ragviz.errors import Deleted, SearchError, UsageError
+from ragviz.errors import Deleted, UsageError
 from ragviz.index import chunking
 from ragviz.index.damage import content_of, examined
 from ragviz.models.spending import Spending, dollars
@@ -20,7 +19,7 @@ from ragviz.models.tokenizer import open_tokenizer, text_tokens_of
 from ragviz.models.vectors import Embedder
 from ragviz.records import Chunk, Corpus, Document, DocumentInfo, IndexConfig, IndexInfo, Progress, new_id, silent
 from ragviz.store.codecs import Cuts
-from ragviz.text import addresses, segmentation
+from ragviz.text import segmentation
 from ragviz.workspace import Workspace
 
 WINDOW = 1024
@@ -278,71 +277,7 @@ def over_limit(cuts: Iterable[Cuts], limit: int | None) -> int:
     return 0 if limit is None else int(sum((c[:, 2] > limit).sum() for c in cuts))
 
 
-def delete_index(workspace: Workspace, info: IndexInfo, *, leave_remote: bool = False) -> str:
-    """Delete an index from its backend and the store; runs on it stay readable.
-
-    `leave_remote` deletes it here also when its server cannot be asked; returns what then stays on it, else "".
-
-    Raises:
-        SearchError: the backend fails, and nothing was deleted.
-
-    """
-    left = ""
-    try:
-        workspace.index(info).drop()
-    except (SearchError, UsageError) as error:
-        left = remote(workspace, info)
-        if not leave_remote or not left:
-            raise SearchError(
-                f"Index '{info.name}' was not deleted. {error} {_ANYWAY if left else ''}".strip()
-            ) from error
-    workspace.store.delete_index(info.id)
-    workspace.store.settle(info.corpus_id)
-    return left
-
-
-_ANYWAY = (
-    "To delete it here all the same, and leave it on the server: `--leave-remote` on the command line, or the box "
-    "beside *Delete* on the page."
-)
-
-
-def remote(workspace: Workspace, info: IndexInfo) -> str:
-    """Name what of an index is on a server: "the indices ragviz-….* on Elasticsearch at …"; "" for a local index."""
-    if info.config.backend != "elasticsearch":
-        return ""
-    from ragviz.backends import elastic_requests
-
-    url = workspace.settings.elasticsearch_url
-    where = f" at {addresses.shown(url)}" if url else ", whose address is not set,"
-    return f"the indices {elastic_requests.alias_of(workspace.index_name(info))}.* on Elasticsearch{where}"
-
-
 def check_ready(info: IndexInfo) -> None:
     """Raise UsageError when an index cannot be searched yet."""
     if not info.build:
         raise UsageError(f"Index '{info.name}' is not built ({info.status}): build it first.")
-
-
-def goes_with_corpus(workspace: Workspace, corpus: Corpus) -> str:
-    """Say what deleting a corpus deletes: "3 documents, 1 index, 0 question sets, 0 runs"."""
-    single = {"documents": "document", "indexes": "index", "question sets": "question set", "runs": "run"}
-    counts = workspace.store.holdings(corpus.id).items()
-    return ", ".join(f"{count} {single[kind] if count == 1 else kind}" for kind, count in counts)
-
-
-def delete_corpus(workspace: Workspace, corpus: Corpus, *, leave_remote: bool = False) -> list[str]:
-    """Delete a corpus with its documents, indexes, question sets, runs and jobs, and the logs of these.
-
-    `leave_remote` is as for `delete_index`; returns what stays on servers.
-
-    Raises:
-        SearchError: an index cannot be deleted; the corpus stays. Those on a server are tried first.
-
-    """
-    indexes = sorted(workspace.store.indexes(corpus.id), key=lambda info: info.config.backend == "local")
-    left = [delete_index(workspace, info, leave_remote=leave_remote) for info in indexes]
-    for job_id in workspace.store.delete_corpus(corpus.id):
-        with suppress(OSError):  # the corpus is gone all the same
-            workspace.log_of(job_id).unlink(missing_ok=True)
-    return [each for each in left if each]

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from ragviz.errors import RagvizError
-from ragviz.index import indexing
+from ragviz.index import deletion
 from ragviz.judging.forecast import Forecast
 from ragviz.questions.interchange import csv_of
 from ragviz.records import Estimate, IndexInfo
@@ -107,7 +107,7 @@ def confirm(
 
 def leaving(indexes: Iterable[IndexInfo]) -> str:
     """Return the label of the checkbox that deletes indexes here though not on their server, "" when all are local."""
-    remote = [where for info in indexes if (where := indexing.remote(cache.workspace(), info))]
+    remote = [where for info in indexes if (where := deletion.remote(cache.workspace(), info))]
     return f"Also when the server cannot be reached: {'; '.join(remote)} then stay there." if remote else ""
 
 

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from ragviz.config import Settings
 from ragviz.documents import corpora
-from ragviz.index import indexing
+from ragviz.index import deletion, indexing
 from ragviz.records import IndexConfig, Question, Span
 from ragviz.workspace import Workspace
 from tests.attack import seeds
@@ -166,4 +166,4 @@ def test_what_killed_builds_paid_is_recorded(seed, database, tmp_path):
         assert server.paid <= dollars + 1e-9, ends
         assert len(server.billed) <= calls, ends
         assert [code for code, _ in ends] == [-signal.SIGKILL, 0]
-        indexing.delete_index(Workspace(Settings(_env_file=None, home=tmp_path / "home")), store.index("other"))
+        deletion.delete_index(Workspace(Settings(_env_file=None, home=tmp_path / "home")), store.index("other"))

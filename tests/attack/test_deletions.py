@@ -18,7 +18,7 @@ from ragviz import jobs
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import Deleted, UsageError
-from ragviz.index import indexing
+from ragviz.index import deletion, indexing
 from ragviz.judging import work
 from ragviz.processes import this_process
 from ragviz.questions import sets
@@ -95,8 +95,8 @@ def vars_of(config: RunConfig) -> dict[str, object]:
 
 
 DELETIONS: dict[str, Callable[[Workspace], object]] = {
-    "corpus": lambda w: indexing.delete_corpus(w, w.store.corpus("笔记")),
-    "index": lambda w: indexing.delete_index(w, w.store.index("i")),
+    "corpus": lambda w: deletion.delete_corpus(w, w.store.corpus("笔记")),
+    "index": lambda w: deletion.delete_index(w, w.store.index("i")),
     "questions": lambda w: w.store.delete_question_set(w.store.question_set("q").id),
     "run": lambda w: w.store.delete_run(w.store.run("r").id),
 }
@@ -171,7 +171,7 @@ def test_a_run_whose_index_is_deleted_asks_no_more_than_what_is_in_flight(worksp
 
     def watch(_done: int, _total: int | None, _unit: str, message: str = "") -> None:
         if message.startswith(work.WORKING) and not calls:
-            indexing.delete_index(workspace, workspace.store.index("i"))
+            deletion.delete_index(workspace, workspace.store.index("i"))
             time.sleep(0.4)
             calls.append(server.counts.calls)
 

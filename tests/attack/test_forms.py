@@ -17,7 +17,7 @@ from ragviz import cli
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import SearchError
-from ragviz.index import damage, indexing
+from ragviz.index import damage, deletion, indexing
 from ragviz.records import IndexConfig, Question, RunConfig
 from ragviz.retrieval import search
 from ragviz.runs import running
@@ -41,7 +41,7 @@ def test_a_click_meant_for_a_corpus_that_is_gone_does_not_land_on_another(home: 
     store = open_workspace().store
     corpora.add_file(open_workspace(), store.create_corpus("another"), "b.txt", b"Another text.")
     app = show("documents", corpus="notes")
-    indexing.delete_corpus(open_workspace(), store.corpus("notes"))
+    deletion.delete_corpus(open_workspace(), store.corpus("notes"))
     press(app, "Delete the whole corpus")
     assert "There is no corpus called “notes” here" in warned(app)
     assert "This deletes" not in words(app)
@@ -59,7 +59,7 @@ def test_a_run_is_not_begun_on_what_took_the_place_of_what_was_chosen(home: Path
     chosen = {"index": "small", "set": "asked"}
     app = show("run", corpus="notes", **chosen)
     if what == "index":
-        indexing.delete_index(workspace, store.index("small"))
+        deletion.delete_index(workspace, store.index("small"))
     else:
         store.delete_question_set(store.question_set("asked").id)
     press(app, "Run")
@@ -85,7 +85,7 @@ def test_questions_are_not_made_of_another_index(home: Path) -> None:  # noqa: F
     app = show("questions", corpus="notes", tab="Generate")
     app.selectbox(key="generate-from").set_value("small")
     app.number_input[0].set_value(7)
-    indexing.delete_index(open_workspace(), store.index("small"))
+    deletion.delete_index(open_workspace(), store.index("small"))
     press(app, "Generate")
     assert "“small”" in warned(app)
     assert store.jobs() == []
@@ -224,7 +224,7 @@ def something_else(workspace: Workspace, what: str) -> None:
     elif subject == "set":
         store.delete_question_set(question_set.id)
     else:
-        indexing.delete_corpus(workspace, corpus)
+        deletion.delete_corpus(workspace, corpus)
 
 
 GONE = ["set others", "set alone", "corpus others", "corpus alone"]
@@ -426,15 +426,15 @@ def test_a_job_that_is_gone_with_what_it_worked_on_is_told(home: Path, subject: 
     corpora.add_file(workspace, store.create_corpus("another"), "b.txt", b"Another text.")
     corpus, info = store.corpus("notes"), store.index("small")
     for other in [other for other in store.indexes(corpus.id) if other.id != info.id]:
-        indexing.delete_index(workspace, other)
+        deletion.delete_index(workspace, other)
     app = show("run", corpus="notes", index="small", set="asked")
     press(app, "Run")
     (job,) = store.jobs()
     assert job.title in words(app).replace("\\", "")
     if subject == "corpus":
-        indexing.delete_corpus(workspace, corpus)
+        deletion.delete_corpus(workspace, corpus)
     elif subject == "index":
-        indexing.delete_index(workspace, info)
+        deletion.delete_index(workspace, info)
     else:
         store.delete_question_set(store.question_set("asked").id)
     store.delete_job(job.id)  # as its process does

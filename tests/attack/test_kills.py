@@ -31,7 +31,7 @@ from ragviz.cli import console
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import RagvizError
-from ragviz.index import indexing
+from ragviz.index import deletion, indexing
 from ragviz.questions import authoring, generation, sets
 from ragviz.records import IndexConfig, Matrix, Question, RunConfig, Span
 from ragviz.runs import foreign, ragchecker, running
@@ -174,12 +174,12 @@ def remove(workspace: Workspace, _: Path) -> None:
 
 def delete_corpus(workspace: Workspace, _: Path) -> None:
     if corpus := workspace.store.corpus_named("c"):
-        indexing.delete_corpus(workspace, corpus)
+        deletion.delete_corpus(workspace, corpus)
 
 
 def delete_index(workspace: Workspace, _: Path) -> None:
     if info := workspace.store.index_named("i"):
-        indexing.delete_index(workspace, info)
+        deletion.delete_index(workspace, info)
 
 
 def import_questions(workspace: Workspace, _: Path) -> None:
