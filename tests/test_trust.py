@@ -289,7 +289,7 @@ def test_scores_that_the_words_contradict_are_listed_first(ragviz, workspace, mo
     assert len(doubts) >= 8
     assert "complete 1.00, but token F1 with the reference 0.0" in doubts[0].words
     assert "no word of the answer occurs in its passages" in doubts[0].words
-    assert "look at these" in ragviz("results", "r")
+    assert "contradicted scores" in ragviz("results", "r")
     assert len(json.loads(ragviz("results", "r", "--json"))["look_at_these"]) == len(doubts)
 
 

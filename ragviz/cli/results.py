@@ -140,7 +140,7 @@ def _draw_judgement(run: Run, judgement: judgements.Judgement) -> None:
             console.out.print(console.printable(line), highlight=False)
     if judgement.doubts:
         doubts = [(doubt.question_id, doubt.question, doubt.words) for doubt in judgement.doubts[:LOOK_AT]]
-        console.table(("question", "", "scores and what contradicts them"), doubts, "look at these")
+        console.table(("question", "", "scores and what contradicts them"), doubts, "contradicted scores")
     rows = [
         (
             name,

@@ -334,7 +334,7 @@ def discard_old_staged(workspace: Workspace, seconds: float, keep: Collection[st
 
 
 def delete_documents(workspace: Workspace, corpus: Corpus, ids: Sequence[str]) -> None:
-    """Delete files from a corpus; their evidence turns stale, indexes have to be updated."""
+    """Delete files from a corpus; their evidence becomes stale, indexes have to be updated."""
     with _settling(workspace, corpus):
         workspace.store.delete_documents(corpus.id, ids)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
 from ragviz.models.spending import Spending
+from ragviz.records import Call
 
 Reply = TypeVar("Reply", bound=BaseModel)
 Result = TypeVar("Result")
@@ -82,6 +83,12 @@ class Usage:
     completion_tokens: int = 0
     seconds: float = 0.0
     cost: float = 0.0
+
+    @classmethod
+    def of(cls, calls: Sequence[Call | Completion[Any]]) -> Usage:
+        """Return what these calls took together."""
+        tokens = (sum(call.prompt_tokens for call in calls), sum(call.completion_tokens for call in calls))
+        return cls(len(calls), *tokens, sum(c.seconds for c in calls), sum(c.cost or 0.0 for c in calls))
 
     def __add__(self, other: Usage) -> Usage:
         """Return the sum."""

@@ -76,8 +76,9 @@ def controlled(
     edition = record.new if anew else record.next
     replies = _replies([replace(item.request, edition=edition) for item in items], plan)
     verdicts = [each for item, reply in zip(items, replies, strict=True) for each in controls.verdicts_of(item, reply)]
-    prompts, usage = dict(steps.VERSIONS), _usage_of(replies)
-    fresh = not any(isinstance(reply, Completion) and reply.cached for reply in replies)
+    completions = [reply for reply in replies if isinstance(reply, Completion)]
+    prompts, usage = dict(steps.VERSIONS), Usage.of(completions)
+    fresh = not any(completion.cached for completion in completions)
     outcome = controls.Controls(plan.judge.model, plan.judge.host, prompts, tuple(verdicts), edition, usage, fresh)
     record = record.after(outcome)
     body = json.dumps(asdict(record)).encode()
@@ -100,12 +101,6 @@ def _replies(requests: Sequence[Request[Any]], plan: planning.Plan) -> list[Comp
         return replies
     finally:
         asker.settle()
-
-
-def _usage_of(replies: Sequence[Completion[Any] | ModelError]) -> Usage:
-    paid = [reply for reply in replies if isinstance(reply, Completion)]
-    counts = (len(paid), sum(c.prompt_tokens for c in paid), sum(c.completion_tokens for c in paid))
-    return Usage(*counts, sum(c.seconds for c in paid), sum(c.cost or 0.0 for c in paid))
 
 
 def controls_of(current: Run) -> controls.Controls | None:

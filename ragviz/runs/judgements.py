@@ -174,9 +174,7 @@ def judgement_of(workspace: Workspace, current: Run, k: int | None = None) -> Ju
     if config.answerer != "none":  # the rest of an interrupted run is not known
         results = [result for result in results if result.question_id in answers]
     causes = diagnose.attribute_failures(questions, results, k, answers, rulings, kind=config.context)
-    calls = _calls_behind(evaluated.values())
-    counts = (len(calls), sum(c.prompt_tokens for c in calls), sum(c.completion_tokens for c in calls))
-    usage = Usage(*counts, sum(c.seconds for c in calls), sum(c.cost or 0.0 for c in calls))
+    usage = Usage.of(_calls_behind(evaluated.values()))
     controlled = control_items.controls_of(current)
     return Judgement(
         evaluated,

@@ -319,7 +319,7 @@ class Store:
 
     @repeated
     def delete_documents(self, corpus_id: str, ids: Sequence[str]) -> None:
-        """Delete files from a corpus, their text included; evidence in them turns stale with `settle`."""
+        """Delete files from a corpus, their text included; evidence in them becomes stale with `settle`."""
         with self._change(corpus_id, "corpus") as connection:
             for batch in changes.batches(ids):
                 here = schema.documents.c.corpus_id == corpus_id
