@@ -83,7 +83,7 @@ def outcomes_of(corpus: Corpus, job: Job) -> None:
         for outcome in fine:
             if outcome["warnings"]:
                 st.markdown(f":orange[▲] {plain(outcome['name'])}: {plain('; '.join(outcome['warnings']))}")
-        with st.expander("All files", expanded=False):
+        with st.expander("Show all files", expanded=False):
             st.dataframe(pd.DataFrame([line(outcome) for _, outcome in files]), hide_index=True)
         if st.button("Close", key=f"close-{job.id}"):
             job_panel.dismiss(job)
@@ -131,7 +131,7 @@ def locked(corpus: Corpus, job: Job, path: str, outcome: dict[str, Any]) -> None
     st.markdown(f":orange[✗] **{name}** {plain(outcome['message'])}")
     with st.form(f"password-{path}", border=False):
         field, button = st.columns([3, 1], vertical_alignment="bottom")
-        password = field.text_input("Password", type="password", key=f"typed-{path}")
+        password = field.text_input("Password for this document", type="password", key=f"typed-{path}")
         if button.form_submit_button("Unlock", width="stretch") and password:
             replace = job.arguments["replace"]
             with st.spinner("Reading the file"):

@@ -60,7 +60,7 @@ def tiles(question_set: QuestionSet, questions: Sequence[Question], names: dict[
     with widgets.tiles():
         widgets.tile("Questions", f"{len(questions):,}", plain(note))
         widgets.tile("Accepted", f"{by_status['accepted']:,}", judged)
-        widgets.tile("Documents covered", f"{len(covered & names.keys()):,}", f"of {len(names):,}")
+        widgets.tile("Documents with questions", f"{len(covered & names.keys()):,}", f"of {len(names):,}")
         widgets.tile("Passages per question", kinds, "one · several · none")
 
 
@@ -100,7 +100,7 @@ def review(question_set: QuestionSet, questions: Sequence[Question], names: dict
         widgets.csv_button(rows, f"{question_set.name}.csv", "questions-shown")
     editing = unsaved.being_edited(question_set)
     if not filtered_questions and not (in_table and editing):
-        st.caption("No question passes the filter.")
+        st.caption("No questions match the filter.")
         return
     if in_table:
         edit_table(question_set, filtered_questions)
@@ -228,7 +228,7 @@ def edit_table(question_set: QuestionSet, filtered_questions: Sequence[Question]
         if st.button(f"Save {wording.counted(len(changed), 'change')}", type="primary", disabled=not changed):
             unsaved.save(store, table)
             st.rerun()
-        if changed and st.button("Discard", key="discard-edits"):
+        if changed and st.button("Discard changes", key="discard-edits"):
             unsaved.discard(question_set)
             st.rerun()
     unsaved.show_refused(question_set)

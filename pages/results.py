@@ -248,8 +248,8 @@ def completeness_against_conciseness(judgement: judgements.Judgement, pair: tupl
     x, y = (np.array([scores[i].value for i in ids], dtype=float) for scores in (first, second))
     widgets.figure(plots.quarters(x, y, [retrievals[i][0].text for i in ids]), points, on_select=point_clicked)
     st.caption(
-        "Incomplete: a passage was not retrieved, or was ignored. Complete but not concise: too much was retrieved or "
-        "said. Neither: the answer is about something else. A click opens the question."
+        "Low completeness: evidence was not retrieved, or was ignored. Low conciseness: too much was retrieved or "
+        "said. Low on both: the answer is off topic. Click a point to open its question."
     )
 
 

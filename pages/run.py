@@ -137,7 +137,7 @@ def judging(start: RunConfig, answerer: str) -> tuple[dict[str, Any], float | No
     judge = ""
     if needs_judge:
         named = start.judge or settings.judge or settings.model
-        judge = one.text_input("Judge", named, max_chars=200, key=f"judge-{start.hash()}")
+        judge = one.text_input("Judge model", named, max_chars=200, key=f"judge-{start.hash()}")
     with two:
         dollars = budget.field(
             "The run stops before a call that could exceed it, and keeps its results. Raise it to resume.",

@@ -100,7 +100,7 @@ def endpoint() -> None:
         one, two = st.columns(2)
         model = one.text_input("Model", settings.model, max_chars=200, key=f"typed-model-{turn}")
         judge = two.text_input(
-            "Judge", settings.judge, placeholder="the same model", max_chars=200, key=f"typed-judge-{turn}"
+            "Judge model", settings.judge, placeholder="the same model", max_chars=200, key=f"typed-judge-{turn}"
         )
         one, two = st.columns(2)
         key = one.text_input(

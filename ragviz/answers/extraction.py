@@ -132,7 +132,10 @@ _STOP_WORDS = {"en": frozenset(_ENGLISH.split()), "zh": frozenset(_CHINESE.split
 
 
 def _words(text: str, lang: str) -> frozenset[str]:
-    """Return the content words of a text, stemmed; all words in a language without a list of stop words."""
+    """Return the content words of a text: its words without stop words; the English ones are stemmed.
+
+    In a language without a list of stop words (any but English and Chinese) all words count.
+    """
     words = [word for word in tokens(text, lang) if word not in _STOP_WORDS.get(lang, ())]
     return frozenset(map(_stem, words) if lang == "en" else words)
 

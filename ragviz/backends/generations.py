@@ -69,7 +69,7 @@ class RowsFile:
         self.vectors.write(np.ascontiguousarray(vectors, "<f4").tobytes())
 
     def close(self) -> None:
-        """Write everything through to the disk; may be called again."""
+        """Flush all files to the disk and close them; further calls do nothing."""
         if self.vectors.closed:
             return
         for file in (self.vectors, self.text):
@@ -164,7 +164,7 @@ class Bm25File:
             self.writer.add_document(document)
 
     def close(self) -> None:
-        """Commit, and wait until all segments are on the disk."""
+        """Commit what was written, and return once all segment files are on disk."""
         self.writer.commit()
         self.writer.wait_merging_threads()
 

@@ -116,7 +116,7 @@ def interval(estimate: Estimate) -> str:
 
 @contextmanager
 def bar() -> Iterator[Progress]:
-    """Show a progress bar on standard error, when that is a terminal."""
+    """Yield a progress callback that draws a bar on standard error; it draws nothing when that is no terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
     with Bar(*columns, TimeRemainingColumn(), console=err, transient=True, disable=not err.is_terminal) as drawn:
         tasks: list[TaskID] = []

@@ -16,7 +16,10 @@ _contents: dict[str, str] = {}
 
 
 def content_of(info: IndexInfo, cuts: Mapping[str, Cuts]) -> str:
-    """Return the digest of an index's content: its choices, the embedder's version, and where each document is cut."""
+    """Return a digest of what an index holds: its configuration, the embedder's identity, and each document's chunks.
+
+    `cuts` are the chunk boundaries by document id; documents without chunks do not count.
+    """
     parts = [part for d in sorted(cuts) if len(cuts[d]) for part in (d, cuts[d][:, :2].astype("<i4").tobytes())]
     return digest(info.config.hash(), info.embedder_identity, *parts)
 

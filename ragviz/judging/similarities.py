@@ -52,7 +52,11 @@ def _with_extractive_bank(evaluated: EvaluatedAnswer, bank: Bank | None) -> Eval
 
 
 def _texts_to_embed(evaluated: EvaluatedAnswer, context: Sequence[str]) -> Iterator[str]:
-    """Yield the texts whose vectors an evaluated answer needs."""
+    """Yield the texts whose embeddings the similarity metrics of an evaluated answer need; none unless it is answered.
+
+    They are the question, the answer, the reference, the questions asked back, and, where there is a `context`, the
+    sentences of the answer and of the context.
+    """
     if evaluated.answer.status != "answered" or not evaluated.answer.text.strip():
         return
     yield from (

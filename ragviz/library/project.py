@@ -145,15 +145,21 @@ class Project(Shown):
         seed: int = 0,
         budget: float | None = None,
     ) -> QuestionSet:
-        """Make questions from the chunks of an index into a set, until `limit` of them can stand.
+        """Generate questions from the chunks of an index, sampled evenly over its documents, until `limit` are usable.
 
-        "extractive" needs no model. With `passages` above 1 each question needs so many related chunks. `budget` is the
-        most dollars that the set's questions may ever cost. Repeated, it goes on with what is there.
+        All are stored in the set `name`, which is returned; rejected ones with the reason. The generator "extractive"
+        needs no language model. Questions already generated from the same chunks with the same generator and `seed`
+        count towards `limit` and are not generated again, so an interrupted generation resumes, a larger `limit` adds
+        questions, and another `seed` samples other chunks. With `passages` > 1, each question needs evidence from that
+        many related chunks. `budget` limits the dollars ever spent on this set.
 
         Raises:
-            UsageError: the index is not built, no model is configured, a choice cannot be used.
-            BudgetReached: the next call could cost more.
-            ModelError: the endpoint is down or refuses, or hardly any of its questions can stand.
+            UsageError: the index is not built; there is no such generator; no language model is configured; `limit` is
+                below 1 or `passages` not 1 to 5; a budget is given for a model without a price; `passages` > 1 for an
+                index without an embedder.
+            BudgetReached: the next call could exceed the budget; a larger budget resumes the generation.
+            ModelError: the endpoint is down or refuses the request, or nearly all of the model's questions are
+                rejected.
 
         """
         of = self.workspace.store.index(index)

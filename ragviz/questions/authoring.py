@@ -101,7 +101,10 @@ def _strings(evidence: str) -> Iterator[str]:
 
 
 def _is_named(info: DocumentInfo, names: set[str]) -> bool:
-    """Return whether a document is named: by its name, its file name, or its id, with which chunks' ids begin."""
+    """Return whether `names` holds this document's name, its file name with or without ending, its id or a chunk's.
+
+    The id of a chunk begins with the id of its document.
+    """
     path = PurePosixPath(info.name)
     return not names.isdisjoint((info.name, info.id, path.name, path.stem)) or any(n.startswith(info.id) for n in names)
 

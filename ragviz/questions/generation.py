@@ -55,18 +55,21 @@ def generate_questions(
     budget: float | None = None,
     progress: Progress = silent,
 ) -> Generated:
-    """Make questions from the chunks of an index, sampled evenly over its documents, until `limit` of them are usable.
+    """Generate questions from the chunks of an index, sampled evenly over its documents, until `limit` are usable.
 
-    They are stored in the set `name`, rejected ones too, with their reasons. Questions that this generator made of the
-    same chunks with the same `seed` count and are not made again: a stopped generation continues, a greater limit adds
-    to it, and another seed takes other chunks. With `passages` above 1 each question needs so many related chunks.
-    `budget` is in dollars, for all calls that were ever made for this set.
+    All are stored in the set `name`; rejected ones with the reason. Questions already generated from the same chunks
+    with the same generator and `seed` count towards `limit` and are not generated again, so an interrupted generation
+    resumes, a larger `limit` adds questions, and another `seed` samples other chunks. With `passages` > 1, each
+    question needs evidence from that many related chunks. `budget` limits the dollars ever spent on this set.
+
+    Returns the set's totals and what this call added to it; fewer than `limit` are usable when the chunks run out.
 
     Raises:
-        UsageError: the index is not built, no such generator, no model configured, a limit or passages below 1, a
-            budget for a model without a price, several passages of an index without an embedder.
-        BudgetReached: the next call could exceed the budget; give a greater one to continue.
-        ModelError: the endpoint is down or refuses, or hardly any of the model's questions are usable.
+        UsageError: the index is not built; there is no such generator; no language model is configured; `limit` is
+            below 1 or `passages` not 1 to 5; a budget is given for a model without a price; `passages` > 1 for an index
+            without an embedder.
+        BudgetReached: the next call could exceed the budget; a larger budget resumes the generation.
+        ModelError: the endpoint is down or refuses the request, or nearly all of the model's questions are rejected.
 
     """
     info, client = _checked(workspace, index, limit, generator, passages, budget)

@@ -58,7 +58,9 @@ class Guard:
         await self._app(scope, receive, with_framing_headers if scope["type"] == "http" else send_if_connected)
 
     def refusal(self, host: str, origin: str | None) -> str:
-        """Return why a request with these headers is refused, "" when it is answered.
+        """Return why a request with these Host and Origin headers is refused, or "" if it is allowed.
+
+        `origin` is None when the request has no such header.
 
         >>> guard = Guard(None, ["ragviz.example"])
         >>> guard.refusal("127.0.0.1:8501", "http://127.0.0.1:8501"), guard.refusal("[::1]:8501", None)

@@ -46,9 +46,10 @@ def header(title: str, lead: str = "", *, crumbs: Sequence[Crumb] = ()) -> Any:
 
 
 def scroll_to_top(subject: str) -> None:
-    """Scroll to the top when another `subject` is shown than before: Streamlit keeps the scroll position.
+    """Scroll the page to the top when `subject`, what the page shows, has changed: Streamlit keeps the old position.
 
-    It is repeated until the page is drawn, because what is drawn late moves it again, and ends when the person scrolls.
+    The browser scrolls repeatedly until the page is completely drawn, because elements that are drawn late move the
+    position again, and stops as soon as the user scrolls, clicks or presses a key.
     """
     st.html(f"<script>{_TO_THE_TOP} // {digest(subject)}</script>", unsafe_allow_javascript=True)
 

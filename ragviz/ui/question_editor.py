@@ -47,7 +47,7 @@ def edit(corpus: Corpus, question_set: QuestionSet | None, set_name: str, questi
         with st.container(horizontal=True):
             if st.button("Save", type="primary", key=f"{name}/save", disabled=draft.refused):
                 _save(draft, shown_set_name, name)
-            if st.button("Discard" if question is None else "Cancel", key=f"{name}/leave"):
+            if st.button("Discard question" if question is None else "Cancel", key=f"{name}/leave"):
                 discard(name)
                 address.put(edit=None)
                 st.rerun()
@@ -70,7 +70,7 @@ def _piece(corpus: Corpus, draft: Draft, names: dict[str, str], name: str, place
     with st.container(horizontal=True, vertical_alignment="center"):
         where = names.get(span.document_id, "a deleted document")
         st.caption(f":orange[▲ Stale]: was in {plain(where)}" if span.stale else plain(where), width="stretch")
-        if not span.stale and st.button("Show", type="tertiary", key=f"{name}/show-{g}-{m}"):
+        if not span.stale and st.button("Show in the document", type="tertiary", key=f"{name}/show-{g}-{m}"):
             draft.focus = span
             st.rerun()
         if st.button("Remove", type="tertiary", key=f"{name}/remove-{g}-{m}"):

@@ -359,7 +359,7 @@ def test_two_who_set_the_endpoint_do_not_undo_each_other(bare: Path, monkeypatch
     third = show("settings")
     field(theirs, "Model").set_value("their-model")
     press(theirs, "Apply")
-    field(third, "Judge").set_value("my-judge")
+    field(third, "Judge model").set_value("my-judge")
     press(third, "Apply")
     applied = Settings(_env_file=None)
     assert (applied.model, applied.judge, applied.openai_base_url) == (
