@@ -44,18 +44,24 @@ def choices() -> tuple[str, IndexConfig]:
         "Overlap (tokens)", 0, most, step=10, help="Tokens that a chunk shares with the one before.",
         **bound_number("overlap", 0, 0, most),
     )  # fmt: skip
-    own = {
-        name: st.number_input(
-            each.title, each.low, each.high, help=each.explanation or None, value=each.default, key=f"{chunker}-{name}"
-        )
-        for name, each in CHUNKERS[chunker].parameters.items()
-    }
+    own = chunker_options(chunker)
     embedder = embedder_choice()
     backend, options = backend_choices(bool(embedder))
     similarity = similarity_choice() if embedder else SIMILARITIES[0]
     config = IndexConfig(chunker, int(size), int(overlap), embedder, backend, similarity, options, own)  # type: ignore[arg-type]
     with naming:
         return name_of(config), config
+
+
+def chunker_options(chunker: str) -> dict[str, float]:
+    """The chunker's own parameters, as far as they differ from its defaults."""
+    options = {}
+    for name, each in CHUNKERS[chunker].parameters.items():
+        key = f"{chunker}-{name}"
+        value = st.number_input(each.title, each.low, each.high, each.default, help=each.explanation or None, key=key)
+        if value != each.default:
+            options[name] = value
+    return options
 
 
 def embedder_choice() -> str:
@@ -219,7 +225,7 @@ def card(info: IndexInfo) -> None:
     config = info.config
     st.markdown(f"**{plain(info.name)}**")
     embedder = plain(config.embedder) or "no embedder"
-    st.caption(f"{config.chunker} {config.chunk_size}, overlap {config.overlap} · {embedder} · {config.backend}")
+    st.caption(f"{wording.chunking(asdict(config))}, overlap {config.overlap} · {embedder} · {config.backend}")
     if not info.build:
         st.markdown(f":orange[▲] {'being built' if info.status == 'building' else 'its last build failed'}")
     else:

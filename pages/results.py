@@ -12,7 +12,7 @@ from ragviz.analysis import diagnose
 from ragviz.analysis.evaluate import Scored, Slice, Summary
 from ragviz.answers import contexts
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.metrics.registry import METRICS, shown_in
+from ragviz.metrics.registry import METRICS, label, shown_in
 from ragviz.records import Estimate, Question, Retrieved, Run
 from ragviz.report import curve_plots, plots, rank_plots
 from ragviz.runs import choices, exports, judgements, measurements
@@ -34,15 +34,16 @@ store = workspace.store
 
 
 def tiles(summary: Summary) -> None:
-    k = summary.k
     mean, low, high = (float(part[0]) for part in summary.curves["precision"])
     first = Estimate(mean, low, high, summary.n)
     missed = stats.bootstrap(summary.ranks == 0)
     note = f"{missed.mean:.0%} [{missed.low:.0%}, {missed.high:.0%}] of {summary.n}"
     with widgets.tiles():
-        widgets.estimate_tile(f"Recall@{k}", summary.metrics[f"recall@{k}"], explained=METRICS["recall"].explanation)
+        recall, *others = [name for name in shown_in("tile") if name in METRICS]
+        metric_tile(recall, summary)
         widgets.estimate_tile("Precision@1", first, explained=METRICS["precision"].explanation)
-        widgets.estimate_tile("MRR", summary.metrics["mrr"], explained=METRICS["mrr"].explanation)
+        for name in others:
+            metric_tile(name, summary)
         widgets.tile("Misses ↓", f"{summary.misses:,}", note, explained=MISSES_EXPLAINED)
 
 
@@ -86,12 +87,19 @@ def curves_of(summary: Summary) -> list[curve_plots.Curve]:
 # Answers
 
 
+def metric_tile(name: str, summary: Summary) -> None:
+    metric, better = METRICS[name], "↑" if METRICS[name].higher_is_better else "↓"
+    title = metric.title.replace("@k", f"@{summary.k}")
+    widgets.estimate_tile(title, summary.metrics[label(name, summary.k)], explained=metric.explanation, better=better)
+
+
 def answer_tiles(judgement: judgements.Judgement) -> None:
     names = [name for name in shown_in("tile") if name in judgement.metrics][:4]
     with st.grid(4, min_column_width=185):
         for name in names:
             metric, scored = ANSWER_METRICS[name], judgement.metrics[name]
-            widgets.tile(f"{metric.title} ↑", *scored_words(scored), explained=metric.explanation)
+            arrow = "↑" if metric.higher_is_better else "↓"
+            widgets.tile(f"{metric.title} {arrow}", *scored_words(scored), explained=metric.explanation)
 
 
 def scored_words(scored: Scored) -> tuple[str, str]:
@@ -542,7 +550,7 @@ def settings_line(run: Run) -> str:
     by = f" · answers: {config.model or config.answerer}" if question_table.answers(run) else ""
     by += f" from {contexts.CONTEXTS[config.context]}" if by and config.context != "retrieved" else ""
     over = (
-        f"{config.retriever} over {cut['chunker']} {cut['chunk_size']}, overlap {cut['overlap']}, "
+        f"{config.retriever} over {wording.chunking(cut)}, overlap {cut['overlap']}, "
         f"{cut['embedder'] or 'no embedder'}, {cut['backend']}"
         if cut
         else "Imported: retrieved and judged elsewhere"

@@ -350,7 +350,7 @@ def bring_in() -> None:
         left, right = st.columns([3, 2], gap="medium")
         with left, st.form("import-run", border=False):
             file_format = st.selectbox("Format", list(formats.FORMATS))
-            file = st.file_uploader("File", type=["json"], key="run-file")
+            file = st.file_uploader("File", type=[each.extension for each in formats.FORMATS.values()], key="run-file")
             name = st.text_input("Name of the run", max_chars=200, key="imported-name", placeholder="another-system")
             if st.form_submit_button("Import run") and file and name.strip():
                 with widgets.errors_shown():
@@ -359,13 +359,12 @@ def bring_in() -> None:
                     st.session_state["imported-run"] = (run.name, len(judged_run.answers), judged_run.problems)
                     st.rerun()
         with right:
+            for name, each in formats.FORMATS.items():
+                st.markdown(f"`{name}`: {each.explanation}")
             st.markdown(FOREIGN)
 
 
-FOREIGN = """`ragchecker`: the output of RAGChecker, a JSON object with `results`: question, reference, response,
-passages, the claims of both and the verdicts on them.
-
-Metrics are computed from those verdicts and the texts. The run is listed and compared with the others."""
+FOREIGN = """Metrics are computed from those verdicts and the texts. The run is listed and compared with the others."""
 
 
 def imported() -> None:

@@ -381,7 +381,7 @@ class EvaluatedAnswer:
     `similarity` is the cosine of answer and reference, `asked_back_similarity` those of the question to `asked_back`;
     `sentence_similarity` is, for each sentence of the answer, its best cosine with a sentence of the context.
     `shared_words` is the share of the answer's words (stems, numbers, ideographs) that occur in its context.
-    `failures` says why a step ("claims", "context", "comparison", "questeval") has no result.
+    `failures` says why a step has no result, by step.
     `verdicts` are results of steps that have no field of their own here, by step, of what JSON can hold.
     """
 

@@ -1,6 +1,7 @@
 """Comparisons by hand: pairing, words, corrections, and what they warn of."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from ragviz import stats
 from ragviz.analysis.compare import RunSide, compare, outcomes, sentence, settings_that_differ, to_json
 from ragviz.errors import NotFoundError, UsageError
+from ragviz.metrics.registry import REGISTRY
 from ragviz.records import Chunk, Ranking, Retrieved, Score, Span
 from ragviz.stats import holm
 
@@ -48,6 +50,18 @@ def test_by_hand():
     assert [table.relevant.sum() for table in comparison.tables] == [15, 34]
     assert comparison.notes == ()
     assert [(row.key, row.values) for row in comparison.settings] == [("retriever", ("knn", "hybrid"))]
+
+
+def test_where_lower_is_better_the_lower_value_wins(monkeypatch):
+    knn, hybrid = side("knn", [1] * 15 + [0] * 25), side("hybrid", [0] + [1] * 14 + [2] * 20 + [0] * 5)
+    monkeypatch.setitem(REGISTRY, "recall", replace(REGISTRY["recall"], higher_is_better=False))
+    comparison = compare([knn, hybrid])
+    (delta,) = comparison.metrics["recall@3"].deltas
+    assert delta.difference.mean == pytest.approx(19 / 40)
+    assert (delta.difference.wins, delta.difference.ties, delta.difference.losses) == (1, 19, 20)
+    assert outcomes(comparison, "recall@3").won == ("q0",)
+    (mrr,) = comparison.metrics["mrr"].deltas
+    assert (mrr.difference.wins, mrr.difference.losses) == (20, 1)
 
 
 def test_sentence_names_what_beats_what_trails_and_what_is_not_significant():

@@ -56,6 +56,17 @@ def test_verdicts_become_the_matrix_and_the_scores(workspace):
     assert judgement.causes["7"] == "wrong"
 
 
+def test_passages_that_nobody_judged_are_no_evidence(workspace):
+    foreign_run = ragchecker.read(written(result()), "out.json")
+    (answer,) = foreign_run.answers
+    unjudged = replace(answer, matrix=replace(answer.matrix, useful=None, reference_by_chunk=None))
+    corpus = workspace.store.create_corpus("c")
+    run = foreign.import_run(workspace, corpus, "r", replace(foreign_run, answers=(unjudged,)))
+    judgement = judgements.judgement_of(workspace, run)
+    assert judgement.scores["faithfulness"]["7"].value == 0.5
+    assert judgement.scores["context_precision"]["7"].value is None
+
+
 def test_a_second_import_leaves_the_passages_of_the_first(workspace):
     corpus, store = workspace.store.create_corpus("c"), workspace.store
     other = result(

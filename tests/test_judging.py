@@ -375,7 +375,7 @@ def test_a_budget_stops_the_run_and_more_of_it_ends_it():
     items, cache, banks, results = make_items(12), Memory(), Memory(), Results()
     with ModelServer() as server:
         whole = forecast.foresee(items, plan_of(server)).cost
-        with pytest.raises(BudgetReached, match="greater one"):
+        with pytest.raises(BudgetReached, match="Give a higher budget"):
             work.work(
                 items,
                 plan_of(server, cache=cache, banks=banks, spending=Spending(budget=whole / 3), concurrency=2),

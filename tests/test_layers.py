@@ -43,7 +43,8 @@ __init__ __main__
 LEVEL = {name: level for level, names in enumerate(ORDER.split("\n")) for name in names.split()}
 FILES = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in sorted(ROOT.rglob("*.py"))}
 REGISTRIES = "retrieval.retrievers runs.formats index.chunking index.chunker index.packing index.tokens "
-REGISTRIES += " ".join(file for file in FILES if file.endswith("_chunker"))
+REGISTRIES += "retrieval.retriever retrieval.reranking "
+REGISTRIES += " ".join(file for file in FILES if file.endswith(("_chunker", "_reranker")))
 """What names the choices that `--help` lists."""
 LIGHT = f"cli sample text store errors records config processes stopping workspace {REGISTRIES}"
 """What every command may load: importing it costs next to nothing."""

@@ -207,6 +207,7 @@ def test_errors_are_sentences_and_leave_nothing(tmp_path):
         (lambda: project.build_index("nothing", "a"), "no corpus called 'nothing'"),
         (lambda: project.build_index("notes", "a", chunker="x"), "no chunker 'x'"),
         (lambda: project.build_index("notes", "a", chunk_size=0), "chunk size of 0"),
+        (lambda: project.build_index("notes", "a", chunker_options={"most": 1}), "has no parameter 'most'"),
         (lambda: project.run("a", "b", "c"), "no index called 'a'"),
         (lambda: project.open_run("c"), "no run called 'c'"),
         (lambda: project.compare(), "0 run was given"),

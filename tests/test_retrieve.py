@@ -22,7 +22,8 @@ from ragviz.index import indexing
 from ragviz.records import Chunk, IndexConfig, Ranking
 from ragviz.retrieval import retrievers, search
 from ragviz.retrieval.reranking import Candidates, reranked
-from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, RetrieverSpec, Sources, bm25, fuse, hybrid, knn
+from ragviz.retrieval.retriever import Retriever, RetrieverSpec, Sources
+from ragviz.retrieval.retrievers import RETRIEVERS, bm25, fuse, hybrid, knn
 from ragviz.workspace import Workspace
 
 TEXTS = {"cats": "cats purr at night", "dogs": "dogs bark at cats", "fish": "fish swim silently"}

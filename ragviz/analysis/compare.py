@@ -7,7 +7,7 @@ evidence, count; of answers those for which every run has a score.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ragviz.errors import NotFoundError, UsageError
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.metric import Floats
 from ragviz.metrics.ranking import Rankings, RankTable, measure, read
-from ragviz.metrics.registry import METRICS, label, scores
+from ragviz.metrics.registry import METRICS, REGISTRY, label, scores
 from ragviz.records import Estimate, Evidence, Retrieved, Score
 from ragviz.stats import (
     Difference,
@@ -198,7 +198,7 @@ def outcomes(comparison: Comparison, metric: str, run: int = 1) -> Outcomes:
     """
     if metric not in comparison.values:
         raise NotFoundError(f"'{metric}' is not compared; there are {', '.join(comparison.values)}.")
-    difference = _difference(comparison.values[metric], run)
+    difference = _direction(metric) * _difference(comparison.values[metric], run)
     order = np.argsort(-np.abs(difference), kind="stable")
     won, tied, lost = (
         tuple(comparison.question_ids[row] for row in order if np.sign(difference[row]) == sign) for sign in (1, 0, -1)
@@ -298,7 +298,10 @@ def _rows(groups: Sequence[Mapping[str, Floats]], names: Sequence[str], seed: in
         means |= estimates({(m, run): n[run] for m, n in values.items() for run in range(len(names))}, seed=seed)
         pairs = [(name, run) for name in values for run in range(1, len(names))]
         matrix = np.column_stack([_difference(values[name], run) for name, run in pairs])
-        differences = paired_differences(matrix, seed=seed)
+        differences = [
+            difference if _direction(name) > 0 else replace(difference, wins=difference.losses, losses=difference.wins)
+            for difference, (name, _) in zip(paired_differences(matrix, seed=seed), pairs, strict=True)
+        ]
         columns |= dict(zip(pairs, zip(matrix.T, differences, strict=True), strict=True))
         first, test = _tests(matrix)
         tests += [(*pair, len(p_values) + number) for pair, number in zip(pairs, test, strict=True)]
@@ -320,6 +323,12 @@ def _rows(groups: Sequence[Mapping[str, Floats]], names: Sequence[str], seed: in
         for values in groups
         for name in values
     }
+
+
+def _direction(label: str) -> int:
+    """Return 1 where a higher value is better, or this version does not know the metric; -1 where a lower one is."""
+    metric = REGISTRY.get(label.split("@")[0])
+    return 1 if metric is None or metric.higher_is_better else -1
 
 
 def _difference(numbers: Floats, run: int) -> Floats:

@@ -87,14 +87,16 @@ class Project(Shown):
         chunker: str = "tokens",
         chunk_size: int = 200,
         overlap: int = 0,
+        chunker_options: Mapping[str, float] | None = None,
         embedder: str | None = None,
         backend: Backend | None = None,
     ) -> Index:
         """Build an index of a corpus, or bring the one of this name up to date.
 
-        `chunk_size` and `overlap` are in tokens. `embedder` (default: RAGVIZ_EMBEDDER) is a SentenceTransformer's name
-        or folder, "openai:MODEL", or "none" for an index without vectors, which BM25 alone can search. `backend` is by
-        default "elasticsearch" where ELASTICSEARCH_URL is set, else "local".
+        `chunk_size` and `overlap` are in tokens; `chunker_options` are the chunker's own parameters. `embedder`
+        (default: RAGVIZ_EMBEDDER) is a SentenceTransformer's name or folder, "openai:MODEL", or "none" for an index
+        without vectors, which BM25 alone can search. `backend` is by default "elasticsearch" where ELASTICSEARCH_URL is
+        set, else "local".
         Only what changed since the last build is cut and embedded; other choices build it anew.
 
         Raises:
@@ -108,6 +110,7 @@ class Project(Shown):
             overlap=overlap,
             embedder="" if embedder == NO_EMBEDDER else embedder or self.workspace.settings.embedder,
             backend=backend or self.workspace.default_backend,
+            chunker_options=chunker_options or {},
         )
         of = self.workspace.store.corpus(corpus)
         arguments = {"corpus": of.name, "name": name, "config": asdict(config)}

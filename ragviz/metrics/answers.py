@@ -37,8 +37,9 @@ class AnswerMetric:
     """One metric of answers, and what a person must know to read it.
 
     `steps` are the judge's steps that it needs, none for a metric without a model; `inputs` are what else it reads.
-    `of_context` metrics judge what was retrieved, so they have a value without an answer too. `shown` maps each place
-    where it is shown by default to its position there; `drawn_against` names the other axis of its scatter plot.
+    `of_context` metrics judge what was retrieved, so they have a value without an answer too; `of_verdicts` ones read
+    the matrix and the texts alone, so runs that another program judged have them too. `shown` maps each place where it
+    is shown by default to its position there; `drawn_against` names the other axis of its scatter plot.
     """
 
     title: str
@@ -47,6 +48,7 @@ class AnswerMetric:
     steps: tuple[str, ...] = ()
     inputs: tuple[Input, ...] = ()
     of_context: bool = False
+    of_verdicts: bool = False
     needs_reference: bool = True
     range: tuple[float, float] = (0.0, 1.0)
     higher_is_better: bool = True
@@ -245,6 +247,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         needs_reference=False,
         formula="2",
         shown={"tile": 2, "row": 2, "sort": 6},
+        of_verdicts=True,
     ),
     "context_precision": AnswerMetric(
         "Context precision",
@@ -254,6 +257,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         ("reference", "context"),
         of_context=True,
         shown={"tile": 8},
+        of_verdicts=True,
     ),
     "context_precision_plain": AnswerMetric(
         "Useful passages",
@@ -262,6 +266,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         _context_precision_plain,
         ("reference", "context"),
         of_context=True,
+        of_verdicts=True,
     ),
     "context_recall": AnswerMetric(
         "Context recall",
@@ -272,6 +277,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         of_context=True,
         formula="2",
         shown={"tile": 3, "row": 4, "sort": 7},
+        of_verdicts=True,
     ),
     "answer_relevancy": AnswerMetric(
         "Answer relevancy",
@@ -297,12 +303,14 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         lambda evaluated: _required(_factual(evaluated)[0], "the answer makes no claim"),
         ("reference", "claims", "comparison"),
         shown={"tile": 6},
+        of_verdicts=True,
     ),
     "factual_recall": AnswerMetric(
         "Factual recall",
         "Right claims of the answer ÷ (those + the reference's claims that it lacks). 0 to 1. Low: facts are missing.",
         lambda evaluated: _required(_factual(evaluated)[1], "no claim is right and none is lacking"),
         ("reference", "claims", "comparison"),
+        of_verdicts=True,
     ),
     "factual_f1": AnswerMetric(
         "Factual F1",
@@ -310,6 +318,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         lambda evaluated: _factual(evaluated)[2],
         ("reference", "claims", "comparison"),
         shown={"sort": 2},
+        of_verdicts=True,
     ),
     "completeness": AnswerMetric(
         "Completeness",
@@ -319,6 +328,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         ("reference", "claims", "comparison"),
         shown={"tile": 5, "row": 1, "sort": 3},
         drawn_against="factual_precision",
+        of_verdicts=True,
     ),
     "completeness_direct": AnswerMetric(
         "Completeness, judge-rated",
@@ -379,6 +389,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         lambda evaluated: _quest_recall(_questeval(evaluated.extractive_bank, evaluated.extractive_bank_answers)),
         inputs=("key phrases",),
         shown={"tile": 9, "row": 7, "sort": 8},
+        of_verdicts=True,
     ),
     "rouge_l": AnswerMetric(
         "ROUGE-L",
@@ -387,6 +398,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         _lexical(text.rouge_l),
         formula="2",
         shown={"tile": 13, "sort": 10},
+        of_verdicts=True,
     ),
     "token_f1": AnswerMetric(
         "Token F1",
@@ -394,12 +406,14 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         _lexical(text.token_f1),
         formula="2",
         shown={"tile": 12, "row": 9, "sort": 9},
+        of_verdicts=True,
     ),
     "exact_match": AnswerMetric(
         "Exact match",
         "Whether answer and reference are the same words after SQuAD's normalisation. 0 or 1.",
         _lexical(text.exact_match),
         formula="2",
+        of_verdicts=True,
     ),
 }
 """Every metric of answers by name, judged ones first; the counterparts without a model carry their own names."""

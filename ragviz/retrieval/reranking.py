@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ragviz.errors import ModelError, UsageError
 from ragviz.records import Ranking
-from ragviz.retrieval.retrievers import Retriever, Texts
+from ragviz.retrieval.retriever import Retriever, Texts
 
 
 @dataclass(frozen=True, slots=True)

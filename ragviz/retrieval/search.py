@@ -10,7 +10,8 @@ from ragviz.index import chunking, indexing
 from ragviz.index.damage import require_sound, sound
 from ragviz.models.spending import Spending
 from ragviz.records import Chunk, Hit, IndexInfo, Ranking, RetrieverName
-from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, Sources, Texts, check_offered, needs
+from ragviz.retrieval.retriever import Retriever, Sources, Texts
+from ragviz.retrieval.retrievers import RETRIEVERS, check_offered, needs
 from ragviz.workspace import Workspace
 
 

@@ -34,11 +34,7 @@ from ragviz.workspace import Workspace
 LONGEST_SHOWN = 200
 """Characters of another program's name for a passage that are kept in ours."""
 
-FOREIGN = (
-    *("faithfulness", "context_precision", "context_precision_plain", "context_recall"),
-    *("factual_precision", "factual_recall", "factual_f1", "completeness"),
-    *("extractive_questeval_recall", "rouge_l", "token_f1", "exact_match"),
-)
+FOREIGN = tuple(name for name, metric in answer_metrics.ANSWER_METRICS.items() if metric.of_verdicts)
 """Metrics that are computed from another program's verdicts and the texts alone."""
 
 
@@ -115,8 +111,9 @@ def _foreign(workspace: Workspace, run: Run, answer: ForeignAnswer) -> tuple[Que
         document = _document(f"{run.name}/{answer.id}-{name[:LONGEST_SHOWN] or place}.txt", text)
         workspace.store.add_passage(run.corpus_id, document)
         chunks.append(chunking.cut_out(document, 0, len(text), 0))
-    useful = [chunk for chunk, is_useful in zip(chunks, answer.matrix.useful or (), strict=True) if is_useful]
-    spans = [Span(chunk.document_id, 0, chunk.end, chunk.text) for chunk in useful]
+    useful = answer.matrix.useful or (False,) * len(chunks)
+    supporting = [chunk for chunk, is_useful in zip(chunks, useful, strict=True) if is_useful]
+    spans = [Span(chunk.document_id, 0, chunk.end, chunk.text) for chunk in supporting]
     evidence = (tuple(spans) or (Span("", 0, 0, answer.reference, stale=True),),)
     lang = language.of_short(answer.question, language.detect("\n".join(text for _, text in answer.passages)))
     question = Question(answer.id, answer.question, answer.reference, evidence, "import", "accepted", language=lang)

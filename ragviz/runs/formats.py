@@ -9,8 +9,28 @@ from typing import cast
 
 from ragviz.records import Matrix
 
-FORMATS: Mapping[str, str] = {"ragchecker": "ragviz.runs.ragchecker"}
-"""Format → the file whose `read` reads it: a new one is a file, and its line here. It is loaded when it is needed."""
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format: the file of ours whose `read` reads it, the files' extension, and what they hold.
+
+    Our file is loaded when it is needed.
+    """
+
+    module: str
+    extension: str
+    explanation: str
+
+
+FORMATS: Mapping[str, Format] = {
+    "ragchecker": Format(
+        "ragviz.runs.ragchecker",
+        "json",
+        "the output of RAGChecker, a JSON object with `results`: question, reference, response, passages, the claims "
+        "of both and the verdicts on them.",
+    ),
+}
+"""Format by name: a new one is a file, and its entry here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,4 +58,4 @@ class ForeignRun:
 
 def reader(file_format: str) -> Callable[[bytes, str], ForeignRun]:
     """Return what reads a format's files, given the content, and the name for errors."""
-    return cast(Callable[[bytes, str], ForeignRun], import_module(FORMATS[file_format]).read)
+    return cast(Callable[[bytes, str], ForeignRun], import_module(FORMATS[file_format].module).read)

@@ -124,7 +124,8 @@ def _worst_first(rows: pd.DataFrame, run: Run, judgement: judgements.Judgement) 
     rows.insert(0, title, [None if score is None else score.value for score in scores])
     rows[title] = rows[title].astype(float)
     rows.insert(1, "Answer", [_answer_words(judgement, i, score) for i, score in zip(rows["Id"], scores, strict=True)])
-    return rows.sort_values(title, na_position="last", kind="stable")
+    ascending = ANSWER_METRICS[name].higher_is_better
+    return rows.sort_values(title, ascending=ascending, na_position="last", kind="stable")
 
 
 def _answer_words(judgement: judgements.Judgement, question_id: str, score: Score | None) -> str:

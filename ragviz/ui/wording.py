@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from itertools import count
+from typing import Any
 
 from ragviz.text.markup import plain, shortened
 
@@ -87,3 +88,15 @@ LANGUAGES = {
     "ja": "Japanese", "ko": "Korean", "nl": "Dutch", "pt": "Portuguese", "ru": "Russian", "zh": "Chinese", "und": "–",
 }  # fmt: skip
 """Code of a document's language → name; other codes are shown as they are."""
+
+
+def chunking(config: Mapping[str, Any]) -> str:
+    """Return the chunker of an index's configuration in words, with its size and the parameters of its own.
+
+    >>> chunking({"chunker": "tokens", "chunk_size": 200})
+    'tokens 200'
+    >>> chunking({"chunker": "paragraphs", "chunk_size": 200, "chunker_options": {"most": 5}})
+    'paragraphs 200, most 5'
+    """
+    own = "".join(f", {name} {value}" for name, value in config.get("chunker_options", {}).items())
+    return f"{config['chunker']} {config['chunk_size']}{own}"
