@@ -5,6 +5,7 @@ pytrec_eval's dictionaries and evaluator, built beforehand. `ratio` counts every
 records included; `ratio_of_chunk_metrics` leaves out the character metrics, which pytrec_eval lacks.
 """
 
+import argparse
 import gc
 import json
 import time
@@ -49,6 +50,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 def main() -> None:
     """Measure in turns, and compare the least of each: other work on the machine only adds."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     results, evidence = make()
     run = {r.question_id: dict(zip(r.ranking.ids, r.ranking.scores, strict=True)) for r in results}
     qrels = {r.question_id: {chunk_id: 1 for group in r.gold for chunk_id in group} for r in results}

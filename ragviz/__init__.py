@@ -1,7 +1,7 @@
 """ragviz shows where a RAG system loses answers, and whether a change really helped.
 
 `ragviz.open()` gives a `Project`: add documents, build indexes, import or generate questions, run, compare. What it
-offers stands in `ragviz/library/`, which is loaded when the first of its names is used: `import ragviz` is quick.
+offers is in `ragviz/library/`, which is loaded when the first of its names is used: `import ragviz` is quick.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if not TYPE_CHECKING:  # else mypy would take any name for one of these
     _FILES = {"RagvizError": "ragviz.errors", "Project": "ragviz.library.project", "open": "ragviz.library.project"}
 
     def __getattr__(name: str) -> Any:
-        """Load what stands under a name of `__all__` when it is first used."""
+        """Load a name of `__all__` when it is first used."""
         if name not in __all__:
             raise AttributeError(f"module 'ragviz' has no attribute '{name}'")
         return getattr(import_module(_FILES.get(name, "ragviz.library.results")), name)
 
     def __dir__() -> list[str]:
-        """The names that are there, loaded or not."""
-        return sorted({*globals(), *__all__})
+        """Return the public names, loaded or not."""
+        return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -82,9 +82,8 @@ def test_metrics_are_those_of_the_command_line_and_of_the_questions(made):
     told = command(made, "results", "second")["metrics"]
     assert set(table.index) == set(told)
     for name, row in table.iterrows():
-        assert [row["mean"], row["low"], row["high"], row["n"]] == [
-            told[name][key] for key in ("mean", "low", "high", "n")
-        ]
+        shown = [told[name][key] for key in ("mean", "low", "high", "n")]
+        assert [row["mean"], row["low"], row["high"], row["n"]] == pytest.approx(shown, rel=1e-12)
         assert made["table"][name].mean() == pytest.approx(row["mean"])
         assert made["table"][name].count() == row["n"]
 
@@ -207,6 +206,8 @@ def test_errors_are_sentences_and_leave_nothing(tmp_path):
         (lambda: project.build_index("nothing", "a"), "no corpus called 'nothing'"),
         (lambda: project.build_index("notes", "a", chunker="x"), "no chunker 'x'"),
         (lambda: project.build_index("notes", "a", chunk_size=0), "chunk size of 0"),
+        (lambda: project.build_index("notes", "a", chunk_size=9.5), "chunk_size must be a whole number: 9.5 is not"),
+        (lambda: project.compare(["first", "second"]), "Give the runs one by one"),
         (lambda: project.build_index("notes", "a", chunker_options={"most": 1}), "has no parameter 'most'"),
         (lambda: project.run("a", "b", "c"), "no index called 'a'"),
         (lambda: project.open_run("c"), "no run called 'c'"),
@@ -232,8 +233,20 @@ def test_an_index_without_vectors_is_built_and_run_by_words(tmp_path):
     (tmp_path / "questions.csv").write_text(rows, encoding="utf-8")
     project.import_questions("notes", "asked", tmp_path / "questions.csv")
     assert project.run("words", "asked", "first", k=1).metrics().loc["recall@1", "mean"] == 1
-    with pytest.raises(ragviz.RagvizError, match="built without an embedder"):
-        project.run("words", "asked", "second", retriever="knn")
+    for wrong, why in (
+        (lambda: project.run("words", "asked", "second", retriever="knn"), "built without an embedder"),
+        (lambda: project.run("words", "asked", "second", k=2.5), "k must be a whole number: 2.5 is not"),
+        (lambda: project.run("words", "asked", "second", k="3"), "k must be a whole number: '3' is not"),
+        (lambda: project.run("words", "asked", "second", budget=-1), "budget is 0 dollars or more: -1 is not"),
+        (lambda: index.search("x", retriever="magic"), "no retriever 'magic': choose one of knn"),
+    ):
+        with pytest.raises(ragviz.RagvizError, match=why):
+            wrong()
+    assert [run.name for run in project.workspace.store.runs()] == ["first"]
+    assert (
+        list(project.run("words", "asked", "words", answerer="extractive", metrics="rouge_l").metrics().index)[-1]
+        == "rouge_l"
+    )
 
 
 def test_questions_are_imported_with_the_rows_that_were_refused(tmp_path):

@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from ragviz.errors import UsageError
+from ragviz.errors import UsageError, require_whole
 from ragviz.index import recursive_chunker, sentence_chunker, token_chunker
 from ragviz.index.chunker import Chunker, Sentences
 from ragviz.index.tokens import Range, Tokenizer, Tokens
@@ -73,6 +73,7 @@ def check(config: IndexConfig) -> None:
     """
     if config.chunker not in CHUNKERS:
         raise UsageError(f"There is no chunker '{config.chunker}': choose one of {', '.join(CHUNKERS)}.")
+    require_whole(chunk_size=config.chunk_size, overlap=config.overlap)
     if config.chunk_size < 1:
         raise UsageError(f"A chunk size of {config.chunk_size} tokens cannot be used: give at least 1.")
     if not 0 <= config.overlap < config.chunk_size:

@@ -157,7 +157,7 @@ def check_build(workspace: Workspace, corpus: Corpus, name: str, config: IndexCo
         raise UsageError(f"Index '{info.name}' {where}: delete it first, or choose another name.")
     if not any(d.characters for d in workspace.store.documents(corpus.id)):
         raise UsageError(f"Corpus '{corpus.name}' has no text to index: add documents first.")
-    workspace.open_index("unbuilt", config)
+    workspace.open_index(name, config)
 
 
 def _fill(

@@ -23,7 +23,7 @@ import pandas as pd
 
 from ragviz import jobs
 from ragviz.documents import corpora
-from ragviz.errors import InputError, RowErrors
+from ragviz.errors import InputError, RowErrors, UsageError
 from ragviz.library.display import Shown
 from ragviz.library.results import Comparison, Documents, Index, QuestionSet, Run
 from ragviz.questions import sets
@@ -197,7 +197,7 @@ class Project(Shown):
         no chunk, "oracle": from the gold ones); `model` answers where that is "model" (default: RAGVIZ_MODEL).
         `metrics` of the answers are names, "all" or "none" (default: all for a model's answers, for others
         those that need no judge); `judge` is the model that judges (default: RAGVIZ_JUDGE). `budget` is the
-        most dollars the run may cost. A run that was stopped goes on when it is repeated.
+        most dollars the run may cost. An interrupted run resumes when it is repeated.
 
         Raises:
             UsageError: a name is unknown or taken, a choice cannot be used, no model is configured.
@@ -218,11 +218,12 @@ class Project(Shown):
             temperature=temperature,
             context=context,
             context_tokens=context_tokens,
-            metrics=tuple(metrics),
+            metrics=(metrics,) if isinstance(metrics, str) else tuple(metrics),
             judge=judge,
         )
         choices.check_run(config)
         config = choices.resolved(self.workspace, config)
+        choices.check_budget(self.workspace, config, budget)
         arguments = {"name": name, "config": asdict(config), "budget": budget}
         return Run(self.workspace, self._do("run", f"Run {name}", searched.corpus_id, arguments)["run"])
 
@@ -233,6 +234,8 @@ class Project(Shown):
             UsageError: fewer than two runs, none of their questions in common, or a `k` past their depth.
 
         """
+        if len(runs) == 1 and isinstance(runs[0], (list, tuple)):
+            raise UsageError("Give the runs one by one: compare(first, second).")
         named = [self.workspace.store.run(run if isinstance(run, str) else run.name) for run in runs]
         return Comparison(measurements.compare_runs(self.workspace, named, k))
 

@@ -154,7 +154,7 @@ class Run(Shown):
         return pd.DataFrame(rows, columns=["metric", "mean", "low", "high", "n", "without"]).set_index("metric")
 
     def failures(self, k: int | None = None) -> pd.Series[int]:
-        """How many questions were lost at each step ("not retrieved", "ranked below k" …), by the step's name.
+        """How many questions have each cause of failure ("not_retrieved", "below_k" …; "fine": none), by cause.
 
         Raises:
             UsageError: `k` is not from 1 to the run's depth.

@@ -103,7 +103,9 @@ def offered(config: IndexConfig) -> list[RetrieverName]:
 
 
 def check_offered(info: IndexInfo, name: RetrieverName) -> None:
-    """Raise UsageError for a retriever that an index cannot serve."""
+    """Raise UsageError for a retriever that does not exist, or that an index cannot serve."""
+    if name not in RETRIEVERS and name != "imported":
+        raise UsageError(f"There is no retriever '{name}': choose one of {', '.join(RETRIEVERS)}.")
     if name in RETRIEVERS and name not in (names := offered(info.config)):
         raise UsageError(
             f"Retriever '{name}' compares vectors, and index '{info.name}' was built without an embedder: use "

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
 
-from ragviz.errors import UsageError
+from ragviz.errors import UsageError, require_whole
 from ragviz.judging import planning, similarities, steps
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.chat import ModelClient
@@ -74,6 +74,8 @@ def check_run(config: RunConfig) -> None:
     ):
         if name not in known:
             raise UsageError(f"There is no {choice} '{name}': choose one of {', '.join(known)}.")
+    whole = {"k": config.k, "depth": config.depth, "seed": config.seed, "rrf_constant": config.rrf_constant}
+    require_whole(**whole, context_tokens=config.context_tokens)
     if not 1 <= config.k <= config.depth:
         raise UsageError(f"k must be from 1 to the depth, {config.depth}: {config.k} is not.")
     if config.depth > 1000:
@@ -87,9 +89,11 @@ def check_run(config: RunConfig) -> None:
 
 
 def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) -> None:
-    """Raise UsageError for a budget over models whose prices are not known; None is no budget."""
+    """Raise UsageError for a budget below 0, or over models whose prices are not known; None is no budget."""
     if budget is None:
         return
+    if not budget >= 0:
+        raise UsageError(f"A budget is 0 dollars or more: {budget} is not.")
     index = workspace.store.index_named(config.index) if "embedder" in retrievers.needs(config.retriever) else None
     embedders = [index.config.embedder] if index is not None else []
     embedders += [workspace.settings.embedder] if compares_vectors(config) else []
