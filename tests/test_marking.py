@@ -127,7 +127,7 @@ def fill(page: Page, label: str, words: str) -> None:  # noqa: F811
 
 def saved(page: Page, store: Store, name: str) -> Question:  # noqa: F811
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("Saved")).to_be_visible()
+    expect(page.get_by_text("Saved", exact=True)).to_be_visible()
     drawn(page)
     return questions(store, name)[-1]
 
