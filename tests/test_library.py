@@ -30,9 +30,9 @@ ESCAPE = "\x1b[31m"
 def quick_start() -> str:
     """The Python code of the README's section."""
     section = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## From Python\n")[1]
-    found = re.search(r"```python\n(.*?)```", section, re.DOTALL)
-    assert found is not None
-    return found[1]
+    code = re.search(r"```python\n(.*?)```", section, re.DOTALL)
+    assert code is not None
+    return code[1]
 
 
 @pytest.fixture(scope="module")
@@ -79,10 +79,10 @@ def test_its_names_are_listed_and_there():
 @pytest.mark.model
 def test_metrics_are_those_of_the_command_line_and_of_the_questions(made):
     table = made["second"].metrics()
-    told = command(made, "results", "second")["metrics"]
-    assert set(table.index) == set(told)
+    printed = command(made, "results", "second")["metrics"]
+    assert set(table.index) == set(printed)
     for name, row in table.iterrows():
-        shown = [told[name][key] for key in ("mean", "low", "high", "n")]
+        shown = [printed[name][key] for key in ("mean", "low", "high", "n")]
         assert [row["mean"], row["low"], row["high"], row["n"]] == pytest.approx(shown, rel=1e-12)
         assert made["table"][name].mean() == pytest.approx(row["mean"])
         assert made["table"][name].count() == row["n"]
@@ -91,8 +91,8 @@ def test_metrics_are_those_of_the_command_line_and_of_the_questions(made):
 @pytest.mark.model
 def test_other_k_are_read_off_the_same_rankings(made):
     table = made["second"].metrics(k=1)
-    told = command(made, "results", "second", "-k", "1")["metrics"]
-    assert table.loc["recall@1", "mean"] == told["recall@1"]["mean"] == (made["table"]["rank"] == 1).mean()
+    printed = command(made, "results", "second", "-k", "1")["metrics"]
+    assert table.loc["recall@1", "mean"] == printed["recall@1"]["mean"] == (made["table"]["rank"] == 1).mean()
     with pytest.raises(ragviz.RagvizError, match="k must be from 1 to the depth"):
         made["second"].metrics(k=51)
 
@@ -104,10 +104,12 @@ def test_questions_are_those_of_the_files_to_take_away(made):
     rows = {row["question_id"]: row for row in csv.DictReader(io.StringIO(data.decode("utf-8-sig")))}
     assert list(made["table"].index) == list(rows)
     for question_id, row in made["table"].iterrows():
-        told = rows[question_id]
-        assert (row["question"], row["cause"], row["document"]) == (told["question"], told["cause"], told["document"])
-        assert str(row["rank"]) == told["rank"].replace("miss", "<NA>")
-        assert row["mrr"] == pytest.approx(float(told["mrr"]))
+        exported = rows[question_id]
+        assert [row[key] for key in ("question", "cause", "document")] == [
+            exported[key] for key in ("question", "cause", "document")
+        ]
+        assert str(row["rank"]) == exported["rank"].replace("miss", "<NA>")
+        assert row["mrr"] == pytest.approx(float(exported["mrr"]))
     causes = command(made, "results", "second")["lost"]
     assert made["second"].failures().to_dict() == causes
 
@@ -115,10 +117,10 @@ def test_questions_are_those_of_the_files_to_take_away(made):
 @pytest.mark.model
 def test_the_comparison_is_the_command_lines(made):
     comparison = made["project"].compare("first", made["second"])
-    told = command(made, "compare", "first", "second")
-    assert (comparison.sentence, list(comparison.notes)) == (told["sentence"], told["notes"])
+    printed = command(made, "compare", "first", "second")
+    assert (comparison.sentence, list(comparison.notes)) == (printed["sentence"], printed["notes"])
     table = comparison.to_pandas()
-    for name, row in told["metrics"].items():
+    for name, row in printed["metrics"].items():
         delta, mine = row["deltas"][0], table.loc[(name, "second")]
         assert mine["mean"] == row["estimates"][1]["mean"]
         assert mine["mean"] - table.loc[(name, "first"), "mean"] == pytest.approx(mine["difference"])
@@ -160,10 +162,10 @@ def test_what_is_made_stands_among_the_jobs_of_the_dashboard(made):
 @pytest.mark.model
 def test_a_hit_is_found_by_rank(made):
     hits = made["project"].open_index("tokens-200").search("How much does a night at the Maren telescope cost?", k=3)
-    told = command(
+    printed = command(
         made, "index", "search", "tokens-200", "How much does a night at the Maren telescope cost?", "-k", "3"
     )
-    assert list(hits["score"]) == [hit["score"] for hit in told]
+    assert list(hits["score"]) == [hit["score"] for hit in printed]
 
 
 @pytest.mark.model
@@ -173,8 +175,8 @@ def test_names_and_texts_of_others_are_no_markup(made, tmp_path):
     results = [project.add_documents(name, tmp_path)]
     results.append(project.build_index(name, name))
     corpus = project.workspace.store.corpus(name)
-    asked = sets.question_set(project.workspace, corpus, name)
-    authoring.add(project.workspace.store, asked, authoring.written(f"{HOSTILE} {ESCAPE}?", "pumps", ()))
+    question_set = sets.question_set(project.workspace, corpus, name)
+    authoring.add(project.workspace.store, question_set, authoring.written(f"{HOSTILE} {ESCAPE}?", "pumps", ()))
     results += [project.open_questions(name), project.run(name, name, name, retriever="bm25")]
     results += [
         project.run(name, name, f"{name} 2", retriever="bm25", answerer="extractive", metrics=["token_f1"]),
@@ -195,12 +197,12 @@ def test_file_names_of_others_are_no_markup():
 
 
 def test_errors_are_sentences_and_leave_nothing(tmp_path):
-    told: list[str] = []
-    project = ragviz.open(tmp_path / "home", progress=lambda done, total, unit, message="": told.append(unit))
+    units: list[str] = []
+    project = ragviz.open(tmp_path / "home", progress=lambda done, total, unit, message="": units.append(unit))
     (tmp_path / "notes.md").write_text("The pump room is locked at night.\n", encoding="utf-8")
     added = project.add_documents("notes", tmp_path / "notes.md")
     assert list(added.to_pandas()["status"]) == ["added"]
-    assert told[-1] == "files"
+    assert units[-1] == "files"
     (tmp_path / "questions.csv").write_text("question,document,quote\nWhy?,notes.md,no such words\n", encoding="utf-8")
     for wrong, why in (
         (lambda: project.build_index("nothing", "a"), "no corpus called 'nothing'"),

@@ -3,11 +3,11 @@
     project = ragviz.open()
     project.add_documents("handbook", "handbook/")
     project.build_index("handbook", "fixed", chunk_size=200)
-    project.generate_questions("fixed", "asked")
-    project.run("fixed", "asked", "first", retriever="hybrid", k=3).metrics()
+    project.generate_questions("fixed", "questions")
+    project.run("fixed", "questions", "first", retriever="hybrid", k=3).metrics()
 
-A method does what the command of the same name does: what it makes is there for the command line and the dashboard,
-which show its progress and can stop it. Errors are `RagvizError`s: a sentence with the values and the next step.
+A method does what the command of the same name does: the command line and the dashboard see its job, its progress and
+its results, and can stop it. Errors are `RagvizError`s: a sentence with the values and the next step.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Project(Shown):
-    """Everything under one RAGVIZ_HOME: corpora, indexes, question sets and runs, made and opened by name.
+    """Everything under one RAGVIZ_HOME: corpora, indexes, question sets and runs, created and opened by name.
 
-    `workspace` is what the rest of ragviz takes (`ragviz.runs`, `ragviz.analysis` …); `progress` is told how far a
-    long task is.
+    `workspace` is what the rest of ragviz takes (`ragviz.runs`, `ragviz.analysis` …); `progress` is called
+    with the state of a long task.
     """
 
     workspace: Workspace
@@ -61,9 +61,9 @@ class Project(Shown):
     def add_documents(
         self, corpus: str, *paths: PathLike, replace: bool = False, password: str | None = None
     ) -> Documents:
-        """Add files and folders to a corpus, which is made when there is none.
+        """Add files and folders to a corpus, which is created if it does not exist.
 
-        A file that cannot be read is told of, and the others are added. The same file again changes nothing; another
+        A file that cannot be read is reported, and the others are added. The same file again changes nothing; another
         one of the same name replaces it only with `replace`, and evidence in it moves with its words. `password` opens
         encrypted files.
 
@@ -72,7 +72,7 @@ class Project(Shown):
 
         """
         files = corpora.files_under(Path(path).expanduser() for path in paths)
-        with _disk_told():
+        with _disk_errors_explained():
             into = self.workspace.store.corpus_called(corpus)
             outcomes = corpora.add_files(
                 self.workspace, into, files, replace=replace, password=password, progress=self.progress
@@ -112,12 +112,12 @@ class Project(Shown):
             backend=backend or self.workspace.default_backend,
             chunker_options=chunker_options or {},
         )
-        of = self.workspace.store.corpus(corpus)
-        arguments = {"corpus": of.name, "name": name, "config": asdict(config)}
-        return Index(self.workspace, self._do("index", f"Build {name}", of.id, arguments)["index"])
+        target = self.workspace.store.corpus(corpus)
+        arguments = {"corpus": target.name, "name": name, "config": asdict(config)}
+        return Index(self.workspace, self._do("index", f"Build {name}", target.id, arguments)["index"])
 
     def import_questions(self, corpus: str, name: str, file: PathLike) -> QuestionSet:
-        """Read questions with answers and evidence from a CSV or JSONL file into a set, made when there is none.
+        """Read questions with answers and evidence from a CSV or JSONL file into a set, created if it does not exist.
 
         Rows that cannot be read are left out, with the reasons in the set's `problems`.
 
@@ -131,7 +131,7 @@ class Project(Shown):
         except OSError as error:
             raise InputError(f"The file {path} cannot be opened: {error.strerror}.") from None
         about = self.workspace.store.corpus(corpus)
-        with _disk_told():
+        with _disk_errors_explained():
             imported = sets.import_questions(self.workspace, about, data, path.name, name)
         if not imported.questions:
             raise RowErrors(imported.problems)
@@ -165,11 +165,11 @@ class Project(Shown):
                 rejected.
 
         """
-        of = self.workspace.store.index(index)
-        arguments = {"index": of.name, "name": name, "limit": limit, "generator": generator}
+        info = self.workspace.store.index(index)
+        arguments = {"index": info.name, "name": name, "limit": limit, "generator": generator}
         arguments |= {"passages": passages, "seed": seed, "budget": budget}
-        made = self._do("questions", f"Generate {name}", of.corpus_id, arguments)
-        return QuestionSet(self.workspace, made["questions"])
+        result = self._do("questions", f"Generate {name}", info.corpus_id, arguments)
+        return QuestionSet(self.workspace, result["questions"])
 
     def run(
         self,
@@ -190,7 +190,7 @@ class Project(Shown):
         judge: str = "",
         budget: float | None = None,
     ) -> Run:
-        """Put every question of a set that is not rejected to an index, and keep what comes of it as a run.
+        """Retrieve, and if asked for answer and judge, every question of a set that is not rejected, as a run.
 
         Chunks are ranked to `depth` by `retriever` (default: "knn", or "bm25" on an index without vectors). An
         `answerer` answers from the first `k` of them, at most `context_tokens` tokens (`context` "none": from
@@ -205,11 +205,11 @@ class Project(Shown):
             ModelError: the endpoint refuses, is down for too long, or gives nothing usable.
 
         """
-        searched, asked = self.workspace.store.index(index), self.workspace.store.question_set(questions)
+        info, question_set = self.workspace.store.index(index), self.workspace.store.question_set(questions)
         config = RunConfig(
-            index=searched.id,
-            questions=asked.id,
-            retriever=retriever or retrievers.offered(searched.config)[0],
+            index=info.id,
+            questions=question_set.id,
+            retriever=retriever or retrievers.offered(info.config)[0],
             k=k,
             depth=depth,
             seed=seed,
@@ -225,7 +225,7 @@ class Project(Shown):
         config = choices.resolved(self.workspace, config)
         choices.check_budget(self.workspace, config, budget)
         arguments = {"name": name, "config": asdict(config), "budget": budget}
-        return Run(self.workspace, self._do("run", f"Run {name}", searched.corpus_id, arguments)["run"])
+        return Run(self.workspace, self._do("run", f"Run {name}", info.corpus_id, arguments)["run"])
 
     def compare(self, *runs: Run | str, k: int | None = None) -> Comparison:
         """Compare runs with the first of them, question by question, at `k` (default: the first run's).
@@ -240,19 +240,19 @@ class Project(Shown):
         return Comparison(measurements.compare_runs(self.workspace, named, k))
 
     def open_index(self, name: str) -> Index:
-        """An index that is there; NotFoundError tells what there is."""
+        """Open an existing index; NotFoundError names those that exist."""
         return Index(self.workspace, self.workspace.store.index(name).name)
 
     def open_questions(self, name: str) -> QuestionSet:
-        """A question set that is there; NotFoundError tells what there is."""
+        """Open an existing question set; NotFoundError names those that exist."""
         return QuestionSet(self.workspace, self.workspace.store.question_set(name).name)
 
     def open_run(self, name: str) -> Run:
-        """A run that is there; NotFoundError tells what there is."""
+        """Open an existing run; NotFoundError names those that exist."""
         return Run(self.workspace, self.workspace.store.run(name).name)
 
     def _do(self, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        with _disk_told():
+        with _disk_errors_explained():
             return jobs.perform_new(self.workspace, kind, title, corpus_id, arguments, self.progress).result
 
     def _title(self) -> str:
@@ -265,21 +265,21 @@ class Project(Shown):
         return pd.DataFrame(rows, columns=None if rows else ["corpus"]).set_index("corpus")
 
 
-def open(home: PathLike | None = None, *, progress: Progress = silent) -> Project:  # noqa: A001 - as a reader of `ragviz.open` expects
-    """Open what is kept in the folder `home` (default: RAGVIZ_HOME), which is made when there is none.
+def open(home: PathLike | None = None, *, progress: Progress = silent) -> Project:  # noqa: A001
+    """Open the data in the folder `home` (default: RAGVIZ_HOME), which is created if it does not exist.
 
     All else is configured by the environment, as for the command line. `progress(done, total, unit, message)` is called
     as a long task goes on; raising `Cancelled` in it stops the task, and what it finished is kept.
 
     Raises:
-        UsageError: a variable cannot be used; `home` is no folder, and cannot be made one.
+        UsageError: a variable cannot be used; `home` is not a folder, and cannot be created.
 
     """
     return Project(open_workspace(None if home is None else Path(home).expanduser()), progress)
 
 
 @contextmanager
-def _disk_told() -> Iterator[None]:
+def _disk_errors_explained() -> Iterator[None]:
     """A full or closed disk is a StorageError, here as on the command line and the pages."""
     try:
         yield

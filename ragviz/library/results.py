@@ -78,7 +78,7 @@ class Index(Shown):
         return pd.DataFrame(rows, columns=["rank", "score", "document", "page", "text"]).set_index("rank")
 
     def to_pandas(self) -> pd.DataFrame:
-        """One row: chunks, their tokens in all, and the choices that made them."""
+        """One row: number of chunks, their tokens in total, and the configuration of the index."""
         info = self.workspace.store.index(self.name)
         config = {key: value for key, value in asdict(info.config).items() if key != "options"}
         row = {"status": info.status, "documents": len(info.documents), "chunks": info.chunks, "tokens": info.tokens}
@@ -96,7 +96,7 @@ class Index(Shown):
 class QuestionSet(Shown):
     """Questions with their reference answers and evidence; `problems` maps rows of an import to why they were refused.
 
-    Rejected questions are in it with their reasons, and are not asked.
+    Rejected questions are included with their reasons; runs skip them.
     """
 
     workspace: Workspace
@@ -106,13 +106,13 @@ class QuestionSet(Shown):
     def to_pandas(self) -> pd.DataFrame:
         """A row for each question, by id: question, answer, kind, document, status, reason (if rejected), generator."""
         store = self.workspace.store
-        asked = store.question_set(self.name)
-        names = {d.id: d.name for d in store.documents(asked.corpus_id, replaced=True)}
+        question_set = store.question_set(self.name)
+        names = {d.id: d.name for d in store.documents(question_set.corpus_id, replaced=True)}
         rows = [
             {"question_id": q.id, "question": q.text, "answer": q.answer, "kind": q.kind}
             | {"document": ", ".join(interchange.documents_of(q, names))}
             | {"status": q.status, "reason": q.reason, "generator": q.generator}
-            for q in store.questions(asked.id)
+            for q in store.questions(question_set.id)
         ]
         columns = ["question_id", "question", "answer", "kind", "document", "status", "reason", "generator"]
         return pd.DataFrame(rows, columns=columns).set_index("question_id")
@@ -171,15 +171,15 @@ class Run(Shown):
 
         question, kind, document, reference_answer, answer, answer_status, cause, rank (of the first gold chunk; <NA>
         for a miss and where nothing is to be found), then its ranking metrics at `k` (default: the run's own) and the
-        scores of its answer, each of these with its reason in `<metric>_reason`. A score that there is none of is NaN.
+        scores of its answer, each of these with its reason in `<metric>_reason`. A missing score is NaN.
 
         Raises:
             UsageError: `k` is not from 1 to the run's depth.
 
         """
-        found = exports.cases_of(self.workspace, self._record(), k)
+        cases = exports.cases_of(self.workspace, self._record(), k)
         rows = []
-        for case in found:
+        for case in cases:
             question, (answer, status, _) = case.question, case.answer
             row: dict[str, Any] = {"question_id": question.id, "question": question.text, "kind": question.kind}
             row |= {"document": ", ".join(case.documents), "reference_answer": question.answer}

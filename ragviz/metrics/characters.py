@@ -303,11 +303,11 @@ def _chosen(cells: _Evidence, spans: _Intervals, shape: tuple[int, ...]) -> tupl
     best = _best_members(retrieved / np.maximum(spans.end - spans.start, 1)[:, np.newaxis], spans.tag)
     in_best = np.zeros((len(evidence.row), depth), dtype=np.bool_)
     np.logical_or.at(in_best, cells.cell, best[cells.span])
-    total, found = np.zeros((2, *shape))
+    total, covered = np.zeros((2, *shape))
     np.add.at(total, evidence.row, in_best * evidence.length[:, np.newaxis])
     in_best &= evidence.rank[:, np.newaxis] <= np.arange(depth)
-    np.add.at(found, evidence.row, in_best * evidence.length[:, np.newaxis])
-    return total, found
+    np.add.at(covered, evidence.row, in_best * evidence.length[:, np.newaxis])
+    return total, covered
 
 
 @dataclass(frozen=True, slots=True, eq=False)

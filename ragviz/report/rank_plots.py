@@ -61,8 +61,8 @@ def rank_histogram(
         figure.data[0].marker.opacity = [1.0 if pair == selected else 0.3 for pair in [*bins, (0, 0)]]
     _rank_axes(figure, bins, int(max([*counts, run.misses], default=0)), height)
     if k is not None and k <= depth:
-        found = int(np.sum(run.ranks <= k))
-        _mark_cut(figure, bins, k, f"k = {k}: {found} of {run.total}")
+        within_k = int(np.sum(run.ranks <= k))
+        _mark_cut(figure, bins, k, f"k = {k}: {within_k} of {run.total}")
     return style.described(figure, _ranks_in_words(run, depth, k))
 
 

@@ -660,15 +660,15 @@ def spans() -> dict[str, bytes]:
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(["question", "references", "corpus_id"])
     sources = {path.stem: path.read_text(encoding="utf-8") for path in (HERE / "spans").glob("*.md")}
-    for question in asked():
+    for question in questions_of_texts():
         text = sources[question["document"]]
-        found = [(quote, text.index(quote)) for quote in question["quotes"]]
-        places = [{"content": quote, "start_index": at, "end_index": at + len(quote)} for quote, at in found]
+        quotes = [(quote, text.index(quote)) for quote in question["quotes"]]
+        places = [{"content": quote, "start_index": at, "end_index": at + len(quote)} for quote, at in quotes]
         rows.writerow([question["question"], json.dumps(places), question["document"]])
     return {"questions.csv": out.getvalue().encode()}
 
 
-def asked() -> list[dict]:
+def questions_of_texts() -> list[dict]:
     return [json.loads(line) for line in (HERE / "spans" / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
@@ -678,7 +678,8 @@ def retrieval(stem: str) -> dict[str, bytes]:
     passages = {f"p{n:02d}": section.strip().split("\n\n") for n, section in enumerate(sections, start=1)}
     name = title.removeprefix("# ").strip()
     corpus = [{"_id": key, "title": f"{name}: {head}", "text": body} for key, (head, body) in passages.items()]
-    questions = {f"q{n:02d}": row for n, row in enumerate((r for r in asked() if r["document"] == stem), start=1)}
+    rows = [row for row in questions_of_texts() if row["document"] == stem]
+    questions = {f"q{n:02d}": row for n, row in enumerate(rows, start=1)}
     queries = [
         {"_id": key, "text": row["question"], "metadata": {"answers": [row["answer"], *row["quotes"]]}}
         for key, row in questions.items()
