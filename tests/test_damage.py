@@ -505,6 +505,7 @@ def test_a_page_deletes_what_is_on_a_server_that_is_gone(workspace: Workspace, m
 
 
 def question_of_deletion() -> None:
+    from ragviz.index import deletion
     from ragviz.ui import cache, widgets
 
     workspace = cache.workspace()
