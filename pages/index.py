@@ -19,7 +19,7 @@ from ragviz.retrieval import search as searcher
 from ragviz.retrieval.retrievers import needs, offered
 from ragviz.text import markup
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, frame, heading, job_panel, widgets, wording
+from ragviz.ui import address, cache, frame, heading, job_panel, passages, widgets, wording
 
 VECTORS = ["hnsw", "int8_hnsw", "flat"]
 
@@ -54,14 +54,12 @@ def choices() -> tuple[str, IndexConfig]:
 
 
 def chunker_options(chunker: str) -> dict[str, float]:
-    """The chunker's own parameters, as far as they differ from its defaults."""
-    options = {}
-    for name, each in CHUNKERS[chunker].parameters.items():
-        key = f"{chunker}-{name}"
-        value = st.number_input(each.title, each.low, each.high, each.default, help=each.explanation or None, key=key)
-        if value != each.default:
-            options[name] = value
-    return options
+    return {
+        name: st.number_input(
+            each.title, each.low, each.high, each.default, help=each.explanation or None, key=f"{chunker}-{name}"
+        )
+        for name, each in CHUNKERS[chunker].parameters.items()
+    }
 
 
 def embedder_choice() -> str:
@@ -76,7 +74,7 @@ def embedder_choice() -> str:
         "default's weights are packaged.",
     )  # fmt: skip
     if name != NO_EMBEDDER:
-        return (name or "").strip() or default
+        return workspace.embedder_name((name or "").strip())
     st.caption(
         f"Nothing is embedded: BM25 ranks by words. The chunk size is counted in the tokens of {weights.PACKAGED}."
     )
@@ -376,9 +374,7 @@ def hits(matches: Sequence[searcher.ChunkHit]) -> None:
             if each.chunk is None:
                 st.caption("Its document was deleted.")
                 continue
-            page = f", page {each.chunk.page}" if each.chunk.page else ""
-            at = f"{each.chunk.start}-{each.chunk.end}"
-            address.link("documents", f"{each.document_name}{page}", document=each.document_name, at=at)
+            passages.link_to(each.document_name, each.chunk)
             st.html(markup.highlighted(each.chunk.text, fold=150))
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from ragviz.config import Settings, settings
 from ragviz.errors import RagvizError, UsageError
-from ragviz.records import Backend, IndexConfig, IndexInfo
+from ragviz.records import NO_EMBEDDER, Backend, IndexConfig, IndexInfo
 from ragviz.stopping import current
 from ragviz.store import disk
 from ragviz.store.opening import open_store, sqlite_url
@@ -85,6 +85,10 @@ class Workspace:
             similarity=config.similarity,
             options=dict(config.options),
         )
+
+    def embedder_name(self, name: str | None) -> str:
+        """Return the embedder of an index by the name that a person gave: "" for "none", the default without a name."""
+        return "" if name == NO_EMBEDDER else name or self.settings.embedder
 
     def embedder(self, name: str, spending: Spending | None = None) -> Embedder:
         """Open an embedder whose vectors are cached in the store.

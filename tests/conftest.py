@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -18,8 +19,11 @@ from unittest import mock
 import pytest
 import sqlalchemy as sa
 
+from ragviz import cli
+
 ROOT = Path(__file__).resolve().parent.parent
 POSTGRESQL = "RAGVIZ_TEST_POSTGRESQL_URL"
+CommandResult = tuple[int, str, str]
 SHARED = ("browser", "elasticsearch")
 """Marks whose tests stay in one process. The longest first: what runs beside it is then spread around it."""
 
@@ -49,6 +53,28 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: [mark != group_of(file_of(item.nodeid)) for mark in SHARED])
+
+
+@pytest.fixture(params=["local", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
+def backend(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., CommandResult]:
+    """Call the command line in this process: (exit code, standard output, standard error)."""
+
+    def call(*words: object) -> CommandResult:
+        monkeypatch.setattr(sys, "argv", ["ragviz", *map(str, words)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
 
 
 def file_of(nodeid: str) -> str:

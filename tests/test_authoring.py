@@ -1,7 +1,6 @@
 """Questions written and edited by hand: places, quotes, proposals, versions; the commands add, edit and mend."""
 
 import json
-import sys
 from dataclasses import replace
 from itertools import pairwise
 
@@ -9,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz import cli
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import InputError, UsageError
@@ -149,15 +147,9 @@ def test_mending_changes_one_piece_alone():
 
 
 @pytest.fixture
-def ragviz(workspace, monkeypatch, capsys):
+def ragviz(workspace, command_line):
     def call(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["ragviz", *map(str, words)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-        out, err = capsys.readouterr()
+        code, out, err = command_line(*words)
         return code, out, " ".join(err.split())
 
     return call

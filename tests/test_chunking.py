@@ -288,6 +288,7 @@ def test_a_chunkers_own_parameters_are_used_and_change_no_other_hash(monkeypatch
     made = [[c.text for c in chunking.split(document("a b c d e"), config, WORD_PIECES)] for config in (usual, two)]
     assert made == [["a b c", "d e"], ["a b", "c d", "e"]]
     assert usual.hash() != two.hash()
+    assert WORDS.without_defaults({"words": 3, "share": 0.25}) == {"share": 0.25}
     assert IndexConfig().hash() == "3280d2d0851ca114"  # as before chunkers had parameters
     assert IndexConfig("recursive", 120, options={"m": 8}).hash() == "79561ef954c9d130"
 

@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from ragviz import cli
 from ragviz.index import damage
 from ragviz.index.chunker import Chunker, Parameter
 from ragviz.index.chunking import CHUNKERS
@@ -17,24 +16,14 @@ from tests.model_server import ModelServer
 
 
 @pytest.fixture
-def ragviz(monkeypatch, capsys, tmp_path):
+def ragviz(command_line, monkeypatch, tmp_path):
     """Call the command line in this process: (exit code, standard output, standard error)."""
     for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAGVIZ_DATABASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
 
-    def call(*words: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["ragviz", *map(str, words)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+    return command_line
 
 
 @pytest.fixture

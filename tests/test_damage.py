@@ -43,11 +43,6 @@ ROW = {"id": "q", "question": "What does the east pump cost?", "answer": "42", "
        "quote": "The east pump costs 42 euros"}  # fmt: skip
 
 
-@pytest.fixture(params=["local", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
-def backend(request: pytest.FixtureRequest) -> str:
-    return request.param
-
-
 @pytest.fixture
 def workspace(
     backend: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-from ragviz import cli
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import BudgetReached, ModelError, UsageError
@@ -144,29 +143,20 @@ def test_one_question_of_ten_chunks_is_enough_to_go_on():
     assert not any(hopeless(n, n // 10) for n in range(1, 5000))
 
 
-def test_the_command_line_foresees_and_tells_what_was_paid(workspace, server, monkeypatch, capsys):
+def test_the_command_line_foresees_and_tells_what_was_paid(workspace, server, command_line):
     workspace.set_prices({"loopback": (10.0, 20.0)})
 
-    def ragviz(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["ragviz", *words])
-        try:
-            cli.main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-        out, err = capsys.readouterr()
-        return code, out, err
-
     command = ["questions", "generate", "--index", "pumps", "--name", "q", "--generator", "model", "--limit", "8"]
-    code, out, err = ragviz(*command, "--dry-run", "--json")
+    code, out, err = command_line(*command, "--dry-run", "--json")
     printed = json.loads(out)
     assert (code, printed["calls"], printed["cached"]) == (0, {"question": 8}, 0), err
     assert requests_to(server) == []
-    code, out, err = ragviz(*command, "--budget", str(printed["cost"] / 4 + 0.04), "--json")
+    code, out, err = command_line(*command, "--budget", str(printed["cost"] / 4 + 0.04), "--json")
     assert (code, out) == (1, "")
     paid = len(requests_to(server))
     assert f"{paid:,} model calls, $" in err
     assert "The budget of $" in err
-    code, out, err = ragviz(*command, "--json")
+    code, out, err = command_line(*command, "--json")
     assert (code, json.loads(out)["calls"]) == (0, 8), err
-    [listed] = json.loads(ragviz("questions", "list", "--json")[1])
+    [listed] = json.loads(command_line("questions", "list", "--json")[1])
     assert (listed["paid_calls"], listed["paid_dollars"] > 0) == (8, True)

@@ -20,11 +20,6 @@ Open = Callable[..., Index]
 NOTHING = Ranking((), ())
 
 
-@pytest.fixture(params=["local", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
-def backend(request: pytest.FixtureRequest) -> str:
-    return request.param
-
-
 @pytest.fixture
 def opened(backend: str, request: pytest.FixtureRequest, tmp_path) -> Iterator[Open]:
     """`opened(name)` opens an index on the backend; all of them are dropped at the end."""

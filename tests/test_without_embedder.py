@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz import cli
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import SearchError, UsageError
@@ -22,21 +20,13 @@ from ragviz.retrieval import search
 from ragviz.runs import choices, running
 from ragviz.ui import cache
 from ragviz.workspace import Workspace, open_workspace
+from tests.conftest import CommandResult
+from tests.test_damage import ROW, TEXT
 from tests.test_pages import Hashing, address, button, checked, configure, show, words
-
-PLACES = ["north", "south", "east", "west", "upper", "lower", "inner", "outer"]
-TEXT = "\n\n".join(f"The {place} pump costs {40 + number} euros a year." for number, place in enumerate(PLACES))
-ROW = {"id": "q", "question": "What does the east pump cost?", "answer": "42", "document": "pumps.txt",
-       "quote": "The east pump costs 42 euros"}  # fmt: skip
 
 
 def embeds_nothing(*_: object) -> None:
     raise AssertionError("an embedder was opened")
-
-
-@pytest.fixture(params=["local", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
-def backend(request: pytest.FixtureRequest) -> str:
-    return request.param
 
 
 @pytest.fixture
@@ -177,7 +167,7 @@ def test_configurations_with_an_embedder_keep_their_hashes():
 
 
 @pytest.fixture
-def ragviz(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+def ragviz(command_line: Callable[..., CommandResult], monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Call the command line in this process: (exit code, standard output, standard error)."""
     for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAGVIZ_DATABASE_URL"):
         monkeypatch.delenv(name, raising=False)
@@ -186,19 +176,9 @@ def ragviz(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
     (tmp_path / "pumps.txt").write_text(TEXT, encoding="utf-8")
     (tmp_path / "q.jsonl").write_text(json.dumps(ROW), encoding="utf-8")
 
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["ragviz", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as end:
-            code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    assert call("corpus", "add", "pumps", "pumps.txt")[0] == 0
-    assert call("questions", "import", "pumps", "q.jsonl", "--name", "q")[0] == 0
-    return call
+    assert command_line("corpus", "add", "pumps", "pumps.txt")[0] == 0
+    assert command_line("questions", "import", "pumps", "q.jsonl", "--name", "q")[0] == 0
+    return command_line
 
 
 def test_the_command_line_builds_and_searches_without_an_embedder(ragviz):

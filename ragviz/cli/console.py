@@ -24,8 +24,8 @@ from rich.table import Table
 
 from ragviz.cli.lazy import jobs
 from ragviz.errors import Cancelled, InputError, UsageError
-from ragviz.records import Corpus, Estimate, IndexInfo, Job, Progress, RetrieverName
-from ragviz.retrieval.retrievers import RETRIEVERS, check_offered, offered
+from ragviz.records import Corpus, Estimate, Job, Progress
+from ragviz.retrieval.retrievers import RETRIEVERS
 
 if TYPE_CHECKING:
     from ragviz.workspace import Workspace
@@ -165,18 +165,6 @@ def one_of(what: str, value: str, choices: Collection[str]) -> str:
     if value not in choices:
         raise UsageError(f"There is no {what} '{value}': choose one of {', '.join(choices)}.")
     return value
-
-
-def retriever_of(info: IndexInfo, name: str | None) -> RetrieverName:
-    """Return the retriever called `name`, by default the first that the index can serve.
-
-    Raises:
-        UsageError: there is no such retriever, or the index cannot serve it.
-
-    """
-    retriever = one_of("retriever", name or offered(info.config)[0], RETRIEVERS)
-    check_offered(info, retriever)
-    return retriever
 
 
 def read(file: Path) -> bytes:

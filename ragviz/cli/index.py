@@ -14,7 +14,8 @@ from ragviz.cli.console import Json
 from ragviz.cli.lazy import damage, deletion, indexing, preview, search, tokenizer
 from ragviz.errors import SearchError, UsageError
 from ragviz.index.chunking import CHUNKERS
-from ragviz.records import NO_EMBEDDER, Corpus, DocumentInfo, IndexConfig, IndexInfo
+from ragviz.records import Corpus, DocumentInfo, IndexConfig, IndexInfo
+from ragviz.retrieval.retrievers import chosen
 
 if TYPE_CHECKING:
     from ragviz.workspace import Workspace
@@ -53,7 +54,7 @@ def index_build(
         chunker=cast(Any, console.one_of("chunker", chunker, CHUNKERS)),
         chunk_size=chunk_size,
         overlap=overlap,
-        embedder=_embedder(embedder, workspace.settings.embedder),
+        embedder=workspace.embedder_name(embedder),
         backend=cast(Any, backend or workspace.default_backend),
         similarity=cast(Any, console.one_of("similarity", similarity, ("cosine", "dot_product", "l2_norm"))),
         options=dict(_option(pair) for pair in option),
@@ -94,7 +95,7 @@ def index_preview(
         chunker=cast(Any, console.one_of("chunker", chunker, CHUNKERS)),
         chunk_size=chunk_size,
         overlap=overlap,
-        embedder=_embedder(embedder, workspace.settings.embedder),
+        embedder=workspace.embedder_name(embedder),
         chunker_options=dict(map(_chunker_option, chunker_option)),
     )
     documents = [d for d in workspace.store.documents(target.id) if d.status == "ok" and d.characters]
@@ -132,11 +133,6 @@ def _preview_body(
             for c in cuts[displayed.id]
         ],
     }
-
-
-def _embedder(name: str | None, default: str) -> str:
-    """Return an index's embedder by its name on the command line: `default` without a name, "" for "none"."""
-    return "" if name == NO_EMBEDDER else name or default
 
 
 def _draw_preview(body: Mapping[str, Any], characters: int, *, embeds: bool) -> None:
@@ -210,7 +206,7 @@ def index_search(
     """Rank the chunks of an index for a query."""
     workspace = console.open_workspace()
     info = workspace.store.index(index_name)
-    hits = search.search(workspace, info, query, console.retriever_of(info, retriever), k)
+    hits = search.search(workspace, info, query, chosen(info, retriever), k)
     rows = [
         {"rank": f.hit.rank, "score": f.hit.score, "chunk_id": f.hit.chunk_id, "document": f.document_name}
         | ({"start": f.chunk.start, "end": f.chunk.end, "page": f.chunk.page, "text": f.chunk.text} if f.chunk else {})

@@ -12,6 +12,7 @@ from ragviz.cli.console import DryRun, Json
 from ragviz.cli.lazy import choices, forecast, running, spending
 from ragviz.errors import UsageError
 from ragviz.records import AnswererName, ContextKind, Job, RunConfig
+from ragviz.retrieval.retrievers import chosen
 
 
 def run_questions(
@@ -39,7 +40,7 @@ def run_questions(
     config = RunConfig(
         index=index.id,
         questions=question_set.id,
-        retriever=console.retriever_of(index, retriever),
+        retriever=chosen(index, retriever),
         k=k,
         depth=depth,
         seed=seed,

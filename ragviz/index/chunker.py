@@ -53,6 +53,10 @@ class Chunker:
         """Return a parameter as `config` has it, else its default."""
         return config.chunker_options.get(name, self.parameters[name].default)
 
+    def without_defaults(self, options: Mapping[str, float]) -> dict[str, float]:
+        """Return the options that differ from the defaults: the same choices are then the same configuration."""
+        return {name: value for name, value in options.items() if value != self.parameters[name].default}
+
     def check(self, config: IndexConfig) -> None:
         """Do nothing when the chunker's own parameters in `config` can be used.
 

@@ -13,6 +13,7 @@ import numpy as np
 from ragviz.backends.protocol import Writer
 from ragviz.errors import Deleted, UsageError
 from ragviz.index import chunking
+from ragviz.index.chunking import CHUNKERS
 from ragviz.index.damage import content_of, examined
 from ragviz.models.spending import Spending, dollars
 from ragviz.models.tokenizer import open_tokenizer, text_tokens_of
@@ -89,6 +90,7 @@ def build_index(
 
     """
     check_build(workspace, corpus, name, config)
+    config = replace(config, chunker_options=CHUNKERS[config.chunker].without_defaults(config.chunker_options))
     store = workspace.store
     existing = store.index_named(name)
     info = existing or store.create_index(corpus.id, name, config)

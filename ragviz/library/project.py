@@ -28,7 +28,6 @@ from ragviz.library.display import Shown
 from ragviz.library.results import Comparison, Documents, Index, QuestionSet, Run
 from ragviz.questions import sets
 from ragviz.records import (
-    NO_EMBEDDER,
     AnswererName,
     Backend,
     ContextKind,
@@ -108,7 +107,7 @@ class Project(Shown):
             chunker=chunker,
             chunk_size=chunk_size,
             overlap=overlap,
-            embedder="" if embedder == NO_EMBEDDER else embedder or self.workspace.settings.embedder,
+            embedder=self.workspace.embedder_name(embedder),
             backend=backend or self.workspace.default_backend,
             chunker_options=chunker_options or {},
         )
@@ -209,7 +208,7 @@ class Project(Shown):
         config = RunConfig(
             index=info.id,
             questions=question_set.id,
-            retriever=retriever or retrievers.offered(info.config)[0],
+            retriever=retrievers.chosen(info, retriever),
             k=k,
             depth=depth,
             seed=seed,

@@ -71,7 +71,7 @@ class Index(Shown):
 
         """
         info = self.workspace.store.index(self.name)
-        hits = search.search(self.workspace, info, query, retriever or retrievers.offered(info.config)[0], k)
+        hits = search.search(self.workspace, info, query, retrievers.chosen(info, retriever), k)
         rows = [
             (f.hit.rank, f.hit.score, f.document_name, f.chunk and f.chunk.page, f.chunk and f.chunk.text) for f in hits
         ]

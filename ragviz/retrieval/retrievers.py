@@ -102,11 +102,25 @@ def offered(config: IndexConfig) -> list[RetrieverName]:
     return [name for name, spec in RETRIEVERS.items() if config.embedder or "embedder" not in spec.needs]
 
 
+def chosen(info: IndexInfo, name: RetrieverName | None) -> RetrieverName:
+    """Return `name`, by default the first retriever that the index can serve; UsageError as `check_offered`."""
+    retriever = name or offered(info.config)[0]
+    check_offered(info, retriever)
+    return retriever
+
+
+def check_known(name: RetrieverName) -> None:
+    """Raise UsageError for a retriever that does not exist."""
+    if name not in RETRIEVERS:
+        raise UsageError(f"There is no retriever '{name}': choose one of {', '.join(RETRIEVERS)}.")
+
+
 def check_offered(info: IndexInfo, name: RetrieverName) -> None:
     """Raise UsageError for a retriever that does not exist, or that an index cannot serve."""
-    if name not in RETRIEVERS and name != "imported":
-        raise UsageError(f"There is no retriever '{name}': choose one of {', '.join(RETRIEVERS)}.")
-    if name in RETRIEVERS and name not in (names := offered(info.config)):
+    if name == "imported":
+        return
+    check_known(name)
+    if name not in (names := offered(info.config)):
         raise UsageError(
             f"Retriever '{name}' compares vectors, and index '{info.name}' was built without an embedder: use "
             f"{' or '.join(names)}, or build an index with an embedder."

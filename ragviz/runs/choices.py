@@ -67,8 +67,8 @@ def plan_of(
 
 def check_run(config: RunConfig) -> None:
     """Raise UsageError for a choice that cannot be used."""
+    retrievers.check_known(config.retriever)
     for choice, name, known in (
-        ("retriever", config.retriever, retrievers.RETRIEVERS),
         ("answerer", config.answerer, get_args(AnswererName)),
         ("context", config.context, get_args(ContextKind)),
     ):

@@ -97,15 +97,19 @@ def given_chunks(corpus_id: str, question: Question, ids: Sequence[str], notes: 
             _chunk_text(each, question.evidence, narrow=True, note=first)
 
 
+def link_to(document_name: str, chunk: Chunk) -> None:
+    """Draw a link to the place of a chunk in its document."""
+    page = f", page {chunk.page}" if chunk.page else ""
+    address.link("documents", f"{document_name}{page}", document=document_name, at=f"{chunk.start}-{chunk.end}")
+
+
 def _chunk_text(each: ChunkHit, evidence: Evidence, narrow: bool, note: Note) -> None:
     if note.badges:
         st.html(badges(note.badges))
     if each.chunk is None:
         st.caption("The text of this chunk was removed: its document was deleted.")
         return
-    page = f", page {each.chunk.page}" if each.chunk.page else ""
-    at = f"{each.chunk.start}-{each.chunk.end}"
-    address.link("documents", f"{each.document_name}{page}", document=each.document_name, at=at)
+    link_to(each.document_name, each.chunk)
     lit = lit_in(each.chunk.text, note.claim_verdict)
     st.html(highlighted(each.chunk.text, gold_in(each.chunk, evidence), stances=lit, fold=110 if narrow else 200))
 
