@@ -1,3 +1,4 @@
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -5,20 +6,21 @@ import pandas as pd
 import streamlit as st
 
 from ragviz import stats
-from ragviz.analysis import compare
-from ragviz.analysis.compare import Comparison
+from ragviz.analysis import compare, diagnose
+from ragviz.analysis.compare import Comparison, Delta
 from ragviz.analysis.evaluate import CURVES
 from ragviz.metrics import ranking
-from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.metrics.registry import METRICS, label
+from ragviz.metrics.registry import METRICS, title_of
 from ragviz.records import Run
 from ragviz.report import curve_plots, difference_plots, rank_plots
-from ragviz.runs import measurements
-from ragviz.text.markup import highlighted, legend, plain
-from ragviz.ui import address, cache, frame, heading, passages, question_table, widgets, wording
+from ragviz.runs import judgements, measurements
+from ragviz.text.markup import plain
+from ragviz.text.names import distinct, short_names
+from ragviz.ui import address, both_sides, cache, frame, heading, question_table, widgets, wording
+from ragviz.ui.run_table import MOST_COMPARED
 
-MOST = 7  # runs that can be told apart by colour
 SIDES = ("won", "lost", "tied")
+MARKS = {"better": "▲ better", "worse": "▼ worse", "inconclusive": "≈ inconclusive", "equal": "= equal"}
 
 workspace = frame.begin()
 store = workspace.store
@@ -37,7 +39,7 @@ def chosen_runs(runs: Sequence[Run]) -> list[Run]:
             st.warning(f"There is no run called “{wording.quoted(name)}” here.")
     st.session_state["runs-shown"] = known or default_names(runs)
     names = st.multiselect(
-        "Runs; the first is the baseline", [run.name for run in runs], key="runs-shown", max_selections=MOST,
+        "Runs", [run.name for run in runs], key="runs-shown", max_selections=MOST_COMPARED,
         on_change=lambda: address.put(runs=written(st.session_state["runs-shown"], by_name) or None, question=None),
     )  # fmt: skip
     address.settle("runs", written(names, by_name) or None)
@@ -53,92 +55,230 @@ def default_names(runs: Sequence[Run]) -> list[str]:
     return [same[0].name, newest.name] if same else [newest.name]
 
 
-def written(names: Sequence[str], by_name: dict[str, Run]) -> str:
+def written(names: Sequence[str], by_name: Mapping[str, Run]) -> str:
     """The names separated by commas; a run with a comma in its name is written by its id."""
     return ",".join(by_name[name].id if "," in name else name for name in names)
 
 
-@st.cache_data(show_spinner="Comparing", max_entries=32)
-def compared(of: cache.State, k: int) -> Comparison:
-    workspace = cache.workspace()
-    return measurements.compare_runs(workspace, [workspace.store.run(run_id) for run_id in of.ids], k)
+def choose_pair(runs: Sequence[Run], baseline: str, other: str) -> None:
+    """Put a pair into the address: the baseline is the first of the runs."""
+    names = [baseline, *(run.name for run in runs if run.name != baseline)]
+    address.put(runs=written(names, {run.name: run for run in runs}), other=other)
+
+
+def choose_baseline(runs: Sequence[Run]) -> None:
+    st.session_state["baseline"] = runs[0].name
+    names = [run.name for run in runs]
+    st.selectbox(
+        "Baseline", names, key="baseline", format_func=short_names(names, 40).__getitem__,
+        on_change=lambda: choose_pair(runs, st.session_state["baseline"], runs[0].name),
+    )  # fmt: skip
+
+
+def choose_k(runs: Sequence[Run]) -> int:
+    depth = min((run.config.depth for run in runs), default=1)
+    k = address.chosen_number("k", 1, depth, runs[0].config.k if runs else 1)
+    st.session_state["k-compared"] = k
+    st.number_input("k", 1, depth, key="k-compared", on_change=lambda: address.put(k=st.session_state["k-compared"]))
+    return k
+
+
+def choose_other(comparison: Comparison) -> str:
+    """The run that is compared with the baseline in detail."""
+    others = comparison.runs[1:]
+    if len(others) == 1:
+        return address.readable("other", address.one_of(others), "a run that is compared with the first") or others[0]
+    short = short_names(comparison.runs, 40)
+    shown = address.choose("Compared with it", others, "other", format_func=short.__getitem__)
+    return shown or others[0]
+
+
+def choose_metric(comparison: Comparison) -> str:
+    default = compare.headline(comparison)[0]
+    names = list(comparison.rows)
+    return address.choose("Metric", names, "metric", default=default, format_func=title_of) or default
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
 def bands(of: cache.State, k: int, name: str) -> list[curve_plots.Curve]:
-    comparison = compared(of, k)
+    comparison = cache.comparison(of, k)
     ks, n = np.arange(1, comparison.depth + 1), len(comparison.question_ids)
     curves = []
-    for run, table in zip(comparison.runs, comparison.tables, strict=True):
+    for run, table in zip(distinct(comparison.runs, 28), comparison.tables, strict=True):
         mean, low, high = stats.bootstrap_columns(CURVES[name](table))
         curves.append(curve_plots.Curve(run, ks, mean, low, high, n))  # type: ignore[arg-type]
     return curves
 
 
+@st.cache_data(show_spinner=False, max_entries=64)
+def all_pairs(of: cache.State, k: int, metric: str) -> tuple[compare.Pair, ...]:
+    return compare.pairs(cache.comparison(of, k), metric)
+
+
 # The answer
 
 
-def leaderboard(comparison: Comparison) -> None:
-    names = list(comparison.metrics)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown("**Leaderboard**", width="stretch")
-        with st.container(width=210):
-            metric = address.choose(
-                "Metric", names, "metric", default=label("recall", comparison.k), label_visibility="collapsed"
+def section(words: str) -> None:
+    heading.section(plain(words))
+
+
+def in_words(comparison: Comparison, metric: str, other: str) -> None:
+    """The verdict in the chosen metric, then the headline's other metrics, always with the interval."""
+    section(compare.sentence(comparison, [metric]))
+    chosen_delta = delta_of(comparison, metric, other)
+    for name in compare.headline(comparison):
+        if name != metric:
+            st.markdown(f"- {plain(compare.clause(comparison.runs[0], name, delta_of(comparison, name, other)))}")
+    n, detectable = chosen_delta.difference.n, chosen_delta.detectable
+    power = ""
+    if compare.verdict(metric, chosen_delta) == "inconclusive" and detectable is not None:
+        power = f" {wording.counted(n, 'question')} detect a true difference of {detectable:.2f} with 80 % power."
+        if stands_alone(chosen_delta):
+            power += (
+                " The interval of this difference alone excludes 0, but p, corrected for all tests, is above the limit."
             )
-    row = comparison.metrics[metric or names[0]]
-    verdicts = ["baseline", *(verdict(row.label, delta) for delta in row.deltas)]
-    rows = list(zip(comparison.runs, row.estimates, strict=True))
-    widgets.figure(
-        difference_plots.forest(rows, x_title=f"{row.label} (0 to 1)", baseline=0, notes=verdicts), "leaderboard"
-    )
-
-
-def verdict(metric: str, delta: compare.Delta) -> str:
-    if not delta.significant:
-        return "≈ not significant"
-    better = ((delta.difference.mean or 0) > 0) == METRICS[metric.split("@")[0]].higher_is_better
-    return "▲ better" if better else "▼ worse"
-
-
-def in_words(comparison: Comparison) -> None:
-    st.markdown("**Verdict**")
-    st.markdown(f"#### {plain(compare.sentence(comparison))}", anchors=False)
+    st.markdown(plain(counted_words(comparison, metric)))
     st.caption(
-        f"Paired by question over {wording.counted(len(comparison.question_ids), 'question')} with evidence that all "
-        "runs share; bootstrap 95 % intervals; p-values of a randomisation test, corrected over metrics and runs "
-        "(Holm)."
+        f"Paired by question: rankings over those with evidence that all runs share, answers over those scored in all "
+        f"runs. Bootstrap 95 % intervals; significant where p (Holm) ≤ "
+        f"{compare.ALPHA}, corrected over metrics and runs.{power}"
     )
-    deltas = [
-        d
-        for name in ("recall", "mrr")
-        for d in comparison.metrics[label(name, comparison.k)].deltas
-        if not d.significant
-    ]
-    if detectable := [d.detectable for d in deltas if d.detectable is not None]:
-        needed = [d.needed for d in deltas if d.needed is not None]
-        count = len(comparison.question_ids)
-        sentence = f"{count:,} questions detect a true difference of {max(detectable):.2f} with 80 % power"
-        if needed and max(needed) < 100_000:
-            sentence += f"; the differences observed here would need about {max(needed):,}"
-        st.caption(f"{sentence}.")
     for note in comparison.notes:
         st.warning(plain(note))
+
+
+def counted_words(comparison: Comparison, metric: str) -> str:
+    """Over how many questions the means of a metric are: they differ from those of Results where not all are shared."""
+    n = comparison.rows[metric].deltas[0].difference.n
+    runs = "both runs" if len(comparison.runs) == 2 else f"all {len(comparison.runs)} runs"
+    if metric in comparison.answers:
+        return (
+            f"{title_of(metric)}: over the {wording.counted(n, 'question')} scored in {runs}; Results counts every "
+            "question that its run scored."
+        )
+    return f"{title_of(metric)}: over the {wording.counted(n, 'question')} with evidence in {runs}."
+
+
+def stands_alone(delta: Delta) -> bool:
+    """Whether the interval of a difference excludes 0, whatever the correction over all tests says."""
+    low, high = delta.difference.low, delta.difference.high
+    return low is not None and high is not None and (low > 0 or high < 0)
+
+
+def delta_of(comparison: Comparison, metric: str, other: str) -> Delta:
+    return next(delta for delta in comparison.rows[metric].deltas if delta.run == other)
+
+
+def leaderboard(comparison: Comparison, metric: str) -> None:
+    section(f"Leaderboard by {title_of(metric)}")
+    row = comparison.rows[metric]
+    verdicts = ["baseline", *(MARKS[compare.verdict(metric, delta)] for delta in row.deltas)]
+    verdicts = [f"n = {estimate.n:,} · {said}" for estimate, said in zip(row.estimates, verdicts, strict=True)]
+    rows = list(zip(distinct(comparison.runs, 28), row.estimates, strict=True))
+    title = f"{title_of(metric)} (0 to 1)"
+    widgets.figure(difference_plots.forest(rows, x_title=title, baseline=0, notes=verdicts), "leaderboard")
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def stage_counts(of: cache.State, k: int) -> tuple[bool, list[Counter[str]]]:
+    """How many of the common questions each run lost at each stage, and whether the stages tell of answers.
+
+    They do when those of all runs do; else the stages of all runs end with the ranking, of questions with evidence.
+    """
+    runs = [store.run(run_id) for run_id in of.ids]
+    shared, answered = both_sides.shared_questions(runs), all(judgements.answered_at(run, k) for run in runs)
+    causes = [cache.causes(run, k) if answered else ranking_causes(run, k) for run in runs]
+    counted = [i for i in shared if all(each.get(i) for each in causes)]
+    return answered, [Counter(each[i] for i in counted) for each in causes]
+
+
+def ranking_causes(run: Run, k: int) -> dict[str, str]:
+    """The causes of a run up to its ranking, of the questions with evidence; none where its ranking is not known."""
+    if measurements.unranked_words(run):
+        return {}
+    pairs = [pair for pair in cache.retrievals(run).values() if pair[0].evidence]
+    return diagnose.attribute_failures([q for q, _ in pairs], [r for _, r in pairs], k)
+
+
+def stages_table(comparison: Comparison, runs: Sequence[Run], of: cache.State) -> None:
+    """How many of the common questions each run lost at which stage."""
+    answered, counts = stage_counts(of, comparison.k)
+    if not (total := counts[0].total()):
+        return
+    depth = comparison.depth if len({run.config.depth for run in runs}) == 1 else 0
+    kind = runs[0].config.context if len({run.config.context for run in runs}) == 1 else "retrieved"
+    names = distinct(comparison.runs, 13)
+    present = [cause for cause in diagnose.CAUSES if cause == "fine" or any(count[cause] for count in counts)]
+    titles = [diagnose.about(c, kind, k=comparison.k, depth=depth, answered=answered).title for c in present]
+    rows = pd.DataFrame({"Stage": titles} | {n: [c[s] for s in present] for n, c in zip(names, counts, strict=True)})
+    if len(runs) == 2:
+        rows["Change"] = [counts[1][cause] - counts[0][cause] for cause in present]
+    section(f"Where questions are lost at k = {comparison.k}{'' if answered else ', retrieval only'}")
+    right = " → ".join(f"{count['fine']:,}" for count in counts)
+    said = "answered correctly" if answered else titles[-1].lower()
+    of_all = wording.counted(total, "common question")
+    st.markdown(plain(f"Of {of_all}{'' if answered else ' with evidence'}, {said}: {right}."))
+    columns: dict[str, object] = {name: st.column_config.NumberColumn(width=100) for name in names}
+    columns |= {"Stage": st.column_config.TextColumn(width=130)}
+    columns |= {"Change": st.column_config.NumberColumn(format="%+d", width=65)}
+    widgets.table(rows, "stages", columns=columns, height="content", alt="Questions lost at each stage, by run")
+
+
+def pairs_table(runs: Sequence[Run], comparison: Comparison, metric: str, of: cache.State) -> None:
+    """Every pair of runs in the chosen metric; a click chooses the pair."""
+    found = all_pairs(of, comparison.k, metric)
+    short = short_names([run.name for run in runs], 20)
+    rows = pd.DataFrame(
+        {
+            "Run": short[pair.delta.run],
+            "Against": short[pair.baseline],
+            "Difference [95 % CI]": compare.difference_words(pair.delta.difference),
+            "Verdict": MARKS[compare.verdict(metric, pair.delta)],
+            "p (Holm)": compare.p_words(pair.delta.p_adjusted),
+            "Won · tied · lost": won_words(pair.delta),
+        }
+        for pair in found
+    )
+    with widgets.above_table("pairs"):
+        section(f"All pairs by {title_of(metric)}")
+        widgets.csv_button(rows, "pairs.csv", "pairs-csv")
+
+    def opened() -> None:
+        if (pair := widgets.selected(st.session_state["pairs"], found)) is not None:
+            choose_pair(runs, pair.baseline, pair.delta.run)
+
+    height = "content" if len(rows) < 8 else 300
+    text = st.column_config.TextColumn
+    columns: dict[str, object] = {
+        "Run": text(width=115),
+        "Against": text(width=115),
+        "Difference [95 % CI]": text(width=135),
+        "Verdict": text(width=95),
+        "p (Holm)": text(width=60),
+        "Won · tied · lost": text(width=105),
+    }
+    widgets.table(rows, "pairs", columns=columns, on_select=opened, height=height, alt="All pairs of the compared runs")
+    st.caption("p-values are corrected over these pairs. A click makes a pair the one compared below.")
+
+
+def won_words(delta: Delta) -> str:
+    return f"{delta.difference.wins} · {delta.difference.ties} · {delta.difference.losses}"
 
 
 # The evidence
 
 
 def settings_table(comparison: Comparison) -> None:
-    st.markdown("**Configuration differences**")
+    section("Configuration differences")
     if not comparison.settings:
         st.caption("None: the runs have the same configuration.")
         return
+    names = distinct(comparison.runs, 28)
     rows = pd.DataFrame(
         [[setting.key, *(setting_words(v) for v in setting.values)] for setting in comparison.settings],
-        columns=["Setting", *comparison.runs],
+        columns=["Setting", *names],
     )
-    columns = {name: st.column_config.TextColumn(width="medium") for name in comparison.runs}
+    columns: dict[str, object] = {"Setting": st.column_config.TextColumn(width=150)}
     widgets.table(rows, "settings", columns=columns, height="content", alt="Configuration differences")
 
 
@@ -149,89 +289,79 @@ def setting_words(value: object) -> str:
     return "–" if value is None or value == "" else str(value)
 
 
-def differences(comparison: Comparison) -> None:
-    others = comparison.runs[1:]
-    with st.container(horizontal=True, vertical_alignment="center"):
-        title = st.container(width="stretch")
-        if len(others) > 1:
-            with st.container(width=210):
-                other = address.choose("Against", others, "other", label_visibility="collapsed")
-        else:
-            other = others[0]
-        title.markdown(f"**{plain(str(other))} minus {plain(comparison.runs[0])}**")
-    changes = [
-        difference_plots.Change(
-            name, d.difference.mean or 0.0, d.difference.low or 0.0, d.difference.high or 0.0, d.difference.n,
-            d.significant, METRICS[name.split("@")[0]].higher_is_better,
-        )
-        for name, row in comparison.metrics.items()
-        for d in row.deltas
-        if d.run == other
-    ]  # fmt: skip
-    widgets.figure(difference_plots.differences(changes, x_title="Difference"), "differences")
+def metrics_part(comparison: Comparison, measured: Mapping[str, compare.MetricRow], other: str, name: str) -> None:
+    """The differences of a pair in every metric of a kind: as a picture, and as a table beside it."""
+    kind = "Ranking" if name == "comparison" else "Answer"
+    pair = " minus ".join(distinct((other, comparison.runs[0]), 40))
+    section(f"{kind} metrics: {pair}")
+    with st.container(key=f"beside-{name}"):
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            changes = [
+                difference_plots.Change(
+                    title_of(metric), d.difference.mean or 0.0, d.difference.low or 0.0, d.difference.high or 0.0,
+                    d.difference.n, d.significant, compare.direction(metric) > 0,
+                )
+                for metric in measured
+                for d in [delta_of(comparison, metric, other)]
+            ]  # fmt: skip
+            widgets.figure(difference_plots.differences(changes, x_title="Difference"), f"{name}-differences")
+        with right:
+            metrics_table(rows_of(comparison, measured, other), name)
 
 
-def rows_of(comparison: Comparison, measured: Mapping[str, compare.MetricRow]) -> pd.DataFrame:
-    """One row a metric: every run's mean, and its difference from the baseline."""
-    rows = []
+def rows_of(comparison: Comparison, measured: Mapping[str, compare.MetricRow], other: str) -> pd.DataFrame:
+    """One row a metric: the means of the baseline and of `other`, and their difference."""
+    rows, shown = [], (comparison.runs[0], other)
     for name, row in measured.items():
-        title = ANSWER_METRICS[name].title if name in ANSWER_METRICS else name
-        cells: dict[str, object] = {"Metric": title, "n": row.estimates[0].n}
-        cells |= {run: estimate.mean for run, estimate in zip(comparison.runs, row.estimates, strict=True)}
-        for delta in row.deltas:
-            mark = f" {delta.run}" if len(row.deltas) > 1 else ""
-            d = delta.difference
-            cells |= {f"Difference{mark}": d.mean, f"95 % CI{mark}": f"[{d.low:+.3f}, {d.high:+.3f}]"}
-            cells |= {
-                f"p (Holm){mark}": "< 0.001" if delta.p_adjusted < 0.001 else f"{delta.p_adjusted:.3f}",
-                f"Won · tied · lost{mark}": f"{d.wins} · {d.ties} · {d.losses}",
-            }
+        delta = delta_of(comparison, name, other)
+        cells: dict[str, object] = {"Metric": title_of(name)}
+        means = zip(comparison.runs, row.estimates, strict=True)
+        cells |= {run: estimate.mean for run, estimate in means if run in shown}
+        cells |= {
+            "Difference [95 % CI]": compare.difference_words(delta.difference),
+            "p (Holm)": compare.p_words(delta.p_adjusted),
+            "Won · tied · lost": won_words(delta),
+            "n": delta.difference.n,
+        }
         rows.append(cells)
     return pd.DataFrame(rows)
 
 
-def metrics_table(title: str, table: pd.DataFrame, name: str) -> None:
+def metrics_table(table: pd.DataFrame, name: str) -> None:
     """A table of `rows_of`, with its CSV."""
     with widgets.above_table(name):
-        st.markdown(title, width="stretch")
+        st.markdown(wording.counted(len(table), "metric"), width="stretch")
         widgets.csv_button(table, f"{name}.csv", f"{name}-csv")
-    columns: dict[str, object] = {"Metric": st.column_config.TextColumn(width=140)}
+    means = [column for column in table.columns if table[column].dtype == float]
+    columns: dict[str, object] = {
+        column: st.column_config.NumberColumn(short, format="%.3f", width=85)
+        for column, short in short_names(means, 12).items()
+    }
     columns |= {
-        column: st.column_config.NumberColumn(format="%.3f", width=75)
-        for column in table.columns
-        if table[column].dtype == float
+        "Metric": st.column_config.TextColumn(width=135),
+        "Difference [95 % CI]": st.column_config.TextColumn(width=135),
+        "p (Holm)": st.column_config.TextColumn(width=58),
+        "Won · tied · lost": st.column_config.TextColumn(width=100),
+        "n": st.column_config.NumberColumn(width=35),
     }
     widgets.table(table, f"{name}-metrics", columns=columns, height="content", alt="Metrics of the compared runs")
 
 
-def answers_table(comparison: Comparison) -> None:
-    title = "**Answer metrics**, over the questions that are scored in every run"
-    metrics_table(title, rows_of(comparison, comparison.answers), "answers")
-    st.caption(
-        "Differences are paired by question, with bootstrap 95 % intervals; p-values are corrected over answer metrics "
-        "and runs (Holm)."
-    )
-
-
 def pictures(comparison: Comparison, of: cache.State) -> None:
-    st.markdown("**Curves**")
-    for column, name in zip(st.columns(len(CURVES), gap="medium"), CURVES, strict=True):
-        with column, widgets.errors_shown():
-            lines = bands(of, comparison.k, name)
-            widgets.figure(
-                curve_plots.curves(
-                    lines,
-                    k=comparison.k,
-                    by_run=True,
-                    labels=False,
-                    y_title=f"{METRICS[name].name} (0 to 1)",
-                    height=290,
-                ),
-                f"curves-{name}",
-            )
-    st.markdown("**Rank histograms**")
+    section("Curves")
+    with st.grid(len(CURVES), min_column_width=300):
+        for name in CURVES:
+            with st.container(), widgets.errors_shown():
+                lines = bands(of, comparison.k, name)
+                title = f"{METRICS[name].name} (0 to 1)"
+                drawn = curve_plots.curves(
+                    lines, k=comparison.k, by_run=True, labels=False, y_title=title, height=290
+                )  # fmt: skip
+                widgets.figure(drawn, f"curves-{name}")
+    section("Rank histograms")
     runs = []
-    for run, table in zip(comparison.runs, comparison.tables, strict=True):
+    for run, table in zip(distinct(comparison.runs, 28), comparison.tables, strict=True):
         ranks = ranking.ranks(table)
         runs.append(rank_plots.Ranks(run, ranks[ranks > 0], int((ranks == 0).sum())))
     widgets.figure(rank_plots.rank_histograms(runs, depth=comparison.depth, k=comparison.k, height=300), "histograms")
@@ -240,37 +370,60 @@ def pictures(comparison: Comparison, of: cache.State) -> None:
 # The questions
 
 
-def cases(comparison: Comparison, runs: Sequence[Run]) -> None:
-    """Questions won, lost and tied against the baseline; a click opens both rankings."""
-    others = list(comparison.runs[1:])
-    other = address.readable("other", address.one_of(others), "a run that is compared with the first") or others[0]
-    requested = (st.query_params.get("metric"),)
-    metric = address.first_of(requested, list(comparison.metrics)) or label("recall", comparison.k)
-    outcomes = compare.outcomes(comparison, metric, comparison.runs.index(other))
-    pair = (comparison.runs[0], other)
-    ranks = [ranking.ranks(comparison.tables[comparison.runs.index(name)]) for name in pair]
-    left, right = st.columns([2, 3], gap="medium")
-    with left:
-        st.markdown("**Rank of each question in both runs**")
-        drawn = difference_plots.rank_scatter(np.stack(ranks, axis=1), pair, depth=comparison.depth)
-        widgets.figure(drawn, "scatter")
-        st.caption(f"▲ below the line: {plain(other)} ranks the target better. A larger mark is more questions.")
-    with right:
-        with widgets.above_table("cases"):
-            st.markdown(f"**Questions by {metric}: {plain(other)} against {plain(pair[0])}**", width="stretch")
-            side = side_filter({side: len(getattr(outcomes, side)) for side in SIDES})
-        ids = list(getattr(outcomes, side))
-        retrievals = cache.retrievals(runs[0])
-        places = [comparison.question_ids.index(i) for i in ids]
-        rows = pd.DataFrame(
-            {"Question": [retrievals[i][0].text for i in ids]}
-            | {
-                f"Rank {name}": [question_table.rank_cell(int(of_run[place])) for place in places]
-                for name, of_run in zip(pair, ranks, strict=True)
-            }
-            | {"Id": ids}
-        )
-        cases_table(rows, side)
+def cases(comparison: Comparison, runs: Sequence[Run], metric: str, other: str) -> None:
+    """Questions won, lost and tied against the baseline; a click opens the case in both runs."""
+    pair = (0, comparison.runs.index(other))
+    outcomes = compare.outcomes(comparison, metric, pair[1])
+    ranks = [ranking.ranks(comparison.tables[place]) for place in pair]
+    names = distinct([comparison.runs[place] for place in pair], 24)
+    with st.container(key="beside-cases"):
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            if comparison.metrics:
+                rank_scatter(comparison, ranks, other)
+            else:
+                st.caption("The ranks of these runs are not known.")
+        with right:
+            with widgets.above_table("cases"):
+                said = f"Questions by {title_of(metric)}: {names[1]} against {names[0]}"
+                section(said)
+                side = side_filter({side: len(getattr(outcomes, side)) for side in SIDES})
+            rows = case_rows(comparison, runs, metric, list(getattr(outcomes, side)), pair, ranks)
+            cases_table(rows, side)
+
+
+def rank_scatter(comparison: Comparison, ranks: Sequence[np.ndarray], other: str) -> None:
+    section("Rank of each question in both runs")
+    names = distinct((comparison.runs[0], other), 32)
+    drawn = difference_plots.rank_scatter(np.stack(ranks, axis=1), (names[0], names[1]), depth=comparison.depth)
+    widgets.figure(drawn, "scatter")
+    st.caption(f"▲ below the line: {plain(other)} ranks the evidence better. A larger mark is more questions.")
+
+
+def case_rows(
+    comparison: Comparison,
+    runs: Sequence[Run],
+    metric: str,
+    ids: Sequence[str],
+    pair: tuple[int, int],
+    ranks: Sequence[np.ndarray],
+) -> pd.DataFrame:
+    """A row for each question: its value of the metric and its rank in both runs."""
+    paired, retrievals = comparison.paired(metric), cache.retrievals(runs[0])
+    row_of = {question_id: row for row, question_id in enumerate(paired.question_ids)}
+    rank_row = {question_id: row for row, question_id in enumerate(comparison.question_ids)}
+    names = distinct([comparison.runs[place] for place in pair], 24)
+    cells: dict[str, list[object]] = {"Question": [retrievals[i][0].text for i in ids]}
+    if metric in comparison.answers:
+        cells |= {name: [float(paired.values[p, row_of[i]]) for i in ids] for name, p in zip(names, pair, strict=True)}
+    if comparison.metrics:
+        cells |= {
+            f"Rank {name}": [
+                question_table.rank_cell(int(r[rank_row[i]]), comparison.depth) if i in rank_row else "–" for i in ids
+            ]
+            for name, r in zip(names, ranks, strict=True)
+        }
+    return pd.DataFrame(cells | {"Id": list(ids)})
 
 
 def side_filter(counts: Mapping[str, int]) -> str:
@@ -288,98 +441,69 @@ def side_filter(counts: Mapping[str, int]) -> str:
 
 def cases_table(rows: pd.DataFrame, side: str) -> None:
     def opened() -> None:
-        address.put(question=widgets.selected(st.session_state[f"cases-{side}"], list(rows["Id"])))
+        st.session_state["open-case"] = widgets.selected(st.session_state[f"cases-{side}"], list(rows["Id"])), side
 
-    columns = {"Question": st.column_config.TextColumn(width="large")}
+    columns: dict[str, object] = {"Question": st.column_config.TextColumn(width=330)}
+    columns |= {
+        name: st.column_config.NumberColumn(format="%.2f", width=110)
+        for name in rows.columns
+        if rows[name].dtype == float
+    }
     widgets.table(rows, f"cases-{side}", columns=columns, on_select=opened, height=330, alt=f"Questions {side}")
-
-
-def draw_heading() -> None:
-    heading.header("Compare", "Whether a change really helped.")
-
-
-def opened_question(question_id: str, comparison: Comparison, runs: Sequence[Run]) -> None:
-    """The rankings of one question in every run, side by side."""
-    question = cache.retrievals(runs[0])[question_id][0]
-    crumbs = [("compare", "Compare " + ", ".join(comparison.runs), {"runs": st.query_params.get("runs", "")})]
-    with st.container(horizontal=True, vertical_alignment="center"):
-        with st.container(width="stretch"):
-            heading.breadcrumb(crumbs)
-        if st.button("All questions", shortcut="esc"):
-            address.put(question=None)
-            st.rerun()
-    heading.header(question.text)
-    st.html(highlighted(question.answer or "(no answer given)", language=question.language))
-    st.html(legend([("gold", "evidence")]))
-    for place, (column, run) in enumerate(zip(st.columns(len(runs), gap="medium"), runs, strict=True)):
-        with column, widgets.errors_shown():
-            row = comparison.question_ids.index(question_id)
-            rank = int(ranking.ranks(comparison.tables[place])[row])
-            st.markdown(f"**{plain(run.name)}** · {'target at rank ' + str(rank) if rank else 'target missed'}")
-            retrieved = cache.retrievals(run)[question_id][1]
-            passages.ranked_chunks(
-                run.corpus_id, question, retrieved, k=comparison.k, first=5, key=run.id, narrow=len(runs) > 1
-            )
-    heading.scroll_to_top(question_id)
 
 
 corpus = frame.need_corpus()
 done = [run for run in store.runs(corpus.id) if run.status == "done"]
+heading.header("Compare", "Whether a change really helped.")
 if len(done) < 2:
-    draw_heading()
     with widgets.nothing(
         f"Comparing takes two runs on the same questions; {plain(corpus.name)} has {wording.counted(len(done), 'run')}."
     ):
         address.link("run", "Make a run")
     st.stop()
-requested_question = st.query_params.get("question")
-title, top = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
-with top:
-    with st.container():
-        if not requested_question:
-            draw_heading()
-        runs = chosen_runs(done)
-    depth = min((run.config.depth for run in runs), default=1)
-    with st.container(width=110):
-        k = address.chosen_number("k", 1, depth, runs[0].config.k if runs else 1)
-        st.session_state["k-compared"] = k
-        st.number_input(
-            "k", 1, depth, key="k-compared", on_change=lambda: address.put(k=st.session_state["k-compared"])
-        )
+runs = chosen_runs(done)
 if len(runs) < 2:
     st.markdown("Choose two runs or more.")
     st.stop()
+warnings = st.container()
+with st.grid(4 if len(runs) > 2 else 3, min_column_width=140):
+    with st.container():
+        choose_baseline(runs)
+    of_other = st.container() if len(runs) > 2 else warnings
+    of_metric = st.container()
+    with st.container():
+        k = choose_k(runs)
 of = cache.state(*(run.id for run in runs))
+opened_id, opened_side = st.session_state.pop("open-case", None) or (st.query_params.get("question"), None)
+if opened_id:  # a case has a page of its own
+    kept = {name: st.query_params.get(name) for name in ("metric", "other")}
+    shown_runs = written([run.name for run in runs], {run.name: run for run in runs})
+    address.go_to("inspect", runs=shown_runs, question=opened_id, k=k, side=opened_side, **kept)
 with widgets.errors_shown():
-    comparison = compared(of, k)
-    with title:
-        ids = address.one_of(comparison.question_ids)
-        opened = address.readable("question", ids, "a question with evidence that all these runs share")
-        if requested_question and opened is None:
-            draw_heading()
-    if opened is not None:
-        opened_question(opened, comparison, runs)
-        st.stop()
-    if not comparison.metrics:  # of imported runs no ranking is measured
-        st.markdown(plain(compare.sentence(comparison)))
-        for note in comparison.notes:
-            st.warning(plain(note))
+    comparison = cache.comparison(of, k)
+    with of_other:
+        other = choose_other(comparison)
+    with of_metric:
+        metric = choose_metric(comparison)
+    in_words(comparison, metric, other)
+    with st.container(key="beside-answer"):
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            leaderboard(comparison, metric)
+            with widgets.errors_shown():
+                stages_table(comparison, runs, of)
+        with right:
+            if len(runs) > 2:
+                pairs_table(runs, comparison, metric, of)
+            else:
+                settings_table(comparison)
+    if len(runs) > 2:
         settings_table(comparison)
-        answers_table(comparison)
-        st.stop()
-    left, right = st.columns(2, gap="medium")
-    with left:
-        leaderboard(comparison)
-    with right:
-        in_words(comparison)
-        settings_table(comparison)
-    left, right = st.columns([2, 3], gap="medium")
-    with left:
-        differences(comparison)
-    with right:
-        metrics_table("**All metrics**", rows_of(comparison, comparison.metrics).drop(columns="n"), "comparison")
+    if comparison.metrics:
+        metrics_part(comparison, comparison.metrics, other, "comparison")
     if comparison.answers:
         with widgets.errors_shown():
-            answers_table(comparison)
-    pictures(comparison, of)
-    cases(comparison, runs)
+            metrics_part(comparison, comparison.answers, other, "answers")
+    cases(comparison, runs, metric, other)
+    if comparison.metrics:
+        pictures(comparison, of)

@@ -1,4 +1,5 @@
 import shlex
+from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -8,12 +9,15 @@ import streamlit as st
 
 from ragviz import jobs
 from ragviz.documents import corpora, parsing
+from ragviz.errors import UsageError
 from ragviz.index import deletion
-from ragviz.records import Corpus, Document, DocumentInfo, IndexInfo, Job
-from ragviz.text import markup
-from ragviz.text.markup import plain
-from ragviz.ui import address, frame, heading, job_panel, widgets, wording
+from ragviz.questions import authoring
+from ragviz.records import Corpus, Document, DocumentInfo, IndexInfo, Job, new_id
+from ragviz.text import language, markup
+from ragviz.text.markup import plain, without_middle
+from ragviz.ui import address, cache, frame, heading, job_panel, widgets, wording
 
+COUNT = st.column_config.NumberColumn(format="localized")
 PART = 20_000  # characters of a document that are drawn at once
 MARKS = {"added": "✓", "replaced": "✓", "same": "=", "exists": "?", "password": "✗", "unreadable": "✗"}
 
@@ -24,8 +28,10 @@ store = workspace.store
 def create_corpus() -> None:
     with st.form("new-corpus", border=False):
         name = st.text_input("Name of the new corpus", placeholder="handbook", max_chars=200)
-        if st.form_submit_button("Create corpus", type="primary") and name.strip():
+        if st.form_submit_button("Create corpus", type="primary"):
             with widgets.errors_shown():
+                if not name.strip():
+                    raise UsageError("Give the corpus a name first.")
                 created = store.create_corpus(name)
                 address.put(corpus=created.name, document=None)
                 st.rerun()
@@ -43,23 +49,38 @@ def upload(corpus: Corpus) -> None:
     st.caption(f"{parsing.FORMATS}. A whole folder: ragviz corpus add {plain(shlex.quote(corpus.name))} FOLDER")
     if files and st.button(f"Add {wording.counted(len(files), 'file')}", type="primary"):
         folder, staged = corpora.stage(workspace, ((file.name, file.getvalue()) for file in files))
-        submit(corpus, str(folder), staged, replace=False)
+        submit(corpus, str(folder), staged, replace=False, upload=f"{session()}-{st.session_state.get('uploads', 0)}")
         st.session_state["uploads"] = st.session_state.get("uploads", 0) + 1
         st.rerun()
 
 
-def submit(corpus: Corpus, folder: str, files: list[tuple[str, str]], *, replace: bool) -> None:
-    arguments = {"corpus": corpus.name, "folder": folder, "files": files, "replace": replace}
+def session() -> str:
+    """Return a name of this browser session, which tells its uploads from those of others."""
+    name: str = st.session_state.setdefault("upload-session", new_id())
+    return name
+
+
+def submit(corpus: Corpus, folder: str, files: list[tuple[str, str]], *, replace: bool, upload: str) -> None:
+    """Start reading the copies in a folder; `upload` names what was pressed, so that it is read once."""
+    arguments = {"corpus": corpus.name, "folder": folder, "files": files, "replace": replace, "upload": upload}
     title = f"{'Replace' if replace else 'Read'} {wording.counted(len(files), 'file')}"
-    job_panel.watch(jobs.submit(workspace, "documents", title, corpus.id, arguments))
+    if job_panel.submit("documents", title, corpus.id, arguments).arguments["folder"] != folder:
+        corpora.discard_staged(workspace, Path(folder))  # these copies were made by a second press
 
 
 def outcomes(corpus: Corpus) -> None:
     """Draw the outcome of the newest upload, and of earlier ones with files that still need a decision."""
     newest = job_panel.finished_job("documents", corpus.id)
     for job in job_panel.finished_jobs("documents", corpus.id):
-        if job == newest or any(waits(path, outcome) for path, outcome in jobs.files_of(job)):
+        if (job == newest and not opened(job)) or any(waits(path, outcome) for path, outcome in jobs.files_of(job)):
             outcomes_of(corpus, job)
+
+
+def opened(job: Job) -> bool:
+    """Return whether the files that waited for a decision when an upload ended have all become documents since."""
+    waited = {outcome["name"] for _, outcome in jobs.files_of(job) if outcome["status"] in jobs.WAITING}
+    still = any(waits(path, outcome) for path, outcome in jobs.files_of(job))
+    return bool(waited) and not still and waited <= {document.name for document in documents if document.status == "ok"}
 
 
 def waits(path: str, outcome: dict[str, Any]) -> bool:
@@ -73,7 +94,8 @@ def outcomes_of(corpus: Corpus, job: Job) -> None:
     fine = [outcome for _, outcome in files if outcome["status"] in ("added", "replaced", "same")]
     others = [(path, outcome) for path, outcome in files if outcome not in fine]
     with st.container(border=True):
-        st.markdown(f"**{len(fine)} of {wording.counted(len(files), 'file')} read**")
+        unlocked = sum(o["status"] == "password" and is_unlocked(p, o) for p, o in others)
+        st.markdown(f"**{len(fine) + unlocked} of {wording.counted(len(files), 'file')} read**")
         confirm_replacing(corpus, job, [(p, o) for p, o in others if o["status"] == "exists"])
         for path, outcome in others:
             if outcome["status"] == "password":
@@ -83,8 +105,13 @@ def outcomes_of(corpus: Corpus, job: Job) -> None:
         for outcome in fine:
             if outcome["warnings"]:
                 st.markdown(f":orange[▲] {plain(outcome['name'])}: {plain('; '.join(outcome['warnings']))}")
+        if replaced := [outcome["name"] for outcome in fine if outcome["status"] == "replaced"]:
+            evidence_outcome(corpus, ids_of(replaced), "replaced")
         with st.expander("Show all files", expanded=False):
-            st.dataframe(pd.DataFrame([line(outcome) for _, outcome in files]), hide_index=True)
+            rows = pd.DataFrame([line(outcome) for _, outcome in files])
+            columns = {"": st.column_config.TextColumn(width=40), "Characters": COUNT, "Pages": COUNT}
+            height = widgets.height_of(len(rows), 10)
+            widgets.table(rows, f"files-{job.id}", columns=columns, height=height, alt="Files of the upload")
         if st.button("Close", key=f"close-{job.id}"):
             job_panel.dismiss(job)
             corpora.discard_staged(workspace, Path(job.arguments["folder"]))
@@ -97,7 +124,7 @@ def line(outcome: dict[str, Any]) -> dict[str, Any]:
         "File": markup.visible(outcome["name"]),
         "Pages": outcome["pages"] or None,
         "Characters": outcome["characters"],
-        "Language": wording.LANGUAGES.get(outcome["language"], outcome["language"]),
+        "Language": language.NAMES.get(outcome["language"], outcome["language"]),
         "Note": markup.visible(outcome["message"] or "; ".join(outcome["warnings"])),
     }
 
@@ -110,20 +137,93 @@ def confirm_replacing(corpus: Corpus, job: Job, existing: list[tuple[str, dict[s
     names = ", ".join(plain(name) for name, _ in staged_files[:5]) + (" …" if len(staged_files) > 5 else "")
     st.markdown(
         f"{wording.counted(len(staged_files), 'file')} with the name of a document but other content: {names}. "
-        "Replacing re-anchors evidence by its exact text; indexes then have to be updated."
+        f"{evidence_at_stake(corpus, [outcome['name'] for _, outcome in existing])} Indexes keep the old text until "
+        "they are updated."
     )
     if st.button(f"Replace {wording.counted(len(staged_files), 'document')}", key=f"replace-{job.id}"):
         folder, staged = corpora.stage_again(workspace, staged_files)
         if staged:
-            submit(corpus, str(folder), staged, replace=True)
+            submit(corpus, str(folder), staged, replace=True, upload=f"{job.id}-replace")
         st.rerun()
+
+
+def ids_of(names: Collection[str]) -> list[str]:
+    return [d.id for d in documents if d.name in names]
+
+
+def evidence_at_stake(corpus: Corpus, names: Collection[str]) -> str:
+    """Say how many questions have evidence in documents that a file is to replace, and what becomes of it."""
+    sets = anchored(corpus, ids_of(names))
+    if not sets:
+        return "No question has its evidence there."
+    number = sum(each.found + each.stale for each in sets)
+    have = "question has" if number == 1 else "questions have"
+    return (
+        f"{number:,} {have} evidence there: it moves to where its exact text is in the new file; where that is "
+        "missing it becomes stale, and counts as not found until it is mended."
+    )
+
+
+def anchored(corpus: Corpus, ids: Sequence[str]) -> list[authoring.Anchored]:
+    """Return the questions with evidence in documents, which may be deleted, counted by set."""
+    sets = store.question_sets(corpus.id)
+    return anchored_in(cache.state(corpus.id, *(each.id for each in sets)), tuple(sorted(ids)))
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def anchored_in(of: cache.State, ids: tuple[str, ...]) -> list[authoring.Anchored]:
+    return authoring.anchored(cache.workspace().store, of.ids[0], ids)
+
+
+def evidence_outcome(corpus: Corpus, ids: Sequence[str], done: str) -> None:
+    """Draw what became of the evidence in documents that were replaced or deleted (`done`), with links to mend it."""
+    sets = anchored(corpus, ids)
+    if not sets:
+        st.caption(f"No question has its evidence in what was {done}.")
+        return
+    found, stale = sum(each.found for each in sets), sum(each.stale for each in sets)
+    mark = ":orange[▲]" if stale else ":blue[●]"
+    kept = f"found again by its exact text for {wording.counted(found, 'question')}, " if done == "replaced" else ""
+    lost = f"stale for {wording.counted(stale, 'question')}" if stale else "stale for none"
+    until = ": it counts as not found until it is mended" if stale else ""
+    st.markdown(f"{mark} Evidence in what was {done}: {kept}{lost}{until}.")
+    with st.container(horizontal=True, gap="small"):
+        for each in sets:
+            if each.stale:
+                label = f"Mend stale evidence of {without_middle(each.question_set, 40)}"
+                address.link("questions", label, set=each.question_set, status="stale", tab="Review")
+
+
+def deleted(corpus: Corpus) -> None:
+    """Draw what the last deletion took with it, until it is closed."""
+    corpus_id, ids = st.session_state.get("documents-deleted", ("", []))
+    if corpus_id != corpus.id:
+        return
+    with st.container(border=True):
+        st.markdown(f"**{wording.counted(len(ids), 'document')} deleted**")
+        evidence_outcome(corpus, ids, "deleted")
+        if any(set(ids) & set(index.documents) for index in store.indexes(corpus_id)):
+            address.link("index", "Indexes still hold the chunks: update them", corpus=corpus.name)
+        if st.button("Close", key="close-deleted"):
+            del st.session_state["documents-deleted"]
+            st.rerun()
+
+
+def delete_documents(corpus: Corpus, ids: list[str]) -> None:
+    corpora.delete_documents(workspace, corpus, ids)
+    st.session_state["documents-deleted"] = (corpus.id, ids)
+
+
+def is_unlocked(path: str, outcome: dict[str, Any]) -> bool:
+    """Return whether a protected file was read with its password since its upload."""
+    return not Path(path).exists() and any(d.name == outcome["name"] and d.status == "ok" for d in documents)
 
 
 def locked(corpus: Corpus, job: Job, path: str, outcome: dict[str, Any]) -> None:
     """Draw the field for a file's password, which is stored nowhere, or what has happened to the file since."""
     name = plain(outcome["name"])
     if not Path(path).exists():
-        if any(d.name == outcome["name"] and d.status == "ok" for d in documents):
+        if is_unlocked(path, outcome):
             st.markdown(f":blue[✓] **{name}** opened with its password.")
         else:
             st.markdown(f":orange[✗] **{name}** is protected and its upload has expired: add it again to unlock it.")
@@ -131,7 +231,7 @@ def locked(corpus: Corpus, job: Job, path: str, outcome: dict[str, Any]) -> None
     st.markdown(f":orange[✗] **{name}** {plain(outcome['message'])}")
     with st.form(f"password-{path}", border=False):
         field, button = st.columns([3, 1], vertical_alignment="bottom")
-        password = field.text_input("Password for this document", type="password", key=f"typed-{path}")
+        password = field.text_input(f"Password for {name}", type="password", key=f"typed-{path}")
         if button.form_submit_button("Unlock", width="stretch") and password:
             replace = job.arguments["replace"]
             with st.spinner("Reading the file"):
@@ -153,12 +253,13 @@ def table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
             "Document": [d.name for d in documents],
             "Pages": [d.pages or None for d in documents],
             "Characters": [d.characters for d in documents],
-            "Language": [wording.LANGUAGES.get(d.language, d.language) for d in documents],
+            "Language": [language.NAMES.get(d.language, d.language) for d in documents],
             "Size": [wording.size_words(d.size) for d in documents],
             "Notes": [f"not read: {d.error}" if d.error else "; ".join(d.warnings) for d in documents],
             "Id": [d.id for d in documents],
         }
     )
+    shown = rows if rows["Notes"].any() else rows.drop(columns="Notes")
     with widgets.above_table("documents"):
         parts = [wording.counted(len(documents), "document"), f"{unread} not read" * bool(unread)]
         parts.append(f"{warned} with warnings" * bool(warned))
@@ -170,24 +271,34 @@ def table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
         address.put(document=widgets.selected(st.session_state["documents"], [d.name for d in documents]), part=None)
 
     columns = {
-        "Document": st.column_config.TextColumn(width=260),
-        "Characters": st.column_config.NumberColumn(format="localized"),
-        "Notes": st.column_config.TextColumn(width="large"),
-        "Id": st.column_config.TextColumn(width="small"),
+        "Document": st.column_config.TextColumn(width=260 if "Notes" in shown else 360),
+        "Pages": COUNT,
+        "Characters": COUNT,
+        "Notes": st.column_config.TextColumn(width=300),
+        "Id": st.column_config.TextColumn(width=150),
     }
-    widgets.table(rows, "documents", columns=columns, on_select=opened, height=430, alt=f"Documents of {corpus.name}")
+    widgets.table(
+        shown,
+        "documents",
+        columns=columns,
+        on_select=opened,
+        height=widgets.height_of(len(rows), 12),
+        alt=f"Documents of {corpus.name}",
+    )
 
 
 def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
     with st.popover("Delete…", type="tertiary"):
         names = st.multiselect("Documents", [d.name for d in documents], key="to-delete", format_func=markup.visible)
         if st.button(f"Delete {wording.counted(len(names), 'document')}", disabled=not names):
-            ids = [d.id for d in documents if d.name in names]
+            ids = ids_of(names)
+            number = sum(each.found + each.stale for each in anchored(corpus, ids))
+            stake = f"The evidence of {wording.counted(number, 'question')} there becomes stale" if number else ""
             widgets.confirm(
-                f"This deletes {wording.counted(len(ids), 'document')} with their text. Evidence in them becomes "
-                "stale, and indexes keep their chunks until they are updated.",
+                f"This deletes {wording.counted(len(ids), 'document')}, the parsed text included. "
+                f"{stake or 'No question has its evidence there'}; indexes keep the chunks until they are updated.",
                 "Delete",
-                lambda: corpora.delete_documents(workspace, corpus, ids),
+                lambda: delete_documents(corpus, ids),
             )
         if st.button(f"Delete the whole corpus “{plain(corpus.name)}”"):
             widgets.confirm(
@@ -224,13 +335,13 @@ def opened_document(corpus: Corpus, info: DocumentInfo) -> None:
 
 def facts(info: DocumentInfo) -> None:
     words = [
-        wording.counted(info.pages, "page") if info.pages else "no pages",
+        wording.counted(info.pages, "page") if info.pages else "",
         wording.counted(info.characters, "character"),
-        wording.LANGUAGES.get(info.language, info.language),
+        language.NAMES.get(info.language, info.language),
         wording.size_words(info.size),
         info.media_type,
     ]
-    st.caption(" · ".join(plain(word) for word in words))
+    st.caption(" · ".join(plain(word) for word in words if word))
     for warning in info.warnings:
         st.warning(plain(warning))
 
@@ -272,6 +383,7 @@ corpus = frame.current_corpus()
 if corpus is None:
     heading.header("Documents", "The texts to be searched. A corpus is a named set of documents.")
     create_corpus()
+    st.caption(f"Its files are added next: {parsing.FORMATS}.")
     st.stop()
 documents = store.documents(corpus.id)
 document_name = st.query_params.get("document")
@@ -282,14 +394,14 @@ if document_name:
     else:
         opened_document(corpus, info)
         st.stop()
-with (
-    heading.header("Documents", f"The documents of {corpus.name}, and problems in reading them."),
-    st.popover("New corpus", key=f"new-{corpus.id}"),
-):
-    create_corpus()
+with heading.header("Documents", f"The documents of {corpus.name}, and problems in reading them."):
+    with st.popover("New corpus", key=f"new-{corpus.id}"):
+        create_corpus()
+    readable = any(document.status == "ok" for document in documents)
+    if readable and not store.indexes(corpus.id) and st.button("Next: build an index", type="primary", key="next-step"):
+        address.go_to("index", corpus=corpus.name)
 upload(corpus)
 outcomes(corpus)
+deleted(corpus)
 if documents:
     table(corpus, documents)
-    if not store.indexes(corpus.id):
-        address.link("index", "Next: build an index", corpus=corpus.name)

@@ -1,9 +1,14 @@
+import base64
+import html
+from pathlib import Path
+
 import pandas as pd
 import streamlit as st
 
-from ragviz import jobs, sample
+from ragviz import sample
 from ragviz.metrics.registry import METRICS
 from ragviz.records import Corpus, Run
+from ragviz.runs import summaries
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, frame, heading, job_panel, widgets, wording
 
@@ -12,146 +17,184 @@ store = workspace.store
 corpus = frame.current_corpus()
 runs = store.runs()
 
+ABOUT = (
+    "ragviz shows at which step each question of a RAG system is lost, and which sentence of which document would have "
+    "answered it."
+)
+PICTURE = Path(__file__).parent.parent / "assets" / "lost.svg"
+INK = {"light": "#1C2530", "dark": "#E4E9EF"}
+SHOWN = 8
 
-def load_sample() -> None:
-    job_panel.watch(jobs.submit(workspace, "sample", "Load the sample", "", {}))
+
+def picture() -> None:
+    """Draw where questions are lost, in the colour of the theme's text, with its title as alternative text."""
+    drawing = PICTURE.read_text(encoding="utf-8")
+    described = html.escape(drawing.partition("<title>")[2].partition("</title>")[0], quote=True)
+    coloured = drawing.replace("currentColor", INK[st.context.theme.type or "light"])
+    source = f"data:image/svg+xml;base64,{base64.b64encode(coloured.encode()).decode()}"
+    st.html(f'<img class="rv-picture" src="{source}" alt="{described}" style="width: 100%; max-width: 60rem">')
 
 
-def sample_is_loading() -> bool:
-    return any(job.kind == "sample" for job in job_panel.active_jobs())
+def sample_button(label: str, *, primary: bool = False) -> None:
+    """Draw the button that loads the sample, disabled while it is loaded; what goes wrong is shown under it."""
+    busy = job_panel.active_job("sample", "") is not None
+    pressed = st.button(
+        "Loading the sample…" if busy else label, type="primary" if primary else "secondary", disabled=busy
+    )
+    if pressed:
+        with widgets.errors_shown():
+            job_panel.submit("sample", "Load the sample", "", {})
+            st.rerun()
 
 
 def first_visit() -> None:
-    with st.container(border=True):
-        st.subheader("See where retrieval loses answers", anchor=False)
-        st.markdown(
-            "Documents are indexed, questions are run against the index, and every question shows at which rank its "
-            "evidence was retrieved, if at all. No key, no server and no network are needed."
-        )
-        with st.container(horizontal=True):
-            busy = sample_is_loading()
-            if st.button("Loading the sample…" if busy else "Load the sample", type="primary", disabled=busy):
-                load_sample()
-                st.rerun()
-            address.link("documents", "Start with your own documents")
-        st.caption("The sample: 12 documents, 100 questions, two indexes and two runs; about a minute.")
+    picture()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        sample_button("Load the sample", primary=True)
+        address.link("documents", "Start with your own documents")
+    st.caption(
+        "The sample: 12 documents, 100 questions, two indexes and three runs, one of them with answers and verdicts "
+        "that were written by hand. About a minute; no key, no server and no network are needed."
+    )
 
 
 def steps(corpus: Corpus) -> None:
-    """Draw the steps, with the first one that is not done as the only primary button."""
+    """Draw the steps, the first one that is not done with the only primary button; when all are done, what is next."""
     documents = [d for d in store.documents(corpus.id) if d.status == "ok"]
     indexes = [i for i in store.indexes(corpus.id) if i.status == "ready"]
-    sets = [s for s in store.question_sets(corpus.id) if s.total]
+    questions = sum(question_set.total for question_set in store.question_sets(corpus.id))
     done = [run for run in runs if run.corpus_id == corpus.id and run.status == "done"]
     path = [
         ("documents", "Documents", "Add documents", wording.counted(len(documents), "document"), bool(documents)),
         ("index", "Index", "Build an index", wording.counted(len(indexes), "index"), bool(indexes)),
-        (
-            "questions",
-            "Questions",
-            "Generate questions",
-            wording.counted(sum(s.total for s in sets), "question"),
-            bool(sets),
-        ),
+        ("questions", "Questions", "Generate questions", wording.counted(questions, "question"), questions > 0),
         ("run", "Run", "Run the questions", wording.counted(len(done), "run"), bool(done)),
-        ("results", "Results", "Look at the results", "", False),
+        ("results", "Results", "Look at the results", "ready", bool(done)),
     ]
-    first = next(place for place, step in enumerate(path) if not step[4])
+    first = next((place for place, step in enumerate(path) if not step[4]), len(path))
+    name = plain(corpus.name)
+    heading.section(f"Next step for {name}" if first < len(path) else f"{name}: every step is done")
     for place, (column, (page, title, verb, state, is_done)) in enumerate(zip(st.columns(5), path, strict=True)):
         with column.container(border=True, height="stretch", gap="xsmall"):
-            st.markdown(f"**{place + 1} · {title}**")
             waits = place > first and not is_done
+            if place == first or waits:
+                st.markdown(f"**{place + 1} · {title}**")
+            else:
+                address.link(page, f"{place + 1} · {title}")
             st.caption(f"{state} ✓" if is_done else "after the previous step" if waits else "next")
-            if place == first:
-                if st.button(verb, type="primary", key=f"step-{page}", width="stretch"):
-                    address.go_to(page)
-            elif not waits:
-                address.link(page, "Open")
+            if place == first and st.button(verb, type="primary", key=f"step-{page}", width="stretch"):
+                address.go_to(page)
+    if first == len(path):
+        what_next(done)
 
 
-def recent(runs: list[Run]) -> None:
-    names = {c.id: c.name for c in store.corpora()}
-    newest = runs[:8]
-    rows = []
+def what_next(done: list[Run]) -> None:
+    """Suggest what comes after the first results: a comparison, or a second run to compare with."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        if len(done) > 1:
+            if st.button("Compare the runs", type="primary", key="next"):
+                address.go_to("compare")
+        elif st.button("Run another configuration", type="primary", key="next"):
+            address.go_to("run")
+        address.link("runs", "All runs")
+        judged = next((run for run in done if run.config.answerer != "none"), None)
+        if judged is not None:
+            address.link("results", f"Answers of {judged.name}", run=judged.name, k=judged.config.k)
+        address.link("documents", "Add your own documents")
+        address.link("settings", "Settings")
+
+
+def recent() -> None:
+    names = {c.id: c.name for c in corpora}
+    newest = runs[:SHOWN]
+    means, rows = summaries.summaries(workspace, newest), []
     for run in newest:
-        summary = cache.summary(run) if run.status == "done" else None
-        recall = summary.metrics.get(f"recall@{run.config.k}") if summary else None  # imported runs have none
-        rows.append(
-            {
-                "Run": run.name,
-                "Recall@k": None if recall is None else recall.mean,
-                "k": run.config.k,
-                "n": recall.n if recall else None,
-                "Retriever": run.config.retriever,
-                "Corpus": names.get(run.corpus_id, ""),
-                "When": wording.ago(run.created) if run.status == "done" else run.status,
-            }
-        )
+        recall = means[run.id].at_k("recall", run.config.k) if run.status == "done" else None  # imported runs have none
+        answers = run.config.model or run.config.answerer
+        row = {
+            "Run": run.name,
+            "Recall@k": None if recall is None else recall.mean,
+            "k": run.config.k,
+            "n": recall.n if recall else None,
+            "Retriever": run.config.retriever,
+            "Answers": "" if answers == "none" else answers,
+            "When": wording.ago(run.created) if run.status == "done" else run.status,
+        }
+        rows.append(row | ({"Corpus": names.get(run.corpus_id, "")} if len(names) > 1 else {}))
     columns = {
-        "Run": st.column_config.TextColumn(width="medium"),
+        "Run": st.column_config.TextColumn(width=150),
         "Recall@k": st.column_config.ProgressColumn(
-            help=METRICS["recall"].explanation, min_value=0, max_value=1, format="%.2f"
+            width=120, help=METRICS["recall"].explanation, min_value=0, max_value=1, format="%.2f"
         ),
+        "k": st.column_config.NumberColumn(width=40),
+        "n": st.column_config.NumberColumn(width=50),
     }
 
     def opened() -> None:
-        name = widgets.selected(st.session_state["recent"], [run.name for run in newest])
-        run = next((run for run in newest if run.name == name), None)
+        run = widgets.selected(st.session_state["recent"], newest)
         if run is not None:
             st.session_state["open-run"] = (names.get(run.corpus_id), run.name, run.config.k)
 
-    widgets.table(pd.DataFrame(rows), "recent", columns=columns, on_select=opened, alt="Recent runs")
+    widgets.table(pd.DataFrame(rows), "recent", columns=columns, on_select=opened, height="content", alt="Recent runs")
+    if len(runs) > SHOWN:
+        address.link("runs", f"All {len(runs):,} runs")
     if target := st.session_state.pop("open-run", None):
         address.go_to("results", corpus=target[0], run=target[1], k=target[2])
 
 
 @st.cache_data(ttl=20, show_spinner=False)
-def checks(*configured: str) -> list[tuple[str, bool, str, str]]:
+def checks(*configured: str) -> list[tuple[str, str, str, str]]:
     """Return the status of what is configured, cached for twenty seconds: checking a server that is down is slow."""
-    return [(check.name, check.ok, check.detail, check.fix) for check in cache.workspace().checks()]
+    return [(check.name, check.status, check.detail, check.fix) for check in cache.workspace().checks()]
+
+
+STATUS = {"works": ":blue[●]", "optional": ":gray[○]", "broken": ":orange[▲]"}
+WORDS = {"works": "", "optional": "optional, ", "broken": "does not work: "}
 
 
 def checklist() -> None:
     settings = workspace.settings
     names = (settings.embedder, settings.elasticsearch_url, settings.openai_base_url, settings.model)
-    for name, ok, detail, fix in checks(store.address, *map(str, names), str(settings.model_configured)):
-        mark = ":blue[●]" if ok else ":orange[▲]"
+    for name, status, detail, fix in checks(store.address, *map(str, names), str(settings.model_configured)):
         with st.container(gap=None):
-            st.markdown(f"{mark} **{name}** {'' if ok else 'does not work: '}{plain(detail)}")
+            st.markdown(f"{STATUS[status]} **{name}** {WORDS[status]}{plain(detail)}")
             if fix:
                 st.caption(plain(fix))
 
 
-heading.header("Home", "Contents, system status, and the next step.")
+heading.header("Home", ABOUT)
 corpora = store.corpora()
 if not corpora:
     first_visit()
-tiles = (
-    ("Corpora", len(corpora)),
-    ("Indexes", len(store.indexes())),
-    ("Question sets", len(store.question_sets())),
-    ("Runs", len(runs)),
-)
-if corpora:
+else:
     with widgets.tiles():
-        for name, count in tiles:
+        for name, count in (
+            ("Corpora", len(corpora)),
+            ("Indexes", len(store.indexes())),
+            ("Question sets", len(store.question_sets())),
+            ("Runs", len(runs)),
+        ):
             widgets.tile(name, f"{count:,}")
 if corpus is not None:
-    st.subheader(f"Next step for {plain(corpus.name)}", anchor=False)
     steps(corpus)
-left, right = st.columns([3, 2], gap="medium")
-with left:
-    st.subheader("Recent runs", anchor=False)
-    if runs:
-        with widgets.errors_shown():
-            recent(runs)
-    else:
-        st.caption(
-            "No runs yet. A run retrieves chunks for every question of a set and records how its evidence ranks."
-        )
+with st.container(key="beside-runs"):
+    left, right = st.columns([3, 2], gap="medium") if corpora else (None, st.container())
+if left is not None:
+    with left:
+        heading.section("Recent runs")
+        if runs:
+            with widgets.errors_shown():
+                recent()
+        else:
+            st.caption(
+                "No runs yet. A run retrieves chunks for every question of a set and records how its evidence ranks."
+            )
 with right:
-    st.subheader("System status", anchor=False)
+    heading.section("System status")
     with widgets.errors_shown():
         checklist()
     if corpora and sample.NAME not in {c.name for c in corpora}:
-        st.button("Load the sample too", on_click=load_sample, disabled=sample_is_loading())
+        sample_button("Load the sample too")
+if corpora:
+    with st.expander("Where a question can be lost"):
+        picture()

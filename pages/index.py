@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from ragviz import jobs
 from ragviz.backends.elastic_requests import OPTIONS
 from ragviz.backends.protocol import SIMILARITIES
 from ragviz.errors import RagvizError, UsageError
-from ragviz.index import damage, deletion, indexing
+from ragviz.index import chunking, damage, deletion, indexing
 from ragviz.index import preview as cutting
 from ragviz.index.chunking import CHUNKERS
 from ragviz.models import embedding, tokenizer, weights
@@ -18,7 +17,7 @@ from ragviz.report import plots
 from ragviz.retrieval import search as searcher
 from ragviz.retrieval.retrievers import needs, offered
 from ragviz.text import markup
-from ragviz.text.markup import plain
+from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, cache, frame, heading, job_panel, passages, widgets, wording
 
 VECTORS = ["hnsw", "int8_hnsw", "flat"]
@@ -34,7 +33,7 @@ def choices() -> tuple[str, IndexConfig]:
         "Strategy", list(CHUNKERS), required=True, **bound_choice("chunker", CHUNKERS, "tokens")
     )
     st.caption(CHUNKERS[chunker].explanation)
-    left, right = st.columns(2)
+    left, right = st.columns(2, vertical_alignment="bottom")
     size = left.number_input(
         "Chunk size (tokens)", 8, 8192, step=10, **bound_number("size", 200, 8, 8192),
         help="Tokens of the embedder; without one, of the packaged model.",
@@ -162,7 +161,9 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
         return
     limit = tokenizer.text_tokens_of(config.embedder)
     lengths = np.array([chunk.tokens for chunk in chunks])
-    estimate(cutting.extent(documents, sampled, cuts, embeds=bool(config.embedder)), bool(config.embedder))
+    speed = cutting.speed_of(workspace, config.embedder)
+    extent = cutting.extent(documents, sampled, cuts, embeds=bool(config.embedder), speed=speed)
+    estimate(extent, bool(config.embedder))
     if limit is not None and (too_long := int((lengths > limit).sum())):
         st.warning(
             f"{too_long} of {len(chunks)} previewed chunks are longer than the {limit} tokens that the embedder reads: "
@@ -193,12 +194,14 @@ def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk]) -> None:
 def estimate(extent: cutting.Extent, embeds: bool) -> None:
     """Draw the estimate for the whole corpus: chunks, tokens, time and disk."""
     approximately = "" if extent.exact else "~"
-    explained = "At the packaged model's speed on two CPU cores. Texts embedded before are not embedded again."
+    explained = "At the speed of earlier builds on this machine. Texts embedded before are not embedded again."
+    lasts = "–" if extent.seconds is None else wording.duration(extent.seconds)
     with widgets.tiles():
         widgets.tile("Chunks", f"{approximately}{rounded(extent.chunks, approximately):,}")
         widgets.tile("Tokens", f"{approximately}{rounded(extent.tokens, approximately):,}")
         if embeds:
-            widgets.tile("Embedding", wording.duration(extent.seconds), explained=explained)
+            note = "no estimate yet on this machine" if extent.seconds is None else ""
+            widgets.tile("Embedding", lasts, note, explained=explained)
         disk = "Vectors of 384 dimensions, and text." if embeds else "Text, and its words for BM25."
         widgets.tile("Disk", wording.size_words(extent.size), explained=disk)
 
@@ -220,7 +223,7 @@ def cards(indexes: Sequence[IndexInfo]) -> None:
 
 
 def card(info: IndexInfo) -> None:
-    config = info.config
+    config, earlier = info.config, chunking.by_earlier_rules(info)
     st.markdown(f"**{plain(info.name)}**")
     embedder = plain(config.embedder) or "no embedder"
     st.caption(f"{wording.chunking(asdict(config))}, overlap {config.overlap} · {embedder} · {config.backend}")
@@ -232,25 +235,36 @@ def card(info: IndexInfo) -> None:
             f"{f'{info.dims} dimensions' if info.dims else 'BM25 only'} · {size(info)} · "
             f"{wording.ago(info.built or info.created)}"
         )
+        if earlier:
+            st.caption(
+                "Built with earlier chunking rules: it can be searched and run as it is; rebuild it to cut anew."
+            )
     if paid := indexing.cost_words(*store.paid(info.id)):
         st.caption(plain(f"So far {paid}"))
     broken, unknown = damage_of(info)
     if unknown:
         st.markdown(f":orange[▲] **State unknown**: {plain(unknown)}")
     if broken:
+        again = "" if earlier else "Rebuilding it embeds nothing again."
         title = "Not here" if damage.may_be_elsewhere(workspace, info) else "Damaged"
-        st.markdown(f":red[▲] **{title}**: {plain(broken)}. Rebuilding it embeds nothing again.")
+        st.markdown(f":red[▲] **{title}**: {plain(broken)}. {again}")
     new, changed, removed = indexing.stale(workspace, info)
     changes = [
         f"{len(part)} {word}" for part, word in ((new, "new"), (changed, "changed"), (removed, "removed")) if part
     ]
+    short = without_middle(info.name, 40)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        if changes or broken or info.status == "failed":
-            label = "Rebuild" if broken else f"Update: {', '.join(changes)}" if info.build else "Build"
-            if st.button(label, key=f"update-{info.id}", type="primary" if info.build else "secondary"):
+        if changes or broken or earlier or info.status == "failed":
+            label = "Rebuild" if broken or earlier else f"Update: {', '.join(changes)}" if info.build else "Build"
+            going = job_panel.active_job("index", corpus.id, name=info.name) is not None
+            kind = "primary" if info.build and (changes or broken) else "secondary"
+            if st.button("Building…" if going else label, key=f"update-{info.id}", type=kind, disabled=going):
                 build(info.name, config)
         if info.build and not broken and not unknown:
-            address.link("run", "Make a run", index=info.name)
+            if has_questions:
+                address.link("run", f"Make a run on {short}", index=info.name)
+            else:
+                address.link("questions", f"Make questions from {short}", index=info.name, tab="Generate")
         delete_button(info)
 
 
@@ -294,7 +308,7 @@ def build(name: str, config: IndexConfig) -> None:
     indexing.check_build(workspace, corpus, name, config)
     arguments = {"corpus": corpus.name, "name": name, "config": asdict(config), "fresh": False}
     address.put(index=name)
-    job_panel.watch(jobs.submit(workspace, "index", f"Build {name}", corpus.id, arguments))
+    job_panel.submit("index", f"Build {name}", corpus.id, arguments)
     st.rerun()
 
 
@@ -308,6 +322,9 @@ def last_build() -> None:
         f"Index {plain(result['index'])}: {wording.counted(result['chunks'], 'chunk')}, {result['added']:,} new, "
         f"{result['removed']:,} removed, {wording.counted(result['embedded'], 'text')} embedded."
     )
+    if result.get("earlier_rules"):
+        st.info("It had been built with earlier chunking rules: all documents were cut anew.")
+    next_step(result["index"])
     if result["longer_than_read"]:
         st.warning(
             f"{wording.counted(result['longer_than_read'], 'chunk')} longer than the embedder reads: choose a smaller "
@@ -315,28 +332,43 @@ def last_build() -> None:
         )
 
 
+def next_step(index: str) -> None:
+    """Offer what follows a build: questions where the corpus has none, else a run on this index."""
+    if store.index_named(index) is None:
+        return
+    if not has_questions:
+        if st.button("Next: make questions", type="primary", key="next-step"):
+            address.go_to("questions", corpus=corpus.name, index=index, tab="Generate")
+    elif st.button("Next: make a run", type="primary", key="next-step"):
+        address.go_to("run", corpus=corpus.name, index=index)
+
+
 # Search
 
 
 def search(indexes: Sequence[IndexInfo]) -> None:
     names = [info.name for info in indexes]
-    with st.form("search", border=False):
-        columns = st.columns([4, 5, 6, 2], vertical_alignment="bottom")  # hybrid is whole at 1024
-        with columns[0]:
-            name = st.selectbox("Index", names, index=names.index(address.chosen("index", names) or names[0]))
-        info = indexes[names.index(name)]
-        query = columns[1].text_input("Query", value=st.query_params.get("query", ""), type="search")
+    left, right = st.columns([5, 12], vertical_alignment="bottom")
+    with left:  # outside the form: its retrievers are those of the index chosen here
+        name = address.choose("Index", names, "index")
+    info = indexes[names.index(name or names[0])]
+    asked = st.query_params.get("query", "")
+    if "typed" not in st.session_state or st.session_state.get("typed-for") != asked:
+        st.session_state["typed"] = st.session_state["typed-for"] = asked
+    with right, st.form("search", border=False):
+        columns = st.columns([9, 10, 4], vertical_alignment="bottom")  # hybrid is whole at 1024
+        columns[0].text_input("Query", key="typed", type="search")
         served = offered(info.config)
-        retrievers = columns[2].segmented_control(
+        retrievers = columns[1].segmented_control(
             "Retrievers", served, selection_mode="multi", default=served, key=f"retrievers-{'-'.join(served)}"
         )
-        pressed = columns[3].form_submit_button("Search", type="primary", width="stretch")
-    if pressed:
-        address.put(index=name, query=query.strip() or None)
-        st.session_state["searched"] = query.strip()
+        columns[2].form_submit_button("Search", type="primary", width="stretch", on_click=ask)
     query = st.query_params.get("query", "")
-    if not query or not retrievers:
+    if not query:
         st.caption("Type a query: the chosen retrievers' results are shown side by side.")
+        return
+    if not retrievers:
+        st.caption("Choose a retriever, then press *Search*.")
         return
     if query != st.session_state.get("searched") and (reason := asks_others(info.config.embedder)):
         st.caption(f"{reason} Press *Search*.")
@@ -344,10 +376,17 @@ def search(indexes: Sequence[IndexInfo]) -> None:
     for column, retriever in zip(st.columns(len(retrievers), gap="medium"), retrievers, strict=True):
         with column, widgets.errors_shown():
             st.markdown(f"**{retriever}**")
-            loading = "; the first search loads the embedder, about 10 s" * ("embedder" in needs(retriever))
+            loading = "; the first search loads the embedder" * ("embedder" in needs(retriever))
             with st.spinner(f"Searching{loading}"):
                 hits_found = results(cache.state(info.id, corpus.id), query, retriever)
             hits(hits_found)
+
+
+def ask() -> None:
+    """Put the query typed into the address, before the page is drawn with it."""
+    query = st.session_state["typed"].strip()
+    st.session_state["searched"] = st.session_state["typed-for"] = query
+    address.put(query=query or None)
 
 
 def asks_others(embedder: str) -> str:
@@ -382,11 +421,16 @@ def new_index() -> None:
     left, right = st.columns([2, 3], gap="medium")
     with left, widgets.errors_shown():
         name, config = choices()
-        if st.button("Build index", type="primary", disabled=not name):
-            if store.index_named(name):
+        going = job_panel.active_job("index", corpus.id, config=asdict(config))
+        if going is not None:
+            st.caption(f"{plain(going.title)} is in progress with these settings; change one to build another index.")
+        if st.button("Build index", type="primary", disabled=not name or going is not None):
+            if store.index_named(name) and job_panel.active_job("index", corpus.id, name=name) is None:
                 raise UsageError(f"There is already an index called “{name}”: choose another name, or update it.")
             build(name, config)
     with right, widgets.errors_shown():
+        if warning := cutting.language_warning(config.embedder, documents):
+            st.warning(plain(warning))
         preview(documents, config)
 
 
@@ -398,6 +442,7 @@ if not documents:
     with widgets.nothing(f"{plain(corpus.name)} has no text to index yet."):
         address.link("documents", "Add documents")
     st.stop()
+has_questions = any(each.total for each in store.question_sets(corpus.id))
 last_build()
 ready = [info for info in indexes if info.build]
 if indexes:

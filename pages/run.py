@@ -1,5 +1,5 @@
 from collections.abc import Collection, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import pandas as pd
@@ -10,9 +10,10 @@ from ragviz.answers import contexts
 from ragviz.errors import RagvizError, UsageError
 from ragviz.metrics.answers import ANSWER_METRICS, current_names
 from ragviz.models.tokenizer import REMOTE
-from ragviz.records import IndexInfo, QuestionSet, Run, RunConfig, digest
+from ragviz.records import HAND_MADE, IndexInfo, QuestionSet, Run, RunConfig, digest
 from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
 from ragviz.runs import choices, foreign, formats, running
+from ragviz.store import rates
 from ragviz.text.markup import plain
 from ragviz.ui import address, budget, cache, frame, heading, job_panel, widgets, wording
 
@@ -37,7 +38,7 @@ store, settings = workspace.store, workspace.settings
 
 def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConfig) -> dict[str, Any]:
     """Draw the choices of retrieval."""
-    st.markdown("**Retrieve**")
+    heading.section("Retrieve")
     left, right = st.columns(2)
     with left:
         index_name = address.choose("Index", [i.name for i in indexes], "index")
@@ -76,7 +77,7 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
 
 def answering(start: RunConfig) -> dict[str, Any]:
     """Draw the choices of answering."""
-    st.markdown("**Answer**")
+    heading.section("Answer")
     answerers = [name for name in ANSWERERS if name != "model" or settings.model_configured]
     first = start.answerer if start.answerer in answerers else "none"
     answerer = st.segmented_control(
@@ -85,6 +86,7 @@ def answering(start: RunConfig) -> dict[str, Any]:
         default=first,
         required=True,
         key=f"answerer-{start.hash()}",
+        format_func=str.capitalize,
         label_visibility="collapsed",
     )
     st.caption(ANSWERERS[answerer or "none"])
@@ -120,18 +122,19 @@ def connect() -> None:
         address.link("settings", "Settings")
 
 
-def judging(start: RunConfig, answerer: str) -> tuple[dict[str, Any], float | None]:
+def judging(start: RunConfig, answerer: str, *, pays_embeddings: bool) -> tuple[dict[str, Any], float | None]:
     """Draw the choices of judging: metrics, judge, budget."""
-    st.markdown("**Judge**")
-    ways = metric_ways(answerer)
-    how = st.segmented_control(
-        "Metrics", list(ways), default=way_of(start, answerer, ways), required=True,
-        key=f"metrics-{answerer}-{start.hash()}", format_func=lambda way: ways[way], label_visibility="collapsed",
-    )  # fmt: skip
+    heading.section("Judge")
+    ways, how = metric_ways(answerer), "none"
+    if len(ways) > 1:
+        how = st.segmented_control(
+            "Metrics", list(ways), default=way_of(start, answerer, ways), required=True,
+            key=f"metrics-{answerer}-{start.hash()}", format_func=lambda way: ways[way], label_visibility="collapsed",
+        )  # fmt: skip
     names = picked(start, answerer) if how == "chosen" else metrics_of(how or "none", answerer)
     st.caption(judged_words(answerer, how or "none"))
     needs_judge = "all" in names or any(n in ANSWER_METRICS and ANSWER_METRICS[n].judged for n in names)
-    if not needs_judge and answerer != "model":
+    if not needs_judge and answerer != "model" and not pays_embeddings:
         return {"metrics": names}, None
     one, two = st.columns([2, 1])
     judge = ""
@@ -194,7 +197,8 @@ def picked(start: RunConfig, answerer: str) -> tuple[str, ...]:
 
 def judged_words(answerer: str, how: str) -> str:
     if how == "none":
-        return "Only ranking metrics are computed."
+        more = " There are no answers to judge, and no model that could judge passages."
+        return f"Only ranking metrics are computed.{'' if len(metric_ways(answerer)) > 1 else more}"
     if how == "free":
         return "Lexical and embedding metrics and key phrases: no judge, no cost."
     if how == "all" and answerer == "none":
@@ -205,14 +209,33 @@ def judged_words(answerer: str, how: str) -> str:
 def form(indexes: list[IndexInfo], sets: list[QuestionSet], earlier: Run | None) -> tuple[RunConfig, float | None]:
     """Draw all choices of a run; the defaults can be run at once."""
     start = earlier.config if earlier else RunConfig("", "")
+    if HAND_MADE in (start.model, start.judge):  # no model of that name can answer or judge
+        start = replace(start, model="", judge="")
     with st.container(border=True):
         values = retrieving(indexes, sets, start)
     with st.container(border=True):
         values |= answering(start)
     with st.container(border=True):
-        judge, dollars = judging(start, values["answerer"])
+        judge, dollars = judging(start, values["answerer"], pays_embeddings=pays_embeddings(values))
         values |= judge
     return RunConfig(**values), dollars
+
+
+CHOICES = {"retriever": "retriever", "k": "k", "depth": "depth", "seed": "seed", "answerer": "answerer"}
+CHOICES |= {"context": "context", "context_tokens": "context budget", "temperature": "temperature"}
+"""Choice of a run that a preset makes → its name on this page."""
+OF_ANSWERS = ("context", "context_tokens", "temperature")
+
+
+def changed_choices(start: RunConfig, config: RunConfig) -> list[str]:
+    """Return the names of the choices that differ from those of the preset; with another answerer none of its own."""
+    compared = [name for name in CHOICES if start.answerer == config.answerer or name not in OF_ANSWERS]
+    return [CHOICES[name] for name in compared if getattr(start, name) != getattr(config, name)]
+
+
+def pays_embeddings(values: Mapping[str, Any]) -> bool:
+    """Return whether the questions are embedded by an endpoint, whose calls may cost money."""
+    return "embedder" in needs(values["retriever"]) and store.index(values["index"]).config.embedder.startswith(REMOTE)
 
 
 def naming(config: RunConfig) -> str:
@@ -230,7 +253,7 @@ def cost(config: RunConfig) -> None:
     """Draw the estimate of a run: what is known at once, and the dry run when it was made."""
     question_set, index = store.question_set(config.questions), store.index(config.index)
     n = question_set.total - question_set.counts.get("rejected", 0)
-    st.markdown("**Estimate**")
+    heading.section("Estimate")
     resolved = choices.resolved(workspace, config)
     key = forecast_key(resolved)
     forecast = st.session_state.setdefault("forecasts", {}).get(key)
@@ -249,10 +272,11 @@ def cost(config: RunConfig) -> None:
             st.caption(plain(forecast.paid_words))
     if resolved.model or resolved.judge:
         estimate(config, key, "Estimate calls and cost" if forecast is None else "Estimate again")
-    wait = 12 if "embedder" in needs(config.retriever) else 3
-    seconds = wait + n * 0.02
-    words = f"About {wording.duration(seconds)}, most of it for loading the embedder." if wait > 3 else "A few seconds."
-    st.caption(f"Retrieving: {words[0].lower()}{words[1:]}")
+    work = running.questions_by(config.retriever, index.config.embedder)
+    seconds = rates.duration(store.cache("rate"), work, n)
+    loads = "; plus the time to load the embedder" if "embedder" in needs(config.retriever) else ""
+    known = f"about {wording.duration(seconds)}{loads}" if seconds is not None else "no estimate yet on this machine"
+    st.caption(f"Retrieving: {known}.")
     if rejected := question_set.counts.get("rejected", 0):
         st.caption(f"{wording.counted(rejected, 'rejected question')} left out.")
     if proposed := question_set.counts.get("proposed", 0):
@@ -279,7 +303,7 @@ def unfinished(runs: list[Run], active: Collection[str]) -> None:
     if not interrupted:
         return
     last = {job.arguments.get("name"): job for job in reversed(jobs.jobs(workspace, 100)) if job.kind == "run"}
-    st.markdown("**Interrupted**")
+    heading.section("Interrupted")
     for run in interrupted[:5]:
         with st.container(border=True, gap="xsmall"):
             st.markdown(f"**{plain(run.name)}** · {wording.ago(run.created)}")
@@ -302,14 +326,14 @@ def go_on(run: Run) -> None:
 def begin_run(name: str, config: RunConfig, dollars: float | None) -> None:
     st.session_state.pop("run-name-suggested", None)
     arguments = {"name": name, "config": asdict(config), "budget": dollars}
-    job_panel.watch(jobs.submit(workspace, "run", f"Run {name}", corpus.id, arguments))
+    job_panel.submit("run", f"Run {name}", corpus.id, arguments)
     st.rerun()
 
 
 def earlier_runs(runs: list[Run], active: Collection[str]) -> None:
     if not runs:
         return
-    st.markdown("**Runs of this corpus**")
+    heading.section("Runs of this corpus")
     for run in runs[:8]:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if run.status == "done":
@@ -352,8 +376,10 @@ def bring_in() -> None:
             file_format = st.selectbox("Format", list(formats.FORMATS))
             file = st.file_uploader("File", type=[each.extension for each in formats.FORMATS.values()], key="run-file")
             name = st.text_input("Name of the run", max_chars=200, key="imported-name", placeholder="another-system")
-            if st.form_submit_button("Import run") and file and name.strip():
+            if st.form_submit_button("Import run"):
                 with widgets.errors_shown():
+                    if file is None or not name.strip():
+                        raise UsageError("Choose a file." if file is None else "Give the run a name.")
                     judged_run = formats.reader(file_format)(file.getvalue(), file.name)
                     run = foreign.import_run(workspace, corpus, name, judged_run)
                     st.session_state["imported-run"] = (run.name, len(judged_run.answers), judged_run.problems)
@@ -382,9 +408,8 @@ def imported() -> None:
         if problems:
             st.markdown(f":orange[▲] {wording.counted(len(problems), 'result')} skipped")
             shown = pd.DataFrame({"Reason": problems})
-            widgets.table(
-                shown, "run-problems", columns={"Reason": st.column_config.TextColumn(width="large")}, height=200
-            )
+            columns = {"Reason": st.column_config.TextColumn(width="large")}
+            widgets.table(shown, "run-problems", columns=columns, height=widgets.height_of(len(shown), 5))
 
 
 corpus = frame.need_corpus()
@@ -407,18 +432,26 @@ with left:
     names = [run.name for run in runs]
     widgets.still_there("start-from", ["Defaults", *names], "run")
     preset = st.selectbox("Preset", ["Defaults", *names], key="start-from", help="An earlier run.") if names else None
-    config, dollars = form(indexes, sets, next((run for run in runs if run.name == preset), None))
+    changed = st.container()
+    earlier = next((run for run in runs if run.name == preset), None)
+    config, dollars = form(indexes, sets, earlier)
+    if names and (changes := changed_choices(earlier.config if earlier else RunConfig("", ""), config)):
+        changed.caption(f"Changed from {plain(preset or '')}: {', '.join(changes)}.")
 with right:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         with st.container(width="stretch"):
             name = naming(config)
-        start_it = st.button("Run", type="primary", disabled=not name)
+        going = job_panel.active_job("run", corpus.id, config=asdict(config))
+        start_it = st.button("Run", type="primary", disabled=not name or going is not None)
+    if going is not None:
+        st.caption(f"{plain(going.title)} is in progress with these settings; change one to start another run.")
     if start_it:
         with widgets.errors_shown():
-            choices.check_run(choices.resolved(workspace, config))
-            if store.run_named(name):
+            resolved = choices.resolved(workspace, config)
+            choices.check_run(resolved)
+            if store.run_named(name) and job_panel.active_job("run", corpus.id, name=name) is None:
                 raise UsageError(f"There is already a run called “{name}”: choose another name.")
-            choices.check_budget(workspace, choices.resolved(workspace, config), dollars)
+            choices.check_budget(workspace, resolved, dollars)
             begin_run(name, config, dollars)
     try:
         cost(config)

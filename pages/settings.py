@@ -11,7 +11,7 @@ from ragviz.models.prices import Prices, merged_prices
 from ragviz.records import digest
 from ragviz.text import addresses
 from ragviz.text.markup import plain
-from ragviz.ui import cache, frame, heading, widgets
+from ragviz.ui import cache, frame, guard, heading, widgets
 
 SECRET = ("DATABASE_URL", "API_KEY")
 
@@ -43,10 +43,16 @@ def env_lines() -> list[str]:
         return []
 
 
+UNSET = {
+    "judge": "not set: the answering model judges",
+    "allowed_hosts": "not set: this machine's names only",
+}  # what is true of a setting that is empty
+
+
 def shown(name: str, value: object) -> str:
     """Return a value as it may be shown: at most the last four characters of a key, an address without its password."""
-    if value is None:
-        return "not set"
+    if value is None or value == "" or value == ():
+        return UNSET.get(name, "not set")
     if hasattr(value, "get_secret_value"):
         secret = value.get_secret_value()
         last = secret[-4:] if len(secret) >= 12 and "key" in name else ""
@@ -59,13 +65,15 @@ def values() -> pd.DataFrame:
     for name, field in config.Settings.model_fields.items():
         alias = str(field.alias)
         rows.append((alias, shown(name, getattr(settings, name)), source_of(alias)))
+    hosts = ", ".join(host.strip() for host in guard.allowed_hosts() if host.strip())
+    rows.append((guard.ALLOWED_HOSTS, hosts or UNSET["allowed_hosts"], source_of(guard.ALLOWED_HOSTS)))
     return pd.DataFrame(rows, columns=["Variable", "Value", "Source"])
 
 
 def part(title: str, address: str, key: str, verb: str = "Test") -> None:
     """Draw one component: its address, and a test with the real reply time."""
     with st.container(border=True, height="stretch"):
-        st.markdown(f"**{title}**")
+        heading.section(title)
         st.caption(plain(address))
         if st.button(verb, key=f"test-{key}"):
             with widgets.errors_shown(), st.spinner("Testing"):
@@ -91,7 +99,7 @@ def endpoint() -> None:
     turn = st.session_state.setdefault("endpoint-turn", 0)  # part of the fields' keys: a new one empties them
     st.session_state.setdefault(f"endpoint-shown-{turn}", in_use())
     with st.form(f"endpoint-{turn}"):
-        st.markdown("**Model endpoint**")
+        heading.section("Model endpoint")
         url = st.text_input(
             "Base URL", addresses.shown(settings.openai_base_url or ""), max_chars=500,
             placeholder="https://api.openai.com/v1", key=f"url-{turn}",
@@ -213,12 +221,12 @@ def reopen() -> None:
 
 # Prices
 
-PRICE_COLUMNS = ("Model", "Input $/M tokens", "Output $/M tokens")
+PRICE_COLUMNS = ("Model", "Input $/M", "Output $/M")  # whole at 1024
 
 
 def prices() -> None:
     """Draw the price table, to be edited."""
-    st.markdown("**Prices**")
+    heading.section("Prices")
     st.caption(
         "Dollars per million input and output tokens, by the beginning of a model's name; the longest match applies. "
         "Check them with your provider: they change."
@@ -271,7 +279,7 @@ with columns[1]:
         part("Elasticsearch", addresses.shown(settings.elasticsearch_url), "index")
     else:
         with st.container(border=True, height="stretch"):
-            st.markdown("**Index**")
+            heading.section("Index")
             st.caption("Local files, exact search. Set ELASTICSEARCH_URL to use Elasticsearch.")
 columns = st.columns(2)
 with columns[0]:
@@ -283,14 +291,14 @@ with columns[1]:
         part("Model", f"{settings.model}{judge} at {where}", "model", "Test the connection")
     else:
         with st.container(border=True, height="stretch"):
-            st.markdown("**Model**")
+            heading.section("Model")
             st.caption("None: questions and answers are extractive. Enter an address or a key below.")
 columns = st.columns(2)
 with columns[0], widgets.errors_shown():
     endpoint()
 with columns[1], widgets.errors_shown():
     prices()
-st.markdown("**Effective settings**")
+heading.section("Effective settings")
 widgets.table(values(), "values", height="content", alt="Effective settings and their sources")
 st.caption(
     "Change other values in the environment or in a file `.env`, then restart the app. Keys are never stored, and only "

@@ -7,6 +7,7 @@ process itself. A task imports the modules that it needs, so that listing the jo
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import subprocess
@@ -18,10 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from ragviz import processes, sample
-from ragviz.documents import corpora
 from ragviz.errors import Cancelled, Deleted, NotFoundError, RagvizError, StorageError, UsageError
 from ragviz.records import IndexConfig, Job, Progress, Run, RunConfig
 from ragviz.stopping import SENTENCE, Stopping, following
@@ -33,7 +33,7 @@ from ragviz.workspace import Workspace, open_workspace
 
 _log = logging.getLogger("ragviz")
 BEAT = 1.0
-"""Seconds between two writes of a running job's progress."""
+"""Seconds between two writes of a running job's progress within one stage of its work."""
 LOOK = 0.25
 """Seconds between two checks whether a running job should stop."""
 UPLOADS_KEPT = 24 * 3600.0
@@ -41,6 +41,8 @@ UPLOADS_KEPT = 24 * 3600.0
 SILENCE = 60.0
 """Seconds without a heartbeat after which a job on another machine counts as interrupted."""
 
+ACTIVE = ("queued", "running")
+"""Statuses of jobs that are, or are about to be, done by a process."""
 WAITING = ("exists", "password")
 """Outcomes of files whose upload is kept: to be confirmed, or given their password."""
 Config = TypeVar("Config", IndexConfig, RunConfig)
@@ -48,6 +50,8 @@ Task = Callable[[Workspace, Mapping[str, Any], Progress], dict[str, Any]]
 
 
 def _add_documents(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.documents import corpora
+
     folder = Path(arguments["folder"])
     files = [(name, Path(path)) for name, path in arguments["files"]]
     if not folder.is_dir():
@@ -74,6 +78,8 @@ def _discard_read(workspace: Workspace, job: Job) -> None:
 
     That comes after the job is marked as done: a job killed before it finds its files when it is resumed.
     """
+    from ragviz.documents import corpora
+
     waiting = [Path(path) for path, outcome in files_of(job) if outcome["status"] in WAITING]
     corpora.discard_staged(workspace, Path(job.arguments["folder"]), keep=waiting)
 
@@ -155,9 +161,55 @@ KINDS: dict[str, Task] = {
 }
 
 
-def submit(workspace: Workspace, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Job:
-    """Create a job and start its process."""
-    return start(workspace, workspace.store.create_job(kind, title, corpus_id, arguments))
+FIRST: dict[str, str] = {
+    "documents": "Opening the files",
+    "index": "Reading documents",
+    "questions": "Reading chunks",
+    "run": "Opening the index",
+    "rejudge": "Reading the run",
+    "sample": "Reading the sample",
+}
+"""What a job does first, shown until its task reports something itself."""
+
+
+def submit_once(
+    workspace: Workspace, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]
+) -> tuple[Job, bool]:
+    """Create a job and start its process, unless the same one is queued or running: a button was pressed twice.
+
+    Returns the job, and whether it was started now. Two processes that submit at once start one.
+
+    Raises:
+        UsageError: an active job makes the same index or run with other choices.
+        StorageError: as `start`.
+
+    """
+    wanted = _identity(arguments)
+
+    def duplicate(active: Sequence[Job]) -> Job | None:
+        alive = [job for job in map(refreshed, active) if job.status in ACTIVE]
+        same = next((job for job in alive if _identity(job.arguments) == wanted), None)
+        if same is None:
+            _refuse_other_choices(kind, arguments, alive)
+        return same
+
+    job, is_new = workspace.store.create_job_once(kind, title, corpus_id, arguments, duplicate)
+    return (start(workspace, job) if is_new else job), is_new
+
+
+def _identity(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that tell a job from another, as JSON gives them back; of an upload, its own name for it."""
+    copies = ("folder", "files") if "upload" in arguments else ()  # a second press copies the files a second time
+    told = {name: value for name, value in arguments.items() if name not in copies}
+    return cast(dict[str, Any], json.loads(json.dumps(told)))
+
+
+def _refuse_other_choices(kind: str, arguments: Mapping[str, Any], active: Sequence[Job]) -> None:
+    """Raise UsageError when an active job of this kind makes what is named here, with other choices."""
+    named = {"index": "name", "run": "name", "rejudge": "run"}.get(kind)
+    for job in active:
+        if named and plain_name(str(job.arguments.get(named))) == plain_name(str(arguments.get(named))):
+            raise UsageError(f"“{job.title}” is active already, with other choices: wait for its end, or cancel it.")
 
 
 def start(workspace: Workspace, job: Job) -> Job:
@@ -211,6 +263,8 @@ def _not_free(job: Job) -> UsageError:
 
 def cancel(workspace: Workspace, job: Job) -> None:
     """Ask a job to stop; it stops at its next step, and what it finished is kept."""
+    from ragviz.documents import corpora
+
     if refreshed(job).status in ("queued", "interrupted"):
         workspace.store.update_job(job.id, status="cancelled", cancel=True, finished=time.time())
         if job.kind == "documents":
@@ -221,15 +275,23 @@ def cancel(workspace: Workspace, job: Job) -> None:
 
 def jobs(workspace: Workspace, limit: int = 100) -> list[Job]:
     """Return the newest jobs first, with their current status, and delete old uploads. The store is only read."""
+    from ragviz.documents import corpora
+
     newest = [refreshed(job) for job in workspace.store.jobs(limit)]
-    folders_in_use = {str(job.arguments.get("folder")) for job in newest if job.status in ("queued", "running")}
+    folders_in_use = {str(job.arguments.get("folder")) for job in newest if job.status in ACTIVE}
     corpora.discard_old_staged(workspace, UPLOADS_KEPT, folders_in_use)
     return newest
 
 
 def active_runs(workspace: Workspace) -> set[str]:
     """Return the names of runs with a queued or running job; a run without one that is not done is interrupted."""
-    return {_run_of(job) for job in jobs(workspace) if job.status in ("queued", "running")} - {""}
+    return {_run_of(job) for job in jobs(workspace) if job.status in ACTIVE} - {""}
+
+
+def run_statuses(workspace: Workspace, runs: Sequence[Run]) -> dict[str, str]:
+    """Return the status of runs by id; one that is not done and that no job is making is "interrupted"."""
+    active = active_runs(workspace)
+    return {r.id: "interrupted" if r.status == "running" and r.name not in active else r.status for r in runs}
 
 
 def refreshed(job: Job) -> Job:
@@ -241,6 +303,94 @@ def refreshed(job: Job) -> Job:
         "Its process ended unexpectedly (a crash, a restart or a lack of memory). Resume it: nothing is done twice."
     )
     return Job(**asdict(job) | {"status": "interrupted", "error": message})
+
+
+def progress_words(job: Job) -> str:
+    """Return how far a job is: its stage while what there is to do is not known yet, "" before it began."""
+    if job.total is None:
+        return job.message if job.status == "running" else ""
+    return f"{job.done:,} of {job.total:,} {job.unit}"
+
+
+def note(workspace: Workspace, job: Job) -> str:
+    """Return what a person should know of a job beside its progress: its stage, what is kept of it, why it failed."""
+    if job.status == "running" and job.total is not None:
+        return job.message
+    if job.status == "cancelled":
+        return kept(job)
+    log = log_to_read(workspace, job)
+    return f"{job.error} Log: {log}" if log else job.error
+
+
+def log_to_read(workspace: Workspace, job: Job) -> Path | None:
+    """Return the log of a failed job; None when its process printed nothing, or the error names it."""
+    log = workspace.log_of(job.id)
+    unnamed = job.status == "failed" and str(log) not in job.error
+    return log if unnamed and log.exists() and log.stat().st_size else None
+
+
+def kept(job: Job) -> str:
+    """Say what is left of a job that was cancelled or interrupted, as a sentence.
+
+    >>> from ragviz.records import Job
+    >>> run = Job("", "run", "Run r", "", {}, "cancelled", 34, 90, "questions", "", 0, 0, 0, 0, "", 0, 0, True, {}, "")
+    >>> kept(run)
+    '34 of 90 questions are retrieved and kept.'
+    """
+    done = f"{job.done:,} of {job.total:,}" if job.total and job.done else ""
+    if job.kind == "sample":
+        return "What was loaded of the sample is kept."
+    if job.kind == "index":
+        added = f"{done} chunks were added, and their vectors are kept: nothing is embedded twice. "
+        return f"{added if done and job.unit == 'chunks' else ''}The index is as it was before."
+    if job.kind == "documents":
+        read = f"{done} files are read and stay in the corpus." if done else "No file was read yet."
+        return read if can_resume(job) else f"{read} Add the others again to read them."
+    if not done:
+        return "Nothing was finished yet."
+    words = {
+        ("questions", "questions"): "questions are written and kept.",
+        ("run", "questions"): "questions are retrieved and kept.",
+    }
+    return f"{done} {words.get((job.kind, job.unit), f'{job.unit} are done and kept.')}"
+
+
+def work_of(job: Job) -> str:
+    """Return a key of the work of a job, the same for every job that does this work, also with another budget.
+
+    The work is told by the name of the index or run that it makes, by the names of the files that it reads, else by
+    its arguments.
+    """
+    names: dict[str, Callable[[], object]] = {
+        "documents": lambda: sorted(name for name, _ in job.arguments.get("files", ())),
+        "index": lambda: plain_name(str(job.arguments.get("name"))),
+        "run": lambda: _run_of(job),
+        "rejudge": lambda: _run_of(job),
+    }
+    others = {name: value for name, value in job.arguments.items() if name != "budget"}
+    made = names.get(job.kind, lambda: others)()
+    return json.dumps([job.kind, job.corpus_id, made], sort_keys=True)
+
+
+def is_mended(workspace: Workspace, job: Job) -> bool:
+    """Return whether what a job failed to do was done since, by any job or command, or has lost its subject."""
+    store, ended = workspace.store, job.finished or job.heartbeat or job.created
+    if job.corpus_id and store.ids_of([("corpus", job.corpus_id)]) == [None]:
+        return True
+    if job.kind == "index":
+        info = store.index_named(str(job.arguments.get("name")))
+        return info is not None and info.corpus_id == job.corpus_id and bool(info.build) and (info.built or 0) > ended
+    if job.kind in ("run", "rejudge"):
+        run = store.run_named(_run_of(job))
+        if run is None:
+            return job.kind == "rejudge"
+        return run.corpus_id == job.corpus_id and run.status == "done" and (run.finished or 0) > ended
+    return False
+
+
+def can_resume(job: Job) -> bool:
+    """Return whether a job that failed, was cancelled or interrupted can go on: a cancelled upload's files are gone."""
+    return not (job.kind == "documents" and job.status == "cancelled")
 
 
 def _alive(job: Job) -> bool:
@@ -265,7 +415,8 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
     place = {"host": me["host"], "pid": me["pid"], "pid_started": me["started"]}
     clock = {"started": time.time(), "heartbeat": time.time()}
     _note_interrupted(store, job)
-    if not store.claim_job(job_id, error="", **place, **clock):
+    first = {"done": 0, "total": None, "unit": "", "message": FIRST[job.kind]}
+    if not store.claim_job(job_id, error="", **place, **clock, **first):
         raise _not_free(store.job(job_id))
     with _Heartbeat(store, job, watch) as beat, following(beat.stopping):
         try:
@@ -328,10 +479,11 @@ def _refuse_second(workspace: Workspace, job: Job) -> None:
         UsageError: another process is making this run.
 
     """
-    name = _run_of(job)
-    for other in jobs(workspace):
+    if not (name := _run_of(job)):
+        return
+    for other in map(refreshed, workspace.store.jobs()):
         earlier = (other.started or 0, other.id) < (job.started or 0, job.id)
-        if name and other.status == "running" and other.id != job.id and _run_of(other) == name and earlier:
+        if other.status == "running" and other.id != job.id and _run_of(other) == name and earlier:
             raise UsageError(f"Run '{name}' is being made already (process {other.pid}): wait for it, or stop that.")
 
 
@@ -352,8 +504,8 @@ def _end_of(error: BaseException, log: Path, keys: Sequence[str]) -> dict[str, s
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a", encoding="utf-8", errors="backslashreplace") as output:
         output.write(_unsecret("".join(traceback.format_exception(error)), keys))
-    defect = f"A defect in ragviz: {type(error).__name__}. The traceback is in {log}."
-    return {"status": "failed", "error": defect}
+    report = f"Try again; if it fails again, report it with the traceback in {log}."
+    return {"status": "failed", "error": f"A defect in ragviz: {type(error).__name__}. {report}"}
 
 
 def _unsecret(text: str, keys: Sequence[str]) -> str:
@@ -374,7 +526,7 @@ class _Heartbeat:
         self._subjects = _subjects(job)
         self._ids: dict[tuple[Kind, str], str] = {}
         self.deleted = ""  # the sentence, when something that the job works on was deleted
-        self._latest: tuple[int, int | None, str, str] = (0, None, "", "")
+        self._latest: tuple[int, int | None, str, str] = (0, None, "", FIRST[job.kind])
         self.stopping, self._ended = Stopping(), threading.Event()
         self._thread = threading.Thread(target=self._write, daemon=True)
 
@@ -414,11 +566,18 @@ class _Heartbeat:
         """The latest progress as columns of the row."""
         return dict(zip(("done", "total", "unit", "message"), self._latest, strict=True))
 
+    @property
+    def _stage(self) -> tuple[object, ...]:
+        """What changes with the stage of the work, but not with each of its steps."""
+        _, total, unit, message = self._latest
+        return (total, unit, message if total is None else "")
+
     def _write(self) -> None:
-        written = time.monotonic()
+        written, stage = time.monotonic(), self._stage
         while not self._ended.wait(LOOK):
             try:
-                if time.monotonic() - written >= BEAT:
+                if time.monotonic() - written >= BEAT or stage != self._stage:  # a new stage is shown at once
+                    stage = self._stage
                     self._store.update_job(self._job_id, **self.values(), heartbeat=time.time())
                     written = time.monotonic()
                 self._look()

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
+import time
+from collections.abc import Mapping
 from typing import Any
 
+FOREIGN_HOURS = 24
+"""Hours after which a process of another machine, of which nothing is known, counts as ended."""
 SAME_SECONDS = 5.0
 """Seconds by which two readings of a process's start may differ: setting the clock moves it."""
 
@@ -34,3 +38,13 @@ def is_alive(host: str | None, pid: int | None, started: float | None) -> bool |
         return True
     except psutil.Error:
         return False
+
+
+def has_ended(process: Mapping[str, Any] | None, begun: float) -> bool:
+    """Return whether the process that wrote something from the time `begun` on has ended.
+
+    `process` is what `this_process` returned there, None when that is not known. One that is not known, or is on
+    another machine, counts as ended after `FOREIGN_HOURS`.
+    """
+    alive = None if process is None else is_alive(process["host"], process["pid"], process["started"])
+    return time.time() - begun > 3600 * FOREIGN_HOURS if alive is None else not alive

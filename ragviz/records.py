@@ -20,6 +20,7 @@ RetrieverName = str
 GeneratorName = Literal["extractive", "model"]
 """Programs whose judged runs can be imported."""
 QuestionStatus = Literal["proposed", "accepted", "rejected"]
+QuestionKind = Literal["single", "multi", "reference", "unanswerable"]
 ScoreStatus = Literal["ok", "not_applicable", "no_answer", "judge_error", "skipped"]
 AnswererName = Literal["none", "extractive", "model"]
 ContextKind = Literal["retrieved", "none", "oracle"]
@@ -194,11 +195,11 @@ LONGEST_ID = 64
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its answer and evidence; no evidence means that the corpus does not answer it.
+    """A question with its answer and evidence.
 
-    `kind` is "single", "multi" (more than one group) or "unanswerable"; `generator` is "extractive", a model's name,
-    "import" or "hand"; `reason` says why a rejected question was rejected; `source_chunks` are the ids of the chunks
-    it was made from, empty for imported spans.
+    `generator` is "extractive", a model's name, "import" or "hand"; `reason` says why a rejected question was rejected;
+    `source_chunks` are the ids of the chunks it was made from, empty for imported spans. `unanswerable` marks one that
+    the documents do not answer, whatever its reference answer says; with evidence, it is not looked at.
     """
 
     id: str
@@ -210,11 +211,18 @@ class Question:
     reason: str = ""
     language: str = "en"
     source_chunks: tuple[str, ...] = ()
+    unanswerable: bool = False
 
     @property
-    def kind(self) -> Literal["single", "multi", "unanswerable"]:
-        """How many groups of evidence it needs: one, more, or none."""
-        return "unanswerable" if not self.evidence else "single" if len(self.evidence) == 1 else "multi"
+    def kind(self) -> QuestionKind:
+        """How many groups of evidence it needs, or why it has none.
+
+        Without evidence, a question with an answer is "reference": its answer can be judged, its ranking cannot be
+        measured, because where the answer stands is not known. One without an answer, or marked so, is "unanswerable".
+        """
+        if self.evidence:
+            return "single" if len(self.evidence) == 1 else "multi"
+        return "unanswerable" if self.unanswerable or not self.answer.strip() else "reference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +251,8 @@ class Ranking:
 class Retrieved:
     """A run's result for one question: its ranking to depth, and the gold chunks of each group of its evidence.
 
-    `gold` is empty for an unanswerable question; a group is empty when its evidence is stale or its document is not in
-    the index, and then it is never found. `grades` are those of gold chunks (by id) whose grade is not 1.
+    `gold` is empty for a question without evidence; a group is empty when its evidence is stale or its document is not
+    in the index, and then it is never found. `grades` are those of gold chunks (by id) whose grade is not 1.
     """
 
     question_id: str
@@ -421,6 +429,10 @@ NO_EMBEDDER = "none"
 """What a user writes for an index without an embedder; `IndexConfig.embedder` is then ""."""
 
 
+HAND_MADE = "hand-made"
+"""What stands in place of a model's name where answers and verdicts were written by hand."""
+
+
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
     """The configuration of an index of a corpus.
@@ -428,6 +440,7 @@ class IndexConfig:
     `embedder` is "" for an index without vectors, which BM25 alone can search.
 
     `options` are the backend's own (type, m, ef_construction …), `chunker_options` the chunker's, by parameter.
+    `chunking_rules` is the version of `index.chunking` that cut an index, set when it is built; 1 before versions.
     """
 
     chunker: str = "tokens"
@@ -438,6 +451,7 @@ class IndexConfig:
     similarity: Literal["cosine", "dot_product", "l2_norm"] = "cosine"
     options: Mapping[str, Any] = field(default_factory=dict)
     chunker_options: Mapping[str, float] = field(default_factory=dict)
+    chunking_rules: int = 1
 
     def hash(self) -> str:
         """Return 16 hex characters, equal for equal configurations."""
@@ -483,12 +497,16 @@ def hash_of(config: IndexConfig | RunConfig) -> str:
 
 
 def choices_of(config: IndexConfig | RunConfig) -> dict[str, Any]:
-    """Return every choice by name, without empty `chunker_options`: configurations older than these keep their hash.
+    """Return every choice by name, without those added later that have their default: older ones keep their hash.
 
     >>> [len(choices_of(IndexConfig(chunker_options=options))) for options in ({}, {"window": 2})]
     [7, 8]
     """
-    return {name: value for name, value in asdict(config).items() if name != "chunker_options" or value}
+    return {name: value for name, value in asdict(config).items() if name not in _ADDED or value != _ADDED[name]}
+
+
+_ADDED: dict[str, Any] = {"chunker_options": {}, "chunking_rules": 1}
+"""Fields that configurations stored by earlier versions lack, and the value they stand for."""
 
 
 IndexStatus = Literal["building", "ready", "failed"]
@@ -568,7 +586,10 @@ class QuestionSet:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run. `provenance` holds names, hashes and versions of what it used, as they were when it started."""
+    """A run. `provenance` holds names, hashes and versions of what it used, as they were when it started.
+
+    `note` and `tags` are a person's; they can be changed at any time, and no number depends on them.
+    """
 
     id: str
     corpus_id: str
@@ -579,6 +600,8 @@ class Run:
     status: RunStatus
     created: float
     finished: float | None
+    note: str = ""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from ragviz.config import Settings, settings
 from ragviz.errors import RagvizError, UsageError
-from ragviz.records import NO_EMBEDDER, Backend, IndexConfig, IndexInfo
+from ragviz.records import NO_EMBEDDER, Backend, IndexConfig, IndexInfo, Progress, silent
 from ragviz.stopping import current
 from ragviz.store import disk
 from ragviz.store.opening import open_store, sqlite_url
@@ -30,10 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of the home page's checklist; `fix` is what to do when it is not `ok`, or what could be connected."""
+    """One line of the home page's system status; `fix` is what to do when it is broken, or what could be connected.
+
+    "optional" is what is not configured and not needed.
+    """
 
     name: str
-    ok: bool
+    status: Literal["works", "optional", "broken"]
     detail: str
     fix: str = ""
 
@@ -90,8 +93,8 @@ class Workspace:
         """Return the embedder of an index by the name that a person gave: "" for "none", the default without a name."""
         return "" if name == NO_EMBEDDER else name or self.settings.embedder
 
-    def embedder(self, name: str, spending: Spending | None = None) -> Embedder:
-        """Open an embedder whose vectors are cached in the store.
+    def embedder(self, name: str, spending: Spending | None = None, progress: Progress = silent) -> Embedder:
+        """Open an embedder whose vectors are cached in the store; `progress` hears when its model is being loaded.
 
         "openai:MODEL" calls the model endpoint: its calls are recorded in `spending`.
         """
@@ -99,7 +102,8 @@ class Workspace:
 
         cache = self.store.cache("embedding")
         if not name.startswith(tokenizer.REMOTE):
-            return embedding.open_embedder(name, cache=cache)
+            loading = partial(progress, 0, None, "", "Loading the embedder")
+            return embedding.open_embedder(name, cache=cache, loading=loading)
         model, endpoint = self.model, addresses.shown(self.settings.openai_base_url or "")
         remote = partial(model.embed, spending=spending)
         return embedding.open_embedder(name, cache=cache, remote=remote, endpoint=endpoint, opened=model.open)
@@ -197,7 +201,7 @@ class Workspace:
         url = self.settings.elasticsearch_url
         if url is None:
             fix = "Set ELASTICSEARCH_URL to use Elasticsearch."
-            return Check("Index", ok=True, detail="local index, exact search", fix=fix)
+            return Check("Index", "works", "local index, exact search", fix)
         key = self.settings.elasticsearch_api_key
         secret = key.get_secret_value() if key else None
 
@@ -215,15 +219,15 @@ class Workspace:
         name = self.settings.embedder
         if name.startswith(tokenizer.REMOTE):
             return f"{name} at the model endpoint"
-        return f"{name}, reads {tokenizer.max_tokens_of(name) or 'any number of'} tokens"
+        return f"{name}, reads {tokenizer.text_tokens_of(name) or 'any number of'} tokens of a passage"
 
     def _model_check(self) -> Check:
         settings = self.settings
         if not settings.model_configured:
-            fix = "Set OPENAI_API_KEY or OPENAI_BASE_URL for questions by a model."
-            return Check("Model", ok=True, detail="none: extractive questions only", fix=fix)
+            fix = "Set OPENAI_API_KEY or OPENAI_BASE_URL for questions, answers and verdicts by a model."
+            return Check("Model", "optional", "not configured; questions and answers are extractive", fix)
         where = addresses.shown(settings.openai_base_url or "") or "the OpenAI API"
-        return Check("Model", ok=True, detail=f"{settings.model} at {where}", fix="Test it on the settings page.")
+        return Check("Model", "works", f"{settings.model} at {where}", "Test it on the settings page.")
 
 
 def _check_base_url(url: str | None) -> None:
@@ -243,9 +247,9 @@ def _check_base_url(url: str | None) -> None:
 
 def _check(name: str, look: Callable[[], str], fix: str) -> Check:
     try:
-        return Check(name, ok=True, detail=look())
+        return Check(name, "works", look())
     except RagvizError as error:
-        return Check(name, ok=False, detail=str(error), fix=fix)
+        return Check(name, "broken", str(error), fix)
 
 
 def open_workspace(home: Path | None = None) -> Workspace:

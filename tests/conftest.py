@@ -20,6 +20,8 @@ import pytest
 import sqlalchemy as sa
 
 from ragviz import cli
+from ragviz.config import Settings
+from ragviz.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parent.parent
 POSTGRESQL = "RAGVIZ_TEST_POSTGRESQL_URL"
@@ -58,6 +60,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(params=["local", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
 def backend(request: pytest.FixtureRequest) -> str:
     return request.param
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """An empty home with nothing configured; tests that need more have a fixture of this name of their own."""
+    return Workspace(Settings(_env_file=None, home=tmp_path / "home"))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Questions written and edited by hand: places, quotes, proposals, versions; the commands add, edit and mend."""
 
 import json
+import unicodedata
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,6 +15,7 @@ from ragviz.errors import InputError, UsageError
 from ragviz.questions import authoring
 from ragviz.records import Document, Span
 from ragviz.store import codecs
+from ragviz.text import quotes
 from ragviz.workspace import Workspace
 
 PUMPS = (
@@ -51,6 +53,54 @@ def test_a_mark_outside_is_refused(start, end):
 def test_a_mark_of_blanks_is_refused():
     with pytest.raises(UsageError, match="only blanks"):
         authoring.marked(document("a   b"), 1, 4)
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "found"),
+    [
+        ("we aren't allowed to sign", "As staff, we aren’t\n  allowed to sign.", "we aren’t\n  allowed to sign"),
+        ("the companies’ “NDAs”", 'all the companies\' "NDAs" too', 'the companies\' "NDAs"'),
+        ("2019-2021 -- final", "In 2019–2021 — final.", "2019–2021 — final"),
+        ("所谓“单元测试”（AIR）", "这里所谓「单元测试」(AIR)是", "所谓「单元测试」(AIR)"),
+        ("覆盖率70%,必须", "语句覆盖率７０％，必须达到", "覆盖率７０％，必须"),
+        ("他说'好'", "他说『好』。", "他说『好』"),
+        ("a 🛠️ pump's", "🚰 a 🛠️ pump’s end", "a 🛠️ pump’s"),
+    ],
+)
+def test_a_quote_is_found_whatever_its_marks_look_like(quote, text, found):
+    """Offsets are those of the document as it is: the text between them is what was meant."""
+    one = document(text)
+    span = authoring.quoted(one, quote)
+    assert (span.text, text[span.start : span.end]) == (found, found)
+    assert [(each.how, each.span.text) for each in authoring.proposals(one, quote)] == [("exact", found)]
+
+
+def test_marks_as_written_decide_before_folded_ones():
+    """Of two places that differ in an apostrophe only, the one that is written like the quote is meant."""
+    twice = document("We don’t know. We don't know.")
+    assert [authoring.quoted(twice, quote).start for quote in ("We don’t know", "We don't know")] == [0, 15]
+    with pytest.raises(InputError, match="occurs 2 times"):
+        authoring.quoted(twice, "We don`t know")
+
+
+@given(st.text("a'’\"“「-—–，,１1 \n好", max_size=12), st.text("ab'’\"“「-—–，,１1 \n好", max_size=40))
+def test_every_place_of_a_quote_is_in_the_text(quote, text):
+    """What stands at a place has the words of the quote: without signs and blanks they are the same."""
+
+    def bare(part):
+        return "".join(c for c in unicodedata.normalize("NFKC", part) if c.isalnum())
+
+    for start, end in quotes.places(quote, text):
+        assert bare(text[start:end]) == bare(quote)
+    if quote.strip() and quote.strip() in text:
+        assert quotes.places(quote, text)[0][0] == text.index(quote.strip())
+
+
+def test_a_quote_in_a_message_ends_at_a_word():
+    with pytest.raises(InputError, match="“As government employees, we are never allowed to sign…”"):
+        authoring.quoted(
+            document(PUMPS), "As government employees, we are never allowed to sign other companies' papers"
+        )
 
 
 def test_quotes_stand_once_or_are_refused():
@@ -189,7 +239,7 @@ def test_a_question_is_added_with_quotes_and_with_alternatives(ragviz, workspace
     [
         (["new", "--question", "What?"], "name the --corpus"),
         ([*ADD, " "], "Write the question first"),
-        ([*ADD, "What?", "--quote", "no such words", "--document", "pumps.md"], "copy it exactly"),
+        ([*ADD, "What?", "--quote", "no such words", "--document", "pumps.md"], "copy its words"),
         ([*ADD, "What?", "--quote", "It moves", "--document", "pumps.md"], "occurs 2 times"),
         ([*ADD, "What?", "--quote", "pump"], "with 0 documents"),
         ([*ADD, "What?", "--quote", "x", "--document", "z.md"], "no readable document 'z.md'"),

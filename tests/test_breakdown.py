@@ -6,13 +6,19 @@ import numpy as np
 import pytest
 
 from ragviz import stats
-from ragviz.analysis.evaluate import breakdown, breakdown_to_json, summarise
-from ragviz.records import Question, Ranking, Retrieved, Score, Span
+from ragviz.analysis.evaluate import (
+    breakdown,
+    breakdown_to_json,
+    reference_only_words,
+    summarise,
+    summarise_scores,
+)
+from ragviz.records import Estimate, Question, Ranking, Retrieved, Score, Span
 
 
 def question(number, groups):
     spans = tuple((Span("d", at, at + 5),) for at in range(groups))
-    return Question(f"q{number}", f"Question {number}?", "yes", spans, "hand", "accepted")
+    return Question(f"q{number}", f"Question {number}?", "yes", spans, "hand", "accepted", unanswerable=number == 3)
 
 
 def retrieved(number, rank, groups=1):
@@ -26,6 +32,7 @@ def retrieved(number, rank, groups=1):
 
 
 QUESTIONS = [question(0, 1), question(1, 1), question(2, 2), question(3, 0), question(4, 1)]
+UNKNOWN = question(5, 0)
 RESULTS = [retrieved(0, 1), retrieved(1, 0), retrieved(2, 1, 2), retrieved(3, 0, 0), retrieved(4, 4)]
 DOCUMENTS = {"q0": ["a.md"], "q1": ["手册.md"], "q2": ["a.md", "手册.md"], "q4": ["a.md"]}
 SCORES = {
@@ -73,6 +80,38 @@ def test_by_hand(parts):
     )
     assert parts["kind", "unanswerable"].metrics["recall@3"].statuses == {"not_applicable": 1}
     assert parts["all", ""].metrics["mrr"].statuses == {"ok": 4, "not_applicable": 1}
+
+
+def test_chosen_metrics_and_parts_are_as_in_the_whole(parts):
+    """Also in their order, worst recall first, whichever metrics are chosen."""
+    summary = summarise(RESULTS, QUESTIONS, k=3, depth=9)
+    chosen = breakdown(summary, SCORES, QUESTIONS, DOCUMENTS, names=("completeness",), by=("kind", "document"))
+    assert [(part.by, part.name) for part in chosen] == [key for key in parts if key[0] != "all"]
+    for part in chosen:
+        whole = parts[part.by, part.name]
+        assert (part.questions, part.misses) == (whole.questions, whole.misses)
+        assert part.metrics == {"completeness": whole.metrics["completeness"]}
+
+
+def test_means_that_are_known_are_not_computed_again():
+    known = {"completeness": Estimate(0.9, 0.8, 1.0, 3)}
+    scored = summarise_scores(SCORES, known=known)["completeness"]
+    assert scored.estimate is known["completeness"]
+    assert scored.statuses == {"ok": 3, "no_answer": 1, "judge_error": 1}
+
+
+def test_a_question_of_which_only_the_reference_is_known_is_a_kind_of_its_own():
+    questions, results = [*QUESTIONS, UNKNOWN], [*RESULTS, retrieved(5, 0, 0)]
+    summary = summarise(results, questions, k=3, depth=9)
+    assert (summary.n, summary.misses, summary.unanswerable, summary.reference_only) == (4, 1, 1, 1)
+    assert reference_only_words(summary) == "1 question is reference only: no evidence known, so it is not ranked."
+    scores = {"completeness": SCORES["completeness"] | {"q5": Score("completeness", 0.75)}}
+    parts = {part.name: part for part in breakdown(summary, scores, questions, DOCUMENTS) if part.by == "kind"}
+    assert list(parts) == ["single", "multi", "reference", "unanswerable"]
+    assert (parts["reference"].questions, parts["reference"].misses) == (1, 0)
+    assert parts["reference"].metrics["completeness"].estimate.mean == 0.75
+    assert parts["reference"].metrics["recall@3"].statuses == {"not_applicable": 1}
+    assert parts["unanswerable"].questions == 1
 
 
 def test_all_is_what_the_run_s_own_summary_says(parts):

@@ -140,6 +140,100 @@ def test_every_chunking(text, chunker, tokenizer, size, share, media_type):
             assert left.end <= right.start
 
 
+ENGLISH = ["The pump was replaced in 2023.", "It cost $1,250.50 (3.5%).", "See https://example.org/a?b=c#d!", "Don't."]
+CHINESE = [
+    "连接池默认为10个连接。",
+    "望远镜在2,168米的山顶，使用WICK系统。",
+    "请在9:30前到达！",
+    "费用3.5万元；见GPT-4o说明。",
+]
+TITLES = ["# Rates", "## 收费标准", "### Travel and lodging 2.1", "#### A", "Leave\n-----", "天气\n===="]
+blocks = st.sampled_from(
+    [*TITLES, *ENGLISH, *CHINESE, "- Emil said it.\n- 他来了。", "```\n# a comment\n```", "| a | b |\n|---|---|"]
+)
+sectioned = st.lists(blocks | st.lists(st.sampled_from([*ENGLISH, *CHINESE]), min_size=2, max_size=6).map(" ".join))
+WORD = re.compile(r"[^\W_\u3400-\u9fff]+(?:[-'.,:][^\W_\u3400-\u9fff]+)*")
+
+
+UNBROKEN = re.compile(r"[^\s\u2e80-\u9fff\uff00-\uff0f\uff1a-\uff20]+")
+FIRST_WORD = re.compile(rf"\W*\w(?:{UNBROKEN.pattern})?")
+
+
+def runs_of_headings(blocks):
+    """The headings among blocks joined by empty lines, those that follow each other together."""
+    runs, at, before = [], 0, ""
+    for block in blocks:
+        if block in TITLES:
+            runs += [] if before in TITLES else [[]]
+            runs[-1].append((at, at + len(block)))
+        at, before = at + len(block) + 2, block
+    return runs
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    blocks=sectioned,
+    chunker=st.sampled_from(sorted(chunking.CHUNKERS)),
+    size=st.integers(4, 80),
+    share=st.integers(0, 60),
+    lang=st.sampled_from(["en", "zh"]),
+)
+@example(blocks=["# Rates", ENGLISH[0]], chunker="recursive", size=10, share=0, lang="en")
+@example(blocks=["# Rates"] * 9 + [CHINESE[0]], chunker="tokens", size=10, share=50, lang="zh")
+def test_headings_stay_with_their_text_and_words_stay_whole(blocks, chunker, size, share, lang):
+    text = "\n\n".join(blocks)
+    spans = WORD_PIECES.offsets(text)
+    chunks = cut(text, chunker, size, share * (size - 1) // 100, lang=lang)
+    for chunk in chunks:
+        for run in runs_of_headings(blocks):
+            ending = next((h for h in run if h[0] < chunk.end <= h[1]), None)
+            first = FIRST_WORD.match(text, run[-1][1])
+            if ending is not None and first is not None:  # then they do not fit a chunk together
+                kept = ending if ending == run[-1] else run[0]
+                assert own_count(text, spans, kept[0], first.end()) > size, chunk
+        for word in WORD.finditer(text):
+            if any(word.start() < at < word.end() for at in (chunk.start, chunk.end)):  # then it does not fit a chunk
+                whole = next(w for w in UNBROKEN.finditer(text) if word.end() <= w.end())
+                assert own_count(text, spans, *whole.span()) > size, (chunk, word)
+
+
+def test_a_heading_goes_with_the_first_sentence_of_its_section():
+    text = "It rained all day long.\n\n## Spare parts\n\nThey are kept in the hall. Ask Emil for the key of it."
+    assert [c.text for c in cut(text, "sentences", size=14)] == [
+        "It rained all day long.",
+        "## Spare parts\n\nThey are kept in the hall.",
+        "Ask Emil for the key of it.",
+    ]
+    # By tokens, 6 + 4 + 6 would fill the first; but the heading and 40 characters after it (4 + 7 + 3) need one chunk.
+    assert [c.text for c in cut(text, "tokens", size=16)] == [
+        "It rained all day long.",
+        "## Spare parts\n\nThey are kept in the hall. Ask Emil for the key",
+        "of it.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("media_type", "text", "bare"),
+    [
+        ("text/markdown", "A b.\n\n# Title\n\nC d e f.", False),
+        ("text/html", "A b.\n\n# Title\n\nC d e f.", False),
+        ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "A b.\n\n# Title\n\nC d.", False),
+        ("text/markdown", "A b.\n\nTitle\n=====\n\nC d e f.", False),
+        ("text/x-rst", "A b c d.\n\n=====\nTitle\n=====\n\nC d e f.", False),
+        ("text/asciidoc", "A b.\n\n== Title\n\nC d e f.", False),
+        ("text/org", "A b.\n\n* Title\n\nC d e f.", False),
+        ("text/plain", "A b.\n\n# Title\n\nC d e f.", True),  # a comment of a program, or a number
+        ("application/pdf", "A b.\n\n# Title\n\nC d e f.", True),
+        ("text/markdown", "```\n\n# Title\n```\nC d e f.", True),
+    ],
+)
+def test_headings_of_every_format(media_type, text, bare):
+    at = text.index("C d")
+    size = own_count(text, WORD_PIECES.offsets(text), 0, at)  # a chunk that would end with the heading
+    chunks = cut(text, size=size, media_type=media_type)
+    assert (chunks[0].end == len(text[:at].rstrip())) == bare, chunks
+
+
 @settings(max_examples=150, deadline=None)
 @given(text=texts, chunker=st.sampled_from(["tokens", "sentences"]))
 def test_no_grapheme_is_cut(text, chunker):

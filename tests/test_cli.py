@@ -200,7 +200,10 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         code, out, err = ragviz("questions", "import", "notes", table, "--name", "other", "--json")
         column_notes = ["Column 'ground_truth' was read as the answer."]
         column_notes += ["Column 'topic' was not kept: questions have no such column."]
-        assert (code, json.loads(out)["notes"], err.splitlines()) == (0, column_notes, column_notes)
+        imported = json.loads(out)
+        assert (code, imported["notes"], err.splitlines()[2:]) == (0, column_notes, column_notes)
+        assert imported["reference_only"] == 1
+        assert err.startswith("1 of 1 question names no evidence: ")
 
         ragviz("run", "--index", "small", "--questions", "asked", "--name", "words", "--retriever", "bm25")
         code, out, err = ragviz(
@@ -227,7 +230,7 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert set(kinds["single"]["metrics"]["recall@1"]) == {"mean", "low", "high", "n", "statuses"}
         assert {row["document"] for row in at_one["by_document"]} == {"pumps.md", "阀门.txt"}
         code, out, _ = ragviz("results", "words", "--by", "document", "--metric", "hit@3")
-        assert (code, out.split("\n")[0].split()) == (0, ["document", "questions", "misses", "hit@3"])
+        assert (code, out.split("\n")[0].split()) == (0, ["document", "questions", "not", "in", "top", "50", "hit@3"])
         assert "阀门.txt" in out
         for wrong in (["-k", "0"], ["-k", "51"], ["--by", "year"], ["--by", "kind", "--metric", "hit@9"]):
             code, out, err = ragviz("results", "words", *wrong)
@@ -262,6 +265,31 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         answered_rows = json.loads(ragviz("runs", "questions", "wide", "--json")[1])
         assert {row["answer"]["status"] for row in answered_rows} <= {"answered", "refused"}
         assert all(set(row["scores"]) == {"token_f1", "exact_match"} for row in answered_rows)
+        own, first = ragviz("results", "wide")[1], ragviz("results", "wide", "-k", 1)[1]
+        assert "failure attribution at k = 4\n" in own
+        assert "Correct" in own
+        assert "answers made at k = 4" in first
+        assert "failure attribution at k = 1, retrieval only" in first
+        below = int(first.split(" found at 1 + ")[1].split(" ranked below 1")[0])
+        assert f"Ranked below 1 {below}" in " ".join(first.split())
+        assert json.loads(ragviz("results", "wide", "-k", 1, "--json")[1])["lost"]["below_k"] == below
+
+        assert ragviz("runs", "rename", "narrow", "基线")[:2] == (0, "Run 'narrow' is now '基线'.\n")
+        assert json.loads(ragviz("results", "narrow", "--json")[1])["run"] == "基线", "by its former name too"
+        assert ragviz("runs", "note", "基线", "three chunks [b]in[/b] the prompt")[0] == 0
+        assert ragviz("runs", "tag", "基线", "v1", "release")[1] == "v1, release\n"
+        assert ragviz("runs", "tag", "基线", "--remove", "v1")[1] == "release\n"
+        assert "has no tag 'v1': it has release" in ragviz("runs", "tag", "基线", "--remove", "v1")[2]
+        assert ragviz("runs", "rename", "wide", "基线")[0] == 2, "taken"
+        assert "release" in ragviz("runs", "list")[1]
+        assert "[b]in[/b]" in ragviz("runs", "list")[1]
+        [listed] = json.loads(ragviz("runs", "list", "--tag", "release", "--metrics", "--json")[1])
+        assert (listed["run"], listed["tags"]) == ("基线", ["release"])
+        measured_now = json.loads(ragviz("results", "基线", "--json")[1])["metrics"]
+        assert listed["summary"]["estimates"].keys() == measured_now.keys()
+        for name, estimate in listed["summary"]["estimates"].items():
+            assert estimate == {key: measured_now[name][key] for key in ("mean", "low", "high", "n")}, name
+        assert ragviz("runs", "rename", "基线", "narrow")[0] == 0
 
         preview = ["index", "preview", "notes", "--embedder", "openai:loopback", "--chunker", "sentences"]
         cut = json.loads(ragviz(*preview, "--chunk-size", "20", "--document", "阀门.txt", "--json")[1])
@@ -288,11 +316,12 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert out_files == {"results.csv", "results.jsonl", "metrics.csv"} | {
             *("dataset.csv", "answers.csv", "evaluation.csv")
         }
+        nothing_to_say = {"problems": {}, "notes": [], "reference_only": 0, "warning": ""}
         code, out, _ = ragviz("questions", "import", "notes", tmp_path / "out" / "dataset.csv", "--name", "d", "--json")
-        assert json.loads(out) == {"questions": "d", "imported": 3, "problems": {}, "notes": []}
+        assert json.loads(out) == {"questions": "d", "imported": 3} | nothing_to_say
         assert ragviz("questions", "export", "asked", tmp_path / "asked.csv")[0] == 0
         code, out, _ = ragviz("questions", "import", "notes", tmp_path / "asked.csv", "--name", "copy", "--json")
-        assert json.loads(out) == {"questions": "copy", "imported": 3, "problems": {}, "notes": []}
+        assert json.loads(out) == {"questions": "copy", "imported": 3} | nothing_to_say
 
         code, out, err = ragviz(
             *("questions", "generate", "--index", "small", "--name", "made", "--limit", "2", "--generator", "model"),

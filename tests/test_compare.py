@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 
 from ragviz import stats
-from ragviz.analysis.compare import RunSide, compare, outcomes, sentence, settings_that_differ, to_json
+from ragviz.analysis.compare import (
+    RunSide,
+    compare,
+    metric_of,
+    outcomes,
+    pairs,
+    sentence,
+    settings_that_differ,
+    to_json,
+    verdict,
+)
 from ragviz.errors import NotFoundError, UsageError
 from ragviz.metrics.registry import REGISTRY
 from ragviz.records import Chunk, Ranking, Retrieved, Score, Span
@@ -67,23 +77,25 @@ def test_where_lower_is_better_the_lower_value_wins(monkeypatch):
 def test_sentence_names_what_beats_what_trails_and_what_is_not_significant():
     knn, hybrid = side("knn", [1] * 15 + [0] * 25), side("hybrid", [0] + [1] * 14 + [2] * 20 + [0] * 5)
     difference = compare([knn, hybrid]).metrics["recall@3"].deltas[0].difference
-    interval = f"[{difference.low:.2f}, {difference.high:.2f}]"
-    assert sentence(compare([knn, hybrid]), ["recall"]) == f"hybrid beats knn on recall@3 by 0.47 {interval}."
-    assert sentence(compare([hybrid, knn]), ["recall"]).startswith("knn trails hybrid on recall@3 by 0.47 [0.")
-    same = compare([knn, side("bm25", [1] * 14 + [2] + [0] * 25)])
-    assert sentence(same) == (
-        "recall@3: no difference that 40 questions can show; MRR: no difference that 40 questions can show."
+    interval = f"[+{difference.low:.2f}, +{difference.high:.2f}]"
+    beats = f"hybrid beats knn on Recall@3: +0.47 {interval}"
+    assert sentence(compare([knn, hybrid]), ["recall"]) == f"{beats}."
+    assert sentence(compare([hybrid, knn]), ["recall@3"]).startswith("knn trails hybrid on Recall@3: −0.47 [−0.")
+    bm25 = side("bm25", [1] * 14 + [2] + [0] * 25)
+    mrr = compare([knn, bm25]).metrics["mrr"].deltas[0].difference
+    assert (mrr.mean, mrr.high) == (pytest.approx(-0.5 / 40), 0.0)
+    assert sentence(compare([knn, bm25])) == (
+        "bm25 equals knn on Recall@3 for each of 40 questions; "
+        f"bm25 against knn on MRR: −0.01 [−{-mrr.low:.2f}, 0.00], inconclusive."
     )
-    three = compare([knn, side("bm25", [1] * 14 + [2] + [0] * 25), hybrid])
-    assert sentence(three, ["recall"]) == (
-        f"hybrid beats knn on recall@3 by 0.47 {interval}; bm25 on recall@3: no difference that 40 questions can show."
-    )
+    three = compare([knn, bm25, hybrid])
+    assert sentence(three, ["recall"]) == f"bm25 equals knn on Recall@3 for each of 40 questions; {beats}."
 
 
 def test_small_differences_keep_a_digit():
     flips = [1] * 995 + [0] * 5
     text = sentence(compare([side("a", [0] * 8 + flips[8:]), side("b", flips)]), ["recall"])
-    assert text.startswith("b beats a on recall@3 by 0.008 [0.00")
+    assert text.startswith("b beats a on Recall@3: +0.008 [+0.00")
 
 
 def test_only_common_answerable_questions_are_paired_and_it_is_noted():
@@ -239,3 +251,63 @@ def test_a_metric_that_one_run_lacks_is_left_out():
     assert (comparison.answers, comparison.notes) == ({}, ())
     none = compare([with_scores("a", [None, 1.0]), with_scores("b", [1.0, None])])
     assert none.answers == {}
+
+
+def answered(name, values):
+    """A run with a score of completeness for each question, None for none."""
+    scores = {f"q{n}": Score("completeness", v, "ok" if v is not None else "no_answer") for n, v in enumerate(values)}
+    return replace(side(name, [1] * len(values)), scores={"completeness": scores})
+
+
+def test_answers_are_won_and_lost_over_the_questions_scored_in_every_run():
+    """q2 has no score in a, q5 none in b: n = 4, and (0.5 + 0 − 0.25 + 0.75) / 4 = 0.25."""
+    a, b = answered("a", [0.5, 1, None, 0.5, 0, 1]), answered("b", [1, 1, 0.5, 0.25, 0.75, None])
+    comparison = compare([a, b])
+    delta = comparison.answers["completeness"].deltas[0]
+    assert (delta.difference.mean, delta.difference.n) == (0.25, 4)
+    assert (delta.difference.wins, delta.difference.ties, delta.difference.losses) == (2, 1, 1)
+    won = outcomes(comparison, "completeness")
+    assert (won.won, won.tied, won.lost) == (("q4", "q0"), ("q1",), ("q3",))
+    assert comparison.paired("completeness").values.tolist() == [[0.5, 1, 0.5, 0], [1, 1, 0.25, 0.75]]
+    assert delta.difference.p_value == pytest.approx(4 / 8), "sums of ±0.5 ±0.25 ±0.75 at least 1.0 from 0: half of 8"
+    assert verdict("completeness", delta) == "inconclusive"
+    body = to_json(comparison, "completeness")
+    assert body["questions"]["b"] == {"won": ("q4", "q0"), "tied": ("q1",), "lost": ("q3",)}
+    assert body["metric"] == "completeness"
+
+
+def test_every_pair_is_compared_and_corrected_over_the_pairs():
+    a, b, c = answered("a", [0.0] * 6), answered("b", [0.5] * 6), answered("c", [1.0, 1.0, 1.0, 0.5, 0.5, 0.0])
+    comparison = compare([a, b, c])
+    found = pairs(comparison, "completeness")
+    assert [(pair.delta.run, pair.baseline) for pair in found] == [("b", "a"), ("c", "a"), ("c", "b")]
+    assert [pair.delta.difference.mean for pair in found] == pytest.approx([0.5, 4 / 6, 1 / 6])
+    raw = [pair.delta.difference.p_value for pair in found]
+    assert raw == pytest.approx([2 / 64, 2 / 32, 10 / 16]), (
+        "all signs alike; all of five; ±½ four times, 1 or more from 0"
+    )
+    assert [pair.delta.p_adjusted for pair in found] == holm(raw)
+    turned = compare([b, c, a]).answers["completeness"].deltas[0]
+    assert turned.difference.mean == pytest.approx(found[2].delta.difference.mean)
+    assert to_json(comparison, "completeness")["pairs"][2]["baseline"] == "b"
+
+
+def test_a_metric_is_named_with_or_without_its_k():
+    comparison = compare([side("a", [1, 2]), side("b", [2, 1])])
+    assert [metric_of(comparison, name) for name in ("", "recall", "recall@3", "mrr")] == [
+        *["recall@3"] * 3,
+        "mrr",
+    ]
+    for wrong in ("recall@5", "faithfulness"):
+        with pytest.raises(NotFoundError, match=f"'{wrong}' is not compared"):
+            metric_of(comparison, wrong)
+
+
+def test_the_sentence_speaks_of_answers_too():
+    a, b = answered("a", [0.0] * 20), answered("b", [1.0] * 18 + [0.0] * 2)
+    said = sentence(compare([a, b]))
+    assert said.startswith("b equals a on Recall@3 for each of 20 questions; b equals a on MRR")
+    assert "b beats a on Completeness: +0.90 [+0." in said
+    unranked = [replace(run, results=[replace(r, gold=()) for r in run.results]) for run in (a, b)]
+    assert sentence(compare(unranked)).startswith("Rankings are not compared: there is no question")
+    assert "b beats a on Completeness: +0.90" in sentence(compare(unranked))

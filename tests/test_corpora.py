@@ -6,16 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ragviz.config import Settings
 from ragviz.documents import corpora, kinds, parsing, texts
 from ragviz.errors import InputError
-from ragviz.records import Question, Span
-from ragviz.workspace import Workspace
-
-
-@pytest.fixture
-def workspace(tmp_path) -> Workspace:
-    return Workspace(Settings(_env_file=None, home=tmp_path / "home"))
+from ragviz.index import indexing
+from ragviz.records import IndexConfig, Question, Span
 
 
 @pytest.fixture
@@ -59,6 +53,22 @@ def test_evidence_moves_with_its_words_or_turns_stale(workspace, corpus):
 
     corpora.delete_documents(workspace, corpus, [info.id])
     assert all(question.evidence[0][0].stale for question in store.questions(question_set.id))
+
+
+def test_an_index_counts_a_replaced_document_as_changed_only(workspace, corpus):
+    for name in ("a.txt", "b.txt", "c.txt"):
+        corpora.add_file(workspace, corpus, name, f"The pump of {name} was replaced in May.".encode())
+    indexing.build_index(workspace, corpus, "words", IndexConfig(embedder=""))
+    _, replaced, deleted = workspace.store.documents(corpus.id)
+    corpora.add_file(workspace, corpus, "b.txt", b"The pump was replaced in June.", replace=True)
+    corpora.delete_documents(workspace, corpus, [deleted.id])
+    corpora.add_file(workspace, corpus, "d.txt", b"The valve leaks.")
+    new, changed, removed = indexing.stale(workspace, workspace.store.index("words"))
+    assert ([d.name for d in new], [d.name for d in changed], removed) == (["d.txt"], ["b.txt"], [deleted.id])
+    assert replaced.id not in {d.id for d in changed}
+    corpora.delete_documents(workspace, corpus, [changed[0].id])
+    removed = indexing.stale(workspace, workspace.store.index("words"))[2]
+    assert sorted(removed) == sorted([replaced.id, deleted.id]), "its successor was deleted"
 
 
 def test_one_bad_file_does_not_stop_the_others(workspace, corpus, tmp_path):

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Thread, Timer
@@ -16,7 +15,6 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz import cli
 from ragviz.backends import checksums, elastic_server
 from ragviz.backends.elastic import ElasticIndex
 from ragviz.backends.local import LocalIndex
@@ -31,6 +29,7 @@ from ragviz.runs import running
 from ragviz.store.store import Store
 from ragviz.ui import cache
 from ragviz.workspace import Workspace
+from tests.conftest import CommandResult
 from tests.model_server import ModelServer
 from tests.test_pages import PAGES, visit, words
 
@@ -206,7 +205,7 @@ def made_again(workspace: Workspace, dims: int, count: int, **settings: object) 
 
 
 LOCAL: dict[str, tuple[Callable[[Workspace], None], str]] = {
-    "its folder": (lambda w: shutil.rmtree(index_of(w).folder), "gone from"),
+    "its folder": (lambda w: shutil.rmtree(index_of(w).folder), "removed from"),
     "its vectors": (lambda w: other_order(w, "rows/vectors.f32"), r"vectors\.f32 is not the file that was built"),
     "its ids": (lambda w: other_order(w, "ids.npy"), r"ids\.npy is not the file"),
     "its terms": (lambda w: flip(w, "rows/terms.txt"), r"terms\.txt is not the file"),
@@ -220,12 +219,12 @@ LOCAL: dict[str, tuple[Callable[[Workspace], None], str]] = {
     "its folder, a file": (lambda w: other_kind(w, ""), "cannot be read there"),
     "its pointer, a FIFO": (lambda w: waiting(w, "live"), "cannot be read there"),
     "its vectors, a FIFO": (lambda w: waiting(w, "gen-*/rows/vectors.f32"), r"vectors\.f32 is neither a file nor"),
-    "the folder of all indexes": (lambda w: shutil.rmtree(index_of(w).folder.parent), "gone from"),
+    "the folder of all indexes": (lambda w: shutil.rmtree(index_of(w).folder.parent), "removed from"),
     "another build": (older_content, "chunks are those of another build"),
 }
 ON_A_SERVER: dict[str, tuple[Callable[[Workspace], None], str]] = {
-    "its concrete index": (lambda w: index_of(w).drop(), "gone from Elasticsearch"),
-    "its alias": (without_alias, "gone from Elasticsearch"),
+    "its concrete index": (lambda w: index_of(w).drop(), "removed from Elasticsearch"),
+    "its alias": (without_alias, "removed from Elasticsearch"),
     "one of its chunks": (lambda w: written_to(w, deleted=1), "it has 7 chunks, and 8 were built"),
     "all of its chunks": (lambda w: written_to(w, deleted=8), "it has 0 chunks, and 8 were built"),
     "deleted, seen at the next refresh": (lambda w: written_to(w, deleted=8, refresh=False), "somebody changed it"),
@@ -283,27 +282,25 @@ def test_an_index_that_vanishes_during_a_run_ends_it(workspace: Workspace):
         ranked = search.retriever(workspace, info, way)
         assert ranked(["east pump"], 3)[0].ids
         index_of(workspace).drop()
-        with pytest.raises(SearchError, match="is damaged: it is gone from"):
+        with pytest.raises(SearchError, match="is damaged: it was removed from"):
             ranked(["east pump"], 3)
         build(workspace, info.config.backend)
         info = workspace.store.index("my pumps")
 
 
 @pytest.mark.parametrize("backend", ["local"], indirect=True)
-def test_the_command_that_is_offered_mends_with_the_same_choices(workspace: Workspace, monkeypatch, capsys):
+def test_the_command_that_is_offered_mends_with_the_same_choices(workspace: Workspace, command_line):
     before = workspace.store.index("my pumps")
     shutil.rmtree(index_of(workspace).folder)
     command = damage.build_command(workspace, before)
     assert command == "ragviz index build pumps --name 'my pumps' --chunker sentences --chunk-size 16"
 
     def ragviz(*words: str) -> str:
-        monkeypatch.setattr(sys, "argv", ["ragviz", *words])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        assert not end.value.code
-        return capsys.readouterr().out
+        code, out, err = command_line(*words)
+        assert code == 0, err
+        return out
 
-    assert json.loads(ragviz("index", "list", "--json"))[0]["damage"].startswith("it is gone from")
+    assert json.loads(ragviz("index", "list", "--json"))[0]["damage"].startswith("it was removed from")
     ragviz("index", "build", "pumps", "--name", "my pumps", "--chunker", "sentences", "--chunk-size", "16")
     assert json.loads(ragviz("index", "list", "--json"))[0]["damage"] == ""
     assert workspace.store.index("my pumps").config == before.config
@@ -406,7 +403,7 @@ NOBODY = "http://elastic:hunter2@127.0.0.1:9"
 
 @pytest.mark.parametrize("backend", ["elasticsearch"], indirect=True)
 def test_what_is_on_a_server_that_is_gone_can_be_deleted(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, command_line: Callable[..., CommandResult]
 ):
     build(workspace, "elasticsearch", "second")
     index = index_of(workspace)
@@ -426,12 +423,12 @@ def test_what_is_on_a_server_that_is_gone_can_be_deleted(
             deletion.delete_corpus(lost, lost.store.corpus("pumps"))
         assert lost.store.documents(info.corpus_id)
     monkeypatch.setenv("ELASTICSEARCH_URL", NOBODY)
+    printed = []
     for noun, name in (("index", "my pumps"), ("corpus", "pumps")):
-        monkeypatch.setattr(sys, "argv", ["ragviz", noun, "delete", name, "--yes", "--leave-remote"])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        assert not end.value.code
-    output = " ".join(capsys.readouterr().err.split())
+        code, _, err = command_line(noun, "delete", name, "--yes", "--leave-remote")
+        assert code == 0
+        printed += err.split()
+    output = " ".join(printed)
     assert (
         f"Left behind: the indices {alias}.* on Elasticsearch at http://••••@127.0.0.1:9. Delete them there" in output
     )
@@ -461,7 +458,7 @@ def test_no_page_takes_a_damaged_index_for_an_answer(workspace: Workspace, backe
     info = workspace.store.index("my pumps")
     running.run(workspace, "r", RunConfig(info.id, workspace.store.question_set("q").id, "bm25", 3, 5))
     shutil.rmtree(index_of(workspace).folder) if backend == "local" else closed(workspace)
-    reason = "it is gone from" if backend == "local" else "it is closed on Elasticsearch at"
+    reason = "it was removed from" if backend == "local" else "it is closed on Elasticsearch at"
     for page in PAGES:
         text, errors = opened(page, question="q", index="my pumps", query="east pump")
         if page == "index":

@@ -7,18 +7,11 @@ from pathlib import Path
 import pytest
 
 from ragviz.analysis import compare as comparing
-from ragviz.config import Settings
 from ragviz.errors import InputError, UsageError
 from ragviz.runs import exports, foreign, judgements, measurements, ragchecker
-from ragviz.workspace import Workspace
 
 COUNTED = Path(__file__).parent / "data" / "ragchecker.json"
 PUBLIC = Path(__file__).resolve().parents[2] / "shared" / "data" / "imports" / "ragchecker" / "checking_outputs.json"
-
-
-@pytest.fixture
-def workspace(tmp_path) -> Workspace:
-    return Workspace(Settings(_env_file=None, home=tmp_path / "home"))
 
 
 def result(**changes):

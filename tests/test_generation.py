@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import asdict
 
 import pytest
 
@@ -108,6 +109,17 @@ def test_a_budget_holds_over_all_attempts_at_a_set(workspace, server):
     assert made.dollars == pytest.approx(workspace.store.paid(q.id)[1])
     workspace.store.delete_question_set(q.id)
     assert workspace.store.paid(q.id) == (0, 0.0)
+
+
+def test_fewer_questions_than_asked_for_are_explained(workspace):
+    chunks = workspace.store.index("pumps").chunks
+    made = by_model(workspace, limit=chunks + 7)
+    assert (made.usable, made.limit, made.chunks) == (made.proposed, chunks + 7, chunks)
+    said = generation.shortfall(asdict(made))
+    assert said.startswith(f"{made.proposed} of {chunks + 7} questions asked for: all {chunks} chunks of the index are")
+    more = by_model(workspace, limit=chunks + 9)
+    assert (more.proposed, more.usable) == (0, made.usable), "those of the first generation count"
+    assert generation.shortfall(asdict(by_model(workspace, limit=3))) == ""
 
 
 def test_a_budget_without_a_price_makes_no_set(workspace):

@@ -8,7 +8,6 @@ import pytest
 import sqlalchemy as sa
 
 from ragviz import jobs
-from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.records import DocumentInfo, IndexConfig, Question, RunConfig, Span
@@ -43,11 +42,6 @@ class Steps:
         before = self.count
         work()
         return (self.count - before) * STRIDE
-
-
-@pytest.fixture
-def workspace(tmp_path) -> Workspace:
-    return Workspace(Settings(_env_file=None, home=tmp_path / "home"))
 
 
 @pytest.fixture

@@ -231,8 +231,10 @@ def test_same_bytes_same_document(name):
 
 @needs_data
 def test_wrong_extensions_are_read_as_what_they_are():
-    pdf = (DATA / "nasty" / "sample_pdf_3.pdf").read_bytes()
+    pdf = (DATA / "nasty" / "sample_pdf_3.pdf").read_bytes()  # a form of one page with 113 characters
     docx = (DATA / "formats" / "word_sample.docx").read_bytes()
+    sparse = parse("a.pdf", pdf).warnings
+    assert [warning.split(",")[0] for warning in sparse] == ["about 113 characters a page"]
     for name, data, media, warning in (
         ("a.docx", pdf, "application/pdf", "named .docx, but it is a PDF: read as that"),
         ("a.txt", pdf, "application/pdf", "named .txt, but it is a PDF: read as that"),
@@ -241,9 +243,9 @@ def test_wrong_extensions_are_read_as_what_they_are():
         ("a.doc", b"<html><p>a page", "text/html", "named .doc, but it is a web page: read as that"),
     ):
         document = parse(name, data)
-        assert (document.media_type, document.warnings) == (media, (warning,))
-    assert parse("a", pdf).warnings == ()
-    assert parse("a.PDF", pdf).warnings == ()
+        assert (document.media_type, document.warnings) == (media, (warning, *(sparse if data == pdf else ())))
+    assert parse("a", pdf).warnings == sparse
+    assert parse("a.PDF", pdf).warnings == sparse
 
 
 # Text and its encodings
@@ -855,3 +857,22 @@ def test_processes_started_ahead_read_the_files_and_none_stays(monkeypatch):
     assert not started
     child._end_all()
     assert not any(psutil.pid_exists(pid) for pid in ahead)
+
+
+@pytest.mark.parametrize(
+    ("text", "pages", "warned"),
+    [
+        ("x" * 199, 1, True),
+        ("x" * 200, 1, False),  # a tenth of a page of print
+        ("x" * 390, 2, True),
+        ("x" * 400, 2, False),
+        ("泵" * 99, 1, True),  # a Chinese character counts twice
+        ("泵" * 100, 1, False),
+    ],
+)
+def test_far_less_text_than_pages_of_print_have_is_a_warning(text, pages, warned):
+    """By hand: 200 characters a page on average are enough, whatever their distribution over the pages."""
+    assert bool(parsing._sparse(text, pages)) == warned
+    if warned:
+        [warning] = parsing._sparse(text, pages)
+        assert warning.startswith(f"about {len(text) / pages:.0f} characters a page, where print has some 2,000")

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import io
+import json
 import os
 import re
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
+import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
+from typer.testing import CliRunner
 
-from ragviz import config, jobs
+from ragviz import cli, config, jobs
+from ragviz.analysis import compare as comparing
 from ragviz.analysis import diagnose
 from ragviz.errors import UselessModel
 from ragviz.judging import forecast
+from ragviz.judging.texts import sentences_of
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import (
@@ -26,18 +34,22 @@ from ragviz.records import (
     Bank,
     BankItem,
     Call,
+    Chunk,
     Claim,
     ClaimVerdict,
     EvaluatedAnswer,
     Matrix,
     Question,
+    Ranking,
+    Retrieved,
     Run,
     RunConfig,
+    Score,
     Span,
 )
-from ragviz.runs import choices, foreign, judgements, measurements, ragchecker, running
+from ragviz.runs import choices, exports, foreign, judgements, measurements, ragchecker, running, summaries
 from ragviz.text.markup import plain
-from ragviz.ui import cache
+from ragviz.ui import cache, case, claims, passages
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
 from tests.test_foreign import result, written
@@ -139,6 +151,10 @@ def text_of(app: AppTest) -> str:
     return html.unescape(re.sub(r"<[^>]+>", "", words(app)))
 
 
+def without_scripts(app: AppTest) -> str:
+    return "\n".join(filter(None, re.sub(r"<script>.*?</script>", "", words(app), flags=re.S).split("\n")))
+
+
 def claim(app: AppTest, name: str) -> AppTest:
     app.button(key=f"claim-{name}").click()
     return checked(app.run())
@@ -150,11 +166,52 @@ def claim(app: AppTest, name: str) -> AppTest:
 def test_claims_are_underlined_by_verdict_and_listed_with_their_signs(home: Path) -> None:
     app = show("inspect", run="told", question="q7")
     shown = words(app)
-    assert '<mark class="supported">Pump 7 moves 70 litres [1].</mark><sup title="claim 1: supported">1✓</sup>' in shown
-    assert '<mark class="absent">It is red.</mark><sup title="claim 2: absent">2○</sup>' in shown
-    assert app.button(key="claim-a0").label == plain("1 ✓ Pump 7 moves 70 litres.")
-    assert app.button(key="claim-r0").label.startswith("1 ✓")
+    assert '<mark class="supported">Pump 7 moves 70 litres [1].</mark>' in shown
+    assert '<sup title="claim 1: supported by the passages">1✓</sup>' in shown
+    assert '<mark class="absent">It is red.</mark><sup title="claim 2: not supported by the passages">2○</sup>' in shown
+    assert app.button(key="claim-a0").label == plain("1 Pump 7 moves 70 litres.")
+    said = [caption.value for caption in app.caption]
+    for verdicts in (
+        "✓ supported by passage 1 · ✓ in the reference",
+        "○ not supported by the passages · ○ not in the reference",
+        "✓ in the answer · ✓ supported by passage 1",
+    ):
+        assert verdicts in said
     assert "cites 9, which were not in its context" in shown
+
+
+def test_a_reference_is_not_said_to_be_wrong_where_the_answer_contradicts_it() -> None:
+    """The passage says the reference's claim, the answer the opposite: each verdict names who gives it."""
+    claims_ = (Claim("All of it is returned.", 0),), (Claim("Half is returned.", 0),)
+    row, against = ((ClaimVerdict("supported", 0), NO),), ((NO, AGAINST),)
+    matrix = Matrix(("a", "b"), *claims_, against, row, (AGAINST,), (AGAINST,))
+    assert claims.claim_words(matrix, "r", 0) == "≠ the answer contradicts this · ✓ supported by passage 1"
+    assert claims.claim_words(matrix, "a", 0) == "✗ contradicted by passage 2 · ✗ contradicts the reference"
+    missing = replace(matrix, reference_by_answer=(NO,), reference_by_chunk=((NO, NO),))
+    assert claims.claim_words(missing, "r", 0) == "○ missing from the answer · ○ not supported by the passages"
+    both = replace(matrix, answer_by_chunk=((ClaimVerdict("together", 0), ClaimVerdict("together", 1)),))
+    assert claims.claim_words(both, "a", 0).startswith("✓ jointly supported by passages 1, 2 · ")
+    assert claims.claim_words(Matrix((), *claims_), "r", 0) == "Not judged"
+    assert claims.verdict_words(matrix, "r")["absent"] == ("○", "missing from the answer")
+    abstained = replace(matrix, reference_by_answer=None)
+    assert claims.verdict_words(abstained, "r")["absent"] == ("○", "not supported by the passages")
+
+
+def test_a_truncated_case_says_how_many_chunks_fitted(home: Path) -> None:
+    run = open_workspace().store.run("told")
+    answer = Answer("q", "", "refused", "m", ("a", "b", "c"), ("c", "d"))
+    tokens = f"the context budget of {run.config.context_tokens:,} tokens"
+    assert case.truncated_words(run, answer) == f"only 2 of the 4 chunks, and a part of one, fitted {tokens}"
+    assert case.truncated_words(run, replace(answer, cut=("d",))) == f"only 3 of the 4 chunks fitted {tokens}"
+
+
+def test_a_link_leads_to_the_card_of_the_evidence() -> None:
+    retrieved = Retrieved("q", Ranking(("a", "b", "c"), (3.0, 2.0, 1.0)), (("c", "b"), ("d",)))
+    links = passages.evidence_jumps(retrieved)
+    assert "evidence at rank 2" in links
+    assert "rank 3" not in links
+    assert re.findall('href="#([^"]+)"', links) == re.findall('id="([^"]+)"', passages.anchor("b"))
+    assert passages.evidence_jumps(replace(retrieved, gold=(("d",),))) == ""
 
 
 def test_a_claim_lights_up_its_sentence_in_chunk_and_reference_and_has_an_address(home: Path) -> None:
@@ -163,11 +220,18 @@ def test_a_claim_lights_up_its_sentence_in_chunk_and_reference_and_has_an_addres
     claim(app, "a0")
     assert address(app)["claim"] == "a0"
     lit = re.findall(r'<mark class="[^"]*\bfor\b[^"]*">(.*?)</mark>', words(app))
-    assert "70 litres" in lit, "the reference's sentence"
-    assert '<mark class="begins for">Pump 7 </mark><mark class="for gold">moves 70 litres</mark>' in words(app)
+    assert lit[0] == "70 litres", "the reference's sentence"
+    workspace = open_workspace()
+    evaluated = workspace.store.evaluated_answers(workspace.store.run("told").id)["q7"]
+    document_id, start, end = Chunk.parse_id(evaluated.matrix.chunks[0]) or ("", 0, 0)
+    passage = workspace.store.document(workspace.store.corpus("notes").id, document_id).text[start:end]
+    first, last = sentences_of(passage)[1]
+    assert "".join(lit[1:]) == passage[first:last], "the passage's second sentence, and nothing else"
     assert "✓ supports claim 1, sentence 2" in text_of(app)
     again = show("inspect", run="told", question="q7", claim="a0")
-    assert words(again) == words(app), "the link reopens exactly this"
+    assert without_scripts(again) == without_scripts(app), "the link reopens exactly this"
+    assert "const show" in words(app), "what is lit is scrolled to where the claim was pressed"
+    assert "const show" not in words(again), "and who opens the link sees the question"
     claim(app, "a0")
     assert "claim" not in address(app)
 
@@ -196,7 +260,7 @@ def test_chunks_tell_target_use_and_what_the_budget_cut(home: Path) -> None:
     assert "★ target" in shown
     assert "✓ useful" in shown
     assert "○ not useful" in shown
-    assert "truncated by the context budget" in shown
+    assert "truncated in the context" in shown
 
 
 def test_scores_have_reasons_or_a_status_in_words(home: Path) -> None:
@@ -207,27 +271,74 @@ def test_scores_have_reasons_or_a_status_in_words(home: Path) -> None:
     assert "partial: " + html.escape(HOSTILE) in shown
     failed = words(show("inspect", run="told", question="q2"))
     assert "judge error" in failed
-    assert "the judge gave nothing that could be read" in text_of(show("inspect", run="told", question="q2"))
+    calls = show("inspect", run="told", question="q2", tab="Judge calls")
+    assert "the judge gave nothing that could be read" in calls.warning[0].value
 
 
-def test_the_bank_is_shown_question_by_question_with_both_denominators(home: Path) -> None:
-    app = show("inspect", run="told", question="q7")
-    shown = words(app)
-    assert '<tr class="not"><td>Who?</td><td class="not">&lt;Unanswerable&gt;</td>' in shown
-    row = '<tr><td>Which colour?</td><td>blue</td><td class="not">&lt;Unanswerable&gt;</td><td>–</td><td>reference</td>'
-    assert row in shown
-    assert "<td>70 litres</td><td>70 litres</td><td>1.00</td><td>both</td>" in shown
-    assert "Recall 0.50 = 1 answered by the generated text ÷ 2 that the reference answers" in shown
-    assert "over all 3 asked: recall 0.33, precision 0.33 · bank quality 0.33" in shown
+def quest_table(app: AppTest) -> pd.DataFrame:
+    return next(d.value for d in app.dataframe if "Answer from the reference" in d.value)
 
 
-def test_what_a_judge_said_is_raw_text_with_its_price(home: Path) -> None:
-    app = show("inspect", run="told", question="q7")
-    assert any(HOSTILE in block.value for block in app.code)
+def test_the_bank_is_a_table_with_its_worked_counts_as_tiles(home: Path) -> None:
+    """Three questions, of which the reference answers two, and both texts one, alike: worked by hand."""
+    app = show("inspect", run="told", question="q7", tab="RAGQuestEval")
+    table = quest_table(app)
+    assert list(table["Question"]) == ["How many?", "Which colour?", "Who?"]
+    assert list(table["Answerable by"]) == ["both", "reference only", "neither"]
+    assert list(table["Answer from the reference"]) == ["70 litres", "blue", "<Unanswerable>"]
+    assert list(table["Answer from the generated text"]) == ["70 litres", "<Unanswerable>", "<Unanswerable>"]
+    assert table["F1"].iloc[0] == 1.0
+    assert table["F1"].isna().tolist() == [False, True, True]
+    tiles = {tile.label: (tile.value, tile.delta) for tile in app.metric}
+    assert tiles["Recall ↑"] == ("0.50", "|B|/|A| = 1/2")
+    assert tiles["Precision ↑"] == ("1.00", "ΣF1/|B| = 1.00/1")
+    assert tiles["Asked, |Q|"] == ("3", "from the reference")
+    assert tiles["Answerable, |A|"] == ("2", "unanswerable: 1 of 3")
+    assert tiles["Answered by both, |B|"] == ("1", "1 of |A| missed")
+    explained = {tile.label: tile.help for tile in app.metric}
+    assert "|B|/|Q| = 1/3 and ΣF1/|Q| = 1.00/3" in explained["Asked, |Q|"]
+    assert "bank quality 1 − |A|/|Q| is 0.33" in explained["Answerable, |A|"]
+    assert "Grey: unanswerable by the reference" in text_of(app)
+
+
+@pytest.mark.parametrize(
+    ("params", "questions"),
+    [
+        ({"answerable": "reference"}, ["Which colour?"]),
+        ({"answerable": "neither"}, ["Who?"]),
+        ({"f1": "1"}, ["How many?"]),
+        ({"f1": "0"}, []),
+        ({"f1": "none", "answerable": "both"}, []),
+    ],
+)
+def test_the_bank_is_filtered_by_who_answers_and_by_f1(
+    home: Path, params: dict[str, str], questions: list[str]
+) -> None:
+    app = show("inspect", run="told", question="q7", tab="RAGQuestEval", **params)
+    assert list(quest_table(app)["Question"]) == questions
+    assert f"**{len(questions)} of 3 questions**" in words(app)
+
+
+def test_a_filter_of_the_bank_is_in_the_address_and_follows_the_walk(home: Path) -> None:
+    app = show("inspect", run="told", question="q7", tab="RAGQuestEval")
+    app.selectbox(key="answerable").set_value("reference")
+    checked(app.run())
+    assert address(app)["answerable"] == "reference"
+    app.button(key=next(b.key for b in app.button if b.label in ("Next", "Previous") and not b.disabled)).click()
+    checked(app.run())
+    assert (address(app)["tab"], address(app)["answerable"]) == ("RAGQuestEval", "reference")
+
+
+def test_the_judges_calls_show_prompt_and_reply_with_their_price(home: Path) -> None:
+    app = show("inspect", run="told", question="q7", tab="Judge calls")
+    assert HOSTILE in text_of(app), "a reply that is no JSON is shown as it is"
     label = next(e.label for e in app.expander if "Claims and passages" in e.label).replace("\\", "")
     assert "judge-1 · prompt version 3 · 120 + 30 tokens · 1.2 s · $0.0042" in label
+    assert "worded by version 3 of the prompt, which this version of ragviz no longer has" in text_of(app)
+    assert "1 call** · 120 input + 30 output tokens · 1.2 s · $0.0042" in words(app).replace("\\", "")
     assert "<img" not in words(app)
-    assert "*bold*" not in " ".join(b.label for b in app.button)
+    case = show("inspect", run="told", question="q7")
+    assert "*bold*" not in " ".join(b.label for b in case.button)
 
 
 def test_the_cause_stands_on_top_with_its_next_step(home: Path) -> None:
@@ -257,14 +368,25 @@ def test_the_walk_stays_within_the_filter(home: Path) -> None:
 def test_a_run_without_claims_shows_its_extractive_bank(home: Path) -> None:
     shown = text_of(show("inspect", run="told", question="q5"))
     assert "No claims: the answer was not judged by a model" in shown
-    assert "RAGQuestEval, extractive" in shown
-    assert "No model was asked" in shown
+    quest = show("inspect", run="told", question="q5", tab="RAGQuestEval")
+    assert any("from the reference, without a model" in title.value for title in quest.header)
+    assert "No model was asked" in text_of(show("inspect", run="told", question="q5", tab="Judge calls"))
 
 
 def test_a_run_without_answers_says_so_and_leads_to_its_ranking(home: Path) -> None:
     app = show("inspect", run="words", question="q7")
     assert "has no answers" in text_of(app)
     assert "★ target" in text_of(app)
+    for tab in ("RAGQuestEval", "Judge calls"):
+        assert "no answers" in (shown := text_of(show("inspect", run="words", question="q7", tab=tab))) or (
+            "No model was asked" in shown
+        )
+
+
+def test_the_link_to_copy_is_the_whole_address(home: Path) -> None:
+    app = show("inspect", run="told", question="q7", claim="a0")
+    copied = next(code.value for code in app.code if "question=" in code.value)
+    assert {name: values[0] for name, values in parse_qs(urlsplit(copied).query).items()} == address(app)
 
 
 def test_an_unknown_question_is_told(home: Path) -> None:
@@ -327,11 +449,93 @@ def test_a_cause_filters_the_questions_and_is_a_chip(home: Path) -> None:
     assert len(app.dataframe[-1].value) == 11
 
 
-def test_the_worst_score_comes_first_and_the_metric_can_be_chosen(home: Path) -> None:
+def test_a_metric_has_one_interval_on_page_command_line_and_export(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve scores of token F1, read in another order by each reader."""
+    workspace, random = open_workspace(), np.random.default_rng(4)
+    run = workspace.store.run("told")
+    ids = list(workspace.store.evaluated_answers(run.id))
+    by_question = {i: Score("token_f1", n) for i, n in zip(ids, (0, 0.1, 0.2, 0.3, 0.9, 1) * 2, strict=False)}
+
+    def shuffled(store: object, run_id: str) -> dict[str, dict[str, Score]]:
+        return {"token_f1": {i: by_question[i] for i in random.permutation(list(by_question))}}
+
+    monkeypatch.setattr(type(workspace.store), "scores", shuffled)
+    expected = judgements.judgement_of(workspace, run).metrics["token_f1"].estimate
+    assert (expected.n, 0 < (expected.low or 0) < (expected.high or 0) < 1) == (len(by_question), True)
+    of_runs = summaries.stored(workspace, run).estimates["token_f1"]
+    whole = exports.breakdown_of(workspace, run)[0].metrics["token_f1"].estimate
+    rows = csv.DictReader(io.StringIO(exports.export_run(workspace, run)["metrics.csv"].decode("utf-8-sig")))
+    file = next(row for row in rows if row["by"] == "all" and row["metric"] == "token_f1")
+    printed = CliRunner().invoke(cli.app, ["results", "told", "--json"])
+    told = json.loads(printed.stdout)["metrics"]["token_f1"]
+    numbers = [astuple(of_runs)[:3], astuple(whole)[:3]]
+    numbers += [tuple(float(each[name]) for name in ("mean", "low", "high")) for each in (file, told)]
+    for each in numbers:
+        assert each == pytest.approx(astuple(expected)[:3], abs=1e-6)
+    shown = show("results", run="told", tab="All metrics").dataframe[0].value.set_index("Metric")
+    assert shown.loc["Token F1", "95 % CI"] == f"[{expected.low:.2f}, {expected.high:.2f}]"
+
+
+def test_lost_questions_come_first_by_stage_then_score_in_table_and_walk(home: Path) -> None:
+    """q2 has no readable verdict: without a score, it stands among the lost ones, not behind the correct answers."""
+    causes = judgements.judgement_of(open_workspace(), open_workspace().store.run("told")).causes
     table = show("results", run="told", metric="token_f1").dataframe[-1].value
-    values = table["Token F1"].dropna().tolist()
-    assert values == sorted(values)
-    assert table["Token F1"].isna().tolist() == sorted(table["Token F1"].isna().tolist()), "those without stand last"
+    stages = [list(diagnose.CAUSES).index(causes[i]) for i in table["Id"]]
+    assert stages == sorted(stages)
+    assert 0 < stages.count(len(diagnose.CAUSES) - 1) < len(stages)
+    for _, rows in table.groupby([causes[i] for i in table["Id"]]):
+        values = rows["Token F1"].dropna().tolist()
+        assert values == sorted(values)
+    ids = list(table["Id"])
+    app = show("inspect", run="told", metric="token_f1", question=ids[0])
+    for following in ids[1:4]:
+        next(b for b in app.button if b.label == "Next").click()
+        checked(app.run())
+        assert address(app)["question"] == following
+
+
+def clicks() -> None:
+    """A page on which questions are listed as a click on a bar does it."""
+    import streamlit as st
+
+    from ragviz.ui import question_table
+
+    for name, value in (("cause", "wrong"), ("rank", "4-10"), ("score", "0-0.1")):
+        st.button(name, on_click=question_table.list_clicked, args=(name, value))
+
+
+def test_a_click_replaces_what_it_contradicts_and_a_second_one_removes_it() -> None:
+    app = AppTest.from_function(clicks)
+    for name, value in {"outcome": "below k", "document": "a.md", "find": "pump", "k": "3"}.items():
+        app.query_params[name] = value
+    kept = {"document": "a.md", "find": "pump", "k": "3"}
+    app.run()
+    for place, filters in ((0, {"cause": "wrong"}), (1, {"rank": "4-10"}), (2, {"score": "0-0.1"}), (2, {})):
+        checked(app.button[place].click().run())
+        assert address(app) == kept | filters
+
+
+def test_an_outcome_chosen_replaces_a_cause_that_was_clicked(home: Path) -> None:
+    app = show("results", run="told", cause="wrong", find="pump")
+    next(group for group in app.get("button_group") if group.key == "outcome-filter").set_value("below k")
+    checked(app.run())
+    assert ("cause" in address(app), address(app)["outcome"], address(app)["find"]) == (False, "below k", "pump")
+
+
+def test_the_row_opened_last_is_that_of_the_same_run(home: Path) -> None:
+    app = show("inspect", run="told", question="q7")
+    next(b for b in app.button if b.label == "All questions").click()
+    checked(app.run())
+    assert "Opened last" in words(app)
+    app.switch_page("pages/runs.py").run()
+    app.session_state["open-run"] = "words"
+    checked(app.run())
+    assert app.title[0].value == "Results"
+    assert "Opened last" not in words(app)
+    app.switch_page("pages/runs.py").run()
+    app.session_state["open-run"] = "told"
+    checked(app.run())
+    assert "Opened last" in words(app)
 
 
 def test_a_question_of_a_run_that_answers_opens_the_inspector_with_the_filter(home: Path) -> None:
@@ -344,8 +548,8 @@ def test_a_question_of_a_run_that_answers_opens_the_inspector_with_the_filter(ho
 
 def test_a_run_without_answers_has_its_waterfall_up_to_the_ranking(home: Path) -> None:
     app = show("results", run="words")
-    assert "**Failure attribution**, retrieval only" in words(app)
-    assert "Answered, but wrong" not in words(app)
+    assert "Where questions are lost at k = 3, retrieval only" in words(app)
+    assert "Incorrect answer" not in words(app)
 
 
 # Run
@@ -354,7 +558,7 @@ def test_a_run_without_answers_has_its_waterfall_up_to_the_ranking(home: Path) -
 def test_an_extractive_run_is_a_click_away(home: Path) -> None:
     app = show("run")
     answerer = next(g for g in app.get("button_group") if g.key and g.key.startswith("answerer-"))
-    assert answerer.options == ["none", "extractive"]
+    assert answerer.options == ["None", "Extractive"]
     assert "No model is connected" in words(app)
     answerer.set_value("extractive")
     checked(app.run())
@@ -562,7 +766,7 @@ def test_means_stand_per_kind_and_per_document_with_their_n(home: Path, name: st
     )
     app = show("results", run="told", per=name)
     table = next(d.value for d in app.dataframe if "Kind or document" in d.value)
-    title = ANSWER_METRICS[name].title if name in ANSWER_METRICS else "recall@3"
+    title = ANSWER_METRICS[name].title if name in ANSWER_METRICS else "Recall@3"
     kinds = {"one passage": "single", "several passages": "multi", "unanswerable": "unanswerable"}
     documents = {d.name: d.id for d in workspace.store.documents(run.corpus_id)}
     assert {"one passage", "several passages", "unanswerable", "阀门.txt"} <= set(table["Kind or document"])
@@ -580,7 +784,8 @@ def test_means_stand_per_kind_and_per_document_with_their_n(home: Path, name: st
         values = [values_by_id[i] for i in ids if i in values_by_id]
         assert (row["Questions"], row["n"]) == (len(ids), len(values))
         assert row[title] == (pytest.approx(sum(values) / len(values)) if values else pd.NA) or not values
-    every = next(d.value for d in app.dataframe if "Several passages" in d.value).set_index("Metric")
+    every_metric = show("results", run="told", tab="All metrics").dataframe
+    every = next(d.value for d in every_metric if "Several passages" in d.value).set_index("Metric")
     two = [values_by_id[i] for i, q in questions.items() if q.kind == "multi" and i in values_by_id]
     assert every.loc[title, "Several passages"] == (f"{sum(two) / len(two):.2f} (n = {len(two)})" if two else "–")
 
@@ -589,3 +794,79 @@ def test_the_questions_of_a_kind_are_shown_and_can_be_left(home: Path) -> None:
     app = show("results", run="told", kind="multi")
     assert list(app.dataframe[-1].value["Id"]) == ["two"]
     assert app.button(key="chip-kind").label == "kind: several passages"
+
+
+# Two runs
+
+
+def test_two_runs_stand_side_by_side_with_the_words_that_differ(home: Path) -> None:
+    """q7 was answered by hand in one run, and has no answer in the other."""
+    workspace = open_workspace()
+    told = workspace.store.run("told")
+    again = running.run(workspace, "again", replace(told.config, retriever="knn"))
+    for run, text in ((told, "Pump 7 moves 70 litres."), (again, "Pump 7 moves 80 litres.")):
+        evaluated = workspace.store.evaluated_answers(run.id)["q7"]
+        changed = replace(evaluated, answer=replace(evaluated.answer, text=text, status="answered"))
+        workspace.store.put_evaluated(run.id, [(changed, answer_metrics.scores(changed, tuple(ANSWER_METRICS)))])
+    app = show("inspect", runs="told,again", question="q7")
+    assert re.findall(r'<mark class="differs">(.*?)</mark>', words(app)) == ["70", "80"]
+    assert [t.value for t in app.header][:2] == ["told", "again"]
+    quest = show("inspect", runs="told,again", question="q7", tab="RAGQuestEval", of="again")
+    assert any("from the reference" in title.value for title in quest.header)
+
+
+def test_a_run_without_answers_stands_beside_one_with_answers(home: Path) -> None:
+    app = show("inspect", runs="words,told", question="q7")
+    assert "This run has no answers." in text_of(app)
+    assert "not answered" not in text_of(app)
+
+
+def test_the_walk_of_two_runs_is_the_list_of_the_comparison(home: Path) -> None:
+    workspace = open_workspace()
+    pair = [workspace.store.run(name) for name in ("words", "vectors")]
+    comparison = measurements.compare_runs(workspace, pair, 3)
+    lists = comparing.outcomes(comparison, "recall@3", 1)
+    for side in ("won", "lost", "tied"):
+        ids = getattr(lists, side)
+        if not ids:
+            continue
+        app = show("inspect", runs="words,vectors", question=ids[0], k="3", metric="recall@3", side=side)
+        assert f"1 of {len(ids)}" in words(app)
+        assert f"Filter: {side} by" in words(app)
+        assert "vectors against words" in words(app)
+
+
+def test_an_imported_run_is_a_case_too(home: Path) -> None:
+    workspace = open_workspace()
+    foreign.import_run(
+        workspace, workspace.store.corpus("notes"), "from elsewhere", ragchecker.read(written(result()), "x")
+    )
+    app = show("inspect", run="from elsewhere", question="7")
+    assert "as the imported file says" in text_of(app)
+    assert "In 1998 by Miller." in text_of(app)
+
+
+def test_compare_counts_what_each_run_lost_at_which_stage(home: Path) -> None:
+    """Up to the ranking beside a run without answers; to the answers where both runs answered from these k chunks."""
+    workspace = open_workspace()
+    runs = [workspace.store.run(name) for name in ("told", "words")]
+    app = show("compare", runs="told,words", k="3")
+    table = next(each.value for each in app.dataframe if "Stage" in each.value).set_index("Stage")
+    shared = {q.id for q in workspace.store.run_questions(runs[1].id) if q.evidence}
+    for run in runs:
+        questions = [q for q in workspace.store.run_questions(run.id) if q.id in shared]
+        causes = diagnose.attribute_failures(questions, workspace.store.results(run.id), 3)
+        assert table.loc["Found at 3, not split", run.name] == list(causes.values()).count("fine")
+        assert table[run.name].sum() == len(shared)
+    assert "retrieval only" in words(app)
+    running.run(workspace, "told-knn", replace(runs[0].config, retriever="knn"))
+    app = show("compare", runs="told,told-knn", k="3")
+    table = next(each.value for each in app.dataframe if "Stage" in each.value).set_index("Stage")
+    right = []
+    for name in ("told", "told-knn"):
+        causes = judgements.judgement_of(workspace, workspace.store.run(name)).causes
+        right.append(list(causes.values()).count("fine"))
+        assert table.loc["Correct", name] == right[-1]
+        assert table[name].sum() == len(causes)
+    assert table.loc["Correct", "Change"] == right[1] - right[0]
+    assert f"answered correctly: {right[0]} → {right[1]}" in words(app)

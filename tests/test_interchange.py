@@ -123,9 +123,59 @@ def test_a_list_is_groups_and_a_list_inside_it_their_members():
     assert one(chunk_id=f"{CHUNK_ID} {CHUNK_ID}").evidence == ((LENT,), (LENT,))
 
 
-def test_no_evidence_is_a_question_without_an_answer():
+def test_without_evidence_the_answer_tells_whether_it_is_answerable():
     for row in ({}, {"evidence": []}, {"evidence": "[]"}, {"document": "", "quote": None}):
         assert one(**row).kind == "unanswerable"
+        assert one(**row, answer="Red.").kind == "reference"
+    assert one(document="desk", answer="Red.").kind == "reference"  # where in it is not known
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        {"unanswerable": True},
+        {"unanswerable": "yes"},
+        {"Is_Impossible": "1.0"},
+        {"answerable": "false"},
+        {"is_answerable": 0},
+        {"kind": "Unanswerable"},
+        {"question_type": "unanswerable"},
+        {"answer": "无法推断。"},
+        {"answer": "<Unanswerable>"},
+        {"answer": "N/A"},
+    ],
+)
+def test_an_explicit_mark_is_kept_in_every_format(mark):
+    question = one(**{"answer": "They are not lent.", "document": "desk"} | mark)
+    assert (question.kind, question.unanswerable, question.evidence) == ("unanswerable", True, ())
+    assert question_from_json(question_to_json(question)) == question
+    for file_format in ("csv", "jsonl"):
+        again = read_questions(write_questions([question], NAMES, file_format), f"q.{file_format}", DOCUMENTS)
+        assert again.questions == (question,)
+
+
+def test_a_mark_that_says_the_contrary_marks_nothing():
+    rows = [{"unanswerable": "no"}, {"answerable": "true"}, {"is_impossible": ""}, {"kind": "single"}]
+    assert {one(answer="Red.", **row).kind for row in rows} == {"reference"}
+    assert "unanswerable" not in json.loads(question_to_json(one(answer="Red.")))  # stored as by earlier versions
+
+
+def test_how_many_name_no_evidence_is_said():
+    rows = [
+        {"question": "A?", "answer": "Red.", "document": "desk", "quote": "Maps are red"},
+        {"question": "B?", "answer": "Green."},
+        {"question": "C?", "answer": "21 days"},
+        {"question": "D?"},
+        {"question": "E?", "answer": "It does not say.", "unanswerable": "true"},
+    ]
+    read = read_questions("\n".join(map(json.dumps, rows)).encode(), "q.jsonl", DOCUMENTS)
+    assert [question.text for question in read.reference_only] == ["B?", "C?"]
+    assert read.warning.startswith("2 of 5 questions name no evidence: they are reference only, not unanswerable.")
+    assert read.unanswerable == "2 of 5 questions are unanswerable: marked so, or with neither evidence nor answer."
+    assert read.notes == ()
+    one_of_one = read_questions(json.dumps(rows[1]).encode(), "q.jsonl", DOCUMENTS)
+    assert one_of_one.warning.startswith("1 of 1 question names no evidence: it is reference only")
+    assert read_questions(json.dumps(rows[0]).encode(), "q.jsonl", DOCUMENTS).warning == ""
 
 
 @pytest.mark.parametrize(
@@ -146,6 +196,8 @@ def test_no_evidence_is_a_question_without_an_answer():
         ({"chunk_id": "c-17"}, "'c-17', which is not an id of ragviz"),
         ({"chunk_id": Chunk.make_id("0" * 16, 1, 2)}, "not in the corpus"),
         ({"evidence": "[{"}, "is not JSON"),
+        ({"unanswerable": "perhaps"}, "has 'perhaps' as unanswerable: write true or false"),
+        ({"unanswerable": "true", "document": "desk", "quote": "Maps are red"}, "unanswerable and names evidence"),
         ({"evidence": ["maps"]}, "not a list of objects"),
         ({"evidence": [[]]}, "not a list of objects"),
         ({"status": "perhaps"}, "status 'perhaps'"),
@@ -155,6 +207,26 @@ def test_no_evidence_is_a_question_without_an_answer():
 )
 def test_rows_that_are_refused_say_why(row, reason):
     assert reason in str(one(**row))
+
+
+def test_a_quote_with_other_marks_is_imported_and_one_with_other_words_is_not():
+    """The offsets are those of the parsed text; the message quotes whole words and says what may differ."""
+    text = "As government employees, we aren’t\n  allowed to sign “other” companies’ papers."
+    rows = [
+        {"question": "A?", "document": "nda", "quote": "we aren't allowed to sign \"other\" companies' papers"},
+        {
+            "question": "B?",
+            "document": "nda",
+            "quote": "As government employees, we aren't allowed to sing other papers",
+        },
+    ]
+    read = read_questions("\n".join(map(json.dumps, rows)).encode(), "q.jsonl", {"nda.md": document("nda.md", text)})
+    [[span]] = read.questions[0].evidence
+    assert (span.start, span.end) == (text.index("we aren"), len(text) - 1)
+    assert span.text == text[span.start : span.end]
+    assert read.problems[2].startswith(
+        "has a quote that is not in 'nda.md' (“As government employees, we aren't allowed to sing other…”): copy"
+    )
 
 
 def test_a_name_that_matches_two_documents_is_an_error():

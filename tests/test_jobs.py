@@ -2,7 +2,11 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,14 +15,12 @@ from ragviz import jobs
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import Cancelled, UsageError
+from ragviz.index import chunking, indexing
 from ragviz.processes import this_process
-from ragviz.records import IndexConfig, Job
+from ragviz.questions import sets
+from ragviz.records import IndexConfig, Job, RunConfig
+from ragviz.runs import running
 from ragviz.workspace import Workspace
-
-
-@pytest.fixture
-def workspace(tmp_path) -> Workspace:
-    return Workspace(Settings(_env_file=None, home=tmp_path / "home"))
 
 
 def wait(workspace: Workspace, job: Job, until=("done", "failed", "cancelled", "interrupted"), seconds=120) -> Job:
@@ -36,7 +38,7 @@ def submit_files(workspace, files) -> Job:
     corpus = workspace.store.create_corpus("notes")
     folder, staged = corpora.stage(workspace, files)
     arguments = {"corpus": corpus.id, "folder": str(folder), "files": staged, "replace": False}
-    return jobs.submit(workspace, "documents", "Add files", corpus.id, arguments)
+    return jobs.submit_once(workspace, "documents", "Add files", corpus.id, arguments)[0]
 
 
 def test_files_are_read_by_another_process(workspace):
@@ -54,7 +56,7 @@ def test_files_are_read_by_another_process(workspace):
 def test_an_error_ends_up_in_the_row_as_a_sentence(workspace):
     corpus = workspace.store.create_corpus("empty")
     arguments = {"corpus": corpus.id, "name": "i", "config": {"chunk_size": 200}}
-    job = wait(workspace, jobs.submit(workspace, "index", "Build i", corpus.id, arguments))
+    job = wait(workspace, jobs.submit_once(workspace, "index", "Build i", corpus.id, arguments)[0])
     assert job.status == "failed"
     assert job.error == "Corpus 'empty' has no text to index: add documents first."
 
@@ -69,8 +71,11 @@ def test_a_defect_names_the_log_that_has_its_traceback(workspace, monkeypatch):
         jobs.perform(workspace, job.id)
     failed = workspace.store.job(job.id)
     assert failed.status == "failed"
-    log = Path(failed.error.removeprefix("A defect in ragviz: ZeroDivisionError. The traceback is in ").rstrip("."))
-    assert log == workspace.log_of(job.id)
+    log = workspace.log_of(job.id)
+    assert failed.error == (
+        f"A defect in ragviz: ZeroDivisionError. Try again; if it fails again, report it with the traceback in {log}."
+    )
+    assert jobs.log_to_read(workspace, failed) is None, "its error names the log already"
     assert "one by nought" in log.read_text()
 
 
@@ -122,7 +127,9 @@ def building(workspace) -> Job:
     corpus = workspace.store.create_corpus("notes")
     corpora.add_file(workspace, corpus, "long.txt", long_text(300))
     config = {"chunk_size": 100}
-    job = jobs.submit(workspace, "index", "Build i", corpus.id, {"corpus": corpus.id, "name": "i", "config": config})
+    job = jobs.submit_once(
+        workspace, "index", "Build i", corpus.id, {"corpus": corpus.id, "name": "i", "config": config}
+    )[0]
     end = time.time() + 200
     while not (0 < job.done < (job.total or 0) and job.unit == "chunks"):
         assert job.status in ("queued", "running"), job
@@ -152,7 +159,7 @@ def test_a_cancelled_build_leaves_no_half_index_and_can_be_resumed(workspace, bu
     assert (info.status, workspace.index(info).exists()) == ("failed", False)
     done = wait(workspace, jobs.start(workspace, cancelled))
     assert done.status == "done", done.error
-    assert workspace.store.index("i").config == IndexConfig(chunk_size=100)
+    assert workspace.store.index("i").config == IndexConfig(chunk_size=100, chunking_rules=chunking.RULES)
 
 
 def uploads(workspace) -> list[Path]:
@@ -201,3 +208,237 @@ def test_a_killed_upload_is_resumed_from_its_copies(workspace):
     job = staged_job(workspace, "interrupted")
     assert jobs.perform(workspace, job.id).result["files"][0]["status"] == "added"
     assert uploads(workspace) == []
+
+
+SUBMIT = """
+import sys, time
+from ragviz import jobs
+from ragviz.config import Settings
+from ragviz.workspace import Workspace
+
+workspace = Workspace(Settings(_env_file=None, home=sys.argv[1]))
+corpus, name = workspace.store.corpora()[0], sys.argv[2]
+print("ready", flush=True)
+sys.stdin.readline()  # both have loaded everything: they submit at the same time
+arguments = {"corpus": corpus.name, "name": name, "config": {"chunk_size": 100}}
+job, is_new = jobs.submit_once(workspace, "index", f"Build {name}", corpus.id, arguments)
+print(job.id, is_new)
+"""
+
+
+def submitted_at_once(home: Path, name: str, count: int = 4) -> list[tuple[str, bool]]:
+    """What `count` processes that submit the same job at the same time get: its id, and whether it is new."""
+    command = [sys.executable, "-c", SUBMIT, str(home), name]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    processes = [subprocess.Popen(command, **pipes) for _ in range(count)]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    outcomes = [process.communicate(timeout=60)[0].split() for process in processes]
+    return [(job_id, is_new == "True") for job_id, is_new in outcomes]
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_processes_that_submit_the_same_job_at_once_start_one(workspace, database, monkeypatch):
+    if database == "postgresql":
+        if not (url := os.environ.get("RAGVIZ_TEST_POSTGRESQL_URL")):
+            pytest.skip("RAGVIZ_TEST_POSTGRESQL_URL is not set")
+        monkeypatch.setenv("RAGVIZ_DATABASE_URL", url)
+        workspace = Workspace(Settings(_env_file=None, home=workspace.settings.home))
+    for corpus in workspace.store.corpora():
+        workspace.store.delete_corpus(corpus.id)
+    corpus = workspace.store.create_corpus("notes")
+    for number in range(3):
+        outcomes = submitted_at_once(workspace.settings.home, f"i{number}")
+        assert len({job_id for job_id, _ in outcomes}) == 1
+        assert [is_new for _, is_new in outcomes].count(True) == 1
+    of_corpus = [job for job in workspace.store.jobs() if job.corpus_id == corpus.id]
+    assert len(of_corpus) == 3
+    assert all(wait(workspace, job).status == "failed" for job in of_corpus)  # the corpus has no text
+
+
+def test_a_second_press_gets_the_active_job_and_a_later_one_a_new_job(workspace, monkeypatch):
+    monkeypatch.setattr(jobs, "start", lambda _, job: job)
+    submit = partial(jobs.submit_once, workspace, "run", "Run r", "c")
+    arguments = {"name": "r", "config": {"k": 3, "metrics": ("none",)}, "budget": None}  # a tuple becomes a list
+    first, is_new = submit(arguments)
+    assert is_new
+    assert submit(arguments) == (first, False)
+    with pytest.raises(UsageError, match="“Run r” is active already, with other choices"):
+        submit(arguments | {"budget": 2.0})
+    assert submit(arguments | {"name": "s"})[1]
+    assert jobs.submit_once(workspace, "run", "Run r", "another corpus", arguments)[1]
+    jobs.cancel(workspace, first)
+    assert submit(arguments)[1]
+
+
+def test_one_upload_is_read_once_and_another_of_the_same_files_is_read(workspace, monkeypatch):
+    monkeypatch.setattr(jobs, "start", lambda _, job: job)
+    submit = partial(jobs.submit_once, workspace, "documents", "Read 1 file", "c")
+    arguments = {"corpus": "c", "folder": "one", "files": [["a", "one/a"]], "replace": False, "upload": "session-0"}
+    first, _ = submit(arguments)
+    assert submit(arguments | {"folder": "two", "files": [["a", "two/a"]]}) == (first, False)
+    assert submit(arguments | {"upload": "session-1"})[1]
+
+
+def test_a_job_whose_process_died_does_not_keep_the_next_from_starting(workspace, monkeypatch):
+    monkeypatch.setattr(jobs, "start", lambda _, job: job)
+    first, _ = jobs.submit_once(workspace, "sample", "x", "", {})
+    workspace.store.claim_job(first.id, pid=os.getpid(), pid_started=1.0, host=this_process()["host"])
+    second, is_new = jobs.submit_once(workspace, "sample", "x", "", {})
+    assert is_new
+    assert second.id != first.id
+
+
+@pytest.mark.model
+def test_the_stages_of_a_build_and_of_a_run_are_told_in_order(workspace):
+    corpus = workspace.store.create_corpus("notes")
+    corpora.add_file(workspace, corpus, "long.txt", long_text(20))
+    sets.import_questions(workspace, corpus, b"question,answer\nWhich pump?,The first one.\n", "q.csv", "q")
+
+    def stages(kind, arguments):
+        told = []
+        title = f"{kind} {arguments['name']}"
+        job = jobs.perform_new(
+            workspace, kind, title, corpus.id, arguments, lambda *progress: told.append((progress[3], progress[2]))
+        )
+        assert job.status == "done", job.error
+        return list(dict.fromkeys(told))
+
+    config = {"chunk_size": 100}
+    build = {"corpus": corpus.id, "name": "i", "config": config}
+    assert stages("index", build) == [
+        ("Chunking long.txt", "documents"), ("Loading the embedder", ""), ("Embedding", "chunks"),
+        ("Publishing", "chunks"),
+    ]  # fmt: skip
+    again = stages("index", build | {"fresh": True, "name": "i"})
+    assert ("Loading the embedder", "") not in again, "all vectors are cached: no model is loaded"
+    choices = asdict(RunConfig("i", "q", answerer="extractive", metrics=("token_f1",)))
+    told = stages("run", {"name": "r", "config": choices})
+    assert told[:3] == [("Retrieving", "questions"), ("Loading the embedder", ""), ("Loading libraries", "")]
+    assert told[-2:] == [("Answering", "questions"), ("Scoring answers", "questions")]
+
+
+def test_a_claimed_job_says_at_once_what_it_does_first(workspace, monkeypatch):
+    seen = []
+    monkeypatch.setitem(jobs.KINDS, "sample", lambda opened, *_: seen.append(opened.store.jobs()[0]) or {})
+    jobs.perform(workspace, workspace.store.create_job("sample", "x", "", {}).id)
+    assert (seen[0].message, seen[0].total, seen[0].unit) == ("Reading the sample", None, "")
+
+
+def test_a_new_stage_is_written_without_waiting_for_the_next_second(workspace, monkeypatch):
+    def work(_workspace, _arguments, progress):
+        for number in range(4):
+            progress(0, None, "", f"stage {number}")
+            end = time.monotonic() + 0.9 * jobs.BEAT
+            while workspace.store.job(job.id).message != f"stage {number}":
+                assert time.monotonic() < end, "as late as a beat"
+                time.sleep(0.02)
+        return {}
+
+    monkeypatch.setitem(jobs.KINDS, "sample", work)
+    job = workspace.store.create_job("sample", "x", "", {})
+    assert jobs.perform(workspace, job.id).status == "done"
+
+
+# What a failure leaves
+
+
+def failed(workspace: Workspace, kind: str, corpus_id: str, **arguments: object) -> Job:
+    """The row of a job that has just failed."""
+    job = workspace.store.create_job(kind, "x", corpus_id, arguments)
+    workspace.store.update_job(job.id, status="failed", error="No.", finished=time.time())
+    return workspace.store.job(job.id)
+
+
+WORDS = IndexConfig("sentences", 16, embedder="")
+
+
+@pytest.fixture
+def asked(workspace) -> str:
+    """Id of a corpus with a question, for which nothing has to be embedded."""
+    corpus = workspace.store.create_corpus("notes")
+    corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced. The valve was kept.")
+    sets.import_questions(workspace, corpus, b"question,answer\nWhat was kept?,The valve.\n", "q.csv", "q")
+    return corpus.id
+
+
+def test_a_failed_build_is_mended_by_a_later_build_of_that_index_only(workspace, asked):
+    corpus = workspace.store.corpus("notes")
+    job = failed(workspace, "index", asked, name="i", config=asdict(WORDS))
+    elsewhere = failed(workspace, "index", workspace.store.create_corpus("another").id, name="i")
+    indexing.build_index(workspace, corpus, "j", WORDS)
+    assert not jobs.is_mended(workspace, job), "another index was built"
+    indexing.build_index(workspace, corpus, "i", WORDS)
+    assert jobs.is_mended(workspace, job)
+    assert not jobs.is_mended(workspace, elsewhere), "the index of another corpus took the name"
+    assert not jobs.is_mended(workspace, failed(workspace, "index", asked, name="i")), "it was built before"
+
+
+def test_a_failed_run_is_mended_by_a_later_run_of_that_name_only(workspace, asked):
+    indexing.build_index(workspace, workspace.store.corpus("notes"), "i", WORDS)
+    config = RunConfig("i", "q", retriever="bm25")
+    job = failed(workspace, "run", asked, name="r", config=asdict(config))
+    judging = failed(workspace, "rejudge", asked, run="r")
+    assert jobs.is_mended(workspace, judging), "its run is not there (any more)"
+    elsewhere = failed(workspace, "run", workspace.store.create_corpus("another").id, name="r")
+    running.run(workspace, "s", config)
+    assert not jobs.is_mended(workspace, job), "another run was made"
+    run = running.run(workspace, "r", config)
+    assert jobs.is_mended(workspace, job)
+    assert not jobs.is_mended(workspace, elsewhere)
+    late = failed(workspace, "rejudge", asked, run="r")
+    assert not jobs.is_mended(workspace, late), "the run was done before"
+    workspace.store.finish_run(run.id, "failed")
+    assert not jobs.is_mended(workspace, job), "the run failed anew"
+
+
+@pytest.mark.parametrize("kind", ["documents", "index", "questions", "run", "rejudge"])
+def test_what_failed_on_a_deleted_corpus_needs_no_one(workspace, asked, kind):
+    job = failed(workspace, kind, asked, name="i", run="i", files=[["a.txt", "folder/a.txt"]])
+    assert jobs.is_mended(workspace, job) is (kind == "rejudge")
+    workspace.store.delete_corpus(asked)
+    assert jobs.is_mended(workspace, job)
+
+
+FILES = [["a.txt", "one/a.txt"], ["b.txt", "one/b.txt"]]
+GENERATION = {"index": "i", "name": "q", "limit": 5, "seed": 0, "budget": None}
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other", "same"),
+    [
+        ("index", {"name": "i", "config": {"chunk_size": 9}}, {"name": " I ", "config": {"chunk_size": 8}}, False),
+        ("index", {"name": "i", "config": {"chunk_size": 9}}, {"name": "i ", "config": {"chunk_size": 8}}, True),
+        ("index", {"name": "i"}, {"name": "j"}, False),
+        ("run", {"name": "r", "budget": 1.0}, {"name": "r", "budget": 2.0}, True),
+        ("run", {"name": "r"}, {"name": "s"}, False),
+        ("rejudge", {"run": "r"}, {"run": "s"}, False),
+        ("documents", {"files": FILES}, {"files": [["b.txt", "two/b.txt"], ["a.txt", "two/a.txt"]]}, True),
+        ("documents", {"files": FILES}, {"files": [["a.txt", "one/a.txt"], ["c.txt", "one/c.txt"]]}, False),
+        ("questions", GENERATION, GENERATION | {"budget": 3.0}, True),
+        ("questions", GENERATION, GENERATION | {"seed": 1}, False),
+        ("sample", {}, {}, True),
+    ],
+)
+def test_work_is_told_by_what_it_makes_or_reads(workspace, kind, one, other, same):
+    first, second = (workspace.store.create_job(kind, "x", "c", arguments) for arguments in (one, other))
+    assert (jobs.work_of(first) == jobs.work_of(second)) is same
+    assert jobs.work_of(first) != jobs.work_of(workspace.store.create_job(kind, "x", "another corpus", one))
+
+
+def test_a_cancelled_upload_says_that_the_rest_is_gone_and_an_interrupted_one_can_go_on(workspace):
+    job = staged_job(workspace, "interrupted")
+    workspace.store.update_job(job.id, done=0, total=3, unit="files")
+    assert jobs.kept(workspace.store.job(job.id)) == "No file was read yet."
+    assert jobs.can_resume(job)
+    workspace.store.update_job(job.id, done=2)
+    assert jobs.kept(workspace.store.job(job.id)) == "2 of 3 files are read and stay in the corpus."
+    jobs.cancel(workspace, job)
+    cancelled = workspace.store.job(job.id)
+    assert not jobs.can_resume(cancelled)
+    assert jobs.kept(cancelled).endswith("stay in the corpus. Add the others again to read them.")
+    with pytest.raises(UsageError, match="add them again"):
+        jobs.perform(workspace, job.id)

@@ -266,7 +266,7 @@ def test_an_endpoint_that_is_down_is_waited_for(monkeypatch):
         work.work(items, plan, results, lambda done, total, unit, message="": reports.append(message))
     assert not wrong(results, items)
     assert any(message.startswith("Paused, resumes by itself: Model 'loopback'") for message in reports)
-    assert reports[-1] == f"{work.WORKING}: 6 of 6 questions are finished"
+    assert reports[-1] == work.stage_of(plan)
 
 
 def test_one_call_that_always_fails_is_one_question_that_failed(monkeypatch):
@@ -397,10 +397,36 @@ def test_progress_moves_before_the_first_question_is_through():
     items, reports = make_items(3), []
     with ModelServer(latency=0.4) as server:
         work.work(items, plan_of(server, concurrency=1), Results(), lambda *report: reports.append(report))
-    assert reports[0][:3] == (0, 3 * 7, "steps")
-    assert len({done for done, _, _, message in reports if ": 0 of 3 questions" in message}) >= 4
+    assert reports[0] == (0, None, "", "Loading libraries")
+    assert reports[1] == (0, 3 * 8, "steps", "Answering and judging")  # seven calls, and the scores
+    first = next(place for place, (*_, message) in enumerate(reports) if message == "Embedding answers")
+    assert len({done for done, *_ in reports[1:first]}) >= 4
     assert [done for done, *_ in reports] == sorted(done for done, *_ in reports)
-    assert reports[-1] == (21, 21, "steps", f"{work.WORKING}: 3 of 3 questions are finished")
+    assert reports[-1] == (24, 24, "steps", "Answering and judging")
+
+
+def test_without_a_judge_progress_is_counted_in_questions_that_are_stored():
+    """One count: it is complete when the last question is stored, and the work before that has a name of its own."""
+    items, reports = make_items(40), []
+    stored = Results()
+
+    def keep(batch):
+        reports.append(("kept", len(batch)))
+        stored(batch)
+
+    config = RunConfig("i", "q", answerer="extractive", metrics=("token_f1",))
+    plan = replace(choices.plan_of(config, config.metrics, Memory(), None, None, None), finished=2)
+    work.work(items, plan, keep, lambda *report: reports.append(report))
+    counts = [report for report in reports if report[0] != "kept"][1:]
+    assert {(total, unit) for _, total, unit, _ in counts} == {(42, "questions")}
+    assert {message for *_, message in counts} == {"Answering", "Scoring answers"}
+    kept = 2
+    for report in reports[1:]:
+        if report[0] == "kept":
+            kept += report[1]
+        else:
+            assert report[0] == kept  # neither before nor after
+    assert counts[-1] == (42, 42, "questions", "Answering")
 
 
 def test_a_stopped_run_keeps_what_is_finished():

@@ -42,7 +42,7 @@ __init__ __main__
 """Folders and files of `ragviz/` from the bottom up; those in one line import nothing of each other."""
 LEVEL = {name: level for level, names in enumerate(ORDER.split("\n")) for name in names.split()}
 FILES = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in sorted(ROOT.rglob("*.py"))}
-REGISTRIES = "retrieval.retrievers runs.formats index.chunking index.chunker index.packing index.tokens "
+REGISTRIES = "retrieval.retrievers runs.formats index.chunking index.chunker index.headings index.packing index.tokens "
 REGISTRIES += "retrieval.retriever retrieval.reranking "
 REGISTRIES += " ".join(file for file in FILES if file.endswith(("_chunker", "_reranker")))
 """What names the choices that `--help` lists."""

@@ -110,6 +110,22 @@ def test_a_right_answer_is_fine_whatever_was_missed():
         assert find(question(INSIDE, evidence), [A1, A0], answered(A1, A0), True) == "fine"
 
 
+def test_of_a_question_with_a_reference_only_the_answer_alone_tells():
+    unknown = question()
+    assert unknown.kind == "reference"
+    assert find(unknown, [A1]) == ""  # nothing was answered, and what should have been found is not known
+    assert find(unknown, [A1], answered(A1), True) == "fine"
+    assert find(unknown, [A1], answered(A1), False) == "wrong"
+    assert find(unknown, [A1], answered(A1), None, judge_failed=True) == "judge_failed"
+    refused = answered(A1, text="The passages do not tell.", status="refused")
+    assert is_right(unknown, refused, {}) == Ruling(False, "refusal")  # there is an answer
+    assert find(unknown, [A1], refused, False) == "not_answered"
+    assert find(unknown, [], refused, False, kind="oracle") == ""  # nothing was handed over
+    assert is_right(unknown, answered(A1, text="In 1999."), {}) == Ruling(False, "reference_in_answer")
+    assert [(step.cause, step.left) for step in waterfall(["", "fine", ""])[::9]] == [("questions", 1), ("fine", 1)]
+    assert diagnose.about("").title == "Reference only"
+
+
 def test_an_unanswerable_question_should_be_refused():
     unanswerable = question(answer="")
     assert find(unanswerable, [A1], answered(A1, text="…", status="refused"), True) == "fine"
@@ -125,9 +141,9 @@ def test_an_unanswerable_question_should_be_refused():
 def test_the_earliest_stage_of_any_group_is_the_cause():
     lost = {
         "not_parsed": OUTSIDE,
-        "split": ACROSS,
         "not_retrieved": (span(B, 110, 150),),
         "below_k": (span(B, 210, 250),),
+        "split": ACROSS,
         "cut_by_budget": ELSEWHERE,
     }
     ids, answer = [A2, B0, B2], answered(A2, cut=(B0,))
@@ -341,9 +357,9 @@ def test_waterfall_by_hand():
     assert [(s.cause, s.count, s.left) for s in steps] == [
         ("questions", 9, 9),
         ("not_parsed", 0, 9),
-        ("split", 1, 8),
-        ("not_retrieved", 1, 7),
-        ("below_k", 0, 7),
+        ("not_retrieved", 1, 8),
+        ("below_k", 0, 8),
+        ("split", 1, 7),
         ("cut_by_budget", 0, 7),
         ("not_answered", 0, 7),
         ("wrong", 2, 5),
@@ -362,7 +378,7 @@ def test_waterfall_keeps_every_question(causes):
 
 
 def test_waterfall_names_a_cause_it_does_not_know():
-    with pytest.raises(UsageError, match="'lost'; there are not_parsed, split"):
+    with pytest.raises(UsageError, match="'lost'; there are not_parsed, not_retrieved"):
         waterfall(["fine", "lost"])
 
 
@@ -376,7 +392,32 @@ def test_every_cause_has_a_text_for_people():
 
 def test_without_passages_no_text_says_that_any_were_handed_over():
     steps = diagnose.waterfall(["not_answered", "fine"], "none")
-    assert [(s.title, s.count) for s in steps if s.count][1] == ("Not answered", 1)
+    assert [(s.title, s.count) for s in steps if s.count][1] == ("Abstained", 1)
     for name in diagnose.CLOSED_BOOK:
         assert "evidence was handed over" not in diagnose.about(name, "none").explanation
     assert diagnose.about("below_k", "none") == diagnose.CAUSES["below_k"] == diagnose.about("below_k")
+
+
+def test_the_worst_question_first_by_hand():
+    """Lost ones by stage, a missing score worst of all; then one without a cause; then the right ones."""
+    by_hand = [  # id, cause, score, rank
+        ("missed", "not_retrieved", 0.9, 0),
+        ("deepest", "below_k", None, 40),
+        ("deep", "below_k", None, 4),
+        ("deep, scored", "below_k", 0.0, 50),
+        ("refused", "not_answered", None, 1),
+        ("wrong, 0.1", "wrong", 0.1, 1),
+        ("wrong, 0.4, rank 3", "wrong", 0.4, 3),
+        ("wrong, 0.4, rank 1", "wrong", 0.4, 1),
+        ("no verdict", "judge_failed", None, 2),
+        ("reference only", "", 0.0, None),
+        ("right, 0.5", "fine", 0.5, 2),
+        ("right, 1", "fine", 1.0, 30),
+        ("rightly refused", "fine", None, None),
+    ]
+    expected = [name for name, *_ in by_hand]
+    causes, scores, ranks = ({row[0]: row[place] for row in by_hand} for place in (1, 2, 3))
+    assert diagnose.worst_first(sorted(expected), causes, scores, ranks) == expected
+    errors = {name: None if score is None else 1 - score for name, score in scores.items()}
+    assert diagnose.worst_first(expected[::-1], causes, errors, ranks, higher_is_better=False) == expected
+    assert diagnose.worst_first(["b", "a"], {}, {}, {}) == ["b", "a"], "what is equal keeps its order"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 
 import pytest
@@ -116,8 +117,9 @@ def test_cuts_show_the_whole_text(text: str, chunks: list[tuple[int, int]]) -> N
 
 def test_cuts_alternate_share_and_announce_pages() -> None:
     out = markup.cuts("aabbcc", [(0, 3), (2, 6)], pages=[(7, 4)], focus=(4, 5))
-    assert 'even">aa<' in out
-    assert 'shared">b<' in out
+    assert 'even begins">aa<' in out
+    assert 'shared begins">b<' in out
+    assert out.count("begins") == 2
     assert "page 7" in out
     assert 'odd focus">c<' in out
 
@@ -162,17 +164,7 @@ def test_stances_are_marked_at_their_beginning_only() -> None:
 @pytest.mark.parametrize("hostile", [HOSTILE, "</details><script>", '"><b>'])
 def test_judges_and_documents_cannot_make_markup_of_scores_and_banks(hostile: str) -> None:
     made = markup.measure("Faithfulness", None, hostile, hostile, [hostile])
-    made += markup.quest_table([(hostile, hostile, hostile, 0.5)]) + markup.badges([("for", hostile)])
+    made += markup.code(hostile) + markup.code(json.dumps({hostile: [hostile]})) + markup.badges([("for", hostile)])
     made += markup.claimed(hostile, [markup.MarkedSentence(0, 3, ((1, "absent"),))])
-    assert not re.search(r"<(script|img|b>)", made.replace("<b>0.50", ""))
+    assert not re.search(r"<(script|img|b>)", made.replace("<b>0.50", "").replace("<b>&quot;", ""))
     assert html.escape(hostile) in made
-
-
-def test_a_bank_shows_what_each_text_answers() -> None:
-    rows = [("q1", "a", "a", 1.0), ("q2", "a", None, None), ("q3", None, "b", None), ("q4", None, None, None)]
-    made = markup.quest_table(rows)
-    assert re.findall(r"<td>(both|reference|generated text|neither)</td>", made) == [
-        "both", "reference", "generated text", "neither",
-    ]  # fmt: skip
-    assert made.count('<tr class="not">') == 2, "what the reference does not answer is greyed"
-    assert made.count("&lt;Unanswerable&gt;") == 4

@@ -116,6 +116,7 @@ def test_a_database_of_every_earlier_schema_is_upgraded_with_its_data(dump, kind
     assert [q.text for q in questions][1] == "谁负责阀门？"
     assert questions[0].evidence[0][0].text == "The north pump was replaced in May 2023"
     run = store.run("first")
+    assert (run.note, run.tags) == ("", ())
     measured = evaluate.to_json(measurements.summary_of(workspace, run))["metrics"]
     assert (measured["recall@3"]["mean"], measured["recall@3"]["n"]) == (1.0, 2)
     judgement = judgements.judgement_of(workspace, run)

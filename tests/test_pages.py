@@ -19,16 +19,18 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from ragviz import jobs
+from ragviz.analysis import compare, outcomes
 from ragviz.documents import corpora
 from ragviz.errors import NotFoundError
-from ragviz.index import deletion, indexing
+from ragviz.index import chunking, deletion, indexing
 from ragviz.index.chunker import Chunker, Parameter
 from ragviz.index.chunking import CHUNKERS
 from ragviz.judging.banks import imported_bank_key
 from ragviz.models import weights
 from ragviz.models.vectors import Vectors
-from ragviz.records import Document, IndexConfig, Job, Question, RunConfig, Span
+from ragviz.records import HAND_MADE, Document, IndexConfig, Job, Question, RunConfig, Span
 from ragviz.runs import foreign, measurements, ragchecker, running
+from ragviz.store import schema
 from ragviz.store.store import Store
 from ragviz.text.markup import plain
 from ragviz.ui import frame
@@ -38,7 +40,7 @@ from tests.model_server import ModelServer
 from tests.test_foreign import result, written
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [page for section in frame.NAVIGATION.values() for page in section]
+PAGES = [*(page for section in frame.NAVIGATION.values() for page in section), *frame.UNLISTED]
 installed_components = cache(manifest_scanner.scan_component_manifests)  # each AppTest would look through site-packages
 SCORE = '<div class="rv-score">'  # stands once for each hit of a search
 MARKED = "Notes *on* $pumps$ :smile:.md"  # a name full of markdown
@@ -47,7 +49,7 @@ MARKED = "Notes *on* $pumps$ :smile:.md"  # a name full of markdown
 class Hashing:
     """An embedder without a model: every word counts in a place of its own."""
 
-    name, max_tokens, embedded, identity, dims = "hashing", 256, 0, "hashing", 64
+    name, max_tokens, embedded, seconds, identity, dims = "hashing", 256, 0, 0.0, "hashing", 64
 
     def load(self) -> None:
         pass
@@ -179,7 +181,8 @@ def address(app: AppTest) -> dict[str, str]:
 
 def words(app: AppTest) -> str:
     """All text of a page as a person reads it, and its HTML as it is."""
-    texts = [*(m.value for m in app.markdown), *(c.value for c in app.caption), *(t.value for t in app.title)]
+    marked = [*app.markdown, *app.caption, *app.title, *app.header]
+    texts = [each.value for each in marked]
     html = [block.proto.body for block in app.get("html")]
     return "\n".join([re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", "\n".join(texts)), *html])
 
@@ -236,13 +239,35 @@ def test_an_unknown_corpus_is_told(home: Path) -> None:
 # Home
 
 
+def test_a_finished_generation_says_how_many_questions_and_why_not_all(home: Path) -> None:
+    workspace = open_workspace()
+    corpus = workspace.store.corpus("notes")
+    info = workspace.store.index("small")
+    arguments = {"index": "small", "name": "made", "limit": 2 * info.chunks, "generator": "extractive"}
+    job = jobs.perform(workspace, workspace.store.create_job("questions", "Generate made", corpus.id, arguments).id)
+    result = job.result
+    assert result["proposed"] + result["rejected"] == info.chunks, "one question was tried from each chunk"
+    shown = words(show("questions", set="made"))
+    assert f"{result['proposed']} questions generated into made" in shown
+    assert f"{result['proposed']} of {2 * info.chunks} questions asked for: all {info.chunks} chunks" in shown
+    reason = max(result["rejections"], key=result["rejections"].get)
+    assert f"{reason} ({result['rejections'][reason]})" in shown
+    job = workspace.store.create_job("questions", "Generate made", corpus.id, arguments | {"limit": 2})
+    assert jobs.perform(workspace, job.id).result["proposed"] == 0, "two exist already"
+    app = show("questions", set="made")
+    assert "asked for" not in words(app)
+    assert any(b.label == "Next: make a run" for b in app.button)
+    app.button(key="close-generated").click()
+    assert "generated into" not in words(checked(app.run()))
+
+
 def test_the_first_visit_offers_the_sample_and_starts_it(bare: Path) -> None:
     app = show("home")
     next(b for b in app.button if b.label == "Load the sample").click()
     checked(app.run())
     assert [job.kind for job in open_workspace().store.jobs()] == ["sample"]
     assert any(b.label == "Loading the sample…" and b.disabled for b in app.button)
-    assert any("Waiting to start" in bar.proto.text for bar in app.get("progress"))
+    assert any("Starting its process" in bar.proto.text for bar in app.get("progress"))
 
 
 def test_home_has_one_primary_button_for_the_next_step(home: Path) -> None:
@@ -270,12 +295,22 @@ def test_a_document_shows_its_text_and_the_cuts_of_an_index(home: Path) -> None:
     assert app.title[0].value == plain(MARKED)
     shown = words(app)
     assert "Pump 3 moves 30 litres" in re.sub(r"<[^>]+>", "", shown)
-    assert 'class="cut shared"' in shown, "the overlap is visible"
+    assert 'class="cut shared begins"' in shown, "the overlap is visible"
 
 
 def test_a_place_in_a_document_has_an_address(home: Path) -> None:
     app = show("documents", document=MARKED, at="10-40")
     assert "focus" in words(app)
+
+
+def test_a_long_corpus_name_keeps_its_end_in_the_sidebar(bare: Path) -> None:
+    store, name = open_workspace().store, "Consolidated maintenance handbooks of the northern district, edition 2024"
+    store.create_corpus(name)
+    picker = show("documents").selectbox(key="choice-corpus")
+    assert picker.options == ["Consolidated … edition 2024"]
+    assert (picker.value, picker.help) == (name, plain(name))
+    store.create_corpus(name.replace("maintenance", "operation"))
+    assert len(set(show("documents").selectbox(key="choice-corpus").options)) == 2, "alike when shortened: whole"
 
 
 def test_an_unreadable_document_says_why(home: Path) -> None:
@@ -312,6 +347,56 @@ def test_what_became_of_files_is_told_and_can_be_acted_on(home: Path) -> None:
     job = workspace.store.jobs()[0]
     assert job.arguments["replace"] is True
     assert Path(job.arguments["files"][0][1]).read_bytes() == b"# New"
+
+
+def test_a_replaced_document_says_what_became_of_the_evidence_in_it(home: Path) -> None:
+    """Of the nine questions with evidence in the document, six quote what the new text still holds."""
+    workspace = open_workspace()
+    corpus = workspace.store.corpus("notes")
+    info = workspace.store.document_named(corpus.id, MARKED)
+    assert info is not None
+    text = workspace.store.document(corpus.id, info.id).text
+    for number in (2, 3, 5):
+        text = text.replace(f"moves {number * 10} litres", "moves nothing")
+    folder, staged = corpora.stage(workspace, [(MARKED, text.encode())])
+    arguments = {"corpus": "notes", "folder": str(folder), "files": staged, "replace": False}
+    jobs.perform(workspace, workspace.store.create_job("documents", "Read 1 file", corpus.id, arguments).id)
+    app = show("documents")
+    assert "9 questions have evidence there: it moves to where its exact text is in the new file" in words(app)
+    arguments["replace"] = True
+    jobs.perform(workspace, workspace.store.create_job("documents", "Replace 1 file", corpus.id, arguments).id)
+    app = show("documents")
+    assert "found again by its exact text for 6 questions, stale for 3 questions" in words(app)
+    [link] = [each.proto for each in app.get("page_link") if "Mend" in each.proto.label]
+    assert "Mend stale evidence of asked" in link.label
+    assert "status=stale" in link.query_string
+    stale = show("questions", set="asked", status="stale", tab="Review")
+    assert sorted(stale.dataframe[0].value["Id"]) == ["q2", "q3", "q5"]
+
+
+def test_deleted_documents_say_whose_evidence_went_with_them(home: Path) -> None:
+    app = show("documents")
+    app.multiselect(key="to-delete").set_value(["阀门.txt"])
+    checked(app.run())
+    button(app, "Delete 1 document").click().run()
+    assert "No question has its evidence there; indexes keep the chunks" in words(app)
+    button(app, "Cancel").click().run()
+    app.multiselect(key="to-delete").set_value([MARKED])
+    checked(app.run())
+    button(app, "Delete 1 document").click().run()
+    assert "The evidence of 9 questions there becomes stale" in words(app)
+    workspace = open_workspace()  # AppTest does not press in a dialog
+    corpus = workspace.store.corpus("notes")
+    info = workspace.store.document_named(corpus.id, MARKED)
+    assert info is not None
+    corpora.delete_documents(workspace, corpus, [info.id])
+    app = visit("documents")
+    app.session_state["documents-deleted"] = (corpus.id, [info.id])
+    checked(app.run())
+    assert "Evidence in what was deleted: stale for 9 questions" in words(app)
+    assert "Evidence in what was deleted" in words(checked(app.run())), "it stays until it is closed"
+    app.button(key="close-deleted").click()
+    assert "Evidence in what was deleted" not in words(checked(app.run()))
 
 
 def test_deleting_asks_first_and_says_what_goes(home: Path) -> None:
@@ -366,7 +451,7 @@ def test_chunks_that_the_embedder_cannot_read_are_warned_of(home: Path) -> None:
     app = show("index", tab="New index")
     app.number_input(key="size").set_value(400)
     app.run()
-    assert "longer than the 254 tokens" in app.warning[0].value
+    assert any("longer than the 254 tokens" in box.value for box in app.warning)
 
 
 def test_an_index_that_is_behind_offers_its_update(home: Path) -> None:
@@ -382,6 +467,50 @@ def test_searching_shows_retrievers_side_by_side(home: Path) -> None:
     assert all(f"**{way}**" in shown for way in ("knn", "bm25", "hybrid"))
     assert shown.count("rv-score") >= 12
     assert "70" in shown
+
+
+def test_every_search_counts_and_the_retrievers_are_those_of_the_index_chosen(home: Path) -> None:
+    workspace = open_workspace()
+    indexing.build_index(workspace, workspace.store.corpus("notes"), "lexical", IndexConfig(embedder=""))
+    app = show("index", index="small")
+    for query in ("litres of pump 7", "valve", "hall"):
+        app.text_input(key="typed").set_value(query)
+        checked(button(app, "Search").click().run())
+        assert app.query_params["query"] == query
+        assert app.text_input(key="typed").value == query
+        assert words(app).count(SCORE) >= 3, query
+    assert "**knn**" in words(app)
+    checked(app.selectbox(key="choice-index").set_value("lexical").run())
+    assert app.query_params["index"] == "lexical"
+    shown = words(app)
+    assert "**bm25**" in shown
+    assert "**knn**" not in shown
+    assert app.text_input(key="typed").value == "hall"
+
+
+def test_an_embedder_of_another_language_is_warned_of_before_the_build(home: Path) -> None:
+    assert "was trained on English text" not in words(show("index", tab="New index"))
+    workspace = open_workspace()
+    corpora.add_file(
+        workspace, workspace.store.corpus("notes"), "阀门.txt", "北阀门于2021年更换。负责人是王芳。".encode()
+    )
+    warned = "all-MiniLM-L6-v2 was trained on English text, but 1 of "
+    app = show("index", tab="New index")
+    [warning] = [w.value for w in app.warning]
+    assert (shown := warning.replace("\\", "")).startswith(warned)
+    assert "(Chinese: 阀门.txt)" in shown
+    assert not show("index", tab="New index", embedder="none").warning
+
+
+def test_an_index_by_earlier_chunking_rules_says_so_and_offers_to_be_rebuilt(home: Path, monkeypatch) -> None:
+    workspace = open_workspace()
+    with monkeypatch.context() as earlier:
+        earlier.setattr(chunking, "RULES", 1)
+        indexing.build_index(workspace, workspace.store.corpus("notes"), "old", IndexConfig(embedder=""))
+    app = show("index", index="old", query="litres")
+    assert "earlier chunking rules" in words(app)
+    assert SCORE in words(app)
+    assert button(app, "Rebuild").key == f"update-{workspace.store.index('old').id}"
 
 
 def test_an_address_with_a_model_of_the_hub_fetches_nothing_until_it_is_pressed(home: Path, monkeypatch) -> None:
@@ -445,6 +574,30 @@ def button(app: AppTest, label: str) -> Button:
     return next(each for each in app.button if each.label == label)
 
 
+def test_a_corpus_without_a_name_is_refused_in_words(home: Path) -> None:
+    app = show("documents")
+    button(app, "Create corpus").click()
+    assert [box.value.replace("\\", "") for box in app.run().error] == ["Give the corpus a name first."]
+    assert len(open_workspace().store.corpora()) == 1
+
+
+def test_questions_lead_to_a_run_from_their_header(home: Path) -> None:
+    app = show("questions", set="asked")
+    app.button(key="next-step").click()
+    app.run()
+    assert address(app)["set"] == "asked"
+    store = open_workspace().store
+    store.create_question_set(store.corpus("notes").id, "empty")
+    assert not [b for b in show("questions", set="empty").button if b.key == "next-step"]
+
+
+def test_the_form_of_a_run_says_what_differs_from_its_preset(home: Path) -> None:
+    app = show("run", index="large")
+    assert "Changed from" not in words(app)
+    next(box for box in app.number_input if box.label == "Depth").set_value(60)
+    assert "Changed from Defaults: depth." in words(checked(app.run()))
+
+
 def test_a_question_is_edited(home: Path) -> None:
     app = show("questions", question="q2")
     app.button(key="edit").click()
@@ -482,11 +635,45 @@ def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch
         assert (calls.value, calls.delta) == ("3", "0 of them already paid")
         assert server.counts.calls == 2  # how long the endpoint takes
         next(n for n in app.number_input if n.label == "Budget in dollars").set_value(1.5)
-        monkeypatch.setattr("ragviz.jobs.submit", lambda *words: open_workspace().store.create_job(*words[1:]))
+        monkeypatch.setattr(
+            "ragviz.jobs.submit_once", lambda *words: (open_workspace().store.create_job(*words[1:]), True)
+        )
         next(b for b in app.button if b.label == "Generate").click()
         app.run()
     job = open_workspace().store.jobs()[0]
     assert (job.arguments["generator"], job.arguments["budget"], job.arguments["limit"]) == ("model", 1.5, 3)
+
+
+def test_the_evidence_of_questions_without_any_is_found_and_accepted(home: Path) -> None:
+    store = open_workspace().store
+    corpus_id = store.question_set("asked").corpus_id
+    found = store.create_question_set(corpus_id, "without")
+    answers = {"exact": "Pump 7 moves 70 litres", "short": "1997", "many": "检修周期为三十天", "none": "in the cellar"}
+    without = [Question(i, f"Where is {i}?", text, (), "import", "accepted") for i, text in answers.items()]
+    store.put_questions(found.id, without)
+    app = show("questions", set="without", tab="Find evidence")
+    assert "4 questions are reference only" in words(app)
+    next(b for b in app.button if b.label == "Look up the answers").click()
+    app.run()
+    assert not app.exception
+    assert "1 exact · 0 near · 2 ambiguous · 1 not found" in words(app)
+    to_the_head = "getElementById('rv-evidence-question')"
+    assert to_the_head not in words(app), "nothing was decided yet"
+    next(b for b in app.button if b.label == "Accept all 1 exact").click()
+    app.run()
+    assert "0 exact · 0 near · 2 ambiguous · 1 not found" in words(app)
+    assert to_the_head in words(app)
+    assert {q.id: q.kind for q in store.questions(found.id)} == dict.fromkeys(answers, "reference") | {
+        "exact": "single"
+    }
+    next(b for b in app.button if b.key == "decline-short").click()
+    app.run()
+    assert "0 exact · 0 near · 1 ambiguous · 2 not found" in words(app)
+    next(b for b in app.button if b.key == "alternatives-many").click()
+    app.run()
+    [group] = next(q for q in store.questions(found.id) if q.id == "many").evidence
+    assert [span.text for span in group] == ["检修周期为三十天"] * 3
+    assert not app.exception
 
 
 def test_questions_are_filtered_by_the_address(home: Path) -> None:
@@ -570,7 +757,7 @@ def test_results_have_the_numbers_of_the_command_line(home: Path) -> None:
     tiles = {m.label: m.value for m in app.metric}
     assert tiles["Recall@3 ↑"] == f"{summary.metrics['recall@3'].mean:.2f}"
     assert tiles["MRR ↑"] == f"{summary.metrics['mrr'].mean:.2f}"
-    assert tiles["Misses ↓"] == str(summary.misses)
+    assert tiles["Not in top 20 ↓"] == str(summary.misses)
     assert address(app)["k"] == "3"
 
 
@@ -587,8 +774,11 @@ def test_another_k_is_read_off_the_same_run(home: Path) -> None:
     ("filters", "passes"),
     [
         ({"rank": "1"}, lambda row: row["Rank"] == 1),
-        ({"rank": "miss"}, lambda row: row["Outcome"] == "missed"),
-        ({"outcome": "found"}, lambda row: row["Outcome"] == "found"),
+        ({"rank": "miss"}, lambda row: row["Outcome"] == "Not in top 20"),
+        ({"outcome": "found"}, lambda row: row["Outcome"] == "Found at 3"),
+        ({"outcome": "below k"}, lambda row: row["Outcome"] == "Ranked below 3"),
+        ({"score": "0.9-1"}, lambda row: row["Recall@3"] >= 0.9),
+        ({"score": "0-0.5"}, lambda row: row["Recall@3"] < 0.5),
         ({"find": "OLDER"}, lambda row: "older" in row["Question"]),
         ({"document": MARKED}, lambda row: True),
         ({"document": "阀门.txt"}, lambda row: False),
@@ -599,9 +789,33 @@ def test_questions_are_filtered(
     home: Path, filters: dict[str, str], passes: Callable[[dict[str, object]], bool]
 ) -> None:
     everything = show("results", run="words").dataframe[-1].value
-    shown = show("results", run="words", **filters).dataframe[-1].value
+    app = show("results", run="words", **filters)
     expected = [row["Id"] for row in everything.to_dict("records") if passes(row)]
-    assert list(shown["Id"]) == expected
+    assert [i for table in app.dataframe if "Id" in table.value for i in table.value["Id"]] == expected
+    assert f"**{len(expected)} of 9 questions**" in words(app)
+
+
+def test_the_numbers_of_the_page_add_up_and_list_their_questions(home: Path) -> None:
+    app = show("results", run="words", k="1", find="older")
+    summary = measurements.summary_of(open_workspace(), open_workspace().store.run("words"), 1)
+    numbers = {
+        outcome: int(re.search(r"\d+", app.button(key=f"sum-{outcome}").label)[0]) for outcome in outcomes.RANKED
+    }
+    assert sum(numbers.values()) == summary.n
+    assert "find their evidence in the first chunk" in words(app)
+    assert "10 unanswerable" not in words(app)
+    outcome = next(outcome for outcome in outcomes.RANKED if numbers[outcome])
+    app.button(key=f"sum-{outcome}").click()
+    checked(app.run())
+    assert len(app.dataframe[-1].value) == numbers[outcome]
+    assert address(app)["outcome"] == outcome
+    assert "find" not in address(app)
+
+
+def test_columns_are_chosen_in_the_address(home: Path) -> None:
+    app = show("results", run="words", columns="Rank,Recall")
+    assert list(app.dataframe[-1].value.columns) == ["Rank", "Recall@3", "Id"]
+    assert "cannot be columns here" in show("results", run="words", columns="Rank,Moon").warning[0].value
 
 
 def test_a_filter_is_a_chip_that_can_be_taken_off(home: Path) -> None:
@@ -621,17 +835,18 @@ def test_the_worst_questions_come_first(home: Path) -> None:
 
 
 def test_a_question_opens_with_its_chunks_target_and_gold(home: Path) -> None:
-    app = show("results", run="words", question="q7")
+    app = show("inspect", run="words", question="q7")
     shown = words(app)
+    assert words(show("results", run="words", question="q7")) == shown, "an old link opens the same page"
     assert app.title[0].value == plain("How much does pump 7 move?")
     assert "★ target" in shown
     assert '<mark class="gold' in shown
-    assert "found at rank" in shown
+    assert any("found at rank" in title.value for title in app.header)
 
 
 def test_questions_are_walked_through(home: Path) -> None:
     ids = list(show("results", run="words").dataframe[-1].value["Id"])
-    app = show("results", run="words", question=ids[0])
+    app = show("inspect", run="words", question=ids[0])
     next(b for b in app.button if b.label == "Next").click()
     checked(app.run())
     assert address(app)["question"] == ids[1]
@@ -664,22 +879,80 @@ def test_runs_are_compared_in_words_numbers_and_pictures(home: Path) -> None:
     comparison = measurements.compare_runs(
         open_workspace(), [open_workspace().store.run(n) for n in ("words", "vectors")]
     )
-    table = next(d for d in app.dataframe if "Metric" in d.value and "Difference" in d.value).value
-    row = table[table["Metric"] == "recall@3"].iloc[0]
-    assert row["Difference"] == pytest.approx(comparison.metrics["recall@3"].deltas[0].difference.mean)
-    assert "recall@3" in shown
+    table = next(d for d in app.dataframe if "Metric" in d.value and "n" in d.value).value
+    row = table[table["Metric"] == "Recall@3"].iloc[0]
+    difference = comparison.metrics["recall@3"].deltas[0].difference
+    assert row["Difference [95 % CI]"] == compare.difference_words(difference)
+    assert "Recall@3" in shown
     assert {"retriever", "index.chunker"} <= set(
         next(d for d in app.dataframe if "Setting" in d.value).value["Setting"]
     )
     assert len(app.get("plotly_chart")) == 7
 
 
+def test_a_comparison_has_every_metric_of_the_runs_and_always_an_interval(home: Path) -> None:
+    workspace = open_workspace()
+    for name in ("first", "second"):
+        config = RunConfig("small", "asked", "bm25", depth=20, answerer="extractive", metrics=("token_f1", "rouge_l"))
+        running.run(workspace, name, config)
+    runs = [workspace.store.run(name) for name in ("first", "second")]
+    with workspace.store._engine.begin() as connection:
+        for run, value in zip(runs, (0.2, 0.6), strict=True):
+            scores = schema.scores
+            mine = (scores.c.run_id == run.id) & (scores.c.metric == "token_f1")
+            connection.execute(scores.update().where(mine, scores.c.value.is_not(None)).values(value=0.2))
+            connection.execute(
+                scores.update().where(mine, scores.c.question_id == "q7").values(value=value, status="ok")
+            )
+    for run in runs:
+        workspace.store.touch(run.id)
+    comparison = measurements.compare_runs(workspace, runs)
+    delta = comparison.answers["token_f1"].deltas[0]
+    n = delta.difference.n
+    assert delta.difference.mean == pytest.approx(0.4 / n)
+    app = show("compare", runs="first,second", metric="token_f1")
+    assert f"second against first on Token F1: +{0.4 / n:.2f} [0.00, +" in words(app)
+    assert "inconclusive" in words(app)
+    rows = next(d.value for d in app.dataframe if "Token F1" in list(d.value.get("Metric", []))).set_index("Metric")
+    assert set(rows.index) == {"ROUGE-L", "Token F1"}
+    assert rows.loc["Token F1", "Won · tied · lost"] == f"1 · {n - 1} · 0"
+    listed = next(d.value for d in app.dataframe if "Question" in d.value)
+    assert list(listed["Id"]) == ["q7"]
+    assert list(listed.loc[0, ["first", "second"]]) == [0.2, 0.6]
+
+
+def test_three_runs_are_compared_each_with_each_and_any_can_be_the_baseline(home: Path) -> None:
+    running.run(open_workspace(), "third", RunConfig("large", "asked", "bm25", depth=20))
+    app = show("compare", runs="words,vectors,third", metric="mrr")
+    pairs = next(d.value for d in app.dataframe if "Against" in d.value)
+    assert list(zip(pairs["Run"], pairs["Against"], strict=True)) == [
+        ("vectors", "words"),
+        ("third", "words"),
+        ("third", "vectors"),
+    ]
+    store = open_workspace().store
+    comparison = measurements.compare_runs(open_workspace(), [store.run(n) for n in ("words", "vectors", "third")])
+    expected = [compare.difference_words(pair.delta.difference) for pair in compare.pairs(comparison, "mrr")]
+    assert list(pairs["Difference [95 % CI]"]) == expected
+    app.selectbox(key="baseline").set_value("third").run()
+    assert address(checked(app))["runs"] == "third,words,vectors"
+    assert address(app)["other"] == "words"
+
+
 def test_a_comparison_opens_a_question_side_by_side(home: Path) -> None:
-    app = show("compare", runs="words,vectors", question="q7")
+    app = show("inspect", runs="words,vectors", question="q7")
     shown = words(app)
-    assert "**words**" in shown
-    assert "**vectors**" in shown
+    assert words(show("compare", runs="words,vectors", question="q7")) == shown, "an old link opens the same page"
+    titles = [title.value for title in app.header]
+    assert [title for title in titles if "ranking by" in title] == ["words: ranking by bm25", "vectors: ranking by knn"]
+    assert {"words", "vectors", "Reference answer", "Evidence", "Scores"} <= set(titles)
     assert shown.count("rv-score") >= 6
+    table = next(d.value for d in app.dataframe if "Difference" in d.value).set_index("Metric")
+    workspace = open_workspace()
+    for name in ("words", "vectors"):
+        summary = measurements.summary_of(workspace, workspace.store.run(name), 3)
+        row = summary.question_ids.index("q7")
+        assert table.loc["MRR", name] == pytest.approx(summary.scores["mrr"][row])
 
 
 def test_the_newest_runs_on_the_same_questions_are_compared_first(home: Path) -> None:
@@ -808,6 +1081,16 @@ def test_a_run_of_another_program_is_imported_and_what_is_not_taken_is_told(home
     assert "already a " in app.error[0].value
 
 
+def test_an_import_of_a_run_says_what_it_lacks(home: Path) -> None:
+    app = show("run")
+    button(app, "Import run").click().run()
+    assert [box.value for box in app.error] == [plain("Choose a file.")]
+    app.get("file_uploader")[0].upload("out.json", written(result()), "application/json")
+    app.text_input(key="imported-name").set_value("  ")
+    button(app, "Import run").click().run()
+    assert [box.value for box in app.error] == [plain("Give the run a name.")]
+
+
 @pytest.mark.parametrize(
     ("variable", "value", "said"),
     [
@@ -852,9 +1135,24 @@ def test_a_damaged_index_is_told_on_its_card_and_rebuilt_by_its_button(home: Pat
     assert "Damaged" not in words(show("index", corpus="notes"))
     shutil.rmtree(index.folder)
     app = show("index", corpus="notes")
-    assert "Damaged: it is gone from" in words(app).replace("*", "")
+    assert "Damaged: it was removed from" in words(app).replace("*", "")
     next(button for button in app.button if button.label == "Rebuild").click().run()
     job = workspace.store.jobs()[0]
     assert (job.kind, job.arguments["name"]) == ("index", "small")
     jobs.perform(workspace, job.id)
     assert "Damaged" not in words(show("index", corpus="notes"))
+
+
+def test_the_choices_of_a_hand_made_run_are_offered_without_its_models(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    workspace.clear()
+    store = open_workspace().store
+    like = store.run("words")
+    config = replace(like.config, answerer="model", model=HAND_MADE, judge=HAND_MADE, metrics=("completeness",), k=4)
+    store.finish_run(store.create_run("by hand", like.corpus_id, config, "f", like.provenance).id, "done")
+    app = visit("run")
+    next(box for box in app.selectbox if box.label == "Preset").set_value("by hand").run()
+    assert next(number for number in app.number_input if number.label == "k").value == 4
+    assert HAND_MADE not in [text.value for text in app.text_input]

@@ -68,10 +68,10 @@ def test_histogram_counts_every_question_and_sets_misses_apart() -> None:
     assert bar.x[-1] > bar.x[-2] + 2, "the bar of misses is set apart"
     assert bar.marker.pattern.shape[-1] == "/"
     assert not any(bar.marker.pattern.shape[:-1])
-    assert figure.layout.xaxis.ticktext[-1] == "miss"
+    assert figure.layout.xaxis.ticktext[-1] == "not in<br>top 50"
     assert "3 of 10 questions found at rank 1" in bar.hovertext[0]
     assert "1 of 10 questions found at ranks 21 to 30" in bar.hovertext
-    assert bar.hovertext[-1] == "4 of 10 questions missed: no target among the first 50"
+    assert bar.hovertext[-1] == "4 of 10 questions not in top 50: a passage has no chunk there"
     assert "k = 3: 4 of 10" in [a.text for a in figure.layout.annotations]
     assert "6 of 10" in figure.layout.meta["alt"]
 
@@ -199,14 +199,14 @@ def test_forest_leaves_out_what_no_question_has() -> None:
     assert not figure.data
 
 
-def test_differences_show_better_worse_and_undecided_by_shape_and_colour() -> None:
+def test_differences_show_better_worse_and_inconclusive_by_shape_and_colour() -> None:
     rows = [
         Change("recall@3", 0.07, 0.02, 0.12, 80, True),
         Change("mrr", -0.05, -0.09, -0.01, 80, True),
         Change("ndcg@3", 0.01, -0.02, 0.04, 80, False),
         Change("misses", -3, -5, -1, 80, True, higher_is_better=False),
     ]
-    assert [row.verdict for row in rows] == ["better", "worse", "undecided", "better"]
+    assert [row.verdict for row in rows] == ["better", "worse", "inconclusive", "better"]
     figure = difference_plots.differences(rows, x_title="Difference")
     symbols = [trace.marker.symbol for trace in figure.data]
     assert symbols == ["triangle-up", "triangle-down", "circle-open", "triangle-up"]
@@ -219,17 +219,17 @@ def test_rank_scatter_counts_the_questions_of_a_place() -> None:
     figure = difference_plots.rank_scatter(ranks, ("knn", "hybrid"), depth=50)
     better, worse, level = figure.data
     assert list(better.hovertext) == ["2 questions: rank 3 under knn, rank 1 under hybrid"]
-    assert list(worse.hovertext) == ["1 question: rank 2 under knn, missed under hybrid"]
+    assert list(worse.hovertext) == ["1 question: rank 2 under knn, not in top 50 under hybrid"]
     assert len(level.x) == 2
     assert worse.y[0] > np.log10(50), "misses are past the deepest rank"
-    assert figure.layout.xaxis.ticktext[-1] == "miss"
+    assert figure.layout.xaxis.ticktext[-1] == "not in<br>top 50"
 
 
 def test_names_of_runs_cannot_break_a_figure_or_become_markup() -> None:
     name = '<a href="x">' + "y" * 60
     figure = difference_plots.forest([(name, Estimate(0.5, 0.4, 0.6, 3))], x_title="Recall@3")
     assert "<a" not in figure.layout.yaxis.ticktext[0]
-    assert figure.layout.yaxis.ticktext[0].endswith("…")
+    assert figure.layout.yaxis.ticktext[0].endswith("…" + "y" * 13), "its end stays"
     drawn = [
         curve_plots.curves([curve(name)], by_run=True),
         rank_plots.rank_histograms([Ranks(name, np.array([1]), 0)], depth=3),
@@ -252,8 +252,8 @@ STEPS = [
     ("Questions", 10, 10),
     ("Not retrieved", 3, 7),
     ("Ranked below k", 0, 7),
-    ("Answered, but wrong", 2, 5),
-    ("Fine", 5, 5),
+    ("Incorrect answer", 2, 5),
+    ("Correct", 5, 5),
 ]
 
 
@@ -272,7 +272,7 @@ def test_waterfall_hatches_what_is_lost_and_fades_what_is_not_chosen() -> None:
     assert list(bar.marker.pattern.shape) == ["", "/", "/", "/", ""]
     assert list(bar.marker.opacity) == [0.3, 0.3, 0.3, 1.0, 0.3]
     alt = plots.waterfall(STEPS).layout.meta["alt"]
-    assert alt == "Of 10 questions: 3 not retrieved, 2 answered, but wrong, 5 fine."
+    assert alt == "Of 10 questions: 3 not retrieved, 2 incorrect answer, 5 correct."
 
 
 def test_scores_are_counted_in_tenths_with_one_in_the_last() -> None:

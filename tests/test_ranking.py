@@ -86,7 +86,7 @@ def test_group_without_gold_chunks_is_never_found():
 
 def test_unanswerable_questions_are_counted_apart():
     table = measure([retrieved("a", "xyz", "x"), retrieved("b", "xyz"), retrieved("c", "xyz", "q")], 3)
-    assert (table.question_ids, table.unanswerable) == (("a", "c"), ("b",))
+    assert (table.question_ids, table.unranked) == (("a", "c"), ("b",))
     assert ranking.ranks(table).tolist() == [1, 0]
 
 
@@ -275,3 +275,15 @@ def test_equals_pytrec_eval_on_runs_with_ties_and_odd_ids(folder, qrels, run, qu
     ]
     assert len(results) == questions
     assert_equals_pytrec_eval(results, depth=max(map(len, hits.values())))
+
+
+def test_evidence_is_found_at_the_rank_of_its_last_passage():
+    """By hand: of q's three passages the chunks come at ranks 2, 5 and 3; r lacks one of two; s has one, at 4."""
+    results = [retrieved("q", "abcde", "b", "e", "dc"), retrieved("r", "abc", "a", "z"), retrieved("s", "wxyz", "z")]
+    table = measure(results, 5)
+    assert ranking.ranks(table).tolist() == [5, 0, 4]
+    assert ranking.first_ranks(table).tolist() == [2, 1, 4]
+    assert ranking.reciprocal_rank(table).tolist() == [1 / 2, 1, 1 / 4]
+    for k in range(1, 6):
+        found = [0 < rank <= k for rank in ranking.ranks(table).tolist()]
+        assert found == ranking.all_groups(table)[:, k - 1].astype(bool).tolist()

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import socket
-import sys
 import time
 from dataclasses import replace
 
@@ -12,12 +11,12 @@ import psutil
 import pytest
 from pydantic import SecretStr
 
-from ragviz import cli, errors, jobs
+from ragviz import errors, jobs
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import BudgetReached, Cancelled, ModelError, SearchError, UsageError, UselessModel
 from ragviz.index import indexing
-from ragviz.judging import steps, work
+from ragviz.judging import steps
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.models.chat import EMBED_BATCH
 from ragviz.questions import sets
@@ -164,7 +163,7 @@ def test_a_run_that_cannot_begin_leaves_none_behind(workspace, server, monkeypat
     assert workspace.store.run_named("r") is None
 
     with monkeypatch.context() as broken:  # one that has begun is kept, to resume
-        broken.setattr(running, "BATCH", 4)
+        broken.setattr(running, "FIRST_BATCH", 4)
         searches = iter([search.retriever(workspace, workspace.store.index("i"), "bm25"), down])
         broken.setattr(search, "retriever", lambda *_, **__: lambda *words: next(searches)(*words))
         with pytest.raises(SearchError):
@@ -305,7 +304,7 @@ def test_a_killed_run_is_resumed_and_pays_only_the_calls_in_flight_again(workspa
     server.latency = 0.15
     corpus = workspace.store.corpus("pumps")
     choices = {"index": "i", "questions": "q", "retriever": "bm25", "answerer": "model", "metrics": ["all"]}
-    job = jobs.submit(workspace, "run", "Run r", corpus.id, {"name": "r", "config": choices})
+    job = jobs.submit_once(workspace, "run", "Run r", corpus.id, {"name": "r", "config": choices})[0]
     end = time.time() + 120
     while sum("messages" in body for body in server.bodies) < 20:
         assert time.time() < end, workspace.store.job(job.id)
@@ -351,7 +350,7 @@ def test_a_second_process_at_the_same_run_is_refused(workspace, server):
 
 def test_an_interrupted_run_shows_only_what_it_has(workspace, server):
     def stop(done, total, unit, message=""):
-        if message.startswith(work.WORKING) and ": 0 of" not in message:
+        if message.startswith("Answering") and workspace.store.judged_ids(workspace.store.run("r").id):
             raise Cancelled("Stopped.")
 
     server.latency = 0.2
@@ -369,15 +368,12 @@ def test_an_interrupted_run_shows_only_what_it_has(workspace, server):
 
 
 @pytest.fixture
-def ragviz(workspace, monkeypatch, capsys):
+def ragviz(workspace, command_line):
     """Call the command line in this process: what it printed, when it ends with `code`."""
 
     def call(*words, code=0):
-        monkeypatch.setattr(sys, "argv", ["ragviz", *words])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        out, err = capsys.readouterr()
-        assert (end.value.code or 0) == code, err
+        ended, out, err = command_line(*words)
+        assert ended == code, err
         return err if code else out
 
     return call

@@ -2,6 +2,7 @@
 
 import time
 import tracemalloc
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -78,6 +79,21 @@ def test_columns_equal_their_own_bootstrap():
     named = estimates({"a": matrix[:, 0], "b": matrix[:, 1]})
     assert named["a"] == bootstrap(SCORES)
     assert named["b"].n == 60
+
+
+def test_the_order_of_the_questions_changes_no_interval():
+    """Scores that are not rates: 24 questions in 10 orders, alone and beside other metrics."""
+    random = np.random.default_rng(9)
+    values = random.choice([0, 0.25, 0.5, 1], 24)
+    expected = bootstrap(values, seed=3)
+    difference = paired_difference(np.zeros(24), values, seed=3)
+    for _ in range(10):
+        order = random.permutation(24)
+        assert astuple(bootstrap(values[order], seed=3)) == pytest.approx(astuple(expected), abs=1e-12)
+        beside = estimates({"other": random.random(24), "this": values[order]}, seed=3)["this"]
+        assert astuple(beside) == pytest.approx(astuple(expected), abs=1e-12)
+        again = paired_difference(np.zeros(24), values[order], seed=3)
+        assert (again.low, again.high) == pytest.approx((difference.low, difference.high), abs=1e-12)
 
 
 def test_mean_lies_in_its_interval_and_interval_in_the_range():

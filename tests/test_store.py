@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from ragviz.errors import NotFoundError, ServiceError, UsageError
+from ragviz.errors import Deleted, NotFoundError, ServiceError, UsageError
 from ragviz.records import (
     Answer,
     Document,
@@ -311,6 +311,8 @@ def test_every_change_of_content_is_counted_for_its_owner_only(store):
         (run.id, lambda: store.put_evaluated(run.id, [(evaluated, [Score("token_f1", 1.0)])])),
         (run.id, lambda: store.pay(run.id, 1, 0.5)),
         (run.id, lambda: store.finish_run(run.id, "done")),
+        (run.id, lambda: store.rename_run(run.id, "renamed")),
+        (run.id, lambda: store.label_run(run.id, note="n", tags=["t"])),
     ]
     before = store.revisions(*owners)
     for place, (owner, change) in enumerate(changes):
@@ -325,6 +327,93 @@ def test_every_change_of_content_is_counted_for_its_owner_only(store):
     store.delete_corpus(corpus.id)
     assert store.revisions(*owners) == (0, 0, 0, 0)
     assert store.revisions() == ()
+
+
+@pytest.fixture
+def finished(store):
+    """Two finished runs."""
+    corpus = store.create_corpus("c")
+    runs = [store.create_run(name, corpus.id, RunConfig("i", "q"), "f", {}) for name in ("first", "second")]
+    for run in runs:
+        store.finish_run(run.id, "done")
+    return [store.run(run.id) for run in runs]
+
+
+def test_a_renamed_run_is_found_by_its_former_names(store, finished):
+    first, second = finished
+    store.rename_run(first.id, " 基线 ")
+    store.rename_run(first.id, "baseline")
+    assert [store.run(name).id for name in ("baseline", "基线", "first", first.id)] == [first.id] * 4
+    assert store.run_named("first") is None, "a new run may take the name"
+    assert store.run_names(["first", "基线", second.id, "second", "gone", "a\0"]) == {
+        "first": (first.id, "baseline"),
+        "基线": (first.id, "baseline"),
+        second.id: (second.id, "second"),
+        "second": (second.id, "second"),
+    }
+    store.rename_run(second.id, "first")
+    assert store.run("first").id == second.id, "a present name goes before a former one"
+    store.rename_run(second.id, "third")
+    assert store.run("first").id == second.id, "the run that had it last"
+    store.rename_run(second.id, "second")
+    assert store.run("third").id == second.id
+    store.delete_run(second.id)
+    with pytest.raises(NotFoundError, match="no run called 'third'"):
+        store.run("third")
+
+
+def test_a_name_must_be_free_and_the_run_finished(store, finished):
+    first, second = finished
+    with pytest.raises(UsageError, match="already a run called 'second'"):
+        store.rename_run(first.id, "second")
+    for name in ("", "  ", "x" * 201, "a\nb"):
+        with pytest.raises(UsageError, match="cannot be a name"):
+            store.rename_run(first.id, name)
+    store.rename_run(first.id, "first")  # its own: nothing changes
+    store.finish_run(first.id, "running")
+    with pytest.raises(UsageError, match="'first' is not finished"):
+        store.rename_run(first.id, "other")
+    store.delete_run(second.id)
+    with pytest.raises(Deleted):
+        store.rename_run(second.id, "other")
+
+
+def test_notes_and_tags_are_kept_and_checked(store, finished):
+    run = finished[0]
+    assert (run.note, run.tags) == ("", ())
+    store.label_run(run.id, note=" chunks of 200 $x$ \ud800", tags=["v2", " 基线 ", "v2"])
+    store.label_run(run.id, tags=["v2", "基线"])
+    assert (store.run(run.id).note, store.run(run.id).tags) == ("chunks of 200 $x$ ?", ("v2", "基线"))
+    store.label_run(run.id, note="")
+    assert (store.run("first").note, store.run("first").tags) == ("", ("v2", "基线"))
+    for tags in ([""], ["a,b"], ["x" * 51], ["a\nb"]):
+        with pytest.raises(UsageError, match="cannot be a tag"):
+            store.label_run(run.id, tags=tags)
+    with pytest.raises(UsageError, match="21 tags are too many"):
+        store.label_run(run.id, tags=[str(n) for n in range(21)])
+    with pytest.raises(UsageError, match="2,001 characters"):
+        store.label_run(run.id, note="x" * 2001)
+
+
+def test_a_summary_holds_until_its_run_changes_but_not_by_name_note_or_tags(store, finished):
+    first, second = finished
+    ids = [first.id, second.id]
+    for run in finished:
+        store.put_summary(run.id, *store.revisions(run.id), "v1", {"n": 3})
+    store.rename_run(first.id, "renamed")
+    store.label_run(first.id, note="n", tags=["t"])
+    assert store.summaries(ids, "v1") == {i: {"n": 3} for i in ids}
+    assert store.summaries(ids, "v2") == {}
+    store.pay(second.id, 1, 0.1)
+    assert store.summaries(ids, "v1") == {first.id: {"n": 3}}
+    store.label_run(second.id, note="n")
+    assert store.summaries([second.id], "v1") == {}, "it stays out of date"
+    store.put_summary(second.id, *store.revisions(second.id), "v1", {"n": 4})
+    assert store.summaries([second.id], "v1") == {second.id: {"n": 4}}
+    store.delete_run(first.id)
+    assert store.summaries(ids, "v1") == {second.id: {"n": 4}}
+    with pytest.raises(Deleted):
+        store.put_summary(first.id, 1, "v1", {})
 
 
 def test_ids_of_many_things_are_looked_up_at_once(store):

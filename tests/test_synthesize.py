@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ragviz.errors import ModelError, UsageError
 from ragviz.models.chat import ModelClient
 from ragviz.questions import phrasing
-from ragviz.questions.by_model import FAILED, locate, question_request
+from ragviz.questions.by_model import FAILED, question_request
 from ragviz.questions.candidate import Candidate
 from ragviz.questions.chosen_chunks import related, sample
 from ragviz.questions.drafts import question_id
@@ -19,6 +19,7 @@ from ragviz.questions.rejection import normal, reject
 from ragviz.questions.synthesize import USABLE, generate
 from ragviz.records import Chunk, Question
 from ragviz.text import prose
+from ragviz.text.quotes import locate
 from ragviz.text.words import parse
 from tests.model_server import ModelServer, passages
 

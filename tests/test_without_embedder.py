@@ -105,7 +105,7 @@ def test_damage_is_found_and_mended_by_its_own_command(workspace: Workspace, cor
     indexing.build_index(workspace, corpus, "words", config)
     info = workspace.store.index("words")
     workspace.index(info).drop()
-    assert "gone" in damage.damage(workspace, info)
+    assert "removed" in damage.damage(workspace, info)
     assert "--embedder none" in damage.build_command(workspace, info)
     with pytest.raises(SearchError, match="--embedder none"):
         search.search(workspace, info, "east pump", "bm25", 3)
@@ -152,9 +152,12 @@ def test_a_preview_counts_no_vectors(workspace: Workspace, corpus: Corpus, confi
     documents = workspace.store.documents(corpus.id)
     cuts = preview.cuts(workspace, corpus.id, [documents[0].id], 6_000, config)
     chunks = [cuts[documents[0].id]]
-    plain, full = (preview.extent(documents, documents, chunks, embeds=embeds) for embeds in (False, True))
+    plain, full, unknown = (
+        preview.extent(documents, documents, chunks, embeds=embeds, speed=speed)
+        for embeds, speed in ((False, 50.0), (True, 50.0), (True, None))
+    )
     assert (plain.chunks, plain.tokens) == (full.chunks, full.tokens) == (8, full.tokens)
-    assert plain.seconds == 0
+    assert (plain.seconds, full.seconds, unknown.seconds) == (0, full.tokens / 50, None)
     assert full.size - plain.size == 8 * preview.DIMS * 4
 
 
@@ -221,8 +224,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 def test_the_index_page_builds_one(home: Workspace, monkeypatch: pytest.MonkeyPatch):
     submitted: list[IndexConfig] = []
-    monkeypatch.setattr("ragviz.jobs.submit", lambda *args: submitted.append(IndexConfig(**args[4]["config"])))
-    monkeypatch.setattr("ragviz.ui.job_panel.watch", lambda _: None)
+    monkeypatch.setattr("ragviz.ui.job_panel.submit", lambda *args: submitted.append(IndexConfig(**args[3]["config"])))
     app = show("index", tab="New index")
     choice = app.selectbox(key="embedder")
     assert choice.options == ["all-MiniLM-L6-v2", "None (BM25 only)"]

@@ -1,14 +1,14 @@
 """Runs on the same questions → what differs between them, and whether the difference is significant.
 
-The first run is the baseline. Everything is paired: of rankings only questions that every run has, and that have
-evidence, count; of answers those for which every run has a score.
+The first run is the baseline; `pairs` has all other pairs too. Everything is paired: of rankings only questions that
+every run has, and that have evidence, count; of answers those for which every run has a score.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ragviz.errors import NotFoundError, UsageError
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.metric import Floats
 from ragviz.metrics.ranking import Rankings, RankTable, measure, read
-from ragviz.metrics.registry import METRICS, REGISTRY, label, scores
+from ragviz.metrics.registry import METRICS, REGISTRY, label, scores, shown_in, title_of
 from ragviz.records import Estimate, Evidence, Retrieved, Score
 from ragviz.stats import (
     Difference,
@@ -78,6 +78,26 @@ class Delta:
         return self.p_adjusted <= ALPHA
 
 
+Verdict = Literal["better", "worse", "inconclusive", "equal"]
+"""Of a difference: significant and which way, not significant, or no question has another value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Any two runs in one metric; `p_adjusted` of `delta` is Holm's, over all pairs in this metric."""
+
+    baseline: str
+    delta: Delta
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Paired:
+    """A metric's values of all runs, (runs, n), over the n questions for which all of them have one."""
+
+    question_ids: tuple[str, ...]
+    values: Floats
+
+
 @dataclass(frozen=True, slots=True)
 class MetricRow:
     """One metric of all runs: an estimate for each, and a difference for each but the baseline, in their order."""
@@ -94,7 +114,8 @@ class Comparison:
     `settings` are what differs in their configurations, `notes` sentences on what else makes them hard to compare.
     `metrics` holds a row per label ("recall@3", "mrr"), `values` the numbers behind it, (runs, n). `tables` are the
     runs' ranks to the common `depth`, for curves and histograms. `answers` holds a row for each metric of answers that
-    all runs have, each over the questions for which all of them have a score: n differs from row to row.
+    all runs have, each over the questions for which all of them have a score, which are in `answer_values`: n differs
+    from row to row.
     """
 
     runs: tuple[str, ...]
@@ -107,11 +128,55 @@ class Comparison:
     values: dict[str, Floats]
     tables: tuple[RankTable, ...]
     answers: dict[str, MetricRow] = field(default_factory=dict)
+    answer_values: dict[str, Paired] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> dict[str, MetricRow]:
+        """All metrics that are compared, those of rankings first."""
+        return self.metrics | self.answers
+
+    def paired(self, metric: str) -> Paired:
+        """Return the values of a metric by its label ("recall@3", "faithfulness").
+
+        Raises:
+            NotFoundError: it is not compared.
+
+        """
+        if metric in self.values:
+            return Paired(self.question_ids, self.values[metric])
+        if metric in self.answer_values:
+            return self.answer_values[metric]
+        raise NotFoundError(f"'{metric}' is not compared; there are {', '.join(self.rows)}.")
 
 
-def to_json(comparison: Comparison) -> dict[str, Any]:
-    """Return the comparison as the command line prints it; wins and losses are counted by recall@k."""
-    recall = label("recall", comparison.k)
+def headline(comparison: Comparison) -> list[str]:
+    """Return the metrics that sum a comparison up: recall@k and MRR, then the first two of answers.
+
+    The first of them is what runs are compared by unless another is asked for.
+    """
+    rankings = [label(name, comparison.k) for name in ("recall", "mrr")]
+    answers = [name for name in shown_in("row") if name in comparison.answers] or list(comparison.answers)
+    return [*(name for name in rankings if name in comparison.metrics), *answers[:2]]
+
+
+def metric_of(comparison: Comparison, name: str) -> str:
+    """Return the label of a metric that is compared by its label or its name without k, the headline's first by "".
+
+    Raises:
+        NotFoundError: it is not compared.
+
+    """
+    metric = label(name, comparison.k) if name in METRICS else name or headline(comparison)[0]
+    comparison.paired(metric)
+    return metric
+
+
+def to_json(comparison: Comparison, metric: str = "") -> dict[str, Any]:
+    """Return the comparison as the command line prints it.
+
+    All pairs, and the questions won and lost against the baseline, are those by `metric`, as `metric_of` reads it.
+    """
+    metric = metric_of(comparison, metric)
     return {
         "runs": comparison.runs,
         "k": comparison.k,
@@ -122,10 +187,10 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "notes": comparison.notes,
         "metrics": {name: asdict(row) for name, row in comparison.metrics.items()},
         "answers": {name: asdict(row) for name, row in comparison.answers.items()},
+        "metric": metric,
+        "pairs": [asdict(pair) for pair in pairs(comparison, metric)],
         "questions": {
-            name: asdict(outcomes(comparison, recall, run))
-            for run, name in enumerate(comparison.runs)
-            if run and comparison.values
+            name: asdict(outcomes(comparison, metric, run)) for run, name in enumerate(comparison.runs) if run
         },
     }
 
@@ -164,7 +229,8 @@ def compare(
     tables = tuple(map(measure, rankings))
     values = _values(rankings, tables, k, evidence) if common[0] else {}
     names = [side.name for side in sides]
-    rows = _rows(_answer_values(sides), names, seed)
+    scored = _answer_values(sides)
+    rows = _rows(list(scored.values()), names, seed)
     return Comparison(
         runs=tuple(side.name for side in sides),
         k=k,
@@ -176,6 +242,7 @@ def compare(
         values=values,
         tables=tables,
         answers={name: rows[name] for name in _answer_metrics(sides) if name in rows},
+        answer_values={name: Paired(ids, matrix) for ids, group in scored.items() for name, matrix in group.items()},
     )
 
 
@@ -190,57 +257,106 @@ def settings_that_differ(sides: Sequence[RunSide]) -> tuple[Setting, ...]:
 def outcomes(comparison: Comparison, metric: str, run: int = 1) -> Outcomes:
     """Return the questions that run number `run` wins, ties and loses against the baseline in the metric `metric`.
 
-    `metric` is a label ("recall@3"). By "mrr" they are won and lost by the rank of the first gold chunk.
+    `metric` is a label ("recall@3", "faithfulness"). By "mrr" they are won by the rank of the first gold chunk.
 
     Raises:
         NotFoundError: the comparison has no such metric.
 
     """
-    if metric not in comparison.values:
-        raise NotFoundError(f"'{metric}' is not compared; there are {', '.join(comparison.values)}.")
-    difference = _direction(metric) * _difference(comparison.values[metric], run)
+    paired = comparison.paired(metric)
+    difference = direction(metric) * _difference(paired.values, run)
     order = np.argsort(-np.abs(difference), kind="stable")
     won, tied, lost = (
-        tuple(comparison.question_ids[row] for row in order if np.sign(difference[row]) == sign) for sign in (1, 0, -1)
+        tuple(paired.question_ids[row] for row in order if np.sign(difference[row]) == sign) for sign in (1, 0, -1)
     )
     return Outcomes(won, tied, lost)
 
 
-def sentence(comparison: Comparison, metrics: Sequence[str] = ("recall", "mrr")) -> str:
-    """Return the comparison in words, for the metrics of these names.
+def pairs(comparison: Comparison, metric: str, *, seed: int = 0) -> tuple[Pair, ...]:
+    """Compare each run with each that comes before it, in one metric; the p-values are corrected over all pairs.
 
-    "hybrid beats knn on recall@3 by 0.07 [0.02, 0.12]; MRR: no difference that 80 questions can show."
+    Raises:
+        NotFoundError: the comparison has no such metric.
+
     """
-    if not comparison.metrics:
-        return "Rankings are not compared: there is no question of which all runs know the gold chunks."
-    clauses = [clause for name in metrics for clause in _clauses(comparison, name)]
-    return "; ".join(clauses) + "."
+    values, count = comparison.paired(metric).values, len(comparison.runs)
+    places = [(first, second) for first in range(count) for second in range(first + 1, count)]
+    matrix = np.column_stack([_difference(values, second, first) for first, second in places])
+    differences = [_directed(metric, difference) for difference in paired_differences(matrix, seed=seed)]
+    adjusted = holm([difference.p_value or 0.0 for difference in differences])
+    return tuple(
+        Pair(comparison.runs[first], _delta(comparison.runs[second], difference, p, column))
+        for (first, second), difference, p, column in zip(places, differences, adjusted, matrix.T, strict=True)
+    )
 
 
-def _clauses(comparison: Comparison, name: str) -> Iterator[str]:
-    """Yield a clause for each run that differs significantly from the baseline, and one for the others together."""
-    row = comparison.metrics[label(name, comparison.k)]
-    metric = row.label if METRICS[name].at_k else METRICS[name].title
-    for delta in row.deltas:
-        if delta.significant:
-            yield f"{delta.run} {_in_words(delta.difference, comparison.runs[0], metric)}"
-    alike = [delta.run for delta in row.deltas if not delta.significant]
-    if alike:
-        runs = "" if len(alike) == len(row.deltas) else f"{', '.join(alike)} on "
-        count = len(comparison.question_ids)
-        yield f"{runs}{metric}: no difference that {count} question{'s' * (count != 1)} can show"
+def verdict(metric: str, delta: Delta) -> Verdict:
+    """Return what a difference says, by the direction of its metric."""
+    difference = delta.difference
+    if difference.ties == difference.n:
+        return "equal"
+    if not delta.significant:
+        return "inconclusive"
+    return "better" if (difference.mean or 0.0) * direction(metric) > 0 else "worse"
 
 
-def _in_words(difference: Difference, baseline: str, metric: str) -> str:
-    """Write a significant difference with two digits, three where it is below 0.01."""
-    assert difference.mean is not None
-    assert difference.low is not None
-    assert difference.high is not None
-    digits = 2 if abs(difference.mean) >= 0.01 else 3
-    verb = "beats" if difference.mean > 0 else "trails"
-    ends = (difference.low, difference.high) if difference.mean > 0 else (-difference.high, -difference.low)
-    low, high = (f"{end:.{digits}f}" for end in ends)
-    return f"{verb} {baseline} on {metric} by {abs(difference.mean):.{digits}f} [{low}, {high}]"
+def difference_words(difference: Difference) -> str:
+    """Write a difference with its interval, with two digits, three where it is below 0.01.
+
+    >>> difference_words(Difference(0.05, -0.06, 0.154, 40, 9, 24, 7, 0.4))
+    '+0.05 [−0.06, +0.15]'
+    >>> difference_words(Difference(-0.004, -0.009, 0.0, 40, 0, 39, 1, 1.0))
+    '−0.004 [−0.009, 0.000]'
+    >>> difference_words(Difference(None, None, None, 0, 0, 0, 0, None))
+    'none'
+    """
+    if difference.mean is None or difference.low is None or difference.high is None:
+        return "none"
+    digits = 2 if abs(difference.mean) >= 0.01 or not difference.mean else 3
+    mean, low, high = (_signed(number, digits) for number in (difference.mean, difference.low, difference.high))
+    return f"{mean} [{low}, {high}]"
+
+
+def p_words(p: float) -> str:
+    """Write a p-value as tables show it.
+
+    >>> p_words(0.0004), p_words(0.0312), p_words(1.0)
+    ('< 0.001', '0.031', '1.000')
+    """
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def sentence(comparison: Comparison, metrics: Sequence[str] = ()) -> str:
+    """Return the comparison in words, by these metrics (their labels, or names without k; default: `headline`).
+
+    "hybrid beats knn on Recall@3: +0.07 [+0.02, +0.12]; hybrid against knn on MRR: +0.01 [−0.02, +0.04], inconclusive."
+    """
+    names = [metric_of(comparison, name) for name in metrics] or headline(comparison)
+    clauses = [clause for name in names for clause in clauses_of(comparison, name)]
+    unranked = "Rankings are not compared: there is no question of which all runs know the gold chunks. "
+    return (unranked if not comparison.metrics else "") + (f"{'; '.join(clauses)}." if clauses else "")
+
+
+def clauses_of(comparison: Comparison, metric: str) -> list[str]:
+    """Return a clause for each run against the baseline, in one metric; always with the estimate and its interval."""
+    return [clause(comparison.runs[0], metric, delta) for delta in comparison.rows[metric].deltas]
+
+
+def clause(baseline: str, metric: str, delta: Delta) -> str:
+    """Return a run against a baseline in words: which is better, and by how much, or that it is inconclusive."""
+    said, name, n = verdict(metric, delta), title_of(metric), delta.difference.n
+    if said == "equal":
+        return f"{delta.run} equals {baseline} on {name} for each of {n:,} question{'s' * (n != 1)}"
+    words = difference_words(delta.difference)
+    if said == "inconclusive":
+        return f"{delta.run} against {baseline} on {name}: {words}, inconclusive"
+    return f"{delta.run} {'beats' if said == 'better' else 'trails'} {baseline} on {name}: {words}"
+
+
+def _signed(number: float, digits: int) -> str:
+    """Write a number with its sign, + or −; 0 has none."""
+    text = f"{abs(number):.{digits}f}"
+    return text if not float(text) else f"{'+' if number > 0 else '−'}{text}"
 
 
 def _common(sides: Sequence[RunSide]) -> list[list[Retrieved]]:
@@ -267,8 +383,8 @@ def _values(
     return {name: np.stack([side[name] for side in sides]) for name in sides[0]}
 
 
-def _answer_values(sides: Sequence[RunSide]) -> list[dict[str, Floats]]:
-    """Return the values of all common metrics of answers, (runs, n), grouped by the questions that have them."""
+def _answer_values(sides: Sequence[RunSide]) -> dict[tuple[str, ...], dict[str, Floats]]:
+    """Return the values of all common metrics of answers, (runs, n), by the questions that have them in every run."""
     groups: dict[tuple[str, ...], dict[str, Floats]] = {}
     for name in _answer_metrics(sides):
         values_of_runs = [{i: s.value for i, s in side.scores[name].items() if s.value is not None} for side in sides]
@@ -276,7 +392,7 @@ def _answer_values(sides: Sequence[RunSide]) -> list[dict[str, Floats]]:
         if shared and len(_versions(sides, name)) == 1:
             matrix = np.array([[values[i] for i in shared] for values in values_of_runs], dtype=np.float64)
             groups.setdefault(shared, {})[name] = matrix
-    return list(groups.values())
+    return groups
 
 
 def _answer_metrics(sides: Sequence[RunSide]) -> list[str]:
@@ -289,7 +405,7 @@ def _versions(sides: Sequence[RunSide], name: str) -> list[str]:
 
 
 def _rows(groups: Sequence[Mapping[str, Floats]], names: Sequence[str], seed: int) -> dict[str, MetricRow]:
-    """Estimate all metrics and their differences for all runs, each group over the same resampled questions."""
+    """Estimate all metrics and their differences for all runs, each group over its own questions."""
     means: dict[tuple[str, int], Estimate] = {}
     columns: dict[tuple[str, int], tuple[Floats, Difference]] = {}
     tests: list[tuple[str, int, int]] = []  # metric, run, and the number of its test
@@ -299,7 +415,7 @@ def _rows(groups: Sequence[Mapping[str, Floats]], names: Sequence[str], seed: in
         pairs = [(name, run) for name in values for run in range(1, len(names))]
         matrix = np.column_stack([_difference(values[name], run) for name, run in pairs])
         differences = [
-            difference if _direction(name) > 0 else replace(difference, wins=difference.losses, losses=difference.wins)
+            _directed(name, difference)
             for difference, (name, _) in zip(paired_differences(matrix, seed=seed), pairs, strict=True)
         ]
         columns |= dict(zip(pairs, zip(matrix.T, differences, strict=True), strict=True))
@@ -308,9 +424,7 @@ def _rows(groups: Sequence[Mapping[str, Floats]], names: Sequence[str], seed: in
         p_values += [differences[column].p_value or 0.0 for column in first]  # not None, for n > 0
     adjusted = holm(p_values)
     deltas = {
-        (name, run): Delta(
-            names[run], difference, adjusted[test], minimum_detectable_difference(column), questions_needed(column)
-        )
+        (name, run): _delta(names[run], difference, adjusted[test], column)
         for name, run, test in tests
         for column, difference in [columns[name, run]]
     }
@@ -325,15 +439,25 @@ def _rows(groups: Sequence[Mapping[str, Floats]], names: Sequence[str], seed: in
     }
 
 
-def _direction(label: str) -> int:
+def direction(label: str) -> int:
     """Return 1 where a higher value is better, or this version does not know the metric; -1 where a lower one is."""
     metric = REGISTRY.get(label.split("@")[0])
     return 1 if metric is None or metric.higher_is_better else -1
 
 
-def _difference(numbers: Floats, run: int) -> Floats:
+def _directed(label: str, difference: Difference) -> Difference:
+    """Return the difference with wins where the run is better, not where it is higher."""
+    return difference if direction(label) > 0 else replace(difference, wins=difference.losses, losses=difference.wins)
+
+
+def _delta(run: str, difference: Difference, p_adjusted: float, column: Floats) -> Delta:
+    detectable, needed = minimum_detectable_difference(column), questions_needed(column)
+    return Delta(run, difference, p_adjusted, detectable, needed)
+
+
+def _difference(numbers: Floats, run: int, baseline: int = 0) -> Floats:
     """Return a run minus the baseline, (n,); differences in the last bits are 0."""
-    difference = numbers[run] - numbers[0]
+    difference = numbers[run] - numbers[baseline]
     return np.where(np.abs(difference) < 1e-12, 0.0, difference)
 
 

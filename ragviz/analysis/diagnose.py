@@ -6,10 +6,12 @@ a chunk's id holds its offsets.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ragviz.analysis import outcomes
 from ragviz.answers.citations import without_citations
 from ragviz.errors import UsageError
 from ragviz.records import Answer, Chunk, ContextKind, Question, Retrieved, Span
@@ -38,37 +40,37 @@ CAUSES: dict[str, Cause] = {
         "in which the evidence was not found again.",
         "See on the documents page how the file was read, update the index, or repair the question's evidence.",
     ),
+    "not_retrieved": Cause(
+        "Not in top N",
+        "A passage that the question needs has no chunk in the ranking, down to the depth of the run.",
+        "Compare retrievers: BM25 finds exact words, kNN similar meaning, hybrid both; or try another embedder.",
+    ),
+    "below_k": Cause(
+        "Ranked below k",
+        "Every passage that the question needs is in the ranking, but one of them comes after the first k.",
+        "Raise k, or rank better: another retriever, another embedder, or smaller chunks.",
+    ),
     "split": Cause(
         "Split by chunking",
         "Chunks of the evidence were among the first k, but each of them holds only a part of it, and so do all of the "
         "first k together.",
         "Try larger chunks, an overlap, or another way of chunking.",
     ),
-    "not_retrieved": Cause(
-        "Not retrieved",
-        "No chunk of the evidence was found to the depth of the run.",
-        "Compare retrievers: BM25 finds exact words, kNN similar meaning, hybrid both; or try another embedder.",
-    ),
-    "below_k": Cause(
-        "Ranked below k",
-        "A chunk of the evidence was found, but behind the first k, so it was not handed over.",
-        "Raise k, or rank better: try hybrid, another embedder, or smaller chunks.",
-    ),
     "cut_by_budget": Cause(
-        "Cut by the budget",
+        "Truncated from context",
         "A chunk of the evidence was among the first k, but the context's budget had no room left for it.",
         "Raise the context budget, or make chunks or k smaller.",
     ),
     "not_answered": Cause(
-        "In the context, not answered",
-        "The evidence was handed over, and no answer came: a refusal, an empty answer, or a call that failed.",
+        "Abstained",
+        "The evidence was in the context, and no answer came: an abstention, an empty answer, or a call that failed.",
         "Look at the question: a better model may see the evidence, a smaller k leaves less to look through.",
     ),
     "wrong": Cause(
-        "Answered, but wrong",
+        "Incorrect answer",
         "The evidence was handed over and the answer is not right; or the documents do not hold the answer, and one "
-        "was given all the same.",
-        "Look at the claims of the answer: what it says beyond the context, and what it leaves out.",
+        "was given all the same; or only the reference is known, and the answer is not right.",
+        "Compare the answer with the evidence; a model as judge would check each of its claims.",
     ),
     "judge_failed": Cause(
         "Judge failed",
@@ -76,36 +78,117 @@ CAUSES: dict[str, Cause] = {
         "Judge again what failed; when it fails again, choose another judge.",
     ),
     "fine": Cause(
-        "Fine",
-        "The answer is right, or the question was rightly refused. Where nothing was answered or judged: the evidence "
+        "Correct",
+        "The answer is right, or abstaining was. Where nothing was answered or judged: the evidence "
         "came as far as the run goes.",
         "Nothing to do.",
     ),
 }
-"""What happened to a question, in the order of the flow."""
+"""What happened to a question, in the order in which it is decided: is there a chunk of every passage, in the ranking,
+among the first k, whole, in the context, used, used rightly? The first three are the outcomes of the ranking
+(`analysis/outcomes.py`): the causes of the questions not found at k, but for those answered right all the same.
+"""
 
 _RETRIEVAL = "Compare with a run that hands over what was retrieved: the difference is the gain from retrieval."
 CLOSED_BOOK: dict[str, Cause] = {
     "not_answered": Cause(
-        "Not answered",
+        "Abstained",
         "Nothing was handed over (closed book), and no answer came: the model does not know it by itself, or the call "
         "failed.",
         _RETRIEVAL,
     ),
     "wrong": Cause(
-        "Answered, but wrong",
+        "Incorrect answer",
         "Nothing was handed over (closed book), and the answer is not right; or the documents do not hold the answer, "
         "and one was given all the same.",
         _RETRIEVAL,
     ),
-    "fine": Cause("Fine", "The answer is right, or the question was rightly refused.", "Nothing to do."),
+    "fine": Cause("Correct", "The answer is right, or abstaining was.", "Nothing to do."),
 }
 """The causes of a run without a context that differ."""
 
 
-def about(cause: str, kind: ContextKind = "retrieved") -> Cause:
-    """Return what a cause means in a run with this kind of context."""
-    return (CLOSED_BOOK if kind == "none" else CAUSES).get(cause, CAUSES[cause])
+FOUND = Cause(
+    "Found at k, not split",
+    "A chunk of every passage that the question needs is among the first k, and none of them is split.",
+    "Nothing to do for the retriever; make a run that answers to see what comes of it.",
+)
+"""What is said of a "fine" question where nothing was answered, or not from these k chunks."""
+_OTHER_K = "Nothing to do for the retriever; make a run with answers at {k} to see what comes of it."
+CLAIMS = "Look at the claims of the answer: what it says beyond the context, and what it leaves out."
+"""The next step of an incorrect answer whose claims were judged."""
+
+OF_KIND: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("unanswerable", "wrong"): (
+        "The documents do not hold the answer, and one was given all the same.",
+        "Abstaining would have been right: try an answerer, or a model, that abstains more readily.",
+    ),
+    ("unanswerable", "not_answered"): (
+        "The documents do not hold the answer; the one given is empty, or its call failed.",
+        "Repeat the call: judge again what failed.",
+    ),
+    ("reference", "wrong"): (
+        "The answer is not right. Only the reference is known, so whether the evidence was handed over is not.",
+        "Compare the answer with the reference, and find its evidence on the questions page.",
+    ),
+    ("reference", "not_answered"): (
+        "No answer came: an abstention, an empty answer, or a call that failed. Only the reference is known, so "
+        "whether the evidence was handed over is not.",
+        "Find its evidence on the questions page.",
+    ),
+}
+"""Kind of a question without evidence, cause → what happened and what to do."""
+_WITH_EVIDENCE = "The evidence was handed over and the answer is not right."
+
+
+def about(
+    cause: str,
+    kind: ContextKind = "retrieved",
+    *,
+    k: int = 0,
+    depth: int = 0,
+    answered: bool = True,
+    elsewhere: bool = False,
+    claims: bool = False,
+    of: str = "",
+) -> Cause:
+    """Return what a cause, or "" for none, means in a run with this kind of context.
+
+    The title names `k` and `depth` where they are given. `answered` is whether the causes tell of answers, `elsewhere`
+    whether the run has answers that were made at another k. `claims` is whether claims of the answer were judged, `of`
+    the kind of the question, "" for several questions.
+    """
+    if not cause:
+        return REFERENCE_ONLY
+    if cause == "fine" and not answered:
+        found = replace(FOUND, title=f"{outcomes.title('found', k, depth)}, not split" if k else FOUND.title)
+        return replace(found, next_step=_OTHER_K.format(k=f"k = {k}" if k else "this k")) if elsewhere else found
+    meaning = (CLOSED_BOOK if kind == "none" else CAUSES).get(cause, CAUSES[cause])
+    if outcome := {"not_retrieved": "missed" if depth else "", "below_k": "below k" if k else ""}.get(cause):
+        return replace(meaning, title=outcomes.title(outcome, k, depth))
+    return _of_kind(
+        replace(meaning, next_step=CLAIMS) if cause == "wrong" and claims and kind != "none" else meaning,
+        cause,
+        kind,
+        of,
+    )
+
+
+def _of_kind(meaning: Cause, cause: str, kind: ContextKind, of: str) -> Cause:
+    """Say of one question what holds for its kind."""
+    if (of, cause) in OF_KIND and (of == "unanswerable" or kind != "none"):
+        explanation, next_step = OF_KIND[of, cause]
+        return Cause(meaning.title, explanation, next_step)
+    return replace(meaning, explanation=_WITH_EVIDENCE) if of and cause == "wrong" and kind != "none" else meaning
+
+
+REFERENCE_ONLY = Cause(
+    "Reference only",
+    "No evidence of the question is known, only its reference answer: its ranking is not measured, and without an "
+    "answer from retrieved chunks nothing can be said of it.",
+    "Find its evidence on the questions page.",
+)
+"""What is said of a question without a cause."""
 
 
 # Right or wrong
@@ -134,9 +217,9 @@ def is_right(
 ) -> Ruling:
     """Decide whether `answer` is right by the most reliable of the `scores` (name → value).
 
-    A refusal is right for an unanswerable question only. Else the verdict of equivalence decides (a partly equivalent
-    answer is not right), or how much of the reference the answer holds; without a judge, the words of both decide.
-    `failed` are the metrics for which the judge failed.
+    A refusal is right for an unanswerable question only, and never where a reference is known. Else the verdict of
+    equivalence decides (a partly equivalent answer is not right), or how much of the reference the answer holds;
+    without a judge, the words of both decide. `failed` are the metrics for which the judge failed.
     """
     if answer.status == "failed" or (answer.status == "answered" and not answer.text.strip()):
         return Ruling(None if question.kind == "unanswerable" else False, "failed")
@@ -180,7 +263,10 @@ def cause(
     kind: ContextKind = "retrieved",
     texts: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the one cause of a question, a key of `CAUSES`.
+    """Return the one cause of a question, a key of `CAUSES`; "" where none can be told.
+
+    That is a question of which only the reference is known, and that was not answered, or in an "oracle" run, where
+    its evidence was to be handed over. Otherwise its answer alone decides.
 
     A right answer is "fine" whatever was missed before it. Else the cause is the earliest stage that failed for any
     group of the evidence; when none failed, the answer decides. `right` None is with `judge_failed` a judge that
@@ -193,6 +279,8 @@ def cause(
     """
     if question.kind == "unanswerable":
         return _of_unanswerable(answer)
+    if question.kind == "reference" and (answer is None or kind == "oracle"):
+        return ""
     if right:
         return "fine"
     stages = [] if kind == "none" else _stages(question, retrieved, k, answer, kind, texts or {})
@@ -302,7 +390,7 @@ def attribute_failures(
     kind: ContextKind = "retrieved",
     texts: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[str, str]:
-    """Return the cause of every question with a result, by its id, in the order of `results`.
+    """Return the cause of every question with a result ("": none, see `cause`), by its id, in the order of `results`.
 
     `answers`, `rulings` (see `is_right`) and `texts` (see `cause`) are by question id; a missing question was not
     answered, or not judged. Results of questions that are not among `questions` are left out.
@@ -325,6 +413,38 @@ def attribute_failures(
     return causes
 
 
+def worst_first(
+    question_ids: Iterable[str],
+    causes: Mapping[str, str],
+    scores: Mapping[str, float | None],
+    ranks: Mapping[str, int | None],
+    *,
+    higher_is_better: bool = True,
+) -> list[str]:
+    """Order questions: those lost come first, by the stage that lost them, the earliest first; those right come last.
+
+    `causes` are as `attribute_failures` returns them; questions without one stand between. Of one cause the worst score
+    comes first, a missing one being the worst of a lost question and the last of others; then the deepest rank, 0 and
+    None (not found) before all. What is equal keeps its order.
+
+    >>> causes = {"right": "fine", "wrong": "wrong", "refused": "not_answered", "deep": "below_k", "deeper": "below_k"}
+    >>> scores = {"right": 0.2, "wrong": 0.4, "refused": None, "deep": None, "deeper": None}
+    >>> worst_first(causes, causes, scores, {"deep": 7, "deeper": 20})
+    ['deeper', 'deep', 'refused', 'wrong', 'right']
+    """
+    stages = {name: place for place, name in enumerate([*(name for name in CAUSES if name != "fine"), "", "fine"])}
+
+    def badness(question_id: str) -> tuple[int, float, float]:
+        cause_name, score = causes.get(question_id, ""), scores.get(question_id)
+        if score is None:
+            score = math.inf if cause_name in ("", "fine") else -math.inf
+        elif not higher_is_better:
+            score = -score
+        return stages[cause_name], score, -(ranks.get(question_id) or math.inf)
+
+    return sorted(question_ids, key=badness)
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """A bar of the waterfall: `count` questions have the cause, `left` remain after it.
@@ -338,8 +458,12 @@ class Step:
     left: int
 
 
-def waterfall(causes: Sequence[str], kind: ContextKind = "retrieved") -> list[Step]:
+def waterfall(
+    causes: Sequence[str], kind: ContextKind = "retrieved", *, k: int = 0, depth: int = 0, answered: bool = True
+) -> list[Step]:
     """Subtract the causes from all questions, in the order of the flow; a cause without questions has its step too.
+
+    Questions without a cause ("") are left out. Titles are as `about` gives them.
 
     >>> [(step.cause, step.count, step.left) for step in waterfall(["fine", "below_k", "fine"]) if step.count]
     [('questions', 3, 3), ('below_k', 1, 2), ('fine', 2, 2)]
@@ -348,12 +472,12 @@ def waterfall(causes: Sequence[str], kind: ContextKind = "retrieved") -> list[St
         UsageError: there is no such cause.
 
     """
-    counts = Counter(causes)
+    counts = Counter(filter(None, causes))
     if unknown := sorted(set(counts) - set(CAUSES)):
         raise UsageError(f"There is no cause '{unknown[0]}'; there are {', '.join(CAUSES)}.")
-    left = len(causes)
+    left = counts.total()
     steps = [Step("questions", "Questions", left, left)]
     for name in CAUSES:
         left -= counts[name] if name != "fine" else 0
-        steps.append(Step(name, about(name, kind).title, counts[name], left))
+        steps.append(Step(name, about(name, kind, k=k, depth=depth, answered=answered).title, counts[name], left))
     return steps

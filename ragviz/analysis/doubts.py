@@ -15,6 +15,8 @@ NO_WORDS = 0.05
 SAME_WORDS = 0.95
 """Token F1 from which they are almost the same words."""
 
+_READ = ("completeness", "equivalence", "faithfulness", "token_f1")
+
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
@@ -30,16 +32,15 @@ def doubts(evaluated_answers: Iterable[EvaluatedAnswer], scores: Mapping[str, Ma
     counted = []
     for evaluated in evaluated_answers:
         question = evaluated.question
-        values = {
-            name: by_question[question.id].value for name, by_question in scores.items() if question.id in by_question
-        }
-        if contradictions := _contradictions(evaluated, values):
+        found = {name: scores[name][question.id] for name in _READ if question.id in scores.get(name, ())}
+        if contradictions := _contradictions(evaluated, found):
             counted.append((len(contradictions), Doubt(question.id, question.text, "; ".join(contradictions))))
     return [doubt for _, doubt in sorted(counted, key=lambda pair: -pair[0])]
 
 
-def _contradictions(evaluated: EvaluatedAnswer, values: Mapping[str, float | None]) -> list[str]:
-    token_f1 = metrics.score("token_f1", evaluated).value
+def _contradictions(evaluated: EvaluatedAnswer, scores: Mapping[str, Score]) -> list[str]:
+    values = {name: score.value for name, score in scores.items()}
+    token_f1 = _token_f1(evaluated, scores.get("token_f1"))
     completeness, equivalence = values.get("completeness"), values.get("equivalence")
     faithfulness = values.get("faithfulness")
     contradictions = []
@@ -53,3 +54,10 @@ def _contradictions(evaluated: EvaluatedAnswer, values: Mapping[str, float | Non
     if faithfulness is not None and faithfulness >= FULL and evaluated.shared_words == 0:
         contradictions.append(f"faithful {faithfulness:.2f}, but no word of the answer occurs in its passages")
     return contradictions
+
+
+def _token_f1(evaluated: EvaluatedAnswer, score: Score | None) -> float | None:
+    """Return the token F1 of answer and reference: the score that the run has of it, else computed."""
+    if score is None or score.version != metrics.ANSWER_METRICS["token_f1"].version:
+        score = metrics.score("token_f1", evaluated)
+    return score.value

@@ -1,4 +1,4 @@
-"""How often a system refuses what it should answer, and answers what it should refuse."""
+"""How often a system abstains where it should answer, and answers where it should abstain."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ragviz.records import Answer, Question
+
+STATUSES = {"answered": "answered", "refused": "abstained", "failed": "failed"}
+"""Status of an answer → what a person reads."""
 
 
 @dataclass(frozen=True, slots=True)

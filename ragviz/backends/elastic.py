@@ -39,8 +39,6 @@ CONTENT = ("indices.*.shards.*.routing.primary", "indices.*.shards.*.seq_no.max_
 EVERY_STATE = ("open", "closed", "hidden")
 
 DROP_SECONDS = 5.0
-FOREIGN_HOURS = 24
-"""After so long, a half-built index of another machine counts as abandoned."""
 EXPUNGE_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0)
 """Pauses between two requests to expunge deleted chunks, not counting the time that the server merges."""
 
@@ -106,7 +104,7 @@ class ElasticIndex:
 
     def _compare(self, published: tuple[str, Body] | None, expected: int, content: str) -> None:
         if published is None:
-            raise DamagedIndex(self.name, f"it is gone from Elasticsearch at {self.server.address}")
+            raise DamagedIndex(self.name, f"it was removed from Elasticsearch at {self.server.address}")
         concrete, mappings = published
         meta, last = mappings["_meta"]["ragviz"], self.last_operations(concrete)
         if content and meta.get("content") and meta["content"] != content:
@@ -305,10 +303,7 @@ def is_left_over(body: Body, alias: str) -> bool:
     builder = body["mappings"]["_meta"]["ragviz"]["builder"]
     if not body["aliases"]:
         return True
-    alive = processes.is_alive(builder["host"], builder["pid"], builder["started"])
-    if alive is None:
-        return time.time() - int(body["settings"]["index"]["creation_date"]) / 1000 > 3600 * FOREIGN_HOURS
-    return not alive
+    return processes.has_ended(builder, int(body["settings"]["index"]["creation_date"]) / 1000)
 
 
 class ElasticWriter:

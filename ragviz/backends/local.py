@@ -8,7 +8,6 @@ import os
 import re
 import secrets
 import shutil
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -22,9 +21,6 @@ from ragviz.backends.protocol import ANOTHER_BUILD, SIMILARITIES
 from ragviz.errors import DamagedIndex, SearchError, UsageError
 from ragviz.models.vectors import Vectors
 from ragviz.records import Chunk, Ranking, digest
-
-FOREIGN_HOURS = 24
-"""After so long, an unpublished generation of another machine counts as abandoned."""
 
 DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError)
 """What opening a damaged generation raises."""
@@ -74,7 +70,7 @@ class LocalIndex:
         """
         generation = self.live()
         if generation is None:
-            raise DamagedIndex(self.name, f"it is gone from {self.folder}, or cannot be read there")
+            raise DamagedIndex(self.name, f"it was removed from {self.folder}, or cannot be read there")
         if content and generation.content and generation.content != content:
             raise DamagedIndex(self.name, ANOTHER_BUILD)
         if len(generation.ids) != expected:
@@ -361,10 +357,9 @@ def is_left_over(folder: Path) -> bool:
     try:
         path = folder / "owner.json"
         owner = json.loads(path.read_text(encoding="utf-8") if path.is_file() else "")
-        alive = processes.is_alive(owner["host"], owner["pid"], owner["started"])
     except (OSError, ValueError):  # being made just now, or already replaced
-        alive = None
+        owner = None
     try:
-        return time.time() - folder.stat().st_mtime > FOREIGN_HOURS * 3600 if alive is None else not alive
+        return processes.has_ended(owner, folder.stat().st_mtime)
     except FileNotFoundError:
         return True

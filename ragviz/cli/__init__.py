@@ -62,7 +62,7 @@ def load_sample(as_json: Json = False) -> None:
     console.show(
         result,
         as_json,
-        lambda: console.out.print(f"Loaded '{result['corpus']}'. Next: ragviz results {result['runs'][0]}"),
+        lambda: console.out.print(f"Loaded '{result['corpus']}'. Next: ragviz results {result['runs'][-1]}"),
     )
 
 
@@ -80,8 +80,8 @@ def list_jobs(
         with console.bar() as watch:
             jobs.perform(workspace, resume, watch)
     listed = jobs.jobs(workspace)
-    rows = [(j.id, j.status, j.title, f"{j.done}/{j.total or '?'} {j.unit}", j.error) for j in listed]
-    console.show(listed, as_json, lambda: console.table(("job", "status", "what", "progress", ""), rows))
+    rows = [(j.id, j.status, j.title, jobs.progress_words(j), jobs.note(workspace, j)) for j in listed]
+    console.show(listed, as_json, lambda: console.table(("job", "status", "what", "progress", "note"), rows))
 
 
 app.command("run")(run.run_questions)

@@ -98,8 +98,12 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str =
         drawn.add_column(column, overflow="fold")  # a truncated name cannot be given to another command
     for row in rows:
         drawn.add_row(*map(printable, row))
-    console = out if out.is_terminal else Console(soft_wrap=True, width=PIPED)
-    console.print(drawn)
+    if out.is_terminal:
+        out.print(drawn)
+        return
+    with (console := Console(soft_wrap=True, width=PIPED)).capture() as printed:
+        console.print(drawn)
+    sys.stdout.write("".join(f"{row.rstrip()}\n" for row in printed.get().splitlines()))  # no blanks up to the longest
 
 
 def line(text: str) -> str:

@@ -13,6 +13,7 @@ from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import damage, deletion, indexing, preview, search, tokenizer
 from ragviz.errors import SearchError, UsageError
+from ragviz.index import chunking
 from ragviz.index.chunking import CHUNKERS
 from ragviz.records import Corpus, DocumentInfo, IndexConfig, IndexInfo
 from ragviz.retrieval.retrievers import chosen
@@ -56,17 +57,20 @@ def index_build(
         overlap=overlap,
         embedder=workspace.embedder_name(embedder),
         backend=cast(Any, backend or workspace.default_backend),
-        similarity=cast(Any, console.one_of("similarity", similarity, ("cosine", "dot_product", "l2_norm"))),
+        similarity=cast(Any, similarity),
         options=dict(_option(pair) for pair in option),
         chunker_options=dict(map(_chunker_option, chunker_option)),
     )
     arguments = {"corpus": corpus, "name": index_name, "config": asdict(config), "fresh": fresh}
     target = workspace.store.corpus(corpus)
     indexing.check_build(workspace, target, index_name, config)
+    _warn_of_languages(config, workspace.store.documents(target.id))
     built = console.perform(workspace, "index", f"Build {index_name}", target, arguments).result
-    line = "{chunks} chunks: {added} new, {removed} gone, {embedded} texts embedded".format(**built)
+    line = "{chunks} chunks: {added} new, {removed} removed, {embedded} texts embedded".format(**built)
     if paid := indexing.cost_words(built["calls"], built["dollars"]):
         line += f"; {paid}"
+    if built["earlier_rules"]:
+        line += "; it was built with earlier chunking rules, so all documents were cut anew"
     console.show(built, as_json, lambda: console.out.print(f"Index '{escape(index_name)}': {line}"))
     if built["longer_than_read"]:
         limit = (
@@ -103,6 +107,7 @@ def index_preview(
     if displayed is None:
         missing = f"readable document '{document}'" if document else "text to cut"
         raise UsageError(f"Corpus '{target.name}' has no {missing}: `ragviz corpus show` lists its documents.")
+    _warn_of_languages(config, documents)
     body = _preview_body(workspace, target, documents, displayed, config)
     console.show(body, as_json, lambda: _draw_preview(body, displayed.characters, embeds=bool(config.embedder)))
 
@@ -122,7 +127,13 @@ def _preview_body(
     reads = tokenizer.text_tokens_of(config.embedder)
     return {
         "corpus": corpus.name,
-        "extent": preview.extent(documents, sample, [cuts[d.id] for d in sample], embeds=bool(config.embedder)),
+        "extent": preview.extent(
+            documents,
+            sample,
+            [cuts[d.id] for d in sample],
+            embeds=bool(config.embedder),
+            speed=preview.speed_of(workspace, config.embedder),
+        ),
         "previewed": {"documents": len(sample), "chunks": len(lengths), "tokens_of_chunks": sorted(lengths)},
         "reads": reads,
         "longer_than_read": 0 if reads is None else sum(length > reads for length in lengths),
@@ -135,13 +146,19 @@ def _preview_body(
     }
 
 
+def _warn_of_languages(config: IndexConfig, documents: Sequence[DocumentInfo]) -> None:
+    if warning := preview.language_warning(config.embedder, documents):
+        console.err.print(console.printable(warning))
+
+
 def _draw_preview(body: Mapping[str, Any], characters: int, *, embeds: bool) -> None:
     rows = [(c["start"], c["end"], c["tokens"], " ".join(c["text"].split())[:160]) for c in body["cuts"]]
     console.table(("start", "end", "tokens", "text"), rows, console.printable(body["document"]))
     if characters > body["characters_cut"]:
         console.out.print(f"the first {body['characters_cut']:,} of {characters:,} characters")
     extent: preview.Extent = body["extent"]
-    embedding = f"{extent.seconds / 60:.1f} minutes to embed with the packaged model on two cores"
+    unknown = "no estimate yet on this machine of how long embedding takes"
+    embedding = unknown if extent.seconds is None else f"{extent.seconds / 60:.1f} minutes to embed on this machine"
     console.out.print(
         f"{'' if extent.exact else 'about '}{extent.chunks:,} chunks, {extent.tokens:,} tokens, "
         f"{embedding if embeds else 'nothing to embed'}, {extent.size / 1e6:.1f} MB"
@@ -181,7 +198,9 @@ def index_list(as_json: Json = False) -> None:
 
     for info in workspace.store.indexes():
         new, changed, gone = indexing.stale(workspace, info)
-        behind = f"{len(new)} new, {len(changed)} changed, {len(gone)} gone" if new or changed or gone else ""
+        parts = [f"{len(new)} new, {len(changed)} changed, {len(gone)} removed"] if new or changed or gone else []
+        parts += ["earlier chunking rules"] if chunking.by_earlier_rules(info) else []
+        behind = "; ".join(parts)
         rows.append(
             {"index": info.name, "corpus": corpus_names[info.corpus_id], "status": info.status}
             | {"chunks": info.chunks, "config": asdict(info.config), "behind": behind, "damage": damage_of(info)}

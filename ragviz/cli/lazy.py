@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from ragviz.analysis import compare as compare
     from ragviz.analysis import diagnose as diagnose
     from ragviz.analysis import evaluate as evaluate
+    from ragviz.analysis import outcomes as outcomes
+    from ragviz.answers import abstention as abstention
     from ragviz.answers import contexts as contexts
     from ragviz.documents import corpora as corpora
     from ragviz.index import damage as damage
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from ragviz.questions import authoring as authoring
     from ragviz.questions import generation as generation
     from ragviz.questions import interchange as interchange
+    from ragviz.questions import occurrences as occurrences
     from ragviz.questions import sets as sets
     from ragviz.retrieval import search as search
     from ragviz.runs import cases as cases
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
     from ragviz.runs import judgements as judgements
     from ragviz.runs import measurements as measurements
     from ragviz.runs import running as running
+    from ragviz.runs import summaries as summaries
+    from ragviz.runs import tables as tables
     from ragviz.store import codecs as codecs
 
 
@@ -53,6 +58,7 @@ if not TYPE_CHECKING:
     cases = _Lazy("runs.cases")
     choices = _Lazy("runs.choices")
     codecs = _Lazy("store.codecs")
+    abstention = _Lazy("answers.abstention")
     compare = _Lazy("analysis.compare")
     connections = _Lazy("connections")
     contexts = _Lazy("answers.contexts")
@@ -71,6 +77,8 @@ if not TYPE_CHECKING:
     jobs = _Lazy("jobs")
     judgements = _Lazy("runs.judgements")
     measurements = _Lazy("runs.measurements")
+    outcomes = _Lazy("analysis.outcomes")
+    occurrences = _Lazy("questions.occurrences")
     preview = _Lazy("index.preview")
     questeval = _Lazy("metrics.questeval")
     registry = _Lazy("metrics.registry")
@@ -78,4 +86,6 @@ if not TYPE_CHECKING:
     search = _Lazy("retrieval.search")
     sets = _Lazy("questions.sets")
     spending = _Lazy("models.spending")
+    summaries = _Lazy("runs.summaries")
+    tables = _Lazy("runs.tables")
     tokenizer = _Lazy("models.tokenizer")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import authoring, codecs, evaluate, generation, interchange, sets, spending
+from ragviz.cli.lazy import authoring, codecs, evaluate, generation, interchange, occurrences, sets, spending
 from ragviz.cli.run import show_forecast
 from ragviz.errors import UsageError
 from ragviz.records import Corpus, Evidence, GeneratorName, Question, QuestionSet, QuestionStatus, Span
@@ -53,6 +53,8 @@ def questions_generate(
             console.err.print(console.printable(paid), highlight=False)
     line = "{total} questions in the set; this time {proposed} proposed, {rejected} rejected"
     console.show(result, as_json, lambda: console.out.print(f"'{escape(set_name)}': " + line.format(**result)))
+    if missing := generation.shortfall(result):
+        console.err.print(console.printable(missing), highlight=False)
 
 
 def _paid_words(workspace: Workspace, corpus: Corpus, set_name: str) -> str:
@@ -75,13 +77,14 @@ def questions_import(
     target = workspace.store.corpus(corpus)
     imported = sets.import_questions(workspace, target, console.read(file), file.name, set_name)
     result = {"questions": set_name, "imported": len(imported.questions), "problems": imported.problems}
-    result |= {"notes": imported.notes}
+    result |= {"notes": imported.notes, "reference_only": len(imported.reference_only), "warning": imported.warning}
     console.show(
         result,
         as_json,
         lambda: console.out.print(f"{len(imported.questions)} questions imported into '{escape(set_name)}'."),
     )
-    for note in imported.notes:
+    hint = f"Find it: ragviz questions find-evidence {set_name}" if imported.warning else ""
+    for note in filter(None, (imported.warning, hint, imported.unanswerable, *imported.notes)):
         console.err.print(console.printable(note), highlight=False)
     for row, reason in imported.problems.items():
         console.err.print(console.printable(f"row {row}: {reason}"))
@@ -131,7 +134,9 @@ def questions_list(as_json: Json = False) -> None:
 def questions_show(
     set_name: str,
     status: Annotated[str, typer.Option(help="proposed, accepted or rejected.")] = "",
-    kind: Annotated[str, typer.Option(help="single, multi or unanswerable.")] = "",
+    kind: Annotated[
+        str, typer.Option(help="single, multi, reference (its evidence is not known) or unanswerable.")
+    ] = "",
     document: Annotated[str, typer.Option(help="Only questions with evidence in this document.")] = "",
     find: Annotated[str, typer.Option(help="Words in question or answer.")] = "",
     as_json: Json = False,
@@ -208,17 +213,20 @@ def questions_add(
     quotes: Quotes = [],  # noqa: B006
     documents: Documents = [],  # noqa: B006
     evidence: Evidences = "",
+    unanswerable: Annotated[bool, typer.Option("--unanswerable", help="The documents do not answer it.")] = False,
     corpus_name: Annotated[str, typer.Option("--corpus", help="Corpus of a new set.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Add a question; without a quote it is one that the documents do not answer."""
+    """Add a question; without a quote it is reference only, without an answer too, one that nothing answers."""
     workspace = console.open_workspace()
     existing = {s.name: s.corpus_id for s in workspace.store.question_sets()}
     if set_name not in existing and not corpus_name:
         raise UsageError(f"There is no question set '{set_name}': name the --corpus of the new set.")
     corpus = workspace.store.corpus(corpus_name or existing[set_name])
     new_evidence = _evidence(workspace, corpus.id, quotes, documents, evidence)
-    question = authoring.written(text, answer, new_evidence or ())
+    if unanswerable and new_evidence:
+        raise UsageError("A question with evidence is answerable: give quotes or --unanswerable, not both.")
+    question = authoring.written(text, answer, new_evidence or (), unanswerable=unanswerable)
     question_set = sets.question_set(workspace, corpus, set_name)
     authoring.add(workspace.store, question_set, question)
     _show_saved(question, as_json)
@@ -233,7 +241,9 @@ def questions_edit(
     quotes: Quotes = [],  # noqa: B006
     documents: Documents = [],  # noqa: B006
     evidence: Evidences = "",
-    unanswerable: Annotated[bool, typer.Option("--unanswerable", help="Remove all of its evidence.")] = False,
+    unanswerable: Annotated[
+        bool, typer.Option("--unanswerable", help="The documents do not answer it: remove all evidence.")
+    ] = False,
     version: Annotated[
         str, typer.Option(help="Save only if this is still its version (`questions show --json`).")
     ] = "",
@@ -244,7 +254,8 @@ def questions_edit(
     question_set = workspace.store.question_set(set_name)
     question = authoring.question_of(workspace.store, question_set, question_id)
     new_evidence = () if unanswerable else _evidence(workspace, question_set.corpus_id, quotes, documents, evidence)
-    after = authoring.changed(question, text=text, answer=answer, evidence=new_evidence)
+    mark = True if unanswerable else None
+    after = authoring.changed(question, text=text, answer=answer, evidence=new_evidence, unanswerable=mark)
     authoring.save(workspace.store, question_set, after, version or codecs.version_of(question))
     _show_saved(after, as_json)
 
@@ -279,6 +290,96 @@ def questions_mend(
     after = authoring.changed(question, evidence=authoring.mended(question.evidence, piece.group, piece.member, span))
     authoring.save(workspace.store, question_set, after, codecs.version_of(question))
     _show_saved(after, as_json)
+
+
+@questions_app.command("find-evidence")
+def questions_find_evidence(
+    set_name: str,
+    question_id: Annotated[str, typer.Argument(help="Decide on this question only.")] = "",
+    accept: Annotated[
+        str, typer.Option(help="exact: save what stands there word for word, at one place; all: near places too.")
+    ] = "",
+    places: Annotated[
+        list[int], typer.Option("--place", min=1, help="Listed place of the question that is its evidence.")
+    ] = [],  # noqa: B006
+    decline: Annotated[
+        bool, typer.Option("--decline", help="No listed place of the question is its evidence.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """List where the answers of questions without evidence stand in the documents; or save places as their evidence."""
+    workspace = console.open_workspace()
+    question_set = workspace.store.question_set(set_name)
+    if accept:
+        console.one_of("accept", accept, ("exact", "all"))
+    if [bool(accept), bool(places), decline].count(True) > 1 or bool(question_id) != bool(places or decline):
+        raise UsageError("Give --accept for the whole set, or a question with --place (once or more) or --decline.")
+    proposals = occurrences.search(workspace, question_set, question_id)
+    if question_id:
+        _decide(workspace.store, question_set, proposals, question_id, places)
+        console.show({"question": question_id, "places": places}, as_json, lambda: console.out.print("Saved."))
+        return
+    how: Any = accept
+    certain = occurrences.certain(proposals, how) if accept else []
+    refused = occurrences.accept(workspace.store, question_set, [(p.question, p.places[:1]) for p in certain])
+    accepted = {"accepted": len(certain) - refused, "changed_meanwhile": refused}
+    names = {d.id: d.name for d in workspace.store.documents(question_set.corpus_id)}
+    rows = [_proposal_row(proposal, names) for proposal in proposals]
+    console.show(accepted | {"questions": rows}, as_json, lambda: _draw_proposals(rows, accept, accepted))
+
+
+def _decide(
+    store: Store,
+    question_set: QuestionSet,
+    proposals: Sequence[occurrences.Proposal],
+    question_id: str,
+    numbers: Sequence[int],
+) -> None:
+    """Save the places of these numbers as the question's evidence; without a number, decline all of them."""
+    proposal = next((p for p in proposals if p.question.id == question_id), None)
+    if proposal is None:
+        raise UsageError(f"Question '{question_id}' of '{question_set.name}' has evidence, or does not exist.")
+    if max(numbers, default=0) > len(proposal.places):
+        raise UsageError(
+            f"{len(proposal.places)} places are listed for this question: there is no number {max(numbers)}."
+        )
+    if not numbers:
+        occurrences.decline(store, question_set, proposal.question, proposal.places)
+        return
+    chosen = [proposal.places[number - 1] for number in dict.fromkeys(numbers)]
+    if occurrences.accept(store, question_set, [(proposal.question, chosen)]):
+        raise UsageError(f"Question '{question_id}' was changed by somebody else meanwhile: nothing was saved.")
+
+
+def _proposal_row(proposal: occurrences.Proposal, names: Mapping[str, str]) -> dict[str, Any]:
+    question = proposal.question
+    row: dict[str, Any] = {"id": question.id, "question": question.text, "answer": question.answer}
+    row |= {"found": proposal.outcome, "doubt": proposal.doubt, "count": proposal.count}
+    return row | {
+        "places": [asdict(place) | {"document": names.get(place.span.document_id)} for place in proposal.places]
+    }
+
+
+def _draw_proposals(rows: Sequence[Mapping[str, Any]], accept: str, accepted: Mapping[str, int]) -> None:
+    counts = ", ".join(f"{sum(r['found'] == name for r in rows):,} {name}" for name in occurrences.OUTCOMES)
+    console.out.print(f"{len(rows):,} questions without evidence: {counts}")
+    drawn = [
+        (r["id"], *_place_cells(number, place), r["found"], r["doubt"], console.line(r["question"]))
+        for r in rows
+        for number, place in list(enumerate(r["places"], start=1)) or [(0, {})]
+    ]
+    header = ("id", "place", "similarity", "document", "text", "found", "doubt", "question")
+    console.table(header, drawn)
+    if accept:
+        console.out.print(f"{accepted['accepted']:,} accepted as evidence.")
+    if accepted["changed_meanwhile"]:
+        console.err.print(f"{accepted['changed_meanwhile']:,} changed by somebody else meanwhile: not saved.")
+
+
+def _place_cells(number: int, place: Mapping[str, Any]) -> tuple[object, ...]:
+    if not place:
+        return ("", "", "", "")
+    return (number, f"{place['alike']:.2f}", place["document"] or "", console.line(place["span"]["text"]))
 
 
 def _numbered(stale: authoring.Stale) -> str:

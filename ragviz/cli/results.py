@@ -11,18 +11,21 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import compare as comparing
 from ragviz.cli.lazy import (
+    abstention,
     controls,
     diagnose,
     evaluate,
     exports,
     judgements,
     measurements,
+    outcomes,
     questeval,
     registry,
     search,
+    tables,
 )
+from ragviz.cli.lazy import compare as comparing
 from ragviz.errors import InputError, UsageError
 from ragviz.records import Bank, EvaluatedAnswer, Matrix, Question, Run, Score
 
@@ -54,25 +57,32 @@ def results(
             console.printable(f"Run '{run.name}' is not finished: this is what it has so far."), highlight=False
         )
     slices = exports.breakdown_of(workspace, run, k) if as_json or by else []
-    body = _results_body(run, summary, judgement) | evaluate.breakdown_to_json(slices)
+    questions, retrieved = workspace.store.run_questions(run.id), measurements.results_of(workspace, run)
+    causes = judgements.causes_at(run, judgement, questions, retrieved, summary.k)
+    body = _results_body(run, summary, judgement, causes) | evaluate.breakdown_to_json(slices)
 
     def draw() -> None:
         if by:
-            _draw_slices([part for part in slices if part.by in ("all", by)], by, metrics)
+            _draw_slices([part for part in slices if part.by in ("all", by)], by, metrics, summary.depth)
         else:
             _draw_results(run, summary, judgement)
+            if judgement.evaluated:
+                kinds = {question.id: question.kind for question in questions}
+                _draw_losses(run, summary, judgement, causes, kinds)
 
     console.show(body, as_json, draw)
 
 
-def _results_body(run: Run, summary: evaluate.Summary, judgement: judgements.Judgement) -> dict[str, Any]:
+def _results_body(
+    run: Run, summary: evaluate.Summary, judgement: judgements.Judgement, causes: Mapping[str, str]
+) -> dict[str, Any]:
     """Return the results of a run as JSON, without the means per kind and per document."""
     body: dict[str, Any] = {"run": run.name, "fingerprint": run.fingerprint, "status": run.status, "k": summary.k}
     body |= evaluate.to_json(summary)
     if unranked := measurements.unranked_words(run):
         body["not_ranked"] = unranked
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
-    body["lost"] = {step.cause: step.count for step in _waterfall(run, judgement)}
+    body["lost"] = {step.cause: step.count for step in diagnose.waterfall(list(causes.values()))[1:]}
     if judgement.evaluated or judgement.paid[0]:
         body["paid"] = dict(zip(("calls", "cost"), judgement.paid, strict=True))
     if judgement.evaluated:
@@ -84,25 +94,22 @@ def _results_body(run: Run, summary: evaluate.Summary, judgement: judgements.Jud
     return body
 
 
-def _waterfall(run: Run, judgement: judgements.Judgement) -> Sequence[diagnose.Step]:
-    """Return the causes of a run's losses with their counts, without the first step, all questions."""
-    return diagnose.waterfall(list(judgement.causes.values()), run.config.context)[1:]
-
-
 def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Judgement) -> None:
     if unranked := measurements.unranked_words(run):
         console.err.print(unranked, highlight=False)
     else:
         means = [(name, console.interval(estimate)) for name, estimate in summary.metrics.items()]
         console.table(("metric", "mean [95 %]"), means, run.name)
-        console.out.print(f"misses to depth {run.config.depth}: {summary.misses} of {summary.n}")
+        console.out.print(outcomes.sum_words(outcomes.count(summary.ranks, summary.k), summary.k, summary.depth))
+        if unranked := evaluate.reference_only_words(summary):
+            console.out.print(unranked)
     if judgement.evaluated:
-        _draw_judgement(run, judgement)
+        _draw_judgement(run, judgement, summary.k)
     elif judgement.paid[0]:
         console.out.print(judgements.cost_words(judgement))
 
 
-def _draw_slices(slices: Sequence[evaluate.Slice], by: str, metrics: Sequence[str]) -> None:
+def _draw_slices(slices: Sequence[evaluate.Slice], by: str, metrics: Sequence[str], depth: int) -> None:
     available = slices[0].metrics
     for name in metrics:
         console.one_of("metric of this run", name, available)
@@ -115,7 +122,7 @@ def _draw_slices(slices: Sequence[evaluate.Slice], by: str, metrics: Sequence[st
     for part in slices:
         means = [console.interval(part.metrics[name].estimate) for name in names]
         rows.append((part.name or "all", part.questions, part.misses, *means))
-    console.table((by, "questions", "misses", *names), rows)
+    console.table((by, "questions", outcomes.title("missed", 0, depth).lower(), *names), rows)
 
 
 def check(run_name: Annotated[str, typer.Argument(metavar="RUN")], as_json: Json = False) -> None:
@@ -134,7 +141,7 @@ def check(run_name: Annotated[str, typer.Argument(metavar="RUN")], as_json: Json
         raise typer.Exit(1)
 
 
-def _draw_judgement(run: Run, judgement: judgements.Judgement) -> None:
+def _draw_judgement(run: Run, judgement: judgements.Judgement, k: int) -> None:
     for line in (judgements.judge_words(run), judgement.controls.sentence if judgement.controls else ""):
         if line:
             console.out.print(console.printable(line), highlight=False)
@@ -146,23 +153,30 @@ def _draw_judgement(run: Run, judgement: judgements.Judgement) -> None:
             name,
             console.interval(scored.estimate),
             f"{scored.statuses.get('ok', 0)} of {scored.total}",
-            _unscored_words(scored),
+            scored.without,
         )
         for name, scored in judgement.metrics.items()
     ]
-    console.table(("metric", "mean [95 %]", "scored", ""), rows, "answers")
-    counts = [(step.title, step.count) for step in _waterfall(run, judgement)]
-    console.table(("cause", "questions"), counts, "failure attribution")
-    abstention = judgement.abstention
-    console.out.print(
-        f"refused: {abstention.refused}, rightly {abstention.both} of {abstention.unanswerable} unanswerable questions"
-    )
+    made = judgements.made_at(run, k).lower()
+    console.table(("metric", "mean [95 %]", "scored", ""), rows, made or "answers")
+
+
+def _draw_losses(
+    run: Run,
+    summary: evaluate.Summary,
+    judgement: judgements.Judgement,
+    causes: Mapping[str, str],
+    kinds: Mapping[str, str],
+) -> None:
+    """Draw where questions were lost at the k of the summary, which answers abstained, and what all cost."""
+    ranked, k = set(summary.question_ids), summary.k
+    counts = [(step.title, step.count) for step in judgements.lost_steps(run, causes, ranked, k)[1:]]
+    only = ", retrieval only" if judgements.made_at(run, k) else ""
+    console.table(("cause", "questions"), counts, f"failure attribution at k = {k}{only}")
+    if apart := judgements.losses_at(run, causes, kinds, ranked, k).apart:
+        console.out.print(apart)
+    console.out.print(judgements.abstained_words(run, judgement))
     console.out.print(judgements.cost_words(judgement))
-
-
-def _unscored_words(scored: evaluate.Scored) -> str:
-    """Say why questions have no score."""
-    return ", ".join(f"{n} {status.replace('_', ' ')}" for status, n in scored.statuses.items() if status != "ok")
 
 
 def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id: str, as_json: Json = False) -> None:
@@ -195,11 +209,12 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
         **_evaluated_body(evaluated),
         "scores": scores,
     }
-    cause = diagnose.about(judgement.causes[question.id], run.config.context)
+    cause = judgements.meaning_of(run, judgement.causes[question.id], run.config.k)
     controlled = judgement.controls if evaluated else None
     body["judge_reliable"] = controlled.reliable if controlled else None
     doubt = controlled.sentence if controlled and not controlled.reliable else ""
-    console.show(body, as_json, lambda: _draw_inspected(question, evaluated, hits, gold, scores, cause, doubt))
+    noted = [doubt, judgements.judge_words(run) if evaluated else ""]
+    console.show(body, as_json, lambda: _draw_inspected(question, evaluated, hits, gold, scores, cause, noted))
 
 
 def _evaluated_body(evaluated: EvaluatedAnswer | None) -> dict[str, Any]:
@@ -227,14 +242,14 @@ def _draw_inspected(
     gold: Collection[str],
     scores: Sequence[Score],
     cause: diagnose.Cause,
-    doubt: str,
+    noted: Sequence[str],
 ) -> None:
-    if doubt:
-        console.out.print(console.printable(doubt))
+    for line in filter(None, noted):
+        console.out.print(console.printable(line))
     console.out.print(console.printable(f"{cause.title}. {cause.explanation}"))
     texts = [("question", question.text), ("reference", question.answer)]
     if evaluated:
-        texts.append(("answer", f"{evaluated.answer.text} ({evaluated.answer.status})"))
+        texts.append(("answer", f"{evaluated.answer.text} ({abstention.STATUSES[evaluated.answer.status]})"))
     console.table(("", ""), texts)
     rows = [(f.hit.rank, "gold" if f.hit.chunk_id in gold else "", f.document_name, _beginning(f)) for f in hits]
     console.table(("rank", "", "document", "chunk"), rows)
@@ -268,9 +283,12 @@ def _claim_rows(matrix: Matrix) -> Iterator[tuple[str, str, str, str]]:
 def compare(
     run_names: Annotated[list[str], typer.Argument(metavar="RUN RUN...")],
     k: Annotated[int | None, typer.Option("-k", help="Default: the first run's.")] = None,
+    metric: Annotated[
+        str, typer.Option(help="All pairs, and questions won and lost, by this one, as mrr; default: recall@k.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
-    """Compare runs with the first of them, question by question.
+    """Compare runs with the first of them, question by question, and each with each by one metric.
 
     Rankings over the common questions with evidence, answers over the questions that all runs have a score for.
     """
@@ -278,7 +296,9 @@ def compare(
     comparison = measurements.compare_runs(workspace, [workspace.store.run(name) for name in run_names], k)
 
     def draw() -> None:
-        console.out.print(console.printable(comparing.sentence(comparison)))
+        console.out.print(
+            console.printable(comparing.sentence(comparison, [metric] if metric else [])), highlight=False
+        )
         console.table(("setting", *comparison.runs), [(s.key, *s.values) for s in comparison.settings])
         for note in comparison.notes:
             console.out.print(console.printable(note))
@@ -292,27 +312,53 @@ def compare(
                 ("metric", *comparison.runs), rows, "answers, over the questions that all runs have a score for"
             )
             console.table(columns, [*_deltas(comparison.answers)])
+        if len(comparison.runs) > 2:
+            by = comparing.metric_of(comparison, metric)
+            all_pairs = [(p.delta.run, p.baseline, *_delta_cells(p.delta)) for p in comparing.pairs(comparison, by)]
+            console.table(("run", "against", *columns[2:]), all_pairs, f"all pairs, by {by}")
 
-    console.show(comparing.to_json(comparison), as_json, draw)
+    console.show(comparing.to_json(comparison, metric), as_json, draw)
 
 
 def _deltas(rows: Mapping[str, comparing.MetricRow]) -> Iterator[tuple[str, ...]]:
     for row in rows.values():
         for delta in row.deltas:
-            d = delta.difference
-            interval = "none" if d.mean is None else f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
-            yield row.label, delta.run, interval, f"{delta.p_adjusted:.3f}", f"{d.wins}, {d.ties}, {d.losses}"
+            yield row.label, delta.run, *_delta_cells(delta)
 
 
-def export(run_name: Annotated[str, typer.Argument(metavar="RUN")], folder: Path, as_json: Json = False) -> None:
+def _delta_cells(delta: comparing.Delta) -> tuple[str, str, str]:
+    d = delta.difference
+    interval = "none" if d.mean is None else f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
+    return interval, comparing.p_words(delta.p_adjusted), f"{d.wins}, {d.ties}, {d.losses}"
+
+
+def export(
+    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    folder: Path,
+    names: Annotated[
+        list[str],
+        typer.Option(
+            "--tables",
+            metavar="NAME",
+            help="Also write this table: questions, generated_answers, scores, claims, passages, questeval, calls, "
+            "means, or all; may be repeated.",
+        ),
+    ] = [],  # noqa: B006
+    file_format: Annotated[
+        str, typer.Option("--format", help="csv (default), jsonl or parquet: of the tables; alone, of all of them.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
     """Write a run's files into FOLDER.
 
     results.csv holds every question with its answer, rank, hits, scores and reasons, results.jsonl the hits' texts too.
     dataset.csv can be imported again, answers.csv has a row for each hit, evaluation.csv one for each question,
-    metrics.csv the means per kind and per document.
+    metrics.csv the means per kind and per document. --tables and --format add flat tables of everything else.
     """
+    chosen = _chosen_tables(names, file_format)
     workspace = console.open_workspace()
-    files = exports.export_run(workspace, workspace.store.run(run_name))
+    run = workspace.store.run(run_name)
+    files = exports.export_run(workspace, run, chosen, file_format or "csv")
     try:
         with console.for_user():
             folder.mkdir(parents=True, exist_ok=True)
@@ -326,3 +372,11 @@ def export(run_name: Annotated[str, typer.Argument(metavar="RUN")], folder: Path
         as_json,
         lambda: console.out.print(console.printable(f"Wrote {', '.join(written)}.")),
     )
+
+
+def _chosen_tables(names: Sequence[str], file_format: str) -> Sequence[str]:
+    """Return the tables to write; raises UsageError when one of them, or the format, does not exist."""
+    every = list(tables.TABLES)
+    chosen = every if "all" in names or (file_format and not names) else names
+    exports.check_tables(chosen, file_format or "csv")
+    return chosen

@@ -1,4 +1,4 @@
-"""`ragviz runs`: list, open, import and delete runs."""
+"""`ragviz runs`: list, open, import, rename, note, tag and delete runs."""
 
 from __future__ import annotations
 
@@ -9,29 +9,64 @@ import typer
 
 from ragviz.cli import console, results
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import cases, contexts, diagnose, evaluate, exports, foreign, jobs, measurements
+from ragviz.cli.lazy import (
+    cases,
+    contexts,
+    diagnose,
+    evaluate,
+    exports,
+    foreign,
+    jobs,
+    measurements,
+    outcomes,
+    summaries,
+)
+from ragviz.errors import UsageError
 from ragviz.records import Run
 from ragviz.runs.formats import FORMATS, reader
 
-runs_app = console.group("Runs: list, questions, import, delete.")
+runs_app = console.group("Runs: list, questions, import, rename, note, tag, delete.")
 
 
 @runs_app.command("list")
-def runs_list(as_json: Json = False) -> None:
-    """List the runs, the newest first."""
+def runs_list(
+    corpus: Annotated[str, typer.Option(help="Only runs of this corpus.")] = "",
+    tag: Annotated[str, typer.Option(help="Only runs with this tag.")] = "",
+    metrics: Annotated[bool, typer.Option("--metrics", help="Recall@k and MRR at each run's k too.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List the runs, the newest first.
+
+    --json with --metrics has every metric, the questions that were not found, and the cost.
+    """
     workspace = console.open_workspace()
-    runs, active = workspace.store.runs(), jobs.active_runs(workspace)
-    status = {r.id: "interrupted" if r.status == "running" and r.name not in active else r.status for r in runs}
+    corpus_id = workspace.store.corpus(corpus).id if corpus else None
+    runs = [run for run in workspace.store.runs(corpus_id) if not tag or tag in run.tags]
+    status = jobs.run_statuses(workspace, runs)
+    measured = summaries.summaries(workspace, runs) if metrics else {}
     rows = [
-        {"run": r.name, "status": status[r.id], "fingerprint": r.fingerprint, "provenance": r.provenance} for r in runs
-    ]
-    cells = [
-        (r.name, status[r.id], r.provenance["index"], r.provenance["questions"], r.config.retriever, _answers_of(r))
+        {"run": r.name, "status": status[r.id], "fingerprint": r.fingerprint, "provenance": r.provenance}
+        | {"tags": r.tags, "note": r.note, "created": r.created, "finished": r.finished}
+        | ({"k": r.config.k, "summary": measured.get(r.id)} if metrics else {})
         for r in runs
     ]
-    console.show(
-        rows, as_json, lambda: console.table(("run", "status", "index", "questions", "retriever", "answers"), cells)
-    )
+    columns = ("run", "status", "index", "questions", "retriever", "answers", "tags", "note")
+
+    def cells(run: Run) -> tuple[object, ...]:
+        made_of, labels = run.provenance, (", ".join(run.tags), console.line(run.note))
+        made = (run.name, status[run.id], made_of["index"], made_of["questions"], run.config.retriever)
+        return (*made, _answers_of(run), *labels, *([_mean(measured.get(run.id), n, run) for n in means]))
+
+    means = ("recall", "mrr") if metrics else ()
+    headers = (*columns, *(("recall@k", "mrr") if metrics else ()))
+    console.show(rows, as_json, lambda: console.table(headers, [cells(run) for run in runs]))
+
+
+def _mean(summary: summaries.RunSummary | None, name: str, run: Run) -> str:
+    """Write a mean with its interval, at the run's k; "" where the run has none."""
+    estimate = summary.at_k(name, run.config.k) if summary else None
+    at = f" at {run.config.k}" if name == "recall" else ""
+    return f"{console.interval(estimate)}{at}" if estimate else ""
 
 
 def _answers_of(run: Run) -> str:
@@ -45,9 +80,9 @@ def _answers_of(run: Run) -> str:
 def runs_questions(
     run_name: Annotated[str, typer.Argument(metavar="RUN")],
     k: Annotated[int | None, typer.Option("-k", help="Hits and ranks at this k; default: the run's.")] = None,
-    outcome: Annotated[str, typer.Option(help="found, below k, missed or unanswerable.")] = "",
+    outcome: Annotated[str, typer.Option(help="found, below k, missed, reference only or unanswerable.")] = "",
     cause: Annotated[str, typer.Option(help="Cause of the loss, as in `ragviz results --json`: not_retrieved …")] = "",
-    kind: Annotated[str, typer.Option(help="single, multi or unanswerable.")] = "",
+    kind: Annotated[str, typer.Option(help="single, multi, reference or unanswerable.")] = "",
     document: Annotated[str, typer.Option(help="Only questions with evidence in this document.")] = "",
     find: Annotated[str, typer.Option(help="Words in question, reference or answer.")] = "",
     as_json: Json = False,
@@ -59,7 +94,7 @@ def runs_questions(
     workspace = console.open_workspace()
     run = workspace.store.run(run_name)
     for option, value, choices in (
-        ("outcome", outcome, cases.OUTCOMES),
+        ("outcome", outcome, outcomes.OUTCOMES),
         ("cause", cause, diagnose.CAUSES),
         ("kind", kind, evaluate.KINDS),
     ):
@@ -97,6 +132,41 @@ def runs_import(
     for problem in foreign_run.problems:
         console.err.print(console.printable(problem), highlight=False)
     results.results(run.name, as_json=as_json)
+
+
+@runs_app.command("rename")
+def runs_rename(run_name: Annotated[str, typer.Argument(metavar="RUN")], name: str) -> None:
+    """Give a run another name; links and commands by the old one find it too, until another run has that name."""
+    store = console.open_workspace().store
+    run = store.run(run_name)
+    store.rename_run(run.id, name)
+    console.out.print(console.printable(f"Run '{run.name}' is now '{store.run(run.id).name}'."), highlight=False)
+
+
+@runs_app.command("note")
+def runs_note(
+    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    note: Annotated[str, typer.Argument(help='In place of the run\'s note; "" removes it.')],
+) -> None:
+    """Write a note on a run."""
+    store = console.open_workspace().store
+    store.label_run(store.run(run_name).id, note=note)
+
+
+@runs_app.command("tag")
+def runs_tag(
+    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    tags: Annotated[list[str] | None, typer.Argument(help="To be added.")] = None,
+    remove: Annotated[list[str], typer.Option(metavar="TAG", help="Remove it; may be repeated.")] = [],  # noqa: B006
+) -> None:
+    """Add tags to a run, or remove them; prints those it has then."""
+    store = console.open_workspace().store
+    run = store.run(run_name)
+    if missing := [tag for tag in remove if tag not in run.tags]:
+        has = f"it has {', '.join(run.tags)}" if run.tags else "it has none"
+        raise UsageError(f"Run '{run.name}' has no tag '{missing[0]}': {has}.")
+    store.label_run(run.id, tags=[tag for tag in (*run.tags, *(tags or [])) if tag not in remove])
+    console.out.print(console.printable(", ".join(store.run(run.id).tags) or "no tags"), highlight=False)
 
 
 @runs_app.command("delete")

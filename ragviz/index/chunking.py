@@ -2,8 +2,10 @@
 
 However it is cut: `document.text[start:end] == chunk.text`; every non-blank character is in some chunk; chunks are in
 document order, none blank, none inside another; none has more than `chunk_size` tokens, and neighbours share at most
-`overlap`. A cut falls inside a word, or inside what a reader sees as one character, only where that alone is longer
-than `chunk_size`; a character that the tokenizer makes several tokens of is never cut.
+`overlap`. A cut falls inside a word (an address, a number with its unit sign, too), or inside what a reader sees as one
+character, only where that alone is longer than `chunk_size`; a character that the tokenizer makes several tokens of is
+never cut. Where ideographs have no blanks between them, each is a word. No chunk ends with a heading that text follows,
+unless heading and first word together are longer than `chunk_size`.
 
 A document is tokenized window by window while it is cut, so that memory beside its text does not grow with it.
 """
@@ -18,7 +20,7 @@ from ragviz.errors import UsageError, require_whole
 from ragviz.index import recursive_chunker, sentence_chunker, token_chunker
 from ragviz.index.chunker import Chunker, Sentences
 from ragviz.index.tokens import Range, Tokenizer, Tokens
-from ragviz.records import Chunk, Document, IndexConfig
+from ragviz.records import Chunk, Document, IndexConfig, IndexInfo
 
 CHUNKERS: dict[str, Chunker] = {
     "tokens": token_chunker.CHUNKER,
@@ -26,6 +28,13 @@ CHUNKERS: dict[str, Chunker] = {
     "sentences": sentence_chunker.CHUNKER,
 }
 """Chunker by name: a new one is a file, and its line here."""
+
+RULES = 2
+"""Version of the rules by which all chunkers cut: raise it when equal choices cut a text otherwise than before.
+
+2: a heading stays with what it heads, and no chunker cuts inside a word that fits. Indexes by earlier rules stay as
+they are, and are built anew when they are next brought up to date: one index is never cut by two rules.
+"""
 
 
 def split(
@@ -81,6 +90,11 @@ def check(config: IndexConfig) -> None:
         wrong = f"An overlap of {config.overlap} tokens does not fit a chunk size of {config.chunk_size}"
         raise UsageError(f"{wrong}: give 0 to {most}, or larger chunks.")
     CHUNKERS[config.chunker].check(config)
+
+
+def by_earlier_rules(info: IndexInfo) -> bool:
+    """Return whether an index was built, and cut by earlier rules than `RULES`."""
+    return bool(info.build) and info.config.chunking_rules < RULES
 
 
 def page_at(document: Document, at: int) -> int | None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 
 from ragviz.errors import DamagedIndex, SearchError
+from ragviz.index import chunking
 from ragviz.records import NO_EMBEDDER, IndexConfig, IndexInfo, digest
 from ragviz.store.codecs import Cuts
 from ragviz.workspace import Workspace
@@ -71,7 +72,7 @@ def _reason(workspace: Workspace, info: IndexInfo) -> str:
     return ""
 
 
-_ELSEWHERE = "its files are not on this machine, but on that which built it, or gone"
+_ELSEWHERE = "its files are not on this machine, but on that which built it, or removed"
 
 
 def may_be_elsewhere(workspace: Workspace, info: IndexInfo) -> bool:
@@ -84,13 +85,14 @@ def sound(workspace: Workspace, info: IndexInfo) -> IndexInfo:
     """Return the newest row of an undamaged index; raise SearchError, with how to repair it, of a damaged one."""
     newest, reason = examined(workspace, info)
     if reason:
+        again = "" if chunking.by_earlier_rules(info) else ", which embeds nothing again"
         if reason == _ELSEWHERE:
             raise SearchError(
-                f"Index '{info.name}' cannot be searched here: {reason}. Build it here too, which embeds nothing "
-                f"again: `{build_command(workspace, info)}`; or build one on Elasticsearch, which all machines reach."
+                f"Index '{info.name}' cannot be searched here: {reason}. Build it here too{again}: "
+                f"`{build_command(workspace, info)}`; or build one on Elasticsearch, which all machines reach."
             )
         raise SearchError(
-            f"Index '{info.name}' is damaged: {reason}. Rebuild it, which embeds nothing again: "
+            f"Index '{info.name}' is damaged: {reason}. Rebuild it{again}: "
             f"`{build_command(workspace, info)}`, or *Rebuild* on the index page."
         )
     return newest

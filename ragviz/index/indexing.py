@@ -13,12 +13,12 @@ import numpy as np
 from ragviz.backends.protocol import Writer
 from ragviz.errors import Deleted, UsageError
 from ragviz.index import chunking
-from ragviz.index.chunking import CHUNKERS
 from ragviz.index.damage import content_of, examined
 from ragviz.models.spending import Spending, dollars
 from ragviz.models.tokenizer import open_tokenizer, text_tokens_of
-from ragviz.models.vectors import Embedder
+from ragviz.models.vectors import Embedder, Vectors
 from ragviz.records import Chunk, Corpus, Document, DocumentInfo, IndexConfig, IndexInfo, Progress, new_id, silent
+from ragviz.store import rates
 from ragviz.store.codecs import Cuts
 from ragviz.text import segmentation
 from ragviz.workspace import Workspace
@@ -31,7 +31,8 @@ WINDOW = 1024
 class Built:
     """Result of a build: chunks in the index, how many of them were added and removed, how many texts were embedded.
 
-    `longer_than_read` counts the chunks that the embedder cannot read to their end. `calls` and `dollars` are what all
+    `longer_than_read` counts the chunks that the embedder cannot read to their end. `earlier_rules` says that the index
+    had been cut by earlier chunking rules, so that all its documents were cut anew. `calls` and `dollars` are what all
     builds of the index have paid an endpoint's embedder, this one included.
     """
 
@@ -43,6 +44,7 @@ class Built:
     longer_than_read: int
     calls: int = 0
     dollars: float = 0.0
+    earlier_rules: bool = False
 
 
 def cost_words(calls: int, paid: float) -> str:
@@ -61,13 +63,19 @@ def splitter(config: IndexConfig) -> Callable[[Document], list[Chunk]]:
 
 
 def stale(workspace: Workspace, info: IndexInfo) -> tuple[list[DocumentInfo], list[DocumentInfo], list[str]]:
-    """Return how an index differs from its corpus: (new documents, changed ones, ids it holds that are gone)."""
+    """Return how an index differs from its corpus: (new documents, changed ones, ids it holds that were deleted).
+
+    The former version of a changed document is not counted as deleted too.
+    """
     documents, indexed = workspace.store.documents(info.corpus_id, replaced=True), set(info.documents)
-    old_names = {d.name for d in documents if d.id in indexed}
+    old_names = {d.id: d.name for d in documents if d.id in indexed}
+    taken = set(old_names.values())
     missing = [d for d in documents if d.status == "ok" and d.id not in indexed]
     current = {d.id for d in documents if d.status == "ok"}
-    new = [d for d in missing if d.name not in old_names]
-    return new, [d for d in missing if d.name in old_names], [d for d in info.documents if d not in current]
+    changed = [d for d in missing if d.name in taken]
+    names = {d.name for d in changed}
+    removed = [i for i in info.documents if i not in current and old_names.get(i) not in names]
+    return [d for d in missing if d.name not in taken], changed, removed
 
 
 def build_index(
@@ -81,16 +89,18 @@ def build_index(
 ) -> Built:
     """Build the index called `name`, or bring it up to date.
 
-    An existing index with the same choices is updated: only what is new is cut, embedded and added, what is gone is
-    deleted. Other choices, another version of the embedder, damage, or `fresh` build it anew; searches see the old one
-    until the new one is complete and counted. Without an embedder in `config` nothing is embedded.
+    An existing index with the same choices is updated: only what is new is cut, embedded and added, what was removed
+    is deleted. Other choices, earlier chunking rules, another version of the embedder, damage, or `fresh` build it
+    anew; searches see the old one until the new one is complete and counted. Without an embedder in `config` nothing
+    is embedded.
 
     Raises:
         UsageError: the corpus has no text, the name belongs to another corpus, a choice cannot be used.
 
     """
     check_build(workspace, corpus, name, config)
-    config = replace(config, chunker_options=CHUNKERS[config.chunker].without_defaults(config.chunker_options))
+    own = chunking.CHUNKERS[config.chunker].without_defaults(config.chunker_options)
+    config = replace(config, chunker_options=own, chunking_rules=chunking.RULES)
     store = workspace.store
     existing = store.index_named(name)
     info = existing or store.create_index(corpus.id, name, config)
@@ -105,7 +115,8 @@ def build_index(
         raise
     store.settle(corpus.id)
     calls, paid = store.paid(info.id)
-    return replace(built, calls=calls, dollars=paid)
+    recut = chunking.by_earlier_rules(info)
+    return replace(built, calls=calls, dollars=paid, earlier_rules=recut)
 
 
 def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:
@@ -139,7 +150,7 @@ def _build(
 ) -> Built:
     """Build the index of a row anew, or update it where its chunks can be kept."""
     documents = [d.id for d in workspace.store.documents(corpus.id) if d.status == "ok"]
-    embedder = workspace.embedder(config.embedder, spending) if config.embedder else None
+    embedder = workspace.embedder(config.embedder, spending, progress) if config.embedder else None
     info, damage = (info, "") if fresh else examined(workspace, info)
     identity = embedder.identity if embedder else ""
     same_choices = (info.config, info.embedder_identity) == (config, identity)
@@ -209,7 +220,7 @@ def _cut(workspace: Workspace, info: IndexInfo, documents: Sequence[str], progre
     tokenizer = open_tokenizer(info.config.embedder)
     texts = workspace.store.document_texts(info.corpus_id, documents)
     for number, document in enumerate(texts):
-        progress(number, len(documents), "documents", f"Cutting {document.name}")
+        progress(number, len(documents), "documents", f"Chunking {document.name}")
         rows = chunking.cuts(document, info.config, tokenizer, segmentation.each_sentence)
         cuts[document.id] = np.fromiter(chain.from_iterable(rows), np.int32).reshape(-1, 3)
     return cuts
@@ -234,15 +245,38 @@ def _add(
     def report(before: int, embedded: int) -> None:
         progress(before + embedded, total, "chunks", "Embedding" if embedder else "Adding")
 
-    report(0, 0)
     while window := list(islice(chunks, WINDOW)):
         if embedder:
-            vectors = embedder.embed([chunk.text for chunk in window], "passage", partial(report, done))
+            vectors = _embedded(workspace, embedder, window, partial(report, done))
         else:
             vectors = np.empty((len(window), 0), np.float32)
             report(done, len(window))
         writer.add(window, vectors)
         done += len(window)
+
+
+def _embedded(
+    workspace: Workspace, embedder: Embedder, chunks: Sequence[Chunk], report: Callable[[int], None]
+) -> Vectors:
+    """Embed chunks, and learn how fast this machine does."""
+    count, seconds = embedder.embedded, embedder.seconds
+    vectors = embedder.embed([chunk.text for chunk in chunks], "passage", report)
+    count, seconds = embedder.embedded - count, embedder.seconds - seconds
+    tokens = sum(chunk.tokens for chunk in chunks) * count / len(chunks)  # those of the chunks that were not cached
+    learnt = workspace.store.cache("rate")
+    rates.learn(learnt, chunks_by(embedder.name), count, seconds)
+    rates.learn(learnt, tokens_by(embedder.name), tokens, seconds)
+    return vectors
+
+
+def chunks_by(embedder: str) -> str:
+    """Return what the rate of embedding is called that is counted in chunks."""
+    return f"chunks by {embedder}"
+
+
+def tokens_by(embedder: str) -> str:
+    """Return what the rate of embedding is called that is counted in tokens: chunks differ in length."""
+    return f"tokens by {embedder}"
 
 
 def _publish(

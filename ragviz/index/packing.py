@@ -6,7 +6,8 @@ import re
 import unicodedata
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from ragviz.index.tokens import Range, Tokens
 
@@ -39,11 +40,23 @@ def packed(cuts: Iterable[int], tokens: Tokens, size: int, overlap: int) -> Iter
         del near[:first], before[:first]
 
 
-def refined(cuts: Iterable[int], tokens: Tokens, size: int) -> Iterator[int]:
-    """Cut pieces of more than `size` tokens at words, where needed at graphemes, where needed at tokens."""
-    for may_cut in (_between_words, _between_graphemes, _between_tokens):
+def refined(
+    cuts: Iterable[int], tokens: Tokens, size: int, kept: Sequence[Callable[[int], bool]] = ()
+) -> Iterator[int]:
+    """Cut pieces of more than `size` tokens at words, where needed at graphemes, where needed at tokens.
+
+    `kept` say where between words, from the most to the least particular: each is used where those before it leave
+    pieces too long.
+    """
+    for free in kept:
+        cuts = _finer(cuts, tokens, size, partial(_free_between_words, free))
+    for may_cut in (between_words, _between_graphemes, _between_tokens):
         cuts = _finer(cuts, tokens, size, may_cut)
     return iter(cuts)
+
+
+def _free_between_words(free: Callable[[int], bool], text: str, at: int) -> bool:
+    return between_words(text, at) and free(at)
 
 
 def _finer(cuts: Iterable[int], tokens: Tokens, size: int, may_cut: Callable[[str, int], bool]) -> Iterator[int]:
@@ -59,7 +72,7 @@ def _finer(cuts: Iterable[int], tokens: Tokens, size: int, may_cut: Callable[[st
         latest = right
 
 
-def _between_words(text: str, at: int) -> bool:
+def between_words(text: str, at: int) -> bool:
     """Return whether a cut before the character `at` leaves every word whole; each ideograph is a word."""
     left, right = text[at - 1], text[at]
     free = left.isspace() or right.isspace() or IDEOGRAPHIC.match(left) or IDEOGRAPHIC.match(right)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ragviz.index import chunking, indexing
+from ragviz.models import weights
 from ragviz.records import Chunk, Document, DocumentInfo, IndexConfig
+from ragviz.store import rates
+from ragviz.text import language
 from ragviz.workspace import Workspace
 
 SAMPLE = 300_000
 """Characters that are chunked for the preview and the estimate."""
 SHOWN = 6_000
 """Characters of a sampled document that are chunked, at least."""
-SPEED = 14 * 200
-"""Tokens a second that the packaged model embeds on two cores; other models differ."""
 DIMS = 384
 """Dimensions of the packaged model's vectors."""
 
@@ -25,14 +27,19 @@ _DOCUMENTS = 12
 class Extent:
     """The estimated size of an index; `exact` when every character was chunked, else scaled up from a sample.
 
-    `seconds` are those of the embedding, `size` is in bytes.
+    `seconds` are those of the embedding, None while none was measured on this machine; `size` is in bytes.
     """
 
     chunks: int
     tokens: int
-    seconds: float
+    seconds: float | None
     size: int
     exact: bool
+
+
+def speed_of(workspace: Workspace, embedder: str) -> float | None:
+    """Return the tokens a second that an embedder embeds on this machine, None before it did."""
+    return rates.rate(workspace.store.cache("rate"), indexing.tokens_by(embedder))
 
 
 def sampled(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:
@@ -62,6 +69,26 @@ def cuts(
     return {d.id: split(_shortened(d, most)) for d in workspace.store.document_texts(corpus_id, ids)}
 
 
+def language_warning(embedder: str, documents: Sequence[DocumentInfo]) -> str:
+    """Say which documents are not in a language that the embedder was trained for; "" for none, or where not known.
+
+    Documents whose language was not detected ("und") do not count. One line; document names are as they are.
+    """
+    trained_for = weights.languages_of(embedder)
+    other = [d for d in documents if d.status == "ok" and d.language not in ("und", *(trained_for or ()))]
+    if trained_for is None or not other:
+        return ""
+    count = Counter(d.language for d in other)
+    languages = ", ".join(language.NAMES.get(code, code) for code, _ in count.most_common())
+    named = other[0].name if len(other) == 1 else f"{other[0].name} and {len(other) - 1:,} more"
+    trained = " and ".join(sorted(language.NAMES.get(code, code) for code in trained_for))
+    return (
+        f"{embedder} was trained on {trained} text, but {len(other):,} of {len(documents):,} documents "
+        f"{'is' if len(other) == 1 else 'are'} in another language ({languages}: {named}). Its vectors say little "
+        "about them: choose a multilingual embedder, or none, so that BM25 ranks by words."
+    )
+
+
 def _shortened(document: Document, most: int) -> Document:
     if len(document.text) <= most:
         return document
@@ -75,10 +102,11 @@ def extent(
     chunks: Sequence[Sequence[Chunk]],
     *,
     embeds: bool = True,
+    speed: float | None = None,
 ) -> Extent:
     """Scale the chunks of the documents in `sample` up to all `documents`, by characters.
 
-    `embeds` is False for an index without an embedder, which has no vectors.
+    `embeds` is False for an index without an embedder, which has no vectors. `speed` is what `speed_of` returns.
 
     >>> extent([], [], [])
     Extent(chunks=0, tokens=0, seconds=0.0, size=0, exact=True)
@@ -89,5 +117,6 @@ def extent(
     scale = total / max(chunked, 1)
     count = round(sum(map(len, chunks)) * scale)
     tokens = round(sum(chunk.tokens for document in chunks for chunk in document) * scale)
-    seconds, vectors = (tokens / SPEED, count * DIMS * 4) if embeds else (0.0, 0)
+    vectors = count * DIMS * 4 if embeds else 0
+    seconds = (tokens / speed if speed else None) if embeds and tokens else 0.0
     return Extent(count, tokens, seconds, round(vectors + total * 1.5), chunked == total)

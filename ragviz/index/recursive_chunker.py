@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from ragviz.index import packing
 from ragviz.index.chunker import Chunker, Sentences
+from ragviz.index.headings import Sections, verbatim
 from ragviz.index.tokens import Range, Tokenizer, Tokens
 from ragviz.records import Document, IndexConfig
 from ragviz.text.untrusted import without_surrogates
@@ -20,17 +22,59 @@ RUN = 4000
 
 
 def cut(document: Document, config: IndexConfig, tokens: Tokens, _: Sentences | None) -> Iterator[Range]:
-    """Cut into the largest parts of the document's structure that fit: sections, paragraphs, sentences, words."""
+    """Cut into the largest parts of the document's structure that fit: sections, paragraphs, sentences, words.
+
+    A piece that would end after a heading or inside a word ends before it, and the next one begins there.
+    """
+    text, size, sections = document.text, config.chunk_size, Sections(document)
     latest_start = latest_end = 0
-    for start, end in _structured(document, config, tokens):
+    for piece_start, piece_end in _structured(document, config, tokens):
+        heading = sections.whole.holding(piece_end)
+        end = _word_start(text, latest_end, piece_end) if heading is None else heading
+        if heading is None and end == latest_end < piece_end and tokens.exceed(latest_end, piece_end, size):
+            end = piece_end  # inside a word that is longer than a chunk
         if end <= latest_end:
             continue
+        start = min(piece_start, latest_end)
         # The sum over words can be less than the text's tokens: then pieces and overlaps are too long.
-        if start < latest_start or tokens.between(start, latest_end) > config.overlap:
+        if (
+            start < latest_start
+            or not sections.whole.free(start)
+            or _word_start(text, latest_start, start) != start
+            or tokens.between(start, latest_end) > config.overlap
+            or tokens.exceed(start, end, size)
+        ):
             start = latest_end
-        cuts = packing.refined([start, end], tokens, config.chunk_size)
-        for latest_start, latest_end in packing.packed(cuts, tokens, config.chunk_size, 0):
+        for latest_start, latest_end in _fitting(document, sections, tokens, start, end, size):
             yield latest_start, latest_end
+
+
+def _word_start(text: str, start: int, at: int) -> int:
+    """Return `at`, or where the word begins that a cut there would be in; at least `start`."""
+    if not 0 < at < len(text):
+        return at
+    first = at
+    while start < first and not packing.between_words(text, first):
+        first -= 1
+    return first if any(map(str.isalnum, text[first:at])) else at
+
+
+def _fitting(
+    document: Document, sections: Sections, tokens: Tokens, start: int, end: int, size: int
+) -> Iterator[Range]:
+    """Yield a range as it is where it fits; else cut at sentences, where needed at words, into about equal parts."""
+    if not tokens.exceed(start, end, size):
+        yield start, end
+        return
+    from ragviz.text import segmentation  # needs the languages, as what is only listed does not
+
+    text = document.text[start:end]
+    ends = (start + last for _, last in segmentation.each_sentence(text, document.language))
+    cuts = filter(sections.whole.free, (at for at in ends if at < end))
+    total = tokens.between(start, end)
+    share = total / -(-total // size)
+    pieces = packing.refined(chain((start,), cuts, (end,)), tokens, size, sections.levels)
+    yield from packing.packed(pieces, tokens, min(size, round(1.2 * share)), 0)
 
 
 def _structured(document: Document, config: IndexConfig, tokens: Tokens) -> Iterator[Range]:
@@ -75,7 +119,7 @@ def _next_part(part: str, start: int, pieces: Sequence[Range], *, anywhere: bool
     The last two are not: they may end where they do because the part does.
     """
     latest = len(pieces) - 2
-    fences = [] if anywhere else _fenced(part)
+    fences = [] if anywhere else list(verbatim(part))
     for number in range(latest, len(pieces) // 2, -1):
         if anywhere or _begins_block(part, pieces[number][0] - start, fences):
             return number
@@ -83,26 +127,7 @@ def _next_part(part: str, start: int, pieces: Sequence[Range], *, anywhere: bool
 
 
 _UNBROKEN = r"[^\s!-/:-@\[-^`{-~\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]{%d}"
-_OPENING = re.compile(
-    r"^ {0,3}(?:(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})"
-    r"|<(?P<html>\?|!--|!\[CDATA\[|![a-z]|(?:script|pre|style|textarea)\b))",
-    re.MULTILINE | re.IGNORECASE,
-)
-_HTML_END = {"?": "?>", "!--": "-->", "![cdata[": "]]>", "script": "</script>", "pre": "</pre>", "style": "</style>"}
-_HTML_END |= {"textarea": "</textarea>"}
 _BLOCK = re.compile(r"\s*?^(?:#{1,6} |[^\W\d_])", re.MULTILINE)
-
-
-def _fenced(text: str) -> list[Range]:
-    """Return the ranges of fenced code and of verbatim HTML; one that is never closed goes on to the end."""
-    fences, place = [], 0
-    while opening := _OPENING.search(text, place):
-        fence, tag = opening["fence"], (opening["html"] or "").lower()
-        end = rf"^ {{0,3}}{fence}+[ \t]*$" if fence else re.escape(_HTML_END.get(tag, ">"))
-        closing = re.compile(end, re.MULTILINE | re.IGNORECASE).search(text, opening.end())
-        place = closing.end() if closing else len(text)
-        fences.append((opening.start(), place))
-    return fences
 
 
 def _begins_block(text: str, at: int, fences: Sequence[Range]) -> bool:
@@ -154,4 +179,6 @@ _LONG = re.compile(
     rf"\S{{1,1000}}(?!\S)|\S{{0,999}}[^\W_](?=[^\w\s])|\S{{0,999}}(?:[\W_]|{packing.IDEOGRAPHIC.pattern})|\S{{1,4000}}"
 )
 
-CHUNKER = Chunker("Borders at headings, paragraphs, then sentences; knows Markdown. Chunks differ in length.", cut)
+CHUNKER = Chunker(
+    "Borders before headings, at paragraphs, then sentences; knows Markdown. Chunks differ in length.", cut
+)

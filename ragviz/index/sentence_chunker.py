@@ -8,16 +8,22 @@ from itertools import pairwise
 from ragviz.errors import UsageError
 from ragviz.index import packing
 from ragviz.index.chunker import Chunker, Sentences
+from ragviz.index.headings import Sections
 from ragviz.index.tokens import Range, Tokens
 from ragviz.records import Document, IndexConfig
 
 
 def cut(document: Document, config: IndexConfig, tokens: Tokens, sentences: Sentences | None) -> Iterator[Range]:
-    """Cut into ranges of as many whole sentences as fit; longer ones by words. The overlap is whole sentences too."""
+    """Cut into ranges of as many whole sentences as fit; longer ones by words. The overlap is whole sentences too.
+
+    A heading goes with the sentence after it.
+    """
     if sentences is None:
         raise UsageError("The chunker 'sentences' needs a function that finds sentences: pass it to split().")
-    ends = _sentence_cuts(sentences(document.text, document.language), len(document.text))
-    return packing.packed(packing.refined(ends, tokens, config.chunk_size), tokens, config.chunk_size, config.overlap)
+    sections = Sections(document)
+    ends = filter(sections.whole.free, _sentence_cuts(sentences(document.text, document.language), len(document.text)))
+    pieces = packing.refined(ends, tokens, config.chunk_size, sections.levels)
+    return packing.packed(pieces, tokens, config.chunk_size, config.overlap)
 
 
 def _sentence_cuts(sentences: Iterable[Range], length: int) -> Iterator[int]:
@@ -28,4 +34,6 @@ def _sentence_cuts(sentences: Iterable[Range], length: int) -> Iterator[int]:
     yield length
 
 
-CHUNKER = Chunker("Whole sentences packed up to the size; a longer sentence is cut.", cut)
+CHUNKER = Chunker(
+    "Whole sentences packed up to the size; a longer sentence is cut, a heading goes with what follows it.", cut
+)

@@ -6,14 +6,18 @@ from collections.abc import Iterator
 
 from ragviz.index import packing
 from ragviz.index.chunker import Chunker, Sentences
+from ragviz.index.headings import Sections
 from ragviz.index.tokens import Range, Tokens
 from ragviz.records import Document, IndexConfig
 
 
 def cut(document: Document, config: IndexConfig, tokens: Tokens, _: Sentences | None) -> Iterator[Range]:
-    """Cut into ranges of as many whole words as fit into `chunk_size` tokens."""
-    whole = packing.refined([0, len(document.text)], tokens, config.chunk_size)
-    return packing.packed(whole, tokens, config.chunk_size, config.overlap)
+    """Cut into ranges of as many whole words as fit into `chunk_size` tokens; a heading goes with what follows it."""
+    levels = Sections(document).levels
+    words = packing.refined([0, len(document.text)], tokens, config.chunk_size, levels)
+    return packing.packed(words, tokens, config.chunk_size, config.overlap)
 
 
-CHUNKER = Chunker("Fixed windows of tokens: every chunk has the same length, borders fall anywhere.", cut)
+CHUNKER = Chunker(
+    "Windows of tokens, all about equally long; borders fall between any two words but not after a heading.", cut
+)

@@ -23,7 +23,6 @@ from ragviz.judging.steps import STEPS
 from ragviz.records import Answer, EvaluatedAnswer, Progress, silent
 from ragviz.text import language, words
 
-WORKING = "Answering and judging"
 ROUNDS = 3
 """How often a step that fails is done, in all."""
 
@@ -44,12 +43,53 @@ def work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress = sil
         Cancelled: `progress` raised it.
 
     """
+    progress(0, None, "", "Loading libraries")
     _load(items, plan)
     asker = Asker(plan)
     try:
         _work(items, plan, keep, progress, asker)
     finally:
         asker.settle()
+
+
+def stage_of(plan: Plan) -> str:
+    """Return what is done with a run's questions, as a person reads it; questions are answered and judged by turns."""
+    judged = len(plan.steps) > ("answer" in plan.steps)
+    answered = "answer" in plan.steps
+    return "Answering and judging" if answered and judged else "Answering" if answered else "Judging"
+
+
+def metrics_stage(plan: Plan) -> str:
+    """Return what is done with the answers of some questions before they are stored, as a person reads it."""
+    return (
+        "Embedding answers" if plan.embedder is not None and similarities.COSINES & plan.inputs else "Scoring answers"
+    )
+
+
+class _Count:
+    """How far the work is, in one unit: steps where a judge needs several for each question, else finished questions.
+
+    The last step of a question is that its answer is scored and stored.
+    """
+
+    def __init__(self, plan: Plan, count: int, progress: Progress, asker: Asker) -> None:
+        self._each = len(plan.steps) + 1 if len(plan.steps) > 1 else 1
+        self._before, self._total = plan.finished * self._each, (plan.finished + count) * self._each
+        self._progress, self._asker, self._stored = progress, asker, 0
+
+    def report(self, stage: str) -> None:
+        """Report what is done now; trouble of an endpoint is more important."""
+        done = self._before + self._stored + (self._asker.steps if self._each > 1 else 0)
+        unit = "steps" if self._each > 1 else "questions"
+        self._progress(done, self._total, unit, self._asker.trouble or stage)
+
+    def stored(self, questions: int) -> None:
+        """Count questions that are finished."""
+        self._stored += questions
+
+    def end(self, stage: str) -> None:
+        """Report that all is done: steps that failed are not done again."""
+        self._progress(self._total, self._total, "steps" if self._each > 1 else "questions", stage)
 
 
 def _load(items: Sequence[Item], plan: Plan) -> None:
@@ -68,32 +108,28 @@ def _load(items: Sequence[Item], plan: Plan) -> None:
 
 
 def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, asker: Asker) -> None:
-    """Do all rounds, reporting progress in steps, about one call each: with a slow model, questions take long."""
+    """Do all rounds, reporting progress; with a judge in steps, about one call each: its questions take long."""
     states = [State(item, place) for place, item in enumerate(items)]
-    finished, count = plan.finished, plan.finished + len(items)
-    before, total = finished * len(plan.steps), count * len(plan.steps)
-
-    def report(done: int) -> None:
-        progress(done, total, "steps", asker.trouble or f"{WORKING}: {finished:,} of {count:,} questions are finished")
-
-    report(before)
+    count, stage = _Count(plan, len(items), progress, asker), stage_of(plan)
+    count.report(stage)
     for turn in range(ROUNDS):
         failed: list[State] = []
         for batch in _finished(states, plan, asker):
             if batch:
-                answers = similarities.with_similarities([_evaluated(state, plan) for state in batch], batch, plan)
+                count.report(metrics_stage(plan))
+                answers = similarities.with_similarities([evaluated(state, plan) for state in batch], batch, plan)
                 keep([(evaluated, plan.score(evaluated)) for evaluated in answers])
             failed += [state for state in batch if state.failures]
-            finished += sum(not state.failures or turn == ROUNDS - 1 for state in batch)
+            count.stored(sum(not state.failures or turn == ROUNDS - 1 for state in batch))
             asker.settle()
-            report(before + asker.steps)
+            count.report(stage)
         states = [state.once_more() for state in sorted(failed, key=lambda state: state.place)]
         if not states:
             break
-    report(total)
+    count.end(stage)
 
 
-def _evaluated(state: State, plan: Plan) -> EvaluatedAnswer:
+def evaluated(state: State, plan: Plan) -> EvaluatedAnswer:
     """Return the evaluated answer of a state: all results of its steps, its failures and its calls."""
     question = state.item.question
     answer = state.answer or Answer(question.id, "", "failed" if "answer" in state.failures else "answered", "none")

@@ -21,7 +21,7 @@ from ragviz.metrics import registry
 from ragviz.questions import interchange
 from ragviz.records import Estimate, RetrieverName
 from ragviz.retrieval import retrievers, search
-from ragviz.runs import exports, judgements, measurements
+from ragviz.runs import exports, judgements, measurements, tables
 from ragviz.workspace import Workspace
 
 
@@ -138,9 +138,9 @@ class Run(Shown):
     def metrics(self, k: int | None = None) -> pd.DataFrame:
         """A row for each metric ("recall@3", "mrr", "faithfulness" …): mean, low, high, n, without.
 
-        `low` and `high` bound the 95 % interval; `n` questions have the score, `without` have none (unanswerable ones
-        have no ranking metrics; a refusal, or a judge's failed step, is no score and no 0). Rankings are measured at
-        `k` (default: the run's own).
+        `low` and `high` bound the 95 % interval; `n` questions have the score, `without` have none (those without
+        evidence have no ranking metrics; a refusal, or a judge's failed step, is no score and no 0). Rankings are
+        measured at `k` (default: the run's own).
 
         Raises:
             UsageError: `k` is not from 1 to the run's depth.
@@ -148,7 +148,8 @@ class Run(Shown):
         """
         current = self._record()
         summary = measurements.summary_of(self.workspace, current, k)
-        rows = [(name, *_numbers(e), summary.unanswerable) for name, e in summary.metrics.items()]
+        without = summary.unanswerable + summary.reference_only
+        rows = [(name, *_numbers(e), without) for name, e in summary.metrics.items()]
         for name, scored in judgements.judgement_of(self.workspace, current, k).metrics.items():
             rows.append((name, *_numbers(scored.estimate), scored.total - scored.estimate.n))
         return pd.DataFrame(rows, columns=["metric", "mean", "low", "high", "n", "without"]).set_index("metric")
@@ -169,9 +170,10 @@ class Run(Shown):
     def to_pandas(self, k: int | None = None) -> pd.DataFrame:
         """A row for each question, by id, as in `results.csv`.
 
-        question, kind, document, reference_answer, answer, answer_status, cause, rank (of the first gold chunk; <NA>
-        for a miss and where nothing is to be found), then its ranking metrics at `k` (default: the run's own) and the
-        scores of its answer, each of these with its reason in `<metric>_reason`. A missing score is NaN.
+        question, kind, document, reference_answer, answer, answer_status, cause, rank (by which the evidence
+        is found; <NA> when it is not, and where nothing is to be found), then its ranking metrics at `k` (default: the
+        run's own) and the scores of its answer, each of these with its reason in `<metric>_reason`. A missing score is
+        NaN.
 
         Raises:
             UsageError: `k` is not from 1 to the run's depth.
@@ -191,13 +193,28 @@ class Run(Shown):
         table = pd.DataFrame(rows, columns=None if rows else ["question_id", "rank"]).set_index("question_id")
         return table.astype({"rank": "Int64"})
 
+    def table(self, name: str) -> pd.DataFrame:
+        """One of the tables of `ragviz export --tables`: questions, generated_answers, scores, claims, passages …
+
+        Columns as README lists them; what is not known or does not apply is missing, a list is a list.
+
+        Raises:
+            UsageError: there is no such table.
+
+        """
+        exports.check_tables([name])
+        columns = tables.TABLES[name].columns
+        rows = tables.rows(name, exports.contents_of(self.workspace, self._record(), means=name == "means"))
+        kinds = {column.name: _DTYPES[column.kind] for column in columns}
+        return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
+
     def _record(self) -> records.Run:
         return self.workspace.store.run(self.name)
 
     def _title(self) -> str:
         current = self._record()
         config, made_of = current.config, current.provenance
-        answered = f", answered by {config.model or config.answerer}" if config.answerer != "none" else ""
+        answered = f", {judgements.answered_words(config)}" if config.answerer != "none" else ""
         status = "" if current.status == "done" else " (not finished: this is what it has so far)"
         return (
             f"Run '{current.name}': {made_of['n']:,} questions of '{made_of['questions']}', {config.retriever} on "
@@ -217,7 +234,7 @@ class Comparison(Shown):
 
     @property
     def sentence(self) -> str:
-        """The outcome in words: which run is better in recall and MRR, and by how much."""
+        """The outcome in words, with intervals: recall and MRR, and the first two metrics of answers."""
         return comparing.sentence(self.result)
 
     @property
@@ -240,6 +257,19 @@ class Comparison(Shown):
         kinds = {"significant": "boolean", "won": "Int64", "tied": "Int64", "lost": "Int64"}
         return pd.DataFrame(rows, columns=columns).astype(kinds).set_index(["metric", "run"])
 
+    def pairs(self, metric: str = "") -> pd.DataFrame:
+        """A row for each pair of runs, in one metric ("recall@3", "faithfulness"; default: recall@k).
+
+        The columns are those of `to_pandas` that compare; p-values are corrected over the pairs (Holm).
+
+        Raises:
+            NotFoundError: the metric is not compared.
+
+        """
+        all_pairs = comparing.pairs(self.result, comparing.metric_of(self.result, metric))
+        rows = [(pair.baseline, pair.delta.run, *_against(pair.delta)) for pair in all_pairs]
+        return pd.DataFrame(rows, columns=["baseline", "run", *_AGAINST]).set_index(["baseline", "run"])
+
     def _title(self) -> str:
         return " ".join((self.sentence, *self.notes))
 
@@ -248,6 +278,11 @@ class Comparison(Shown):
         columns = ["mean", "low", "high", "n", "difference", "difference_low", "difference_high", "p_adjusted"]
         return table.loc[[name.split("@")[0] in headline for name, _ in table.index], columns]
 
+
+_DTYPES = {"text": "str", "integer": "Int64", "number": "Float64", "yes/no": "boolean"} | dict.fromkeys(
+    ("texts", "integers"), "object"
+)
+"""Kind of a column of `tables.TABLES` → its type in pandas."""
 
 _AGAINST = ("difference", "difference_low", "difference_high", "p_adjusted", "significant", "won", "tied", "lost")
 

@@ -95,9 +95,10 @@ def renamed(stored: Mapping[str, Mapping[str, Score]]) -> dict[str, dict[str, Sc
     current: dict[str, dict[str, Score]] = {name: {} for name in ANSWER_METRICS}
     for name in sorted(stored, key=lambda name: name not in ALIASES):
         if (name_now := ALIASES.get(name, name)) in current:
-            current[name_now] |= {
-                question_id: replace(score, metric=name_now) for question_id, score in stored[name].items()
-            }
+            by_question = stored[name]
+            if name_now != name:
+                by_question = {i: replace(score, metric=name_now) for i, score in by_question.items()}
+            current[name_now] |= by_question
     return {name: by_question for name, by_question in current.items() if by_question}
 
 
@@ -140,7 +141,7 @@ def _check(metric: AnswerMetric, evaluated: EvaluatedAnswer) -> None:
         if answer.status == "failed":
             raise NoScore("skipped", f"there is no answer to judge: {answer.reason}")
         if answer.status == "refused" or not answer.text.strip():
-            raise NoScore("no_answer", "the answer is a refusal: there is nothing to judge")
+            raise NoScore("no_answer", "the run abstained: there is nothing to judge")
     if metric.needs_reference and not evaluated.question.answer.strip():
         raise NoScore("not_applicable", "the question has no reference answer")
     for step in metric.steps:
@@ -260,7 +261,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         of_verdicts=True,
     ),
     "context_precision_plain": AnswerMetric(
-        "Useful passages",
+        "Context precision (unranked)",
         "Useful passages ÷ passages given, wherever they rank. 0 to 1. Low: k is larger than the question needs, or "
         "retrieval brings what does not help.",
         _context_precision_plain,

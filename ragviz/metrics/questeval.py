@@ -1,13 +1,14 @@
-"""RAGQuestEval's numbers, from the answers to the questions of a bank."""
+"""RAGQuestEval's numbers, from the answers to the questions of a bank, and its rows: a question of a bank each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from ragviz.judging.quest_prompts import CRUD_UNANSWERABLE
 from ragviz.metrics.text import overlap_f1, token_f1
-from ragviz.records import Bank
+from ragviz.records import Bank, EvaluatedAnswer, Question
 from ragviz.text import words
 
 
@@ -44,7 +45,7 @@ def measure(bank: Bank, answers: Sequence[str | None]) -> QuestEval:
     """
     pairs = [(item.answer, answer) for item, answer in zip(bank.items, answers, strict=True)]
     f1 = tuple(
-        None if reference is None or generated is None else token_f1(generated, reference, bank.language)
+        None if reference is None or generated is None else _f1(generated, reference, bank.language)
         for reference, generated in pairs
     )
     counted = [value for value in f1 if value is not None]
@@ -62,8 +63,92 @@ def measure(bank: Bank, answers: Sequence[str | None]) -> QuestEval:
     )
 
 
+def _f1(generated: str, reference: str, language: str) -> float:
+    """Return token F1; most answers are the reference's own words, and need not be cut into words to be 1."""
+    return 1.0 if generated == reference else token_f1(generated, reference, language)
+
+
 def _share(part: float, whole: int) -> float | None:
     return part / whole if whole else None
+
+
+Variant = Literal["judged", "extractive"]
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
+"""Who asks and answers: a model, or without a model key phrases that are looked up."""
+AnswerableBy = Literal["reference", "both", "answer", "neither"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One question of a bank with the answers that two texts give to it; None is `<Unanswerable>`.
+
+    `question_id`, `question` and `kind` are those of the run's question, `documents` the names of the documents that
+    hold its evidence. `asked` is the bank's question, the `number`-th of its bank from 1, made from the reference (as
+    all are) to ask for `key`. `f1` is the token F1 of both answers, 0 to 1, None unless both texts answer.
+    """
+
+    variant: Variant
+    question_id: str
+    question: str
+    kind: str
+    documents: tuple[str, ...]
+    number: int
+    key: str
+    asked: str
+    reference_answer: str | None
+    generated_answer: str | None
+    f1: float | None
+    maker: str
+
+    @property
+    def answerable_by(self) -> AnswerableBy:
+        """Which of the two texts answer: only what the reference answers is counted, "reference" alone is missed."""
+        if self.reference_answer is None:
+            return "neither" if self.generated_answer is None else "answer"
+        return "reference" if self.generated_answer is None else "both"
+
+
+def banks_of(evaluated: EvaluatedAnswer) -> dict[str, tuple[Bank, Sequence[str | None]]]:
+    """Return the banks of an evaluated answer with what its text answers, by variant, judged ones first."""
+    pairs = {
+        "judged": (evaluated.bank, evaluated.bank_answers),
+        "extractive": (evaluated.extractive_bank, evaluated.extractive_bank_answers),
+    }
+    return {name: (bank, said) for name, (bank, said) in pairs.items() if bank is not None and said is not None}
+
+
+def rows(evaluated: EvaluatedAnswer, documents: Sequence[str] = (), variants: Collection[str] = VARIANTS) -> list[Row]:
+    """Return the rows of one evaluated answer in the order of its banks, judged ones first, those of `variants`.
+
+    Empty where nothing was asked: it was not chosen, there is no reference, or the answer is a refusal or failed.
+    """
+    banks = banks_of(evaluated)
+    return [
+        row
+        for variant in VARIANTS
+        if variant in variants and variant in banks
+        for row in _rows(variant, evaluated.question, tuple(documents), *banks[variant])
+    ]
+
+
+def _rows(
+    variant: Variant, question: Question, documents: tuple[str, ...], bank: Bank, answers: Sequence[str | None]
+) -> list[Row]:
+    of_question = (variant, question.id, question.text, question.kind, documents)
+    parts = zip(bank.items, answers, measure(bank, answers).f1, strict=True)
+    return [
+        Row(*of_question, number, item.key, item.question, item.answer, answer, f1, bank.maker)
+        for number, (item, answer, f1) in enumerate(parts, start=1)
+    ]
+
+
+def rows_of_run(
+    evaluated: Iterable[EvaluatedAnswer],
+    documents: Mapping[str, Sequence[str]],
+    variants: Collection[str] = VARIANTS,
+) -> list[Row]:
+    """Return the rows of all evaluated answers, in their order; `documents` are names by question id."""
+    return [row for each in evaluated for row in rows(each, documents.get(each.question.id, ()), variants)]
 
 
 def crud(reference: Sequence[str | None], generated: Sequence[str | None]) -> tuple[float, float]:

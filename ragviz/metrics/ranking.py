@@ -25,15 +25,15 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rankings:
-    """The rankings of the answerable questions to `depth`, in the order of `results`.
+    """The rankings of the questions with evidence to `depth`, in the order of `results`.
 
     `chunks` (n, depth) are numbers of chunk ids by rank, -1 past the end of a ranking; `number` maps the ids to them,
     from 0, in ascending order. `keys` (n · depth,) hold row, chunk and rank of the same as one number each, ascending.
-    `unanswerable` are the ids of the questions without evidence, which have no row.
+    `unranked` are the ids of the questions without evidence, which have no row.
     """
 
     results: tuple[Retrieved, ...]
-    unanswerable: tuple[str, ...]
+    unranked: tuple[str, ...]
     depth: int
     number: dict[str, int]
     chunks: Ints
@@ -57,7 +57,7 @@ def read(results: Sequence[Retrieved], depth: int) -> Rankings:
         InputError: a question comes twice, or a ranking holds a chunk twice.
 
     """
-    rows = answerable(results, depth)
+    rows = ranked(results, depth)
     names: list[str] = []
     ends = [0]
     for result in rows:
@@ -76,8 +76,8 @@ def read(results: Sequence[Retrieved], depth: int) -> Rankings:
     keys = np.sort((chunks + 1) << bits | np.arange(depth), axis=1)
     _check_repeats(rows, keys >> bits, number)
     keys += np.arange(len(rows))[:, np.newaxis] * ((len(number) + 1) << bits)
-    unanswerable = tuple(result.question_id for result in results if not result.gold)
-    return Rankings(tuple(rows), unanswerable, depth, dict(number), chunks, keys.ravel())
+    unranked = tuple(result.question_id for result in results if not result.gold)
+    return Rankings(tuple(rows), unranked, depth, dict(number), chunks, keys.ravel())
 
 
 def _check_repeats(rows: Sequence[Retrieved], chunks: Ints, number: dict[str, int]) -> None:
@@ -95,12 +95,12 @@ class RankTable:
     `relevant` (n, depth): the chunk at that rank is gold; `gold_found`: gold chunks up to there; `groups_found`:
     evidence groups found up to there. `gold` (n,): gold chunks of the question; `groups` (n,): its groups, at least 1,
     those without gold chunks too. `gain` (n, depth): the grade of the chunk at that rank, 0 of one that is not gold;
-    `ideal`: the same of the best possible ranking. `unanswerable` are the ids of the questions without evidence, which
+    `ideal`: the same of the best possible ranking. `unranked` are the ids of the questions without evidence, which
     have no row.
     """
 
     question_ids: tuple[str, ...]
-    unanswerable: tuple[str, ...]
+    unranked: tuple[str, ...]
     depth: int
     relevant: Bools
     gold_found: Ints
@@ -134,7 +134,7 @@ def measure(rankings: Rankings) -> RankTable:
     new = np.bincount(row * (depth + 1) + first, minlength=n * (depth + 1)).reshape(n, depth + 1)[:, :depth]
     return RankTable(
         question_ids=tuple(result.question_id for result in rows),
-        unanswerable=rankings.unanswerable,
+        unranked=rankings.unranked,
         depth=depth,
         relevant=relevant,
         gold_found=relevant.cumsum(axis=1),
@@ -225,13 +225,22 @@ def ndcg(table: RankTable) -> Floats:
 
 
 def ranks(table: RankTable) -> Ints:
-    """Rank of the first gold chunk, (n,), from 1; 0 is a miss, no gold chunk down to `depth`."""
+    """Rank by which a gold chunk of every evidence group has come, (n,), from 1; 0 when one has none to `depth`.
+
+    With one evidence group that is the rank of the first gold chunk.
+    """
+    complete = table.groups_found == table.groups[:, np.newaxis]
+    return np.where(complete.any(axis=1), complete.argmax(axis=1) + 1, 0)
+
+
+def first_ranks(table: RankTable) -> Ints:
+    """Rank of the first gold chunk of any evidence group, (n,), from 1; 0 when there is none down to `depth`."""
     return np.where(table.relevant.any(axis=1), table.relevant.argmax(axis=1) + 1, 0)
 
 
 def reciprocal_rank(table: RankTable) -> Floats:
-    """1 ÷ rank of the first gold chunk, (n,); 0 for a miss. Its mean is MRR."""
-    first = ranks(table)
+    """1 ÷ rank of the first gold chunk, (n,); 0 when none was found. Its mean is MRR."""
+    first = first_ranks(table)
     return np.divide(1.0, first, out=np.zeros(len(first)), where=first > 0)
 
 
@@ -242,12 +251,12 @@ def average_precision(table: RankTable) -> Floats:
 
 
 def rank_counts(table: RankTable) -> dict[str, int]:
-    """Count the questions whose first gold chunk is at rank "1", "2" … `depth`, and those without one, "miss"."""
+    """Count the questions whose evidence is complete by rank "1", "2" … `depth` (see `ranks`), and the rest, "miss"."""
     counts = np.bincount(ranks(table), minlength=table.depth + 1)
     return {str(rank): int(counts[rank]) for rank in range(1, table.depth + 1)} | {"miss": int(counts[0])}
 
 
-def answerable(results: Sequence[Retrieved], depth: int) -> list[Retrieved]:
+def ranked(results: Sequence[Retrieved], depth: int) -> list[Retrieved]:
     """Results with evidence, in order; they are the rows of every table.
 
     Raises:

@@ -48,3 +48,22 @@ def label(name: str, k: int) -> str:
     ('recall@3', 'mrr')
     """
     return f"{name}@{k}" if METRICS[name].at_k else name
+
+
+def title_of(label: str) -> str:
+    """Return the label of a metric of rankings, or the name of one of answers, as people read it.
+
+    >>> title_of("recall@3"), title_of("mrr"), title_of("questeval_recall"), title_of("of an older version")
+    ('Recall@3', 'MRR', 'RAGQuestEval recall', 'of an older version')
+    """
+    name, _, k = label.partition("@")
+    return REGISTRY[name].title.replace("@k", f"@{k}") if name in REGISTRY else label
+
+
+def title(name: str, k: int) -> str:
+    """Name of a metric of rankings or characters as people read it.
+
+    >>> title("recall", 3), title("mrr", 3)
+    ('Recall@3', 'MRR')
+    """
+    return METRICS[name].title.replace("@k", f"@{k}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
@@ -24,8 +25,9 @@ def open_embedder(
     remote: Remote | None = None,
     endpoint: str = "",
     opened: Callable[[], object] = lambda: None,
+    loading: Callable[[], object] = lambda: None,
 ) -> Embedder:
-    """Open the embedder called `name`; its model is loaded when the first text is computed.
+    """Open the embedder called `name`; its model is loaded when the first text is computed, after `loading`.
 
     `remote` computes the vectors of "openai:MODEL", `opened` imports what that needs, and `endpoint`, its address
     without a key, distinguishes models of one name at two servers.
@@ -41,10 +43,13 @@ def open_embedder(
         compute = partial(_requested, remote, name.removeprefix(REMOTE))
         return _Embedder(name, f"{name}@{endpoint}", None, {"query": "", "passage": ""}, None, compute, cache, opened)
     card = weights.card(name)
-    load = partial(weights.loaded, card)
-    return _Embedder(
-        name, card.identity, card.max_tokens, card.prompts, card.dims, partial(weights.encoded, card), cache, load
-    )
+
+    def load() -> None:
+        loading()
+        weights.loaded(card)
+
+    compute = partial(weights.encoded, card)
+    return _Embedder(name, card.identity, card.max_tokens, card.prompts, card.dims, compute, cache, load)
 
 
 def is_here(name: str) -> bool:
@@ -78,15 +83,19 @@ class _Embedder:
         self.identity = identity
         self.max_tokens = max_tokens
         self.embedded = 0
+        self.seconds = 0.0
         self._prompts = prompts
         self._dims = dims
         self._compute = compute
         self._cache = cache
         self._load = load
+        self._loaded = False
 
     def load(self) -> None:
         """See `Embedder.load`."""
-        self._load()
+        if not self._loaded:
+            self._load()
+            self._loaded = True
 
     @cached_property
     def dims(self) -> int:
@@ -109,7 +118,10 @@ class _Embedder:
         missing = self._fill_cached(keys, vectors)
         done = len(texts) - sum(times[keys[row]] for row in missing)
         report = progress or (lambda _: None)
+        if missing:
+            self.load()
         report(done)
+        started = time.monotonic()
         with closing(self._compute([without_surrogates(texts[row]) for row in missing], kind)) as batches:
             for places, batch in batches:
                 rows = [missing[place] for place in places]
@@ -118,6 +130,7 @@ class _Embedder:
                 self.embedded += len(rows)
                 done += sum(times[keys[row]] for row in rows)
                 report(done)
+                self.seconds, started = self.seconds + time.monotonic() - started, time.monotonic()
         _copy_repeated(keys, vectors)
         return vectors
 

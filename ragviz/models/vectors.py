@@ -26,6 +26,8 @@ class Embedder(Protocol):
     """Tokens it reads of a text, special ones included; the rest is silently ignored. None when unknown."""
     embedded: int
     """Texts computed since it was opened: neither cached nor duplicates."""
+    seconds: float
+    """Seconds that computing them took, without loading the model."""
 
     @property
     def identity(self) -> str:

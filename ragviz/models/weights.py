@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 PACKAGED = "all-MiniLM-L6-v2"
 """The embedder that needs no network; Apache-2.0 weights by the Sentence Transformers project."""
 
+LANGUAGES = {PACKAGED: frozenset({"en"})}
+"""Languages that a model was trained for, as its model card declares them; no claim about models that are not here.
+
+all-MiniLM-L6-v2: "language: en"; a billion pairs of English sentences.
+"""
+
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Hash of its model.safetensors as published."""
 
@@ -222,6 +228,15 @@ def card(name: str) -> Card:
         raise UsageError(f"There is no folder '{name}': give a model's folder or name, for example '{PACKAGED}'.")
     folder = _snapshot_folder(repository)
     return Card(name, folder, repository, folder.name, f"{repository}@{folder.name}")
+
+
+def languages_of(name: str) -> frozenset[str] | None:
+    """Return the codes of the languages that a model was trained for; None where this is not known, and for no model.
+
+    >>> languages_of("sentence-transformers/all-MiniLM-L6-v2"), languages_of("acme/mini"), languages_of("")
+    (frozenset({'en'}), None, None)
+    """
+    return LANGUAGES.get(name.removeprefix("sentence-transformers/"))
 
 
 def repository_of(name: str) -> str:

@@ -7,9 +7,8 @@ a document are proposed; a person chooses one of them, or marks another place.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal
@@ -18,7 +17,8 @@ from ragviz.errors import InputError, UsageError
 from ragviz.questions import interchange
 from ragviz.records import Document, DocumentInfo, Evidence, Question, QuestionSet, Span, new_id
 from ragviz.store.store import Store
-from ragviz.text import language, segmentation
+from ragviz.text import language, quotes, segmentation
+from ragviz.text.markup import shortened
 from ragviz.text.words import tokens
 
 NEAR = 0.5
@@ -110,19 +110,13 @@ def _is_named(info: DocumentInfo, names: set[str]) -> bool:
 
 
 def places(document: Document, quote: str) -> list[Span]:
-    """Return where `quote` occurs in a document, at most `LISTED` places: exact ones, else ignoring white space.
+    """Return where `quote` occurs in a document, at most `LISTED` places; what does not count is in `quotes.places`.
 
     >>> [s.start for s in places(Document("d", "a.md", "one two, one  two", (), "en", "", "", 0), "one two")]
     [0]
     """
-    quote = quote.strip().replace("\r\n", "\n")
-    if not quote:
-        return []
-    for pattern in (re.escape(quote), r"\s+".join(map(re.escape, quote.split()))):
-        spots = [match.span() for match, _ in zip(re.finditer(pattern, document.text), range(LISTED), strict=False)]
-        if spots:
-            return [marked(document, *spot) for spot in spots]
-    return []
+    spots = quotes.places(quote.replace("\r\n", "\n"), document.text, LISTED)
+    return [marked(document, *spot) for spot in spots]
 
 
 def quoted(document: Document, quote: str) -> Span:
@@ -135,9 +129,9 @@ def quoted(document: Document, quote: str) -> Span:
     spans = places(document, quote)
     if len(spans) == 1:
         return spans[0]
-    beginning = quote.strip()[:60]
+    beginning = shortened(quote, 60)
     if not spans:
-        raise InputError(f"“{beginning}” does not occur in '{document.name}': copy it exactly.")
+        raise InputError(f"“{beginning}” does not occur in '{document.name}': {interchange.COPY_IT}.")
     at = ", ".join(str(span.start) for span in spans[:3])
     raise InputError(f"“{beginning}” occurs {len(spans)} times in '{document.name}' (at {at}): quote more of it.")
 
@@ -199,8 +193,8 @@ def _runs(text: str, target_words: Counter[str], lang: str) -> Iterator[tuple[fl
             size -= dropped.total()
 
 
-def written(text: str, answer: str, evidence: Evidence) -> Question:
-    """Return a question that a person wrote, accepted; without evidence it is unanswerable.
+def written(text: str, answer: str, evidence: Evidence, *, unanswerable: bool = False) -> Question:
+    """Return a question that a person wrote, accepted; without evidence it is reference only, or `unanswerable`.
 
     Raises:
         UsageError: it has no text.
@@ -216,13 +210,24 @@ def written(text: str, answer: str, evidence: Evidence) -> Question:
         generator="hand",
         status="accepted",
         language=language.detect(text),
+        unanswerable=_marked(answer, evidence, unanswerable),
     )
 
 
+def _marked(answer: str, evidence: Evidence, unanswerable: bool) -> bool:
+    """Return whether the mark is needed: without an answer the question is unanswerable anyway."""
+    return unanswerable and not evidence and bool(answer.strip())
+
+
 def changed(
-    question: Question, *, text: str | None = None, answer: str | None = None, evidence: Evidence | None = None
+    question: Question,
+    *,
+    text: str | None = None,
+    answer: str | None = None,
+    evidence: Evidence | None = None,
+    unanswerable: bool | None = None,
 ) -> Question:
-    """Return `question` with the given fields changed; its status stays.
+    """Return `question` with the given fields changed; its status stays. With evidence it is not `unanswerable`.
 
     Raises:
         UsageError: its text would be blank.
@@ -230,11 +235,14 @@ def changed(
     """
     if text is not None and not text.strip():
         raise UsageError("A question needs words; to remove it, reject it.")
+    new_answer = question.answer if answer is None else answer.strip()
+    new_evidence = question.evidence if evidence is None else evidence
     return replace(
         question,
         text=question.text if text is None else text.strip(),
-        answer=question.answer if answer is None else answer.strip(),
-        evidence=question.evidence if evidence is None else evidence,
+        answer=new_answer,
+        evidence=new_evidence,
+        unanswerable=_marked(new_answer, new_evidence, question.unanswerable if unanswerable is None else unanswerable),
         language=language.detect(text) if text is not None and text.strip() != question.text else question.language,
     )
 
@@ -296,6 +304,29 @@ def stale(questions: Sequence[Question]) -> list[Stale]:
         for member, span in enumerate(spans)
         if span.stale
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Anchored:
+    """How many questions of a set have evidence in some documents: all of it found there, or some of it stale."""
+
+    question_set: str
+    found: int
+    stale: int
+
+
+def anchored(store: Store, corpus_id: str, document_ids: Collection[str]) -> list[Anchored]:
+    """Return, for each question set of a corpus with evidence in these documents, which may be deleted, its counts."""
+    sets = []
+    for question_set in store.question_sets(corpus_id):
+        inside = [
+            [span for group in question.evidence for span in group if span.document_id in document_ids]
+            for question in store.questions(question_set.id)
+        ]
+        lost = sum(any(span.stale for span in spans) for spans in inside)
+        if touched := sum(map(bool, inside)):
+            sets.append(Anchored(question_set.name, touched - lost, lost))
+    return sets
 
 
 def mended(evidence: Evidence, group: int, member: int, span: Span) -> Evidence:

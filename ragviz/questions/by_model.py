@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -16,6 +15,7 @@ from ragviz.questions import drafts
 from ragviz.questions.chosen_chunks import Group
 from ragviz.questions.drafts import Ask
 from ragviz.records import Question, digest, json_line
+from ragviz.text.quotes import locate
 
 FAILED = "model failed"
 """How the reason of a rejection begins when the call failed: the model is asked about its group again."""
@@ -129,23 +129,3 @@ def _from_reply(reply: QuestionReply, blank: Question, group: Group, existing: s
             return replace(question, status="rejected", reason=f"no evidence stands word for word in {where}")
         evidence.append((drafts.span(chunk, *max(places, key=lambda place: place[1] - place[0])),))
     return drafts.checked(replace(question, evidence=tuple(evidence)), group, existing)
-
-
-_SAME = str.maketrans("“”„‘’‚＂＇", "\"\"\"'''\"'")
-
-
-def locate(quote: str, text: str) -> tuple[int, int] | None:
-    r"""Return the first place of `quote` in `text`: exact, else ignoring white space and kinds of quotation marks.
-
-    >>> locate("the “old” desk", 'At the\n"old"  desk.')
-    (3, 18)
-    """
-    quote = quote.strip()
-    if not quote:
-        return None
-    at = text.find(quote)
-    if at >= 0:
-        return at, at + len(quote)
-    pattern = r"\s+".join(map(re.escape, quote.translate(_SAME).split()))
-    match = re.search(pattern, text.translate(_SAME))
-    return match.span() if match else None

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
+from ragviz import stopping
 from ragviz.answers import contexts
 from ragviz.errors import UsageError
 from ragviz.index import indexing
@@ -17,11 +19,14 @@ from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Spending
 from ragviz.questions import by_model, chosen_chunks, drafts, sets, synthesize
 from ragviz.records import Chunk, IndexInfo, Progress, Question, QuestionSet, RunConfig, silent
+from ragviz.text import words
 from ragviz.text.keys import without_keys
 from ragviz.workspace import Workspace
 
 NEIGHBOURS = 20
 """Nearest chunks among which related ones are looked for."""
+REASONS = 3
+"""Reasons of rejected questions that are listed, the most frequent first."""
 REPLY, QUOTE = 60, 45
 """Tokens of a question with its answer, and of each quote, in an estimate."""
 
@@ -29,6 +34,9 @@ REPLY, QUOTE = 60, 45
 @dataclass(frozen=True, slots=True)
 class Generated:
     """Result of a generation: `total` questions in the set now, `proposed` and `rejected` ones of this generation.
+
+    `usable` of the `limit` questions asked for exist now, with those of earlier generations from the same `chunks`
+    chunks; `passages` chunks were needed for each.
 
     `calls` and `dollars` are what all generations into the set have paid, this one included; dollars count the calls
     whose model has a price.
@@ -41,6 +49,35 @@ class Generated:
     rejections: Mapping[str, int]
     calls: int = 0
     dollars: float = 0.0
+    usable: int = 0
+    limit: int = 0
+    chunks: int = 0
+    passages: int = 1
+
+
+def shortfall(result: Mapping[str, Any]) -> str:
+    """Say why fewer questions exist than were asked for, "" when none is missing; `result` holds `Generated`'s fields.
+
+    >>> result = {"usable": 4, "limit": 9, "chunks": 6, "passages": 1, "rejections": {"it is too short": 2}}
+    >>> print(shortfall(result))
+    4 of 9 questions asked for: all 6 chunks of the index are used. 2 were rejected: it is too short (2). For more, \
+add documents or index them in smaller chunks.
+    >>> shortfall(result | {"usable": 9}), shortfall({})
+    ('', '')
+    """
+    usable, limit = result.get("usable", 0), result.get("limit", 0)
+    if usable >= limit:
+        return ""
+    reasons = sorted(result["rejections"].items(), key=lambda item: -item[1])
+    listed = "; ".join(f"{reason} ({times:,})" for reason, times in reasons[:REASONS])
+    more = f"; {len(reasons) - REASONS} other reasons" if len(reasons) > REASONS else ""
+    rejected = sum(times for _, times in reasons)
+    were = f"{rejected:,} {'was' if rejected == 1 else 'were'} rejected: {listed}{more}. " if rejected else ""
+    of = f" in groups of {result['passages']}, as far as related ones are left" if result["passages"] > 1 else ""
+    return (
+        f"{usable:,} of {limit:,} questions asked for: all {result['chunks']:,} chunks of the index are used{of}. "
+        f"{were}For more, add documents or index them in smaller chunks."
+    )
 
 
 def generate_questions(
@@ -78,6 +115,10 @@ def generate_questions(
     existing = store.questions(question_set.id)
     usable = _usable(existing, maker, passages, seed)
     spending = workspace.spending(question_set.id, budget)
+    if generator == "extractive" and usable < limit:
+        progress(0, None, "", "Loading language models")
+        languages = {document.language for document in store.documents(info.corpus_id) if document.status == "ok"}
+        stopping.detached(lambda: words.load(languages, phrases=True))
     fresh = synthesize.generate(
         _groups(workspace, info, passages, seed, synthesize.USABLE[generator], spending),
         generator,
@@ -90,8 +131,12 @@ def generate_questions(
     )
     made = _store(workspace, question_set, fresh, usable, limit, spending, progress)
     rejected = [q.reason for q in made if q.status == "rejected"]
-    total, paid = store.question_set(question_set.id).total, store.paid(question_set.id)
-    return Generated(question_set.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)), *paid)
+    total, paid, proposed = store.question_set(question_set.id).total, store.paid(question_set.id), len(made)
+    proposed -= len(rejected)
+    return Generated(
+        question_set.name, total, proposed, len(rejected), dict(Counter(rejected)), *paid, usable + proposed, limit,
+        info.chunks, passages,
+    )  # fmt: skip
 
 
 def _store(

@@ -6,12 +6,14 @@ A question's row names its evidence in any of these ways, tried in this order:
                                     member of which suffices. A member is an object with any of the columns below.
     references                      the same; `content`, `start_index`, `end_index` stand for quote, start, end
     chunk_id                        one id or more, separated by spaces
-    document + quote                the exact text, which must occur there once
+    document + quote                the text, which must occur there once
     document + start + end          characters of the parsed text, end exclusive
 
 Beside the place, `grade` (or `relevance`) is its graded relevance, above 0; 1 without one.
 
-`corpus_id` stands for document. A row with none of them is a question that the corpus does not answer.
+`corpus_id` stands for document. A row with none of them, or with a document only, and with an answer, is "reference
+only": where its answer stands is not known. One with neither evidence nor answer is unanswerable, and so is one that
+says so: in a column of `MARKS`, as its `kind`, or by an answer that is one of `NO_ANSWERS`.
 
 The reference answer is in one of the columns `ANSWERS`. Beside a column that can only be the reference, `answer` is
 read as a system's answer. Columns of other names are reported, and not kept.
@@ -32,16 +34,24 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from ragviz.errors import InputError, UsageError
 from ragviz.records import LONGEST_ID, Chunk, Document, Evidence, Question, QuestionStatus, Span, digest
-from ragviz.text import language
+from ragviz.text import language, quotes
+from ragviz.text.markup import shortened
 from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
 COLUMNS = (
-    *("question", "answer", "status", "document", "evidence"),
+    *("question", "answer", "status", "kind", "document", "evidence"),
     *("reason", "generator", "language", "source_chunks", "id"),
 )
-"""Columns of an export; `document` is for readers, the evidence names it again."""
+"""Columns of an export; `document` and `kind` are for readers, the evidence says them again."""
 ANSWERS = ("ground_truth_answer", "ground_truth", "expected_answer", "reference_answer", "answer", "reference")
 """Columns that hold the reference answer; the first of them that a row has is read."""
+MARKS = {"unanswerable": True, "is_unanswerable": True, "is_impossible": True, "answerable": False}
+MARKS |= {"is_answerable": False, "has_answer": False}
+"""Columns that say whether the documents answer the question, and the value of each that says they do not."""
+NO_ANSWERS = ("unanswerable", "not answerable", "no answer", "n/a", "无法推断", "无法回答", "不可回答", "无答案")
+"""Reference answers that say that there is none, in any case, with any punctuation around them."""
+_KINDS = ("kind", "question_type", "type")
+_YES, _NO = ("true", "yes", "y", "1", "是"), ("false", "no", "n", "0", "否")
 
 _PLACES = (
     "corpus_id",
@@ -56,31 +66,72 @@ _PLACES = (
     "grade",
     "relevance",
 )
-_KNOWN = {*COLUMNS, *_PLACES, *ANSWERS}
+_KNOWN = {*COLUMNS, *_PLACES, *ANSWERS, *MARKS}
 _LISTED = 20  # names of columns in one sentence
 
 _DOCUMENT_ID = re.compile("[0-9a-f]{16}")
 _NAMED = {"document", "corpus_id", "chunk_id"}
+COPY_IT = "copy its words; only line breaks, widths and kinds of quotation marks and dashes may differ"
+"""What is to be done about a quote that was not found."""
+_PLACES_IN_IT = ("start", "start_index", "end", "end_index", "quote", "content")
+_AROUND = " \t\r\n<>《》[]()（）.。!！\"'“”"
 _BLANK = r"[\s\x00-\x1f\u200b-\u200f\u2060\ufeff]"
 _DANGEROUS = re.compile(rf"'*(?:[\t\r\n]|{_BLANK}*[=+\-@＝＋－＠﹦﹢﹣﹫])")
 """Beginning of a cell that some spreadsheet reads as a formula: blanks before the sign are skipped, and full-width
 signs count as the narrow ones."""
 _REFUSED = "refused: "  # no column of a file ends in a blank
-_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32"}
-_MARKS |= {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32"}
+_BYTE_ORDER_MARKS |= {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
     """Questions that could be read, in order, and for each row that could not, its number and the reason.
 
-    Rows are numbered as in an editor or a spreadsheet: the header of a CSV file is row 1, a JSONL row its line.
-    `notes` are sentences on columns: which was read as the answer, which were not kept.
+    `warning` says how many have no known evidence, "" when all have, or are unanswerable. Rows are numbered as in an
+    editor or a spreadsheet: the header of a CSV file is row 1, a JSONL row its line. `notes` are sentences on columns:
+    which was read as the answer, which were not kept.
     """
 
     questions: tuple[Question, ...]
     problems: dict[int, str]
     notes: tuple[str, ...] = ()
+
+    @property
+    def reference_only(self) -> tuple[Question, ...]:
+        """Those with a reference answer whose evidence is not known."""
+        return tuple(question for question in self.questions if question.kind == "reference")
+
+    @property
+    def warning(self) -> str:
+        """Say how many questions name no evidence, and what that means; "" when none."""
+        count = len(self.reference_only)
+        if not count:
+            return ""
+        if count == 1:
+            return (
+                f"1 of {self._total} names no evidence: it is reference only, not unanswerable. Its answer can be "
+                "judged, but its ranking cannot be measured."
+            )
+        return (
+            f"{count:,} of {self._total} name no evidence: they are reference only, not unanswerable. Their answers "
+            "can be judged, but their rankings cannot be measured."
+        )
+
+    @property
+    def unanswerable(self) -> str:
+        """Say how many questions were taken as unanswerable, and why; "" when none."""
+        marked = sum(question.unanswerable for question in self.questions)
+        count = sum(question.kind == "unanswerable" for question in self.questions)
+        if not count:
+            return ""
+        why = "marked so, or with neither evidence nor answer"
+        why = why if 0 < marked < count else "marked so" if marked else "with neither evidence nor answer"
+        return f"{count:,} of {self._total} {'is' if count == 1 else 'are'} unanswerable: {why}."
+
+    @property
+    def _total(self) -> str:
+        return f"{len(self.questions):,} question{'' if len(self.questions) == 1 else 's'}"
 
 
 class _Refused(Exception):
@@ -179,7 +230,7 @@ def write_questions(questions: Iterable[Question], names: Mapping[str, str], fil
 
 def _decoded(data: bytes, name: str) -> str:
     """Return the text of a file in UTF-8, in UTF-16 or UTF-32 with a mark, or in the likeliest encoding."""
-    encoding = next((encoding for mark, encoding in _MARKS.items() if data.startswith(mark)), "utf-8")
+    encoding = next((encoding for mark, encoding in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8")
     try:
         return data.decode(encoding)
     except UnicodeDecodeError:
@@ -259,8 +310,10 @@ def _question(row: Mapping[str, Any], documents: Mapping[str, Document], languag
     status = _string(row, "status").strip().lower() or "accepted"
     if not text.strip() and status != "rejected":
         raise _Refused("has no question")
-    chunk_ids = _string(row, "chunk_id").split()
-    evidence = _evidence(row, chunk_ids, documents)
+    chunk_ids, is_marked = _string(row, "chunk_id").split(), _is_marked(row, answer)
+    evidence = _evidence(row, chunk_ids, documents, needs_place=not is_marked and not answer.strip())
+    if is_marked and evidence:
+        raise _Refused("is marked unanswerable and names evidence: remove the one or the other")
     if status not in get_args(QuestionStatus):
         raise _Refused(f"has the status '{status}': give {', '.join(get_args(QuestionStatus))}, or none")
     places = [f"{s.document_id}:{s.start}:{s.end}" for group in evidence for s in group]
@@ -280,7 +333,28 @@ def _question(row: Mapping[str, Any], documents: Mapping[str, Document], languag
         reason=_string(row, "reason"),
         language=language.code(_string(row, "language")) or language.of_short(text, *languages_of_evidence),
         source_chunks=tuple(_string(row, "source_chunks").split() if "source_chunks" in row else chunk_ids),
+        unanswerable=is_marked and bool(answer.strip()),  # without an answer it needs no mark
     )
+
+
+def _is_marked(row: Mapping[str, Any], answer: str) -> bool:
+    """Return whether a row says that the documents do not answer its question.
+
+    Raises:
+        _Refused: a column of `MARKS` says neither yes nor no.
+
+    """
+    kinds = (_string(row, column).strip().lower() for column in _KINDS if isinstance(row.get(column), str))
+    is_named = "unanswerable" in kinds or answer.strip(_AROUND).casefold() in NO_ANSWERS
+    return is_named or any(_says(row, column) is value for column, value in MARKS.items())
+
+
+def _says(row: Mapping[str, Any], column: str) -> bool | None:
+    """Return what a column of yes and no says; None when it is not there, or empty."""
+    said = _string(row, column).strip().lower().removesuffix(".0")
+    if said not in ("", *_YES, *_NO):
+        raise _Refused(f"has '{said[:60]}' as {column}: write true or false")
+    return said in _YES if said else None
 
 
 def _string(row: Mapping[str, Any], column: str) -> str:
@@ -292,15 +366,17 @@ def _string(row: Mapping[str, Any], column: str) -> str:
     return str(value)
 
 
-def _evidence(row: Mapping[str, Any], chunk_ids: Sequence[str], documents: Mapping[str, Document]) -> Evidence:
+def _evidence(
+    row: Mapping[str, Any], chunk_ids: Sequence[str], documents: Mapping[str, Document], *, needs_place: bool
+) -> Evidence:
+    """Return the evidence that a row names; a document alone is none, unless `needs_place`: then it is refused."""
     listed = row.get("evidence") or row.get("references")
     if listed:
         return _listed(listed, row, documents)
     if chunk_ids:
         return tuple((_span({"chunk_id": chunk_id}, documents),) for chunk_id in chunk_ids)
-    if any(row.get(column) not in (None, "") for column in ("document", "start", "end", "quote")):
-        return ((_span(row, documents),),)
-    return ()
+    naming = (*_PLACES_IN_IT, "document", "corpus_id") if needs_place else _PLACES_IN_IT
+    return ((_span(row, documents),),) if any(row.get(column) not in (None, "") for column in naming) else ()
 
 
 def _listed(listed: Any, row: Mapping[str, Any], documents: Mapping[str, Document]) -> Evidence:
@@ -382,18 +458,17 @@ def _document(name: str, documents: Mapping[str, Document]) -> Document:
 
 
 def _only_place(quote: str, document: Document) -> tuple[int, int]:
-    """Return the only place of `quote` in the document: exact, else with other white space between its words."""
+    """Return the only place of `quote` in the document; what does not count is in `quotes.places`."""
     if not quote.strip():
         raise _Refused(f"names '{document.name}' but no place in it: give start and end, or quote")
-    for pattern in (re.escape(quote), r"\s+".join(map(re.escape, quote.split()))):
-        places = [match.span() for match in re.finditer(pattern, document.text)]
-        if len(places) == 1:
-            return places[0]
-        if places:
-            at = ", ".join(str(start) for start, _ in places[:3])
-            where = f"{len(places)} times in '{document.name}' (at {at})"
-            raise _Refused(f"has a quote that occurs {where}: make it longer, or give start and end")
-    raise _Refused(f"has a quote that is not in '{document.name}': copy it exactly (“{quote.strip()[:60]}”)")
+    spots = quotes.places(quote, document.text)
+    if len(spots) == 1:
+        return spots[0]
+    if spots:
+        at = ", ".join(str(start) for start, _ in spots[:3])
+        where = f"{len(spots)} times in '{document.name}' (at {at})"
+        raise _Refused(f"has a quote that occurs {where}: make it longer, or give start and end")
+    raise _Refused(f"has a quote that is not in '{document.name}' (“{shortened(quote, 60)}”): {COPY_IT}")
 
 
 # From a question to a row
@@ -406,6 +481,7 @@ def question_row(question: Question, names: Mapping[str, str]) -> dict[str, Any]
         "question": question.text,
         "answer": question.answer,
         "status": question.status,
+        "kind": question.kind,
         "document": ", ".join(documents_of(question, names)),
         "evidence": evidence,
         "reason": question.reason,

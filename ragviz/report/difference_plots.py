@@ -25,16 +25,21 @@ def forest(
 ) -> go.Figure:
     """Draw a row per run on a common axis from 0 to 1: its mean and 95 % interval; the baseline's mean is a line.
 
-    A run's note is written above its row.
+    Right of a row stands its mean with the interval, and under them the run's note.
     """
     figure = go.Figure()
     measured = [(place, label, e) for place, (label, e) in enumerate(rows) if e.mean is not None]
     for place, label, e in measured:
         text = f"{style.named(label)}: {e.mean:.2f}<br>95 % interval {e.low:.2f} to {e.high:.2f}, {e.n} questions"
         figure.add_trace(_interval(label, e.mean or 0.0, e.low, e.high, style.run_colour(place), "circle", text))
-    for (label, _), note in zip(rows, notes, strict=False):
-        figure.add_annotation(x=1, xref="paper", y=label, text=note, xanchor="right", yshift=15, showarrow=False)
-    _forest_axes(figure, [label for label, _ in rows], x_title)
+    _forest_axes(figure, [label for label, _ in rows], x_title, 48)
+    figure.update_layout(margin_r=120)
+    for (label, e), note in zip(rows, notes or [""] * len(rows), strict=True):
+        words = f"{e.mean:.2f} [{e.low:.2f}, {e.high:.2f}]" if e.mean is not None else "no question is scored"
+        text = "<br>".join(filter(None, [words, note]))
+        figure.add_annotation(
+            x=1, xref="paper", y=label, text=text, xanchor="left", xshift=8, align="left", showarrow=False
+        )  # fmt: skip
     figure.update_xaxes(range=[0, 1.02], tickvals=[0, 0.5, 1])
     if baseline is not None and rows[baseline][1].mean is not None:
         figure.add_vline(x=rows[baseline][1].mean, line={"dash": "dot", "width": 1.2, "color": CONTEXT})
@@ -58,9 +63,9 @@ class Change:
 
     @property
     def verdict(self) -> str:
-        """Better, worse, or undecided when the difference is not significant."""
+        """Better, worse, or inconclusive when the difference is not significant."""
         if not self.significant:
-            return "undecided"
+            return "inconclusive"
         return "better" if (self.mean > 0) == self.higher_is_better else "worse"
 
 
@@ -69,7 +74,7 @@ def differences(rows: Sequence[Change], *, x_title: str) -> go.Figure:
     looks = {
         "better": (BETTER, "triangle-up"),
         "worse": (WORSE, "triangle-down"),
-        "undecided": (CONTEXT, "circle-open"),
+        "inconclusive": (CONTEXT, "circle-open"),
     }
     figure = go.Figure()
     for row in rows:
@@ -103,8 +108,8 @@ def _interval(
     )
 
 
-def _forest_axes(figure: go.Figure, labels: Sequence[str], x_title: str) -> None:
-    figure.update_layout(**style.layout(x_title, "", 80 + max(36 * len(labels), 110)))
+def _forest_axes(figure: go.Figure, labels: Sequence[str], x_title: str, row: int = 36) -> None:
+    figure.update_layout(**style.layout(x_title, "", 80 + max(row * len(labels), 110)))
     figure.update_xaxes(showgrid=True, gridcolor=GRID, tickangle=0, nticks=5)
     short = [style.named(label, 28) for label in labels]
     figure.update_yaxes(
@@ -120,9 +125,9 @@ def _forest_axes(figure: go.Figure, labels: Sequence[str], x_title: str) -> None
 
 
 def rank_scatter(ranks: NDArray[np.int_], names: tuple[str, str], *, depth: int, height: int = 380) -> go.Figure:
-    """Draw every question's rank under two runs: `ranks` has shape (n, 2), 0 is a miss.
+    """Draw every question's rank under two runs: `ranks` has shape (n, 2), 0 where the evidence is not in the ranking.
 
-    Blue ▲ below the diagonal: the second run ranks the target better; orange ▼ above: worse. A bubble grows with the
+    Blue ▲ below the diagonal: the second run ranks the evidence better; orange ▼ above: worse. A bubble grows with the
     number of questions at a point; its `customdata` is the pair of ranks.
     """
     first, second = (np.where(ranks[:, side] > 0, ranks[:, side], depth + 1) for side in (0, 1))
@@ -142,7 +147,7 @@ def rank_scatter(ranks: NDArray[np.int_], names: tuple[str, str], *, depth: int,
     counted = {verdict: int(chosen.sum()) for verdict, chosen, _, _ in looks}
     return style.described(
         figure,
-        f"{names[1]} ranks the target better than {names[0]} for {counted['better']} questions, "
+        f"{names[1]} ranks the evidence better than {names[0]} for {counted['better']} questions, "
         f"worse for {counted['worse']}, the same for {counted['level']}.",
     )
 
@@ -151,7 +156,7 @@ def _bubbles(ranks: NDArray[np.int_], names: tuple[str, str], depth: int, colour
     places, counts = np.unique(ranks.reshape(-1, 2), axis=0, return_counts=True)
     first, second = map(style.named, names)
     hover = [
-        f"{style.counted_words(n, 'question')}: {_rank_or_miss(x)} under {first}, {_rank_or_miss(y)} under {second}"
+        f"{style.counted_words(n, 'question')}: {_place(x, depth)} under {first}, {_place(y, depth)} under {second}"
         for (x, y), n in zip(places, counts, strict=True)
     ]
     return go.Scatter(
@@ -169,16 +174,16 @@ def _rank_axis(depth: int) -> dict[str, Any]:
     ticks = [*(rank for rank in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500) if rank <= depth), 0]
     return {
         "tickvals": [_log_place(rank, depth) for rank in ticks],
-        "ticktext": [str(rank) if rank else "miss" for rank in ticks],
+        "ticktext": [str(rank) if rank else f"not in<br>top {depth}" for rank in ticks],
         "range": [-0.12, _log_place(0, depth) + 0.12],
         "gridcolor": GRID,
     }
 
 
 def _log_place(rank: int, depth: int) -> float:
-    """Position on the axis: the logarithm of the rank; misses are set apart at the end."""
+    """Position on the axis: the logarithm of the rank; what is not in the ranking is set apart at the end."""
     return math.log10(rank) if rank else math.log10(max(depth, 2)) + 0.25
 
 
-def _rank_or_miss(rank: int) -> str:
-    return f"rank {rank}" if rank else "missed"
+def _place(rank: int, depth: int) -> str:
+    return f"rank {rank}" if rank else f"not in top {depth}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,7 @@ def waterfall(steps: Sequence[tuple[str, int, int]], *, selected: int | None = N
             x=[count for _, count, _ in steps],
             y=[title for title, _, _ in steps],
             customdata=[[place] for place in range(len(steps))],
-            text=[str(count) for _, count, _ in steps],
+            text=[f"{count:,}" for _, count, _ in steps],
             textposition="outside",
             cliponaxis=False,
             constraintext="none",
@@ -102,9 +103,10 @@ def waterfall(steps: Sequence[tuple[str, int, int]], *, selected: int | None = N
     figure.update_xaxes(range=[0, max(total * 1.1, 1)], dtick=style.whole_step(total), tickformat="d", gridcolor=GRID)
     figure.update_yaxes(autorange="reversed", type="category", showgrid=False, ticksuffix="  ")
     lost = ", ".join(f"{count} {title.lower()}" for title, count, _ in steps[1:-1] if count)
-    fine = steps[-1][1] if steps else 0
+    correct = steps[-1][1] if steps else 0
     return style.described(
-        figure, f"Of {style.counted_words(total, 'question')}: {lost + ', ' if lost else ''}{fine} fine."
+        figure,
+        f"Of {style.counted_words(total, 'question')}: {lost + ', ' if lost else ''}{correct} {steps[-1][0].lower()}.",
     )
 
 
@@ -128,9 +130,15 @@ def _lost_words(title: str, count: int, total: int, left: int, place: int) -> st
     return f"{style.counted_words(count, 'question')} in all" if place == 0 else f"{share}, {left} left"
 
 
-def score_histogram(values: NDArray[np.float64], *, title: str, height: int = 300) -> go.Figure:
-    """Draw questions by their score from 0 to 1, in tenths; the last bar includes 1."""
-    counts, edges = np.histogram(values, bins=np.linspace(0, 1, 11))
+def score_histogram(
+    values: NDArray[np.float64], *, title: str, selected: tuple[float, float] | None = None, height: int = 300
+) -> go.Figure:
+    """Draw questions by their score from 0 to 1, in tenths; the last bar includes 1.
+
+    A bar's `customdata` is its tenth, from 0; those outside the range `selected` are faded.
+    """
+    counts, edges = np.histogram(values, bins=np.arange(11) / 10)
+    inside = [selected is None or (selected[0] <= low and high <= selected[1]) for low, high in pairwise(edges)]
     words = [
         f"{style.counted_words(int(n), 'question')} of {len(values)} from {low:.1f} to {high:.1f}"
         for n, low, high in zip(counts, edges[:-1], edges[1:], strict=True)
@@ -140,12 +148,14 @@ def score_histogram(values: NDArray[np.float64], *, title: str, height: int = 30
             x=(edges[:-1] + edges[1:]) / 2,
             y=counts,
             width=0.092,
+            customdata=[[tenth] for tenth in range(10)],
+            **CLICKABLE,
             hovertext=words,
             hovertemplate="%{hovertext}<extra></extra>",
             text=[str(n) if n else "" for n in counts],
             textposition="outside",
             cliponaxis=False,
-            marker={"color": ACCENT},
+            marker={"color": ACCENT, "opacity": [1.0 if i else 0.3 for i in inside]},
         )
     )
     highest = int(counts.max(initial=0))

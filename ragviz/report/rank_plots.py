@@ -1,4 +1,4 @@
-"""Figures of ranks: those of each question's first gold chunk."""
+"""Figures of ranks: those by which the evidence of each question is found."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from ragviz.report import style
 from ragviz.report.style import ACCENT, CLICKABLE, CONTEXT, WORSE
 
+UNEVEN = 50  # the tallest bar, in median bars, from which on a histogram is drawn on a logarithmic scale
+CROWDED = 300  # questions in a bar from which on its label is turned
 SINGLE_RANKS = 20  # ranks with their own bar; deeper ones share bars
 
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Ranks of a run's targets: 1-based `ranks` of those found, shape (found,), and the number of misses."""
+    """Ranks of a run's evidence: 1-based `ranks` of what was found, shape (found,), and the questions it was not."""
 
     name: str
     ranks: NDArray[np.int_]
@@ -26,7 +28,7 @@ class Ranks:
 
     @property
     def total(self) -> int:
-        """Questions that have a target."""
+        """Questions with evidence."""
         return len(self.ranks) + self.misses
 
 
@@ -47,7 +49,7 @@ def rank_bins(depth: int) -> list[tuple[int, int]]:
 def rank_histogram(
     run: Ranks, *, depth: int, k: int | None = None, selected: tuple[int, int] | None = None, height: int = 320
 ) -> go.Figure:
-    """Draw questions by the rank of their target, misses in a hatched bar set apart.
+    """Draw questions by the rank of their evidence, those not found in a hatched bar set apart.
 
     Bars up to `k` have the accent colour. A bar's `customdata` is its first and last rank, (0, 0) for misses;
     `selected` is such a pair, and fades the others.
@@ -60,10 +62,34 @@ def rank_histogram(
     if selected is not None:
         figure.data[0].marker.opacity = [1.0 if pair == selected else 0.3 for pair in [*bins, (0, 0)]]
     _rank_axes(figure, bins, int(max([*counts, run.misses], default=0)), height)
+    if is_uneven([*counts, run.misses]):
+        _on_a_log_scale(figure, max([*counts, run.misses]))
     if k is not None and k <= depth:
         within_k = int(np.sum(run.ranks <= k))
         _mark_cut(figure, bins, k, f"k = {k}: {within_k} of {run.total}")
     return style.described(figure, _ranks_in_words(run, depth, k))
+
+
+def is_uneven(counts: Sequence[int]) -> bool:
+    """Whether bars of these heights can be read on a logarithmic scale only: the tallest dwarfs half of the others.
+
+    >>> is_uneven([30, 9, 4, 1, 0, 12]), is_uneven([3100, 420, 60, 11, 9, 4, 0]), is_uneven([900, 800, 700])
+    (False, True, False)
+    """
+    drawn = sorted(count for count in counts if count)
+    return bool(drawn) and drawn[-1] >= UNEVEN * drawn[len(drawn) // 2]
+
+
+def _on_a_log_scale(figure: go.Figure, highest: int) -> None:
+    """Draw counts to `highest` on a logarithmic axis that begins below 1, so that one question is seen."""
+    figure.update_yaxes(
+        type="log",
+        range=[math.log10(0.6), math.log10(highest * 4)],
+        tickvals=[10**power for power in range(len(str(highest)) + 1)],
+        tickformat=",d",
+        dtick=None,
+        title={"text": "Questions (log scale)"},
+    )
 
 
 def rank_histograms(runs: Sequence[Ranks], *, depth: int, k: int | None = None, height: int = 320) -> go.Figure:
@@ -107,7 +133,7 @@ def _rank_bars(
         f"{lead}{n} of {run.total} questions found at {_rank_words(*pair)}"
         for n, pair in zip(counts, bins, strict=True)
     ]
-    hover.append(f"{lead}{run.misses} of {run.total} questions missed: no target among the first {depth}")
+    hover.append(f"{lead}{run.misses} of {run.total} questions not in top {depth}: a passage has no chunk there")
     patterns = [""] * len(bins) + ["/"]
     return go.Bar(
         name=style.named(run.name),
@@ -118,9 +144,9 @@ def _rank_bars(
         hovertext=hover,
         hovertemplate="%{hovertext}<extra></extra>",
         **CLICKABLE,
-        text=[str(v) if v else "" for v in values] if texts else None,
+        text=[f"{v:,}" if v else "" for v in values] if texts else None,
         textposition="outside",
-        textangle=0,
+        textangle=-90 if max(values, default=0) >= CROWDED else 0,  # four digits are wider than a bar
         constraintext="none",
         cliponaxis=False,
         marker={
@@ -151,8 +177,10 @@ def _rank_axes(figure: go.Figure, bins: Sequence[tuple[int, int]], highest: int,
     if wide:
         places.append((_places(bins)[wide[0]] + _places(bins)[wide[-1]]) / 2)
         labels.append(f"{bins[wide[0]][0]}–{bins[wide[-1]][1]}")
-    figure.update_layout(**style.layout("Rank of the target chunk", "Questions", height), bargap=0.18)
-    figure.update_xaxes(tickvals=[*places, miss], ticktext=[*labels, "miss"], tickangle=0, showgrid=False)
+    figure.update_layout(**style.layout("Rank of the evidence (its last passage)", "Questions", height), bargap=0.18)
+    figure.update_xaxes(
+        tickvals=[*places, miss], ticktext=[*labels, f"not in<br>top {bins[-1][1]}"], tickangle=0, showgrid=False
+    )
     figure.update_xaxes(range=[-0.7, miss + 1.2])
     figure.update_yaxes(range=[0, max(highest * 1.18, 1)], dtick=style.whole_step(highest), tickformat="d")
 
@@ -172,6 +200,6 @@ def _rank_words(low: int, high: int) -> str:
 def _ranks_in_words(run: Ranks, depth: int, k: int | None) -> str:
     within = "" if k is None else f"{int(np.sum(run.ranks <= k))} of them at rank {k} or better, "
     return (
-        f"{len(run.ranks)} of {run.total} questions have their target chunk among the first {depth}, "
-        f"{within}{run.misses} are missed."
+        f"{len(run.ranks)} of {run.total} questions have their evidence among the first {depth}, "
+        f"{within}{run.misses} are not in top {depth}."
     )

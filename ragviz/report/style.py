@@ -8,6 +8,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from ragviz.text.markup import without_middle
+
 RUN_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8C8C8C")
 """Okabe and Ito's set without black and yellow, as in `.streamlit/config.toml`; runs take them in order."""
 
@@ -36,6 +38,7 @@ def layout(x_title: str, y_title: str, height: int) -> dict[str, Any]:
         "plot_bgcolor": "rgba(0,0,0,0)",
         "showlegend": False,
         "dragmode": False,
+        "hoverlabel": {"bgcolor": "#222B36", "bordercolor": "#8C8C8C", "font": {"color": "#FFFFFF"}},
         "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": CONTEXT, "activecolor": CONTEXT},
         "xaxis": {"title": {"text": x_title}, "automargin": True, "zeroline": False, "fixedrange": True},
         "yaxis": {
@@ -76,8 +79,14 @@ def counted_words(count: int, noun: str) -> str:
 
 
 def named(name: str, most: int = 40) -> str:
-    """Shorten a name for a figure, and escape plotly's markup in it."""
-    return html.escape(name if len(name) <= most else name[: most - 1] + "…", quote=False)
+    """Shorten a name for a figure to `most` characters, and escape plotly's markup in it.
+
+    Its middle is left out.
+
+    >>> named("sample-hybrid-rerank", 11), named("a < b")
+    ('sampl…erank', 'a &lt; b')
+    """
+    return html.escape(without_middle(name, most), quote=False)
 
 
 def described(figure: go.Figure, alt: str) -> go.Figure:

@@ -9,7 +9,7 @@ from ragviz.errors import SearchError
 from ragviz.index import chunking, indexing
 from ragviz.index.damage import require_sound, sound
 from ragviz.models.spending import Spending
-from ragviz.records import Chunk, Hit, IndexInfo, Ranking, RetrieverName
+from ragviz.records import Chunk, Hit, IndexInfo, Progress, Ranking, RetrieverName, silent
 from ragviz.retrieval.retriever import Retriever, Sources, Texts
 from ragviz.retrieval.retrievers import RETRIEVERS, check_offered, needs
 from ragviz.workspace import Workspace
@@ -37,8 +37,11 @@ def retriever(
     constant: int = 60,
     *,
     spending: Spending | None = None,
+    progress: Progress = silent,
 ) -> Retriever:
     """Return the retriever called `name` over an index; what its embedder pays is written into `spending`.
+
+    `progress` hears when the embedder is being loaded.
 
     The retriever raises SearchError when the index is damaged, gone, or built anew since `info` was read.
 
@@ -48,7 +51,7 @@ def retriever(
     """
     indexing.check_ready(info)
     check_offered(info, name)
-    embedder = workspace.embedder(info.config.embedder, spending) if "embedder" in needs(name) else None
+    embedder = workspace.embedder(info.config.embedder, spending, progress) if "embedder" in needs(name) else None
     sources = Sources(workspace.index(info), embedder, texts_of(workspace, info.corpus_id), constant)
     rank = RETRIEVERS[name].build(sources)
 

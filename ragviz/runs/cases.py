@@ -13,33 +13,33 @@ A spreadsheet's cell holds 32,767 characters, so the texts of the hits are in an
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
+from ragviz.analysis import outcomes
 from ragviz.analysis.evaluate import Slice, Summary
 from ragviz.judging.controls import Controls
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.questions.interchange import COLUMNS, csv_of, documents_of, question_row
 from ragviz.records import Chunk, EvaluatedAnswer, Hit, Question, Retrieved, Score
 
-Outcome = Literal["found", "below k", "missed", "unanswerable", "not ranked"]
-OUTCOMES: tuple[Outcome, ...] = ("found", "below k", "missed", "unanswerable", "not ranked")
-
 
 @dataclass(frozen=True, slots=True)
 class Case:
     """One question of a run.
 
-    `rank` is that of its first gold chunk, None for a miss and for a question without evidence; `ranking` are the
-    metrics of its ranking, empty where it is not ranked, and `scores` those of its answer. `hits` are the first k,
-    `chunks` their texts by id where their document still exists. `cause` is a key of `diagnose.CAUSES`, "" for a
-    question that an interrupted run did not reach; `evaluated` is None where nothing was answered or judged.
+    `rank` is the one by which its evidence is found (see `analysis/outcomes.py`), None when it is not found, and for a
+    question without evidence; `ranking` are the metrics of its ranking, empty where it is not ranked, and `scores`
+    those of its answer. `hits` are the first k, `chunks` their texts and those of the answer's context, by id, where
+    their document still exists. `cause` is a key of `diagnose.CAUSES`, "" for a question that an interrupted run did
+    not reach, and where none can be told (see `diagnose.cause`); `evaluated` is None where nothing was answered or
+    judged.
     """
 
     question: Question
     documents: tuple[str, ...]
-    outcome: Outcome
+    outcome: outcomes.Outcome
     cause: str
     rank: int | None
     ranking: Mapping[str, float]
@@ -107,13 +107,10 @@ def cases(
 
 
 def _case(question: Question, result: Retrieved, summary: Summary, place: int | None, **fields: Any) -> Case:
-    rank = 0 if place is None else int(summary.ranks[place])
-    outcome: Outcome = "missed" if not rank else "found" if rank <= summary.k else "below k"
-    if place is None:
-        outcome = "unanswerable" if question.kind == "unanswerable" else "not ranked"
+    rank = None if place is None else int(summary.ranks[place])
     return Case(
         question=question,
-        outcome=outcome,
+        outcome=outcomes.outcome_of(rank, summary.k, question.kind),
         rank=rank or None,
         ranking={} if place is None else {name: float(column[place]) for name, column in summary.scores.items()},
         hits=tuple(result.ranking.hits()[: summary.k]),
@@ -166,14 +163,19 @@ def to_json(case: Case, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _hit(case: Case, hit: Hit, names: Mapping[str, str]) -> dict[str, Any]:
-    place = Chunk.parse_id(hit.chunk_id)
     return {
         "rank": hit.rank,
         "score": float(hit.score),
         "gold": hit.chunk_id in case.gold,
-        "document": names.get(place[0], "") if place else "",
+        "document": document_of(hit.chunk_id, names) or "",
         "chunk_id": hit.chunk_id,
     }
+
+
+def document_of(chunk_id: str, names: Mapping[str, str]) -> str | None:
+    """Return the name of the document that a chunk is of, None when it is not known."""
+    place = Chunk.parse_id(chunk_id)
+    return names.get(place[0]) if place else None
 
 
 def _text(case: Case, hit: Hit) -> str | None:
@@ -262,14 +264,16 @@ def _answers(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
 def _metrics(slices: Sequence[Slice], controls: Controls | None) -> bytes:
     means = ("by", "name", "questions", "misses", "metric", "mean", "low", "high", "n", "without")
     header = (*means, "judge", "judge_accuracy", "judge_reliable")
-    by = [controls.judge, controls.accuracy, controls.reliable] if controls else ["", "", ""]
-    rows = [
-        [part.by, part.name, part.questions, part.misses, name]
-        + ["" if number is None else number for number in (e.mean, e.low, e.high)]
-        + [e.n, ", ".join(f"{count} {status}" for status, count in scored.statuses.items() if status != "ok")]
-        + (by if name in ANSWER_METRICS and ANSWER_METRICS[name].judged else ["", "", ""])
-        for part in slices
-        for name, scored in part.metrics.items()
-        for e in [scored.estimate]
-    ]
-    return csv_of(header, rows)
+    return csv_of(header, mean_rows(slices, controls))
+
+
+def mean_rows(slices: Sequence[Slice], controls: Controls | None) -> Iterator[tuple[Any, ...]]:
+    """Yield every mean with what it is of, its n and interval, who has no score, and for judged metrics the judge."""
+    judge = (controls.judge, controls.accuracy, controls.reliable) if controls else (None, None, None)
+    for part in slices:
+        for name, scored in part.metrics.items():
+            judged = name in ANSWER_METRICS and ANSWER_METRICS[name].judged
+            without = ", ".join(f"{n} {status}" for status, n in scored.statuses.items() if status != "ok") or None
+            e = scored.estimate
+            of = (part.by, part.name or None, part.questions, part.misses)
+            yield *of, name, e.mean, e.low, e.high, e.n, without, *(judge if judged else (None, None, None))

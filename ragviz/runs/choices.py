@@ -13,7 +13,7 @@ from ragviz.metrics import answers as answer_metrics
 from ragviz.models.chat import ModelClient
 from ragviz.models.tokenizer import REMOTE
 from ragviz.models.vectors import Embedder
-from ragviz.records import AnswererName, Cache, ContextKind, RunConfig
+from ragviz.records import HAND_MADE, AnswererName, Cache, ContextKind, RunConfig
 from ragviz.retrieval import retrievers
 from ragviz.workspace import Workspace
 
@@ -25,10 +25,11 @@ def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
     metric. "all" leaves out the metrics of the context where there is none (closed book).
 
     Raises:
-        UsageError: a model is needed and none is configured, a metric does not exist or is not possible, or the index
-            cannot serve the retriever.
+        UsageError: a model is needed and none is configured, a metric does not exist or is not possible, the index
+            cannot serve the retriever, or the choices are those of a hand-made run.
 
     """
+    check_not_hand_made(config)
     if (index := workspace.store.index_named(config.index)) is not None:
         retrievers.check_offered(index, config.retriever)
     answers, settings = config.answerer != "none", workspace.settings
@@ -86,6 +87,16 @@ def check_run(config: RunConfig) -> None:
         raise UsageError(f"Give the context 1 token or more, not {config.context_tokens}.")
     if not 0 <= config.temperature <= 2:
         raise UsageError(f"Temperature must be from 0 to 2: {config.temperature} is not.")
+
+
+def check_not_hand_made(config: RunConfig) -> None:
+    """Raise UsageError for the choices of a run whose answers and verdicts were written by hand, not by a model."""
+    if HAND_MADE in (config.model, config.judge):
+        raise UsageError(
+            f"The answers and verdicts of this run are {HAND_MADE}: no model gave them, so none can give them again. "
+            "Make a run with a model that answers and judges. One of the sample that was interrupted is finished by "
+            "loading the sample again."
+        )
 
 
 def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) -> None:

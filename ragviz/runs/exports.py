@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ragviz.analysis import evaluate
+from ragviz.errors import UsageError
 from ragviz.questions import interchange
-from ragviz.records import Run
+from ragviz.records import Hit, Run
 from ragviz.retrieval import search
-from ragviz.runs import cases, control_items, judgements, measurements
+from ragviz.runs import cases, control_items, judgements, measurements, table_files, tables
 from ragviz.workspace import Workspace
 
 
@@ -14,10 +17,12 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
     """Return the case of every question of a run, ranked at `k` (default: its own)."""
     store = workspace.store
     results, judgement = measurements.results_of(workspace, current), judgements.judgement_of(workspace, current, k)
-    hits = {hit.chunk_id: hit for r in results for hit in r.ranking.hits()[: k or current.config.k]}
+    given = {i for evaluated in judgement.evaluated.values() for i in evaluated.answer.context}
+    hits = {chunk_id: Hit(chunk_id, 0, 0.0) for chunk_id in sorted(given)}  # an oracle's are in no ranking
+    hits |= {hit.chunk_id: hit for r in results for hit in r.ranking.hits()[: k or current.config.k]}
     texts = {f.chunk.id: f.chunk for f in search.with_chunks(workspace, current.corpus_id, [*hits.values()]) if f.chunk}
     return cases.cases(
-        measurements.summary_of(workspace, current, k),
+        measurements.summary_of(workspace, current, k, curves=False),
         store.run_questions(current.id),
         results,
         measurements.document_names(workspace, current),
@@ -32,13 +37,55 @@ def breakdown_of(workspace: Workspace, current: Run, k: int | None = None) -> li
     """Return every mean of a run, over all questions, per kind and per document, ranked at `k` (default: its own)."""
     questions, names = workspace.store.run_questions(current.id), measurements.document_names(workspace, current)
     documents = {question.id: interchange.documents_of(question, names) for question in questions}
-    summary, scores = measurements.summary_of(workspace, current, k), judgements.judgement_of(workspace, current).scores
+    summary = measurements.summary_of(workspace, current, k, curves=False)
+    scores = measurements.scores_of(workspace, current)
     return evaluate.breakdown(summary, scores, questions, documents, seed=current.config.seed)
 
 
-def export_run(workspace: Workspace, current: Run) -> dict[str, bytes]:
-    """Write a run as files (see `cases`), by file name."""
-    run_cases, slices = cases_of(workspace, current), breakdown_of(workspace, current)
-    return cases.files(
-        run_cases, slices, measurements.document_names(workspace, current), control_items.controls_of(current)
+def export_run(
+    workspace: Workspace, current: Run, names: Sequence[str] = (), file_format: str = "csv"
+) -> dict[str, bytes]:
+    """Write a run as files (see `cases`), by file name, and beside them its tables `names`, as `export_tables` does."""
+    check_tables(names, file_format)
+    held = contents_of(workspace, current)
+    return cases.files(held.cases, held.slices, held.names, held.controls) | _tables(held, names, file_format)
+
+
+def contents_of(workspace: Workspace, current: Run, *, means: bool = True) -> tables.Contents:
+    """Return what the tables of a run are filled from, ranked at its own k; without `means` there are none."""
+    return tables.Contents(
+        cases_of(workspace, current),
+        breakdown_of(workspace, current) if means else [],
+        measurements.document_names(workspace, current),
+        control_items.controls_of(current),
+        workspace.settings.keys,
     )
+
+
+def export_tables(
+    workspace: Workspace, current: Run, names: Sequence[str] = tuple(tables.TABLES), file_format: str = "csv"
+) -> dict[str, bytes]:
+    """Write tables of a run (see `tables`, default: all) as files by file name, in one of `table_files.FORMATS`.
+
+    Raises:
+        UsageError: there is no such table or format.
+
+    """
+    check_tables(names, file_format)
+    return _tables(contents_of(workspace, current, means="means" in names), names, file_format)
+
+
+def _tables(contents: tables.Contents, names: Sequence[str], file_format: str) -> dict[str, bytes]:
+    return {
+        f"{name}.{file_format}": table_files.written(name, tables.rows(name, contents), file_format)
+        for name in dict.fromkeys(names)
+    }
+
+
+def check_tables(names: Sequence[str], file_format: str = "csv") -> None:
+    """Raise UsageError when there is no such table or format."""
+    if file_format not in table_files.FORMATS:
+        raise UsageError(f"There is no format '{file_format}': choose one of {', '.join(table_files.FORMATS)}.")
+    for name in names:
+        if name not in tables.TABLES:
+            raise UsageError(f"There is no table '{name}' of a run: choose of {', '.join(tables.TABLES)}.")

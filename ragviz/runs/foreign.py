@@ -26,7 +26,7 @@ from ragviz.records import (
     Span,
     digest,
 )
-from ragviz.runs import choices
+from ragviz.runs import choices, summaries
 from ragviz.runs.formats import ForeignAnswer, ForeignRun
 from ragviz.text import language
 from ragviz.workspace import Workspace
@@ -61,7 +61,7 @@ def import_run(workspace: Workspace, corpus: Corpus, name: str, foreign_run: For
         store.delete_run(run.id)
         store.delete_question_set(question_set.id)
         raise
-    store.finish_run(run.id, "done")
+    summaries.finish(workspace, run)
     return store.run(run.id)
 
 

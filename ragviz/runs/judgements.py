@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragviz.analysis import diagnose, doubts, evaluate
+from ragviz.analysis import diagnose, doubts, evaluate, losses
 from ragviz.answers import wording
 from ragviz.answers.abstention import Abstention, abstention
 from ragviz.judging import controls
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.requests import Usage
 from ragviz.models.spending import dollars
-from ragviz.records import Answer, Call, EvaluatedAnswer, Question, Run, Score
+from ragviz.records import (
+    HAND_MADE,
+    Answer,
+    Call,
+    Estimate,
+    EvaluatedAnswer,
+    Question,
+    Retrieved,
+    Run,
+    RunConfig,
+    Score,
+)
 from ragviz.runs import control_items, measurements
 from ragviz.workspace import Workspace
 
@@ -72,11 +83,21 @@ def judge_to_json(current: Run) -> dict[str, Any]:
     config, controlled = current.config, control_items.controls_of(current)
     judges: dict[str, Any] = {"model": config.judge, "host": controlled.host if controlled else None}
     judges["prompts"] = dict(controlled.prompts) if controlled else None
-    answers = {"answerer": config.answerer, "model": config.model, "version": wording.VERSIONS.get(config.answerer)}
+    version = None if config.model == HAND_MADE else wording.VERSIONS.get(config.answerer)
+    answers = {"answerer": config.answerer, "model": config.model, "version": version}
     return {
         "answerer": answers if config.answerer != "none" else None,
         "judge": judges | {"controls": controls.to_json(controlled) if controlled else None} if config.judge else None,
     }
+
+
+def answered_words(config: RunConfig) -> str:
+    """Say who answered the questions of a run with answers.
+
+    >>> answered_words(RunConfig("i", "q", answerer="extractive"))
+    'extractive answers'
+    """
+    return f"answered by {config.model}" if config.model else f"{config.answerer} answers"
 
 
 def judge_words(current: Run) -> str:
@@ -86,28 +107,32 @@ def judge_words(current: Run) -> str:
         return ""
     by = f"judged by {config.judge}" + (f" at {controlled.host}" if controlled else "")
     prompts = ", ".join(f"{step} {version}" for step, version in controlled.prompts.items()) if controlled else ""
-    answerer = config.model or config.answerer
-    answered = f"answered by {answerer} · " if config.answerer != "none" else ""
+    answered = f"{answered_words(config)} · " if config.answerer != "none" else ""
     return f"{answered}{by}{f' · prompts: {prompts}' if prompts else ''}"
 
 
 def calls_of(evaluated: EvaluatedAnswer) -> list[Call]:
     """Return every model call behind an evaluated answer: those of a bank made before, of the answer, of the judge."""
     own = [call for call in (evaluated.answer.call, *evaluated.calls) if call is not None]
+    if evaluated.bank is None or not evaluated.bank.calls:
+        return own
     replies = {(call.step, call.raw) for call in own}
-    of_bank = evaluated.bank.calls if evaluated.bank is not None else ()
-    return [*(call for call in of_bank if (call.step, call.raw) not in replies), *own]
+    return [*(call for call in evaluated.bank.calls if (call.step, call.raw) not in replies), *own]
 
 
-def _calls_behind(evaluated_answers: Iterable[EvaluatedAnswer]) -> list[Call]:
-    """Return the calls behind all of these answers; those of a bank that several share are counted once."""
-    calls: list[Call] = []
+def calls_behind(evaluated_answers: Iterable[EvaluatedAnswer]) -> list[tuple[str, Call]]:
+    """Return the calls behind all of these answers, each with the id of its question.
+
+    The calls of a bank that several answers share are there once, with the first of them.
+    """
+    calls: list[tuple[str, Call]] = []
     banks: set[tuple[str, str]] = set()
     for evaluated in evaluated_answers:
         bank = (evaluated.bank.maker, evaluated.question.answer) if evaluated.bank is not None else ("", "")
         bank_is_new = bank not in banks
         banks.add(bank)
-        calls += [call for call in calls_of(evaluated) if bank_is_new or call.step != "bank"]
+        own = (call for call in calls_of(evaluated) if bank_is_new or call.step != "bank")
+        calls += [(evaluated.question.id, call) for call in own]
     return calls
 
 
@@ -117,7 +142,8 @@ class Judgement:
 
     `scores` are by metric first. `causes` says of every question where it was lost (a key of `diagnose.CAUSES`),
     `rulings` whether its answer is right. `usage` is what all model calls behind it cost when they were made, by any
-    run; `paid` are the calls and dollars that this run paid. `controls` is how the judge did on the control items, None
+    run; of these calls the prices of `priced` are known and those of `unpriced` are not. `paid` are the calls and
+    dollars that this run paid. `controls` is how the judge did on the control items, None
     when it was asked none.
     """
 
@@ -130,11 +156,18 @@ class Judgement:
     usage: Usage
     paid: tuple[int, float]
     controls: controls.Controls | None = None
+    priced: int = 0
+    unpriced: int = 0
 
     @property
     def doubts(self) -> list[doubts.Doubt]:
         """Questions to look at first: their scores contradict the words of their answers."""
         return doubts.doubts(self.evaluated.values(), self.scores)
+
+    @property
+    def claims(self) -> bool:
+        """Whether the claims of any answer were judged."""
+        return any(evaluated.matrix.answer_claims is not None for evaluated in self.evaluated.values())
 
     @property
     def failed(self) -> list[str]:
@@ -147,46 +180,136 @@ def cost_words(judgement: Judgement) -> str:
     usage, (calls, paid) = judgement.usage, judgement.paid
     if not usage.calls and not calls:
         return "No model was asked: nothing was paid."
-    behind = _calls_behind(judgement.evaluated.values())
     tokens = f"{usage.prompt_tokens:,} input + {usage.completion_tokens:,} output tokens"
-    priced = [call.cost for call in behind if call.cost is not None]
-    unpriced = f" ({len(behind) - len(priced):,} calls without a price)" if len(priced) < len(behind) else ""
-    cost = f"{dollars(usage.cost)}{unpriced} when they were made" if priced else "no price was known"
-    own = f"this run paid {dollars(paid)}, for {calls:,} calls" if priced or paid else f"this run paid {calls:,} calls"
+    unpriced = f" ({judgement.unpriced:,} calls without a price)" if judgement.unpriced else ""
+    cost = f"{dollars(usage.cost)}{unpriced} when they were made" if judgement.priced else "no price was known"
+    in_dollars = f"{dollars(paid)}, for " if judgement.priced or paid else ""
+    own = f"this run paid {in_dollars}{calls:,} calls"
     own += ", embeddings and those that failed included"
     if not usage.calls:
         return f"No model calls behind it; {own}"
     return f"{usage.calls:,} model calls behind it · {tokens} · {cost}; {own}"
 
 
-def judgement_of(workspace: Workspace, current: Run, k: int | None = None) -> Judgement:
+def judgement_of(
+    workspace: Workspace,
+    current: Run,
+    k: int | None = None,
+    *,
+    retrieved: Sequence[tuple[Question, Retrieved]] | None = None,
+    known: Mapping[str, Estimate] | None = None,
+) -> Judgement:
     """Sum up the answers of a run; a run without answers has only causes, up to the ranking at `k`.
 
-    Answers were given from the run's own k chunks: where there are answers, `k` is ignored.
+    Answers were given from the run's own k chunks: where there are answers, `k` is ignored. The run's questions and
+    results are read unless `retrieved` holds them; `known` are means of its present scores that were computed before.
     """
     store, config = workspace.store, current.config
     k = k if k and config.answerer == "none" else config.k
-    questions, results = store.run_questions(current.id), measurements.results_of(workspace, current)
-    evaluated = store.evaluated_answers(current.id, keys=workspace.settings.keys)
-    scores = answer_metrics.renamed(store.scores(current.id))
+    if retrieved is None:
+        questions, results = store.run_questions(current.id), measurements.results_of(workspace, current)
+    else:
+        questions, results = [question for question, _ in retrieved], [result for _, result in retrieved]
+    evaluated = store.evaluated_to(current.id, questions, workspace.settings.keys)
+    scores = measurements.scores_of(workspace, current)
     answers = {i: j.answer for i, j in evaluated.items() if config.answerer != "none"}
     rulings = {q.id: _ruling(q, answers[q.id], scores) for q in questions if q.id in answers}
     if config.answerer != "none":  # the rest of an interrupted run is not known
         results = [result for result in results if result.question_id in answers]
     causes = diagnose.attribute_failures(questions, results, k, answers, rulings, kind=config.context)
-    usage = Usage.of(_calls_behind(evaluated.values()))
+    behind = [call for _, call in calls_behind(evaluated.values())]
+    usage, priced = Usage.of(behind), sum(call.cost is not None for call in behind)
+    # Of a question without known evidence an oracle handed over nothing.
+    measured = [q for q in questions if config.context != "oracle" or q.kind != "reference"]
     controlled = control_items.controls_of(current)
     return Judgement(
         evaluated,
         scores,
-        evaluate.summarise_scores(scores, seed=config.seed),
+        evaluate.summarise_scores(scores, seed=config.seed, known=known),
         rulings,
         causes,
-        abstention(questions, answers.values()),
+        abstention(measured, answers.values()),
         usage + controlled.usage if controlled else usage,
         store.paid(current.id),
         controlled,
+        priced,
+        len(behind) - priced,
     )
+
+
+def answered_at(current: Run, k: int) -> bool:
+    """Whether the causes of a run at `k` tell of its answers: these were given from its own k chunks.
+
+    Those of a run that handed over gold chunks, or nothing, were given whatever the ranking: they count at every k.
+    """
+    return current.config.answerer != "none" and (k == current.config.k or current.config.context != "retrieved")
+
+
+def meaning_of(current: Run, cause: str, k: int, *, claims: bool = False, of: str = "") -> diagnose.Cause:
+    """Return what a cause means in a run of which the first `k` chunks are kept; `claims` and `of` as in `about`."""
+    config, answered = current.config, answered_at(current, k)
+    elsewhere = config.answerer != "none" and not answered
+    return diagnose.about(
+        cause, config.context, k=k, depth=config.depth, answered=answered, elsewhere=elsewhere, claims=claims, of=of
+    )
+
+
+def causes_at(
+    current: Run, judgement: Judgement, questions: Sequence[Question], results: Sequence[Retrieved], k: int
+) -> Mapping[str, str]:
+    """Return the cause of every question of a run when the first `k` chunks are kept; nothing is read or measured.
+
+    Where the answers were not given from these k chunks (see `answered_at`), these are the causes up to the ranking,
+    and "fine" is found at `k`. `questions` and `results` are the run's.
+    """
+    if k == current.config.k or answered_at(current, k):
+        return judgement.causes
+    return diagnose.attribute_failures(questions, results, k)
+
+
+def lost_steps(current: Run, causes: Mapping[str, str], ranked: Collection[str], k: int) -> list[diagnose.Step]:
+    """Return the waterfall at `k`; where the causes (those at `k`) do not tell of answers, up to the ranking.
+
+    Up to the ranking, only the questions with a ranking (`ranked`) count.
+    """
+    config, answered = current.config, answered_at(current, k)
+    counted = [cause for i, cause in causes.items() if answered or i in ranked]
+    steps = diagnose.waterfall(counted, config.context, k=k, depth=config.depth, answered=answered)
+    if answered:
+        return [step for step in steps if step.count or step.cause != "judge_failed"]
+    return [s for s in steps if s.cause not in ("cut_by_budget", "not_answered", "wrong", "judge_failed")]
+
+
+def losses_at(
+    current: Run, causes: Mapping[str, str], kinds: Mapping[str, str], ranked: Collection[str], k: int
+) -> losses.Losses:
+    """Return the losses at `k` as `lost_steps` counts them; `kinds` are those of the questions, by id."""
+    answered = answered_at(current, k)
+    return losses.count({i: cause for i, cause in causes.items() if answered or i in ranked}, kinds)
+
+
+def made_at(current: Run, k: int) -> str:
+    """Say at which k the answers were made where `k` is another; "" where they count at `k`, and without any.
+
+    >>> from ragviz.records import RunConfig
+    >>> made_at(Run("r", "c", "r", RunConfig("i", "s", k=3, answerer="extractive"), "", {}, "done", 0, 0), 11)
+    'Answers made at k = 3'
+    """
+    if current.config.answerer == "none" or answered_at(current, k):
+        return ""
+    return f"Answers made at k = {current.config.k}"
+
+
+def abstained_words(current: Run, judgement: Judgement) -> str:
+    """Say how many questions the run abstained on, how these fit the causes of loss, and how rightly it abstains."""
+    abstained = judgement.abstention
+    ids = [i for i, each in judgement.evaluated.items() if each.answer.status == "refused"]
+    kinds = [(judgement.evaluated[i].question.kind, judgement.causes[i]) for i in ids if i in judgement.causes]
+    words = losses.abstained_words(kinds, current.config.context)
+    rates = [] if abstained.precision is None else [f"precision {abstained.precision:.2f}"]
+    if abstained.recall is not None:
+        rates.append(f"recall {abstained.recall:.2f} ({abstained.both} of {abstained.unanswerable} unanswerable)")
+    return f"{words} · abstention {', '.join(rates)}" if rates else words
 
 
 def _ruling(question: Question, answer: Answer, scores: Mapping[str, Mapping[str, Score]]) -> diagnose.Ruling:

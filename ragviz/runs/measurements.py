@@ -9,13 +9,22 @@ from ragviz.analysis import compare as comparing
 from ragviz.analysis import evaluate
 from ragviz.errors import UsageError
 from ragviz.metrics import answers as answer_metrics
-from ragviz.records import Retrieved, Run
+from ragviz.records import Question, Retrieved, Run, Score
 from ragviz.runs import control_items
 from ragviz.workspace import Workspace
 
 
-def summary_of(workspace: Workspace, current: Run, k: int | None = None) -> evaluate.Summary:
-    """Measure a run at `k` (default: its own).
+def summary_of(
+    workspace: Workspace,
+    current: Run,
+    k: int | None = None,
+    *,
+    curves: bool = True,
+    retrieved: Sequence[tuple[Question, Retrieved]] | None = None,
+) -> evaluate.Summary:
+    """Measure a run at `k` (default: its own), and with `curves` at every k up to its depth.
+
+    Its questions and results are read unless `retrieved` holds them.
 
     Raises:
         UsageError: `k` is not from 1 to the run's depth.
@@ -27,8 +36,16 @@ def summary_of(workspace: Workspace, current: Run, k: int | None = None) -> eval
     if unranked_words(current):
         nothing = evaluate.summarise([], [], k or config.k, config.depth, seed=config.seed)
         return replace(nothing, metrics={})
-    results, questions = store.results(current.id), store.run_questions(current.id)
-    return evaluate.summarise(results, questions, k or config.k, config.depth, seed=config.seed)
+    if retrieved is None:
+        results, questions = store.results(current.id), store.run_questions(current.id)
+    else:
+        results, questions = [result for _, result in retrieved], [question for question, _ in retrieved]
+    return evaluate.summarise(results, questions, k or config.k, config.depth, seed=config.seed, curves=curves)
+
+
+def scores_of(workspace: Workspace, current: Run) -> dict[str, dict[str, Score]]:
+    """Return the scores of a run's answers by metric and question id, metrics under their present names."""
+    return answer_metrics.renamed(workspace.store.scores(current.id))
 
 
 def unranked_words(current: Run) -> str:
@@ -74,7 +91,7 @@ def _side(workspace: Workspace, current: Run, optional: Sequence[str]) -> compar
     identity = current.provenance["identity"]
     parts = {key: identity[key] for key in ("corpus", "questions", "metrics")}
     parts |= {key: identity[key] for key in optional}
-    scores = answer_metrics.renamed(workspace.store.scores(current.id))
+    scores = scores_of(workspace, current)
     controlled = control_items.controls_of(current)
     doubt = controlled.sentence if controlled is not None and not controlled.reliable else ""
     return comparing.RunSide(current.name, choices | index, parts, results_of(workspace, current), scores, doubt)

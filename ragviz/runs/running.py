@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,12 +26,17 @@ from ragviz.records import (
     silent,
 )
 from ragviz.retrieval import search
-from ragviz.runs import choices, contexts, control_items, provenance
+from ragviz.runs import choices, contexts, control_items, provenance, summaries
+from ragviz.store import rates
 from ragviz.store.store import Kind, label
 from ragviz.workspace import Workspace
 
 BATCH = 100
-"""Questions that are retrieved and stored together."""
+"""Questions that are retrieved and stored together, at most."""
+FIRST_BATCH = 10
+"""Questions of the first batch; the next are larger, unless a slow retriever would report too rarely."""
+TOGETHER = 1.0
+"""Seconds that a batch may take for the next one to be twice as large."""
 
 
 def run(
@@ -57,10 +63,10 @@ def run(
     plan = _paying(workspace, current, plan, budget)
     try:
         with _deleted_with(workspace, current, index=config.index, questions=config.questions):
-            _retrieve(workspace, current, index, questions, plan.spending, progress)
+            retrieve(workspace, current, index, questions, plan.spending, progress)
             if config.answerer != "none" or config.metrics:
                 _judge_controlled(workspace, current, _unfinished(workspace, current), plan, progress)
-            workspace.store.finish_run(current.id, "done")
+            summaries.finish(workspace, current)
     except BaseException:
         if not workspace.store.answered(current.id) and not workspace.store.paid(current.id)[0]:
             workspace.store.delete_run(current.id)  # it did not begin
@@ -103,9 +109,10 @@ def rejudge(
     These are all questions when the judge was not reliable and is now; nothing else is asked again.
 
     Raises:
-        UsageError: the run has no answers or metrics of answers, or was never finished.
+        UsageError: the run has no answers or metrics of answers, was never finished, or was written by hand.
 
     """
+    choices.check_not_hand_made(current.config)
     if current.config.answerer == "none" and not current.config.metrics:
         raise UsageError(f"Run '{current.name}' neither answers nor judges: make one with an answerer.")
     if current.status != "done":
@@ -117,7 +124,7 @@ def rejudge(
     plan = _paying(workspace, current, _plan(workspace, current.config), budget)
     with _deleted_with(workspace, current):
         judged_ids = _judge_controlled(workspace, current, failed, plan, progress)
-        workspace.store.finish_run(current.id, "done")  # a new time of finishing: cached summaries are out of date
+        summaries.finish(workspace, current)  # a new time of finishing: cached summaries are out of date
     return judged_ids
 
 
@@ -164,7 +171,7 @@ def _inputs(workspace: Workspace, config: RunConfig) -> tuple[IndexInfo, Questio
     return index, question_set, questions, config
 
 
-def _retrieve(
+def retrieve(
     workspace: Workspace,
     current: Run,
     index: IndexInfo,
@@ -172,16 +179,19 @@ def _retrieve(
     spending: Spending,
     progress: Progress,
 ) -> None:
+    """Retrieve to the run's depth for the questions that have no result in it yet, and store the results."""
     store, depth = workspace.store, current.config.depth
     search_all = search.retriever(
-        workspace, index, current.config.retriever, current.config.rrf_constant, spending=spending
+        workspace, index, current.config.retriever, current.config.rrf_constant, spending=spending, progress=progress
     )
     answered = store.answered(current.id)
     unanswered = [(place, q) for place, q in enumerate(questions) if q.id not in answered]
     progress(len(answered), len(questions), "questions", "Retrieving")
+    learnt, work = store.cache("rate"), questions_by(current.config.retriever, index.config.embedder)
+    start, size = 0, FIRST_BATCH
     try:
-        for start in range(0, len(unanswered), BATCH):
-            batch = unanswered[start : start + BATCH]
+        while batch := unanswered[start : start + size]:
+            began = time.monotonic()
             golds = contexts.gold_of(workspace, index, [q for _, q in batch])
             rankings = search_all([q.text for _, q in batch], depth)  # after it the index is known to be the same
             results = [
@@ -189,9 +199,19 @@ def _retrieve(
                 for (place, question), ranking, gold in zip(batch, rankings, golds, strict=True)
             ]
             store.put_results(current.id, results)
-            progress(len(answered) + start + len(batch), len(questions), "questions", "Retrieving")
+            took = time.monotonic() - began
+            if start:  # the first batch waits for the embedder
+                rates.learn(learnt, work, len(batch), took)
+            start += len(batch)
+            size = min(BATCH, 2 * size) if took < TOGETHER else size
+            progress(len(answered) + start, len(questions), "questions", "Retrieving")
     finally:
         spending.settle()
+
+
+def questions_by(retriever: str, embedder: str) -> str:
+    """Return what the rate of retrieving for questions is called; `embedder` is that of the index."""
+    return f"questions by {retriever} with {embedder}"
 
 
 # Answers and their judgement

@@ -1,4 +1,4 @@
-"""The sample: its corpus, questions, indexes and runs, loaded in one step."""
+"""The sample: its corpus, questions, indexes and runs, loaded in one step, without asking a model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, Progress, RetrieverName, RunConfig, silent
-from ragviz.runs import running
+from ragviz.runs import hand_made, running
 from ragviz.workspace import Workspace
 
 SAMPLE_QUESTIONS = "sample-questions"
@@ -17,13 +17,17 @@ SAMPLE_INDEXES = {
     "sample-tokens-200": IndexConfig(),
     "sample-recursive-120": IndexConfig(chunker="recursive", chunk_size=120),
 }
+*RETRIEVED, ANSWERED = sample.RUNS
 SAMPLE_RUNS: dict[str, tuple[str, RetrieverName]] = dict(
-    zip(sample.RUNS, (("sample-tokens-200", "knn"), ("sample-recursive-120", "hybrid")), strict=True)
+    zip(RETRIEVED, (("sample-tokens-200", "knn"), ("sample-recursive-120", "hybrid")), strict=True)
 )
+ANSWERED_INDEX = "sample-tokens-200"
 
 
 def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[str, Any]:
-    """Load the sample corpus and its questions, build two indexes and make two runs; existing ones are kept.
+    """Load the sample corpus and its questions, build two indexes and make three runs; existing ones are kept.
+
+    Two runs retrieve only; the third holds answers and verdicts that were written by hand.
 
     Returns the names: {"corpus", "questions", "indexes", "runs"}.
     """
@@ -41,5 +45,8 @@ def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[st
     for name, (index, retriever) in SAMPLE_RUNS.items():
         if name not in done:
             running.run(workspace, name, RunConfig(index, SAMPLE_QUESTIONS, retriever), progress=progress)
-    names = {"indexes": list(SAMPLE_INDEXES), "runs": list(SAMPLE_RUNS)}
+    if ANSWERED not in done:
+        answered_index, question_set = store.index(ANSWERED_INDEX), store.question_set(SAMPLE_QUESTIONS)
+        hand_made.make(workspace, ANSWERED, answered_index, question_set, progress)
+    names = {"indexes": list(SAMPLE_INDEXES), "runs": list(sample.RUNS)}
     return {"corpus": corpus.name, "questions": SAMPLE_QUESTIONS, **names}

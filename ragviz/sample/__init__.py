@@ -11,8 +11,8 @@ from importlib.resources import files
 
 NAME = "Sample: Tarrow Ridge Observatory"
 """What the corpus is called in the store."""
-RUNS = ("sample-knn", "sample-hybrid")
-"""What the runs are called that are made with it."""
+RUNS = ("sample-knn", "sample-hybrid", "sample-answered")
+"""What the runs are called that are made with it; the last one holds the answers and verdicts written by hand."""
 
 
 def documents() -> list[tuple[str, bytes]]:
@@ -28,3 +28,8 @@ def questions() -> bytes:
     quotes are exact text of the parsed documents.
     """
     return (files(__name__) / "questions.jsonl").read_bytes()
+
+
+def answers() -> bytes:
+    """Answers to the questions and verdicts on them, written by hand: TOML in UTF-8, which describes itself."""
+    return (files(__name__) / "answers.toml").read_bytes()

@@ -40,7 +40,14 @@ def delete_run(connection: Connection, run_id: str) -> None:
         for batch in batches([document_id for _, document_id in passages]):
             mine = sa.and_(schema.documents.c.corpus_id == corpus_id, schema.documents.c.id.in_(batch))
             connection.execute(schema.documents.delete().where(mine, schema.documents.c.status == "passage"))
-    for table in (schema.results, schema.judgements, schema.scores, schema.payments):
+    for table in (
+        schema.results,
+        schema.judgements,
+        schema.scores,
+        schema.payments,
+        schema.summaries,
+        schema.former_names,
+    ):
         connection.execute(table.delete().where(table.c.run_id == run_id))
     connection.execute(schema.runs.delete().where(schema.runs.c.id == run_id))
     drop_revision(connection, run_id)
@@ -54,6 +61,13 @@ def count_change(connection: Connection, owner_id: str) -> None:
     count = "INSERT INTO revisions (owner_id, number) VALUES (:id, 1) "
     count += "ON CONFLICT (owner_id) DO UPDATE SET number = revisions.number + 1"
     connection.execute(sa.text(count), {"id": owner_id})
+
+
+def keep_summary(connection: Connection, run_id: str) -> None:
+    """Keep the summary of a run valid over a change, counted just before, that none of its numbers depend on."""
+    keep = "UPDATE summaries SET revision = revision + 1 WHERE run_id = :id AND revision = "
+    keep += "(SELECT number - 1 FROM revisions WHERE owner_id = :id)"
+    connection.execute(sa.text(keep), {"id": run_id})
 
 
 class Overtaken(Exception):

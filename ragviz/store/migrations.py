@@ -105,7 +105,28 @@ CREATE TABLE receipts (
 );
 """
 
-MIGRATIONS = (_FIRST, _JUDGEMENTS_AND_SCORES, _PAYMENTS, _DOCUMENTS_BY_NAME, _REVISIONS, _IN_ORDER, _MOVES, _RECEIPTS)
+_LABELS_AND_SUMMARIES = """
+ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT '';
+ALTER TABLE runs ADD COLUMN tags TEXT NOT NULL DEFAULT '[]';
+CREATE TABLE former_names (name TEXT NOT NULL, run_id VARCHAR(64) NOT NULL, PRIMARY KEY (name));
+CREATE INDEX ix_former_names_run_id ON former_names (run_id);
+CREATE TABLE summaries (
+    run_id VARCHAR(64) NOT NULL, revision INTEGER NOT NULL, version VARCHAR(64) NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (run_id)
+);
+"""
+
+MIGRATIONS = (
+    _FIRST,
+    _JUDGEMENTS_AND_SCORES,
+    _PAYMENTS,
+    _DOCUMENTS_BY_NAME,
+    _REVISIONS,
+    _IN_ORDER,
+    _MOVES,
+    _RECEIPTS,
+    _LABELS_AND_SUMMARIES,
+)
 """Each brings the schema from version i to i + 1."""
 
 

@@ -97,6 +97,22 @@ runs = sa.Table(
     sa.Column("status", sa.String(16), nullable=False),
     sa.Column("created", sa.Float, nullable=False),
     sa.Column("finished", sa.Float),
+    sa.Column("note", sa.Text, nullable=False, server_default=""),
+    sa.Column("tags", sa.Text, nullable=False, server_default="[]"),
+)
+former_names = sa.Table(  # of renamed runs: links by an old name still find them
+    "former_names",
+    _meta,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("run_id", identifier, nullable=False, index=True),
+)
+summaries = sa.Table(  # the means of a run, as of a count of its changes
+    "summaries",
+    _meta,
+    sa.Column("run_id", identifier, primary_key=True),
+    sa.Column("revision", sa.Integer, nullable=False),
+    sa.Column("version", sa.String(64), nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
 )
 results = sa.Table(
     "results",

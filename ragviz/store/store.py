@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import lru_cache, partial
@@ -37,7 +37,7 @@ from ragviz.records import (
     Score,
     digest,
 )
-from ragviz.store import changes, codecs, database, evidence, schema
+from ragviz.store import changes, codecs, database, evidence, labels, schema
 from ragviz.store.changes import BATCH, Overtaken
 from ragviz.store.codecs import Cuts
 from ragviz.store.database import reading, repeated, writing
@@ -57,6 +57,7 @@ _TABLES: dict[Kind, sa.Table] = {
     "run": schema.runs,
 }
 _MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock for migrations
+_SUBMITTING = 7_261_766_070  # … and for jobs that are created once
 SETTLES = 5
 """Attempts at moving evidence while other processes edit questions."""
 
@@ -592,7 +593,7 @@ class Store:
         name = self._free_name("run", name)
         run = Run(records.new_id(), corpus_id, name, config, fingerprint, provenance, "running", time.time(), None)
         body = json.dumps(provenance, sort_keys=True, ensure_ascii=False)
-        self._name("run", asdict(run) | {"config": codecs.as_json(config), "provenance": body})
+        self._name("run", asdict(run) | {"config": codecs.as_json(config), "provenance": body, "tags": "[]"})
         return run
 
     @repeated
@@ -622,13 +623,114 @@ class Store:
         return [codecs.run(row) for row in self._rows(query)]
 
     def run(self, name: str) -> Run:
-        """Return the run with this name or id, or raise NotFoundError."""
-        return codecs.run(self._named("run", name) or self._unknown("run", name))
+        """Return the run with this name or id, else the one that was called so, or raise NotFoundError."""
+        return codecs.run(self._named("run", name) or self._formerly(name) or self._unknown("run", name))
+
+    def _formerly(self, name: str) -> Row[Any] | None:
+        """Return the row of the run that was last renamed from this name."""
+        if not _is_text(name):
+            return None
+        former = sa.select(schema.former_names.c.run_id).where(schema.former_names.c.name == plain_name(name))
+        rows = self._rows(sa.select(schema.runs).where(schema.runs.c.id == former.scalar_subquery()))
+        return next(iter(rows), None)
 
     def run_named(self, name: str) -> Run | None:
         """Return the run with this name or id, if there is one."""
         row = self._named("run", name)
         return codecs.run(row) if row else None
+
+    @repeated
+    def rename_run(self, run_id: str, name: str) -> None:
+        """Give a finished run another name; `run` finds it by its former names too, until others take them.
+
+        Raises:
+            UsageError: the name is blank or taken, or the run is not finished: its job knows it by its name.
+            Deleted: there is no such run (any more).
+
+        """
+        if plain_name(name) == self._name_of(run_id):
+            return
+        name = self._free_name("run", name)
+        mine = schema.runs.c.id == run_id
+        try:
+            with self._change(run_id, "run") as connection:
+                before = connection.execute(sa.select(schema.runs.c.name, schema.runs.c.status).where(mine)).one()
+                if before.status == "running":
+                    raise UsageError(f"Run '{before.name}' is not finished: rename it when it is.")
+                for taken in (name, before.name):  # the new name is no former one; the old one was perhaps another's
+                    connection.execute(schema.former_names.delete().where(schema.former_names.c.name == taken))
+                connection.execute(schema.former_names.insert().values(name=before.name, run_id=run_id))
+                connection.execute(schema.runs.update().where(mine).values(name=name))
+                changes.keep_summary(connection, run_id)
+        except sa.exc.IntegrityError:
+            raise _taken("run", name) from None
+
+    def _name_of(self, run_id: str) -> str | None:
+        row = next(iter(self._rows(sa.select(schema.runs.c.name).where(schema.runs.c.id == run_id))), None)
+        return row.name if row else None
+
+    @repeated
+    def label_run(self, run_id: str, *, note: str | None = None, tags: Sequence[str] | None = None) -> None:
+        """Replace the note or the tags of a run; None leaves them.
+
+        Raises:
+            UsageError: the note is longer than `labels.LONGEST_NOTE`; a tag is blank, has a comma or line end, or is
+                longer than `labels.LONGEST_TAG`.
+            Deleted: there is no such run (any more).
+
+        """
+        values: dict[str, str] = {}
+        if note is not None:
+            values["note"] = labels.checked_note(note)
+        if tags is not None:
+            values["tags"] = json.dumps(labels.checked_tags(tags), ensure_ascii=False)
+        if values:
+            with self._change(run_id, "run") as connection:
+                connection.execute(schema.runs.update().where(schema.runs.c.id == run_id).values(**values))
+                changes.keep_summary(connection, run_id)
+
+    def run_names(self, given: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Return id and present name of the runs with these names, ids or former names, by what was given.
+
+        What is no run's is left out. A name goes before an id, both before a former name.
+        """
+        asked = list(dict.fromkeys(plain_name(name) for name in given if _is_text(name)))
+        runs, former = schema.runs.c, schema.former_names.c
+
+        def found_by(column: sa.Column[str], place: int) -> sa.Select[Any]:
+            chosen = sa.select(runs.id, runs.name, column.label("given"), sa.literal(place).label("place"))
+            return chosen.where(column.in_(asked))
+
+        formerly = found_by(former.name, 2).join_from(schema.former_names, schema.runs, former.run_id == runs.id)
+        query = sa.union_all(found_by(runs.name, 0), found_by(runs.id, 1), formerly)
+        rows = sorted(self._rows(query), key=lambda row: -row.place) if asked else []
+        found = {row.given: (row.id, row.name) for row in rows}
+        return {name: found[plain_name(name)] for name in given if plain_name(name) in found}
+
+    def summaries(self, run_ids: Sequence[str], version: str) -> dict[str, Any]:
+        """Return the stored summaries of this version that are up to date, by run id; one query for 500 runs."""
+        table, revisions = schema.summaries, schema.revisions
+        query = sa.select(table.c.run_id, table.c.body).join(revisions, revisions.c.owner_id == table.c.run_id)
+        query = query.where(table.c.version == version, table.c.revision == revisions.c.number)
+        return {
+            row.run_id: json.loads(row.body)
+            for batch in changes.batches(run_ids)
+            for row in self._rows(query.where(table.c.run_id.in_(batch)))
+        }
+
+    @repeated
+    def put_summary(self, run_id: str, revision: int, version: str, body: Mapping[str, Any]) -> None:
+        """Store the summary of a run as of this count of its changes, in place of an older one.
+
+        Raises:
+            Deleted: there is no such run (any more).
+
+        """
+        row = {"revision": revision, "version": version, "body": json.dumps(body)}
+        with self._write() as connection:
+            _require(connection, run_id, ("run",))
+            insert = _inserted(connection, schema.summaries).values(run_id=run_id, **row)
+            connection.execute(insert.on_conflict_do_update(index_elements=[schema.summaries.c.run_id], set_=row))
 
     @repeated
     def delete_run(self, run_id: str) -> None:
@@ -662,6 +764,12 @@ class Store:
         return {
             row.question_id for row in self._rows(sa.select(schema.results.c.question_id).where(changes.is_run(run_id)))
         }
+
+    def common_questions(self, run_ids: Sequence[str]) -> int:
+        """Return how many questions all of these runs have results of."""
+        mine, of_question = schema.results.c.run_id.in_(run_ids), schema.results.c.question_id
+        shared = sa.select(of_question).where(mine).group_by(of_question).having(sa.func.count() == len(set(run_ids)))
+        return int(self._rows(sa.select(sa.func.count()).select_from(shared.subquery()))[0][0])
 
     def results(self, run_id: str) -> list[Retrieved]:
         """Return a run's results, in the order of its questions."""
@@ -700,6 +808,17 @@ class Store:
                 for rows_batch in changes.batches(fresh):
                     connection.execute(table.insert(), rows_batch)
 
+    def evaluated_to(
+        self, run_id: str, questions: Sequence[Question], keys: Sequence[str]
+    ) -> dict[str, EvaluatedAnswer]:
+        """Return what `evaluated_answers` does, in the order of `questions`: those of the run, not read again."""
+        table = schema.judgements
+        query = sa.select(table.c.question_id, table.c.body).where(table.c.run_id == run_id)
+        bodies = {row.question_id: row.body for row in self._rows(query)}
+        return {
+            q.id: codecs.evaluated_from_json(without_keys(bodies[q.id], keys), q) for q in questions if q.id in bodies
+        }
+
     def evaluated_answers(
         self, run_id: str, question_ids: Sequence[str] | None = None, *, keys: Sequence[str] = ()
     ) -> dict[str, EvaluatedAnswer]:
@@ -731,10 +850,11 @@ class Store:
 
     def scores(self, run_id: str) -> dict[str, dict[str, Score]]:
         """Return the scores of a run's answers: metric → question id → score."""
+        names = ("question_id", "metric", "value", "status", "reason", "version")
+        query = sa.select(*(schema.scores.c[name] for name in names)).where(schema.scores.c.run_id == run_id)
         scores: dict[str, dict[str, Score]] = {}
-        for row in self._rows(sa.select(schema.scores).where(schema.scores.c.run_id == run_id)):
-            score = Score(row.metric, row.value, row.status, row.reason, row.version)
-            scores.setdefault(row.metric, {})[row.question_id] = score
+        for question_id, metric, value, status, reason, version in map(tuple, self._rows(query)):
+            scores.setdefault(metric, {})[question_id] = Score(metric, value, status, reason, version)
         return scores
 
     @repeated
@@ -762,19 +882,36 @@ class Store:
     @repeated
     def create_job(self, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Job:
         """Create a queued job."""
-        row = {
-            "id": records.new_id(),
-            "kind": kind,
-            "title": title,
-            "corpus_id": corpus_id,
-            "arguments": json.dumps(arguments, ensure_ascii=False),
-            "status": "queued",
-            "created": time.time(),
-        }
-        empty = {"done": 0, "unit": "", "message": "", "host": "", "cancel": False, "result": "{}", "error": ""}
+        row = _job_row(kind, title, corpus_id, arguments)
         with self._write() as connection:
-            connection.execute(schema.jobs.insert().values(**storable(row | empty)))
+            connection.execute(schema.jobs.insert().values(**row))
         return self.job(str(row["id"]))
+
+    @repeated
+    def create_job_once(
+        self,
+        kind: str,
+        title: str,
+        corpus_id: str,
+        arguments: Mapping[str, Any],
+        duplicates: Callable[[Sequence[Job]], Job | None],
+    ) -> tuple[Job, bool]:
+        """Create a queued job, unless `duplicates` finds it among the queued and running ones of its kind and corpus.
+
+        Returns the job, and whether it is new. Of two callers at once, also in two processes, the second sees the job
+        of the first. `duplicates` may raise, and then nothing is created.
+        """
+        of_kind = sa.and_(schema.jobs.c.kind == kind, schema.jobs.c.corpus_id == corpus_id)
+        active = sa.and_(of_kind, schema.jobs.c.status.in_(("queued", "running")))
+        with self._write() as connection:
+            if connection.dialect.name == "postgresql":  # SQLite has one writer at a time
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SUBMITTING)))
+            query = sa.select(schema.jobs).where(active).order_by(schema.jobs.c.created)
+            existing = duplicates([codecs.job(row) for row in connection.execute(query)])
+            row = _job_row(kind, title, corpus_id, arguments)
+            if existing is None:
+                connection.execute(schema.jobs.insert().values(**row))
+        return (self.job(str(row["id"])), True) if existing is None else (existing, False)
 
     @repeated
     def update_job(self, job_id: str, **values: Any) -> None:
@@ -884,6 +1021,15 @@ class StoreCache:
             )
             for batch in changes.batches(rows):
                 connection.execute(upsert, batch)
+
+
+def _job_row(kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of a new job, which is queued."""
+    row = {"id": records.new_id(), "kind": kind, "title": title, "corpus_id": corpus_id, "status": "queued"}
+    empty = {"done": 0, "unit": "", "message": "", "host": "", "cancel": False, "result": "{}", "error": ""}
+    body = json.dumps(arguments, ensure_ascii=False)
+    complete: dict[str, Any] = storable(row | empty | {"arguments": body, "created": time.time()})
+    return complete
 
 
 def _schema_of(connection: Connection) -> int:

@@ -9,6 +9,12 @@ from ragviz.records import Question
 SAMPLE = 2000
 """Characters that `detect` reads in each of three places: the beginning, the middle and the end."""
 
+NAMES = {
+    "ar": "Arabic", "de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian",
+    "ja": "Japanese", "ko": "Korean", "nl": "Dutch", "pt": "Portuguese", "ru": "Russian", "zh": "Chinese", "und": "–",
+}  # fmt: skip
+"""Code of a document's language → name; other codes are shown as they are."""
+
 IDEOGRAPH = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 
 # A language's script, and how many of its letters make about one word, so that scripts can be compared.

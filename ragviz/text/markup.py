@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import html
 import itertools
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 Range = tuple[int, int]
@@ -17,13 +18,20 @@ Stance = tuple[int, int, str]
 
 SIGNS = {"supported": "✓", "together": "✓", "contradicted": "✗", "absent": "○"}
 """The sign of a verdict, beside its colour."""
+VERDICTS = {
+    "supported": ("✓", "supported by the passages"),
+    "contradicted": ("✗", "contradicted by the passages"),
+    "absent": ("○", "not supported by the passages"),
+}
+"""Verdict on a claim of an answer → its sign and its words."""
 UNANSWERABLE = "<Unanswerable>"
 
+_COMMAND = re.compile(r"`((?:ragviz|fuser|index build)[\w ./=-]*)`")
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 _WORD = re.compile(r"[\[\]]|[!-Z\\^-~]+")  # brackets alone: inside code they would end a label
 _INTERPRETED = re.compile(
-    r":(?:100|1234|[\w+-]*[a-z+-][\w+-]*):|https?:/|www\.|[\w.+-]@[\w-]|^(?:->|<-|--|>=|<=|~=)$",
+    r":(?:100|1234|[\w+-]*[a-z+-][\w+-]*):|https?:/|www\.|[\w.+-]@[\w-]+\.[\w-]|^(?:->|<-|--|>=|<=|~=)$",
     re.IGNORECASE | re.ASCII,
 )
 """What Streamlit interprets even in escaped text: :names: of emoji, addresses to link, arrows."""
@@ -33,25 +41,24 @@ STYLE = """<style>
   unicode-bidi: isolate; }
 .rv-text mark { color: inherit; padding: .08em 0; border-radius: 2px; background: none; }
 .rv-text mark.gold, .rv-legend .gold { background: rgba(230, 159, 0, .36); }
-.rv-text mark.hit, .rv-legend .hit { border-bottom: 2px solid #0072B2; background: rgba(0, 114, 178, .14); }
-.rv-text mark.gold.hit { background: rgba(230, 159, 0, .36); }
+.rv-text mark.hit, .rv-legend .hit { background: rgba(86, 180, 233, .26);
+  border-bottom: 2px solid color-mix(in srgb, #0072B2 70%, currentColor); }
+.rv-text mark.gold.hit, .rv-legend .gold.hit { background: rgba(230, 159, 0, .36); }
 .rv-text details { display: inline; }
 .rv-text summary { display: inline; cursor: pointer; list-style: none; opacity: .65; border-bottom: 1px dotted;
   white-space: nowrap; margin: 0 .35em; }
 .rv-text details[open] > summary { display: none; }
 .rv-text .cut { border-radius: 2px; }
-.rv-text .cut.even { background: rgba(0, 114, 178, .10); }
-.rv-text .cut.odd { background: rgba(120, 130, 145, .15); }
-.rv-text .cut.shared { background: repeating-linear-gradient(135deg, rgba(213, 94, 0, .34) 0 4px,
-  rgba(213, 94, 0, .14) 4px 8px); }
+.rv-text .cut.even, .rv-legend .even { background: rgba(0, 114, 178, .32); }
+.rv-text .cut.odd, .rv-legend .odd { background: rgba(204, 121, 167, .32); }
+.rv-text .cut.shared, .rv-legend .shared { background: repeating-linear-gradient(135deg, rgba(213, 94, 0, .46) 0 4px,
+  rgba(213, 94, 0, .16) 4px 8px); }
+.rv-text .cut.begins { box-shadow: -2px 0 0 currentColor; margin-left: 2px; }
 .rv-text .cut.focus { border-bottom: 2px solid #0072B2; }
 .rv-text .page { display: block; opacity: .7; font-size: .8rem; margin: .9em 0 .3em; border-top: 1px solid
   rgba(128, 136, 148, .45); padding-top: .25em; }
 .rv-legend { font-size: .8rem; opacity: .9; display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 0 0 .35rem; }
 .rv-legend i { font-style: normal; padding: 0 .3em; border-radius: 2px; }
-.rv-legend .even { background: rgba(0, 114, 178, .16); } .rv-legend .odd { background: rgba(120, 130, 145, .22); }
-.rv-legend .shared { background: repeating-linear-gradient(135deg, rgba(213, 94, 0, .34) 0 4px,
-  rgba(213, 94, 0, .14) 4px 8px); }
 .rv-score { display: flex; align-items: center; gap: .5rem; font-size: .9rem; font-variant-numeric: tabular-nums; }
 .rv-score .bar { flex: 1 1 3rem; max-width: 9rem; height: .5rem; border-radius: 2px;
   background: rgba(128, 136, 148, .2); }
@@ -66,6 +73,7 @@ STYLE = """<style>
 .rv-text mark.supported, .rv-legend .supported { border-bottom: 2px solid #0072B2; }
 .rv-text mark.contradicted, .rv-legend .contradicted { border-bottom: 3px double #D55E00; }
 .rv-text mark.absent, .rv-legend .absent { border-bottom: 2px dotted #D55E00; }
+.rv-text mark.differs, .rv-legend .differs { background: rgba(204, 121, 167, .30); border-bottom: 2px solid #A9447F; }
 .rv-text mark.own { background: rgba(128, 136, 148, .30); }
 .rv-text sup { font-size: .7rem; font-weight: 600; opacity: .85; margin-left: .1em; white-space: nowrap; }
 .rv-badges { display: flex; flex-wrap: wrap; gap: .2rem .4rem; font-size: .8rem; }
@@ -82,15 +90,13 @@ STYLE = """<style>
 .rv-measure summary b { font-weight: 600; text-align: right; font-variant-numeric: tabular-nums; }
 .rv-measure .why { grid-column: 1 / 4; opacity: .75; font-size: .8rem; overflow-wrap: anywhere; line-height: 1.35; }
 .rv-measure p { margin: 0 0 .4rem; opacity: .85; font-size: .82rem; overflow-wrap: anywhere; }
-.rv-quest { border-collapse: collapse; width: 100%; max-width: 120ch; font-size: .9rem; }
-.rv-quest th { text-align: left; font-weight: 600; opacity: .75; font-size: .8rem; }
-.rv-quest th, .rv-quest td { padding: .3rem .6rem .3rem 0; border-bottom: 1px solid rgba(128, 136, 148, .25);
-  vertical-align: top; overflow-wrap: break-word; }
-.rv-quest td:nth-child(2), .rv-quest td:nth-child(3) { min-width: 9rem; }
-.rv-quest td:nth-child(4), .rv-quest th:nth-child(4) { text-align: right; white-space: nowrap;
-  font-variant-numeric: tabular-nums; padding-right: 1.2rem; }
-.rv-quest tr.not, .rv-quest td.not { opacity: .55; font-style: italic; }
-.rv-quest tr.not td.not { opacity: 1; }
+.rv-code { white-space: pre-wrap; overflow-wrap: anywhere; font-family: monospace; font-size: .82rem; line-height: 1.5;
+  margin: 0; padding: .6rem .8rem; border-radius: 4px; background: rgba(128, 136, 148, .12); color: inherit; }
+.rv-code b { font-weight: 600; }
+.stApp .rv-role { font-size: .8rem; font-weight: 600; margin: .5rem 0 .2rem; padding: 0; }
+.rv-values { font-size: .8rem; opacity: .85; }
+.rv-values summary { cursor: pointer; width: max-content; }
+.rv-values ul { margin: .3rem 0 0; max-height: 14rem; overflow: auto; columns: 2 16rem; }
 .rv-score .note { opacity: .75; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
 </style>"""
 """The style of the classes below, on light and on dark."""
@@ -116,6 +122,22 @@ def plain(text: str) -> str:
     return _WORD.sub(_plain_word, " ".join(visible(text).split()))
 
 
+def sentence(text: str) -> str:
+    r"""Escape a sentence of ours as `plain` does, and show the commands that it quotes in backticks as code.
+
+    >>> print(sentence("There is no *x*: `ragviz jobs --json` lists them; a `c` stays as it is."))
+    There is no \*x\*\: `ragviz jobs --json` lists them\; a \`c\` stays as it is\.
+    """
+    parts = _COMMAND.split(text)
+    return "".join(f"`{part}`" if place % 2 else _plain_between(part) for place, part in enumerate(parts))
+
+
+def _plain_between(text: str) -> str:
+    """Escape a part of a line, and keep the blanks at its ends."""
+    before, after = " " * text[:1].isspace(), " " * text[-1:].isspace()
+    return f"{before}{plain(text)}{after}" if text.strip() else before
+
+
 def _plain_word(match: re.Match[str]) -> str:
     word = match[0]
     if not _INTERPRETED.search(word):
@@ -123,6 +145,16 @@ def _plain_word(match: re.Match[str]) -> str:
     fence = "`" * (1 + max(map(len, re.findall("`+", word)), default=0))
     blank = " " if word[0] == "`" or word[-1] == "`" else ""
     return f"{fence}{blank}{word}{blank}{fence}"
+
+
+def without_middle(name: str, most: int) -> str:
+    """Return at most `most` characters of a name, its middle left out: names often differ in their ends.
+
+    >>> without_middle("sample-hybrid-rerank", 11), without_middle("short", 11)
+    ('sampl…erank', 'short')
+    """
+    end = (most - 1) // 2
+    return name if len(name) <= most else f"{name[: most - 1 - end]}…{name[-end:]}"
 
 
 def shortened(text: str, most: int = 80) -> str:
@@ -144,13 +176,14 @@ def highlighted(
     hits: Sequence[Range] = (),
     *,
     stances: Sequence[Stance] = (),
+    differing: Sequence[Range] = (),
     fold: int | None = 280,
     language: str = "",
 ) -> str:
-    """Return `text` as HTML with `gold`, `hits` and `stances` marked, all of them where they overlap, within the text.
+    """Return `text` as HTML with `gold`, `hits`, `stances` and `differing` words marked, within the text.
 
-    With `fold`, text further than that many characters from any mark is folded, and opened with a click on its length;
-    a text without marks shows its beginning.
+    With `fold`, text further than that many characters from any mark but a hit, which may be as long as the text, is
+    folded, and opened with a click on its length; a text without marks shows its beginning.
 
     >>> highlighted("a <b> c", gold=[(2, 5)])
     '<div class="rv-text" dir="auto">a <mark class="gold">&lt;b&gt;</mark> c</div>'
@@ -158,12 +191,15 @@ def highlighted(
     marks = [(start, end, "gold") for start, end in _within(gold, len(text))]
     marks += [(start, end, "hit") for start, end in _within(hits, len(text))]
     marks += [(start, end, name) for s, e, name in stances for start, end in _within([(s, e)], len(text))]
+    marks += [(start, end, "differs") for start, end in _within(differing, len(text))]
     begins = {start for start, _, name in marks if name in ("for", "against")}
     pieces = [
         (start, end, _mark(classes | ({"begins"} if start in begins else set())), "</mark>" if classes else "")
         for start, end, classes in _pieces(marks, len(text))
     ]
-    shown = [(0, len(text))] if fold is None else _unfolded([(s, e) for s, e, _ in marks], text, fold)
+    shown = (
+        [(0, len(text))] if fold is None else _unfolded([(s, e) for s, e, name in marks if name != "hit"], text, fold)
+    )
     lang = f' lang="{html.escape(language)}"' if language else ""
     return f'<div class="rv-text" dir="auto"{lang}>{_with_folds(visible(text), pieces, shown)}</div>'
 
@@ -186,32 +222,40 @@ class MarkedSentence:
     stance: str = ""
 
 
-def claimed(text: str, sentences: Sequence[MarkedSentence], *, language: str = "") -> str:
+def claimed(
+    text: str,
+    sentences: Sequence[MarkedSentence],
+    *,
+    verdicts: Mapping[str, tuple[str, str]] = VERDICTS,
+    language: str = "",
+) -> str:
     """Return `text` as HTML, each sentence underlined by the worst verdict on its claims, with their numbers and signs.
 
-    Sentences must not overlap.
+    `verdicts` are the sign and the words of each verdict. Sentences must not overlap.
 
     >>> claimed("A. B.", [MarkedSentence(0, 2, ((1, "supported"),))])[32:]
-    '<mark class="supported">A.</mark><sup title="claim 1: supported">1✓</sup> B.</div>'
+    '<mark class="supported">A.</mark><sup title="claim 1: supported by the passages">1✓</sup> B.</div>'
     """
     parts, at = [], 0
     for each in sorted(sentences, key=lambda each: each.start):
-        verdicts = {verdict for _, verdict in each.claims if verdict}
-        worst = next((v for v in ("contradicted", "absent", "supported") if v in verdicts), "")
+        given = {verdict for _, verdict in each.claims if verdict}
+        worst = next((v for v in ("contradicted", "absent", "supported") if v in given), "")
         classes = {name for name in (worst, "own" if each.own else "", each.stance) if name}
         parts.append(html.escape(visible(text[at : each.start])))
         inside = html.escape(visible(text[each.start : each.end]))
         begins = {"begins"} if each.stance else set()
         parts.append(f"{_mark(classes | begins)}{inside}</mark>" if classes else inside)
-        parts += [_numbered_claim(number, verdict) for number, verdict in each.claims]
+        parts += [
+            _numbered_claim(number, *verdicts.get(verdict or "", ("", "not judged"))) for number, verdict in each.claims
+        ]
         at = each.end
     parts.append(html.escape(visible(text[at:])))
     lang = f' lang="{html.escape(language)}"' if language else ""
     return f'<div class="rv-text" dir="auto"{lang}>{"".join(parts)}</div>'
 
 
-def _numbered_claim(number: int, verdict: str | None) -> str:
-    return f'<sup title="claim {number}: {verdict or "not judged"}">{number}{SIGNS.get(verdict or "", "")}</sup>'
+def _numbered_claim(number: int, sign: str, words: str) -> str:
+    return f'<sup title="claim {number}: {html.escape(words)}">{number}{sign}</sup>'
 
 
 def badges(entries: Sequence[tuple[str, str]]) -> str:
@@ -242,26 +286,37 @@ def measure(title: str, value: float | None, status: str, why: str, more: Sequen
     )
 
 
-def quest_table(rows: Sequence[tuple[str, str | None, str | None, float | None]]) -> str:
-    """Return a table of a bank's questions with both texts' answers (None: `UNANSWERABLE`, greyed) and token F1."""
-    head = ("Question", "Answer from the reference", "Answer from the generated text", "F1", "Answerable by")
-    body = []
-    for question, reference, generated, f1 in rows:
-        by = [name for name, text in (("reference", reference), ("generated text", generated)) if text is not None]
-        cells = [html.escape(visible(question)), _answer_cell(reference), _answer_cell(generated)]
-        cells += ["–" if f1 is None else f"{f1:.2f}", "both" if len(by) == 2 else (by or ["neither"])[0]]
-        tags = ["<td>" if cell != _UNANSWERABLE_CELL else '<td class="not">' for cell in cells]
-        row = "".join(f"{tag}{cell}</td>" for tag, cell in zip(tags, cells, strict=True))
-        body.append(f'<tr class="not">{row}</tr>' if reference is None else f"<tr>{row}</tr>")
-    heads = "".join(f'<th scope="col">{name}</th>' for name in head)
-    return f'<table class="rv-quest"><thead><tr>{heads}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+def code(text: str) -> str:
+    r"""Return text as HTML in one colour, line by line; JSON in it is indented, the names of its fields bold.
+
+    A line that is JSON by itself counts, so that a prompt's data is indented between its words.
+
+    >>> code("Look: <b>")
+    '<pre class="rv-code" tabindex="0">Look: &lt;b&gt;</pre>'
+    >>> print(code('{"n": 1}'))
+    <pre class="rv-code" tabindex="0">{
+      <b>&quot;n&quot;</b>: 1
+    }</pre>
+    """
+    whole = _indented(text)
+    lines = [whole] if whole else [_indented(line) or html.escape(visible(line)) for line in text.split("\n")]
+    shown = "\n".join(lines)
+    return f'<pre class="rv-code" tabindex="0">{shown}</pre>'
 
 
-_UNANSWERABLE_CELL = html.escape(UNANSWERABLE)
+def _indented(text: str) -> str:
+    """Return a JSON object or list as indented HTML, "" for any other text."""
+    if not text.strip().startswith(("{", "[")):
+        return ""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    lines = html.escape(visible(json.dumps(value, indent=2, ensure_ascii=False))).split("\n")
+    return "\n".join(_FIELD.sub(r"\1<b>\2</b>:", line) for line in lines)
 
 
-def _answer_cell(answer: str | None) -> str:
-    return _UNANSWERABLE_CELL if answer is None else html.escape(visible(answer))
+_FIELD = re.compile(r"^( *)(&quot;(?:(?!&quot;).)*&quot;):")
 
 
 def cuts(
@@ -272,21 +327,23 @@ def cuts(
     focus: Range | None = None,
     language: str = "",
 ) -> str:
-    """Return `text` as HTML with its chunks in alternating tints, and overlaps hatched.
+    """Return `text` as HTML with its chunks in alternating tints, a line where one begins, and overlaps hatched.
 
     `pages` are (number, start): each has a line of its own. `focus` is underlined.
 
-    >>> cuts("abcd", [(0, 3), (2, 4)])[32:]
-    '<span class="cut even">ab</span><span class="cut shared">c</span><span class="cut odd">d</span></div>'
+    >>> cuts("abcd", [(0, 2), (2, 4)])[32:]
+    '<span class="cut even begins">ab</span><span class="cut odd begins">cd</span></div>'
     """
     order = sorted(range(len(chunks)), key=lambda place: chunks[place])
     marks = [(*chunks[place], "odd" if turn % 2 else "even") for turn, place in enumerate(order)]
+    begins = {start for start, _ in chunks}
     stops = {start: number for number, start in pages}
     parts = []
     for start, end, classes, covered in _counted(marks, [*stops, *(focus or ())], len(text)):
         if start in stops:
             parts.append(f'<span class="page">page {stops[start]}</span>')
         kind = "shared" if covered > 1 else next(iter(classes), "")
+        kind += " begins" if start in begins else ""
         kind += " focus" if focus and focus[0] <= start < focus[1] else ""
         piece = html.escape(visible(text[start:end]))
         parts.append(f'<span class="cut {kind.strip()}">{piece}</span>' if kind else piece)
@@ -345,18 +402,33 @@ def legend(entries: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def score_bar(rank: int, score: float, best: float, note: str = "", *, marked: bool = False) -> str:
-    """Return one line of a ranking: rank, a bar for the score, the score; ★ when `marked`, and a note.
+def values(sentences: Sequence[str], most: int = 200) -> str:
+    """Return what a figure shows as a list of sentences behind a summary, for keyboards and screen readers.
+
+    The sentences are plotly's: escaped, with its line breaks. At most `most` are listed; the end counts the rest.
+
+    >>> values(["3 of 10<br>a &lt; b"])
+    '<details class="rv-values"><summary>Values</summary><ul tabindex="0"><li>3 of 10 a &lt; b</li></ul></details>'
+    """
+    distinct = list(dict.fromkeys(sentences))
+    listed = [html.unescape(re.sub(r"<[^>]*>", " ", sentence)) for sentence in distinct[:most]]
+    if left_out := len(distinct) - len(listed):
+        listed.append(f"and {left_out:,} more")
+    items = "".join(f"<li>{html.escape(visible(sentence))}</li>" for sentence in listed)
+    return f'<details class="rv-values"><summary>Values</summary><ul tabindex="0">{items}</ul></details>'
+
+
+def score_bar(rank: int, score: float, best: float, *, marked: bool = False) -> str:
+    """Return one line of a ranking: rank, a bar for the score, the score; ★ when `marked`.
 
     >>> "width:50%" in score_bar(2, 0.4, 0.8)
     True
     """
     share = max(0.0, min(1.0, score / best)) if best > 0 else 0.0
     star = ' <span class="star" title="target">★ target</span>' if marked else ""
-    words = f' <span class="note">{html.escape(visible(note))}</span>' if note else ""
     return (
         f'<div class="rv-score"><b>{rank}</b><span class="bar"><span style="width:{share:.0%}"></span></span>'
-        f'<span class="value">{score:.3f}</span>{star}{words}</div>'
+        f'<span class="value">{score:.3f}</span>{star}</div>'
     )
 
 
@@ -420,16 +492,18 @@ def _to_space(text: str, place: int, step: int) -> int:
 
 
 def _with_folds(text: str, pieces: Sequence[tuple[int, int, str, str]], shown: Sequence[Range]) -> str:
-    """Return the pieces in order; those outside `shown` (never marked) inside a fold labelled with its length."""
-    parts = []
-    for start, end, opening, closing in pieces:
-        at = start
-        for low, high in [*shown, (len(text), len(text))]:
-            if at < min(low, end):
-                hidden = html.escape(text[at : min(low, end)])
-                parts.append(f"<details><summary>… {min(low, end) - at:,} characters …</summary>{hidden}</details>")
-                at = min(low, end)
-            if at < min(high, end):
-                parts.append(f"{opening}{html.escape(text[at : min(high, end)])}{closing}")
-                at = min(high, end)
+    """Return the pieces in order; those outside `shown` inside a fold labelled with its length."""
+    parts, at = [], 0
+    for low, high in [*shown, (len(text), len(text))]:
+        if at < low:
+            hidden = _between(text, pieces, at, low)
+            parts.append(f"<details><summary>… {low - at:,} characters …</summary>{hidden}</details>")
+        parts.append(_between(text, pieces, low, high))
+        at = high
     return "".join(parts)
+
+
+def _between(text: str, pieces: Sequence[tuple[int, int, str, str]], low: int, high: int) -> str:
+    """Return what the pieces have of the range, as HTML."""
+    inside = ((max(start, low), min(end, high), opening, closing) for start, end, opening, closing in pieces)
+    return "".join(f"{o}{html.escape(text[start:end])}{c}" for start, end, o, c in inside if start < end)

@@ -8,7 +8,8 @@ its default.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -20,10 +21,12 @@ _CARRIED = {
     "index": ("corpus", "index"),
     "questions": ("corpus", "set"),
     "run": ("corpus", "index", "set"),
-    "results": ("corpus", "run", "k", "per"),
+    "runs": ("corpus",),
+    "results": ("corpus", "run", "k", "per", "columns"),
     "inspect": ("corpus", "run"),
     "compare": ("corpus", "runs", "k"),
 }
+_NAMES_OF_RUNS = {"run", "runs"}  # parameters that hold names of runs: one, or several with commas between
 Read = TypeVar("Read")
 
 REMEMBERED = "remembered"  # session state: the last value of every parameter
@@ -32,7 +35,10 @@ WARNED = "warned"  # session state: the warnings of this run of the page
 WARN_AGAIN = "warn-again"  # session state: warnings of a run that was aborted, to be repeated in the next one
 
 _SETTLED = "settled"  # session state: values of parameters that are not in the address yet
+PAGE = "page"  # session state: the page that was last run, by its path
+CAME_FROM = "came-from"  # session state: the page before it, until the page has read it
 FRAMED = "framed"  # session state: this run goes through `frame.py`
+_DRAWN = "drawn-address"  # session state: the parameters of the last run of the whole page, at its end
 
 
 def put(**values: str | int | None) -> None:
@@ -68,6 +74,42 @@ def write_address() -> None:
         st.query_params.update(settled)
 
 
+def whole() -> str:
+    """Return the address of the view shown, with the host, as it can be shared: with what `write_address` adds."""
+    host = (st.context.url or "").split("?")[0].split("#")[0]
+    return f"{host}?{urlencode(st.query_params.to_dict() | st.session_state.get(_SETTLED, {}))}"
+
+
+def note_drawn() -> None:
+    """Note the parameters at the end of a run of the whole page, for `rerun_drawn`."""
+    st.session_state[_DRAWN] = st.query_params.to_dict()
+
+
+def note_page(page: str) -> None:
+    """Note which page is run, by its path, so that the first run of a page can tell where the person came from."""
+    before = st.session_state.get(PAGE)
+    if before != page:
+        st.session_state[PAGE], st.session_state[CAME_FROM] = page, before
+
+
+def arrived_from() -> str | None:
+    """Return the page that the person came from; None when they were here already, or came from outside."""
+    page: str | None = st.session_state.pop(CAME_FROM, None)
+    return page
+
+
+def rerun_drawn() -> NoReturn:
+    """Rerun the whole page from a fragment that polls, with the parameters it was last drawn with.
+
+    A poll carries the address that the browser had when it was sent. A poll sent before the browser received a change
+    of the address would undo that change: a search, for instance, would be shown and vanish again.
+    """
+    drawn = st.session_state.get(_DRAWN)
+    if drawn is not None and st.query_params.to_dict() != drawn:
+        st.query_params.from_dict(drawn)
+    st.rerun(scope="app")
+
+
 def chosen(name: str, options: Sequence[str], default: str | None = None, *, noun: str = "") -> str | None:
     """Return the option that the address, else this session, else `default` names; None only without options.
 
@@ -87,6 +129,32 @@ def chosen(name: str, options: Sequence[str], default: str | None = None, *, nou
         warn(f"There is no {noun or name} called “{wording.quoted(requested)}” here{shown_instead}.")
     settle(name, value)
     return value
+
+
+def follow_renamed(found: Callable[[Sequence[str]], Mapping[str, tuple[str, str]]]) -> None:
+    """Replace ids and former names of runs, in the address and in what the session remembers, by their present names.
+
+    `found` maps what was given to a run's id and present name. A former name in the address is reported.
+    """
+    remembered, query = st.session_state.get(REMEMBERED, {}), st.query_params.to_dict()
+    given = [part for values in (remembered, query) for name, text in values.items() for part in _runs_in(name, text)]
+    if not given:
+        return
+    names = found(given)
+    for part in dict.fromkeys(part for name, text in query.items() for part in _runs_in(name, text)):
+        if part in names and part not in names[part]:
+            st.info(f"The run “{wording.quoted(part)}” is now called “{plain(names[part][1])}”.")
+    for values in (remembered, query):
+        for name in _NAMES_OF_RUNS & values.keys():
+            present = [names.get(part, ("", part)) for part in _runs_in(name, values[name])]
+            # in a list, a name with a comma is written by its id
+            values[name] = ",".join(run_id if "," in now and name == "runs" else now for run_id, now in present)
+    put(**{name: query[name] for name in _NAMES_OF_RUNS & query.keys()})
+
+
+def _runs_in(parameter: str, text: str) -> list[str]:
+    """Return the names of runs that a parameter holds, none for other parameters."""
+    return {"run": [text], "runs": text.split(",")}.get(parameter, [])
 
 
 def warn(sentence: str) -> None:
@@ -177,6 +245,53 @@ def choose(
 
     selected: str | None = st.selectbox(label, options, key=key, on_change=write, **widget)
     return selected
+
+
+def choose_one(label: str, titles: Mapping[str, str], name: str) -> str:
+    """Draw options in a row (value → title) bound to the parameter `name`; the first is the default."""
+    arguments = bound(name, next(iter(titles)), one_of(titles), f"one of {', '.join(titles)}")
+    selected: str = st.segmented_control(
+        label, list(titles), format_func=titles.__getitem__, required=True, label_visibility="collapsed", **arguments
+    )
+    return selected
+
+
+def choose_several(
+    label: str, options: Sequence[str], name: str, *, default: Sequence[str] = (), noun: str = "", **widget: Any
+) -> list[str]:
+    """Draw a box of several choices bound to the parameter `name`, in which they are separated by commas.
+
+    Without the parameter, `default` is chosen; what it names and is no option is reported, as a `noun`.
+    """
+    requested = _separated(st.query_params[name]) if name in st.query_params else list(default)
+    known = [value for value in dict.fromkeys(requested) if value in options]
+    if name in st.query_params and known != requested:
+        for value in requested:
+            if value not in options:
+                warn(f"There is no {noun or name} “{wording.quoted(value)}” here.")
+        put(**{name: _joined(known) or None})
+    key = f"choice-{name}"
+    st.session_state[key] = known
+
+    def write() -> None:
+        chosen_now = st.session_state[key]
+        put(**{name: None if chosen_now == list(default) else _joined(chosen_now)})
+
+    selected: list[str] = st.multiselect(label, options, key=key, on_change=write, **widget)
+    return selected
+
+
+def _joined(values: Sequence[str]) -> str:
+    """Join values with commas, their own written as %2C.
+
+    >>> _joined(["a,b", "100 %"]), _separated("a%2Cb,100 %25"), _separated("")
+    ('a%2Cb,100 %25', ['a,b', '100 %'], [])
+    """
+    return ",".join(value.replace("%", "%25").replace(",", "%2C") for value in values)
+
+
+def _separated(text: str) -> list[str]:
+    return [part.replace("%2C", ",").replace("%25", "%") for part in text.split(",") if part]
 
 
 def choose_tab(names: Sequence[str], key: str) -> list[Any]:

@@ -29,6 +29,7 @@ class Draft:
 
     text: str = ""
     answer: str = ""
+    unanswerable: bool = False
     groups: list[list[Span]] = field(default_factory=list)
     version: str = ""
     focus: Span | None = None
@@ -49,12 +50,19 @@ class Draft:
     def changed(self) -> bool:
         """Whether it holds anything that is not saved."""
         before = self.question or Question("", "", "", (), "hand")
-        return (self.text, self.answer, self.evidence) != (before.text, before.answer, before.evidence)
+        return (self.text, self.answer, self.evidence, self.unanswerable) != (
+            before.text,
+            before.answer,
+            before.evidence,
+            before.unanswerable,
+        )
 
     def written(self) -> Question:
         """Return the question as it is typed so far."""
         before = self.question or Question("", "", "", (), "hand", "accepted")
-        return replace(before, text=self.text, answer=self.answer, evidence=self.evidence)
+        return replace(
+            before, text=self.text, answer=self.answer, evidence=self.evidence, unanswerable=self.unanswerable
+        )
 
 
 def draft_of(name: str, question: Question | None) -> Draft:
@@ -64,7 +72,8 @@ def draft_of(name: str, question: Question | None) -> Draft:
         drafts[name] = Draft()
         if question is not None:
             groups = [list(group) for group in question.evidence]
-            drafts[name] = Draft(question.text, question.answer, groups, version_of(question), question=question)
+            words = (question.text, question.answer, question.unanswerable)
+            drafts[name] = Draft(*words, groups, version_of(question), question=question)
     return drafts[name]
 
 
@@ -78,6 +87,7 @@ def keep() -> None:
     for name, draft in _drafts().items():
         draft.text = st.session_state.get(f"{name}/text", draft.text)
         draft.answer = st.session_state.get(f"{name}/answer", draft.answer)
+        draft.unanswerable = st.session_state.get(f"{name}/unanswerable", draft.unanswerable)
 
 
 def orphaned(store: Store) -> dict[str, tuple[str, Draft]]:

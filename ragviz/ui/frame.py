@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,8 +11,8 @@ import streamlit as st
 
 from ragviz.errors import RagvizError
 from ragviz.records import Corpus
-from ragviz.text.markup import STYLE, plain
-from ragviz.ui import address, cache, job_panel, widgets
+from ragviz.text.markup import STYLE, plain, without_middle
+from ragviz.ui import address, cache, heading, job_panel, widgets
 from ragviz.ui.address import FRAMED, REMEMBERED, WARN_AGAIN, WARNED
 from ragviz.workspace import Workspace
 
@@ -23,28 +24,35 @@ NAVIGATION: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     "Evaluate": {
         "run": ("Run", "play_circle"),
+        "runs": ("Runs", "table_rows"),
         "results": ("Results", "bar_chart"),
-        "inspect": ("Inspect", "manage_search"),
         "compare": ("Compare", "balance"),
     },
     "System": {"home": ("Home", "home"), "settings": ("Settings", "settings")},
 }
 """Section → page → title and Material icon."""
+UNLISTED = {"inspect": ("Case", "manage_search")}
+"""Pages without a link of their own: one case is opened from a list of questions, or by a link to it."""
 
+FITS = 27
+"""Letters of a name that fit into the sidebar; of Chinese, half as many."""
 _CORPUS = "corpus"  # session state: the corpus that is picked
+_TITLE = "page-title"  # session state: the title of the requested page
 
 
 @contextmanager
 def frame() -> Iterator[Any]:
     """Yield the requested page, to be run; its errors are shown, and its choices written to the address afterwards."""
     page = _register()
-    st.session_state[FRAMED] = True
+    st.session_state[FRAMED], st.session_state[_TITLE] = True, page.title
+    address.note_page(page.url_path or "home")
     try:
         with widgets.errors_shown():
             yield page
     finally:
         st.session_state[FRAMED] = False
         address.write_address()
+        address.note_drawn()
 
 
 def begin() -> Workspace:
@@ -57,6 +65,7 @@ def begin() -> Workspace:
         _register()
         st.rerun()
     st.html(STYLE + _FRAME_STYLE)
+    st.html(f"<script>{_ONE_ENTRY}</script>", unsafe_allow_javascript=True)
     try:
         sidebar(cache.workspace().store.corpora())
     except RagvizError as error:
@@ -74,30 +83,72 @@ def _register() -> Any:
             st.Page(f"pages/{name}.py", title=title, icon=f":material/{icon}:", url_path=name, default=name == "home")
             for name, (title, icon) in entries.items()
         ]
-        for section, entries in NAVIGATION.items()
+        for section, entries in {**NAVIGATION, "": UNLISTED}.items()
     }
     return st.navigation(pages, position="hidden")  # the sidebar's own links keep corpus, run and k in the address
 
 
 _FRAME_STYLE = """<style>
-.rv-section { font-size: .72rem; letter-spacing: .06em; text-transform: uppercase; opacity: .62; margin: .5rem 0 0; }
+.rv-section { font-size: .72rem; letter-spacing: .06em; text-transform: uppercase; opacity: .8; margin: .5rem 0 0; }
 .rv-cut { border-top: 1px dashed rgba(128, 136, 148, .8); font-size: .8rem; opacity: .75; margin: .2rem 0 0; }
-.stMainBlockContainer { padding-left: 2.5rem; padding-right: 2.5rem; }
+.stMainBlockContainer { padding: 3rem 2.5rem 4rem; }
+[data-testid="stSidebar"] [data-testid="stElementContainer"]:has(> [data-testid="stPageLink"]) { margin: 0; }
 .stMain [data-testid="stPageLink"] a { padding: 0; }
 .stMain [data-testid="stPageLink"] a, .stMain [data-testid="stPageLink"] a:hover { background: none; }
+.stMain [data-testid="stPageLink"] a * { white-space: normal; overflow-wrap: anywhere; }
 .stMain [data-testid="stPageLink"] a:hover { text-decoration: underline; }
-.rv-crumb { opacity: .5; }
-[class*="st-key-claims-"] button, [class*="st-key-claims-"] button > div { justify-content: flex-start; }
-[class*="st-key-claims-"] button p { text-align: left; font-size: .88rem; line-height: 1.4; }
-.st-key-inspected [data-testid="stColumn"] { min-width: 290px; }
+.rv-verdict { font-size: 1.15rem; line-height: 1.45; margin: .1rem 0 .3rem; max-width: 62rem; }
+.rv-crumb { opacity: .75; }
+[data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }
+[data-testid="stCaptionContainer"] { opacity: .8; }
+[data-testid="stSelectbox"] input { text-overflow: ellipsis; }
+.stApp kbd { opacity: .85; }
+[data-testid^="stBaseButton-primary"], .stApp [data-tag] { background-color: #0072B2; border-color: #0072B2; }
+[data-testid^="stBaseButton-primary"]:hover { background-color: #00639B; border-color: #00639B; }
+.stPlotlyChart :is(.xtick, .ytick, .annotation, .legend) text { fill: currentColor !important; }
+.stPlotlyChart text:is(.xtitle, .ytitle, .bartext-outside) { fill: currentColor !important; }
+.stApp :is(a, button, summary, [role="tab"], [role="radio"]):focus-visible { outline: 2px solid currentColor;
+  outline-offset: 2px; }
+[class*="st-key-beside-"] [data-testid="stColumn"] { min-width: 420px; }
 div[data-testid="stMetricDelta"], div[data-testid="stMetricDelta"] * { font-variant-numeric: tabular-nums;
   white-space: normal; overflow: visible; }
 div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
+[data-testid="stMetric"] > div { display: flex; flex-wrap: wrap; align-items: center; align-content: flex-start;
+  gap: 0 .6rem; padding: .5rem .75rem; }
+[data-testid="stMetricLabel"] { flex: 0 0 100%; }
+[data-testid="stMetricLabel"] .stMarkdownEllipsis, [data-testid="stMetricLabel"] p { white-space: normal;
+  overflow: visible; }
 [data-testid="stElementToolbarButton"]:has([aria-label^="Download as CSV"]) { display: none; }
 [class*="st-key-above-"] { padding-right: 6rem; }
+[class*="st-key-above-runs"] { padding-right: 7.5rem; }
 </style>"""
-"""The tables' own "Download as CSV" is hidden: it does not neutralise formulas, `csv_button` does. A table's toolbar
-(5.5rem wide) covers the end of what is above it while a cell has the focus."""
+"""Text and focus get the contrast that WCAG 2.2 AA requires, in both themes, which Streamlit's own captions, chart
+labels and primary buttons lack. A tile's note stands beside its value where there is room. The tables' own "Download as
+CSV" is hidden: it does not neutralise formulas, `csv_button` does. A table's toolbar (5.5rem wide) covers the end of
+what is above it while a cell has the focus."""
+
+
+_ONE_ENTRY = """
+(() => {
+  if (window.rvOneEntry) return;
+  window.rvOneEntry = true;
+  let acted = false;
+  const act = () => { acted = true; };
+  ['pointerdown', 'keydown'].forEach(name => window.addEventListener(name, act, { capture: true, passive: true }));
+  const push = history.pushState.bind(history);
+  history.pushState = (state, title, address) => {
+    const here = new URL(location.href), there = new URL(address ?? '', location.href);
+    const kept = [...here.searchParams].every(([name, value]) => there.searchParams.get(name) === value);
+    const own = here.pathname === there.pathname ? kept : here.search === there.search;
+    if (here.href === there.href || (!acted && own)) return history.replaceState(state, title, address);
+    acted = false;
+    push(state, title, address);
+  };
+})();
+"""
+"""One entry of the browser's history for each arrival: what a page adds to its address by itself, with nobody having
+pressed anything since the last entry, is written into that entry. So is the page that `st.switch_page` goes to:
+Streamlit makes an entry of the old page with the new parameters before it, from which Back would lead here again."""
 
 
 def sidebar(corpora: Sequence[Corpus]) -> None:
@@ -106,13 +157,18 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
         st.session_state[WARNED] = []
         for sentence in st.session_state.pop(WARN_AGAIN, []):
             address.warn(sentence)
+        address.follow_renamed(cache.workspace().store.run_names)
         names = [corpus.name for corpus in corpora]
         if (implied := _corpus_of_address()) is not None:
             address.settle("corpus", implied)
         name = address.chosen("corpus", names, noun="corpus")
         if names:
             st.session_state["choice-corpus"] = name
-            st.selectbox("Corpus", names, key="choice-corpus", on_change=_change_corpus)
+            labels = _labels(names)
+            st.selectbox(
+                "Corpus", names, key="choice-corpus", on_change=_change_corpus, format_func=labels.__getitem__,
+                help=None if name is None or labels[name] == name else plain(name),
+            )  # fmt: skip
         job_panel.jobs_panel()
         for section, pages in NAVIGATION.items():
             st.html(f'<p class="rv-section">{section}</p>')
@@ -123,6 +179,20 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
                         path, label=title, icon=material, query_params=address.query_of(page, {}), width="stretch"
                     )
     st.session_state[_CORPUS] = next((corpus for corpus in corpora if corpus.name == name), None)
+
+
+def _labels(names: Sequence[str]) -> dict[str, str]:
+    """Return each name as it fits into the sidebar, its middle left out; names that would look alike stay whole.
+
+    >>> _labels(["Sample: Tarrow Ridge Observatory", "notes"])
+    {'Sample: Tarrow Ridge Observatory': 'Sample: Tarro…e Observatory', 'notes': 'notes'}
+    >>> alike = ["report of the year 2023 on the waterworks", "report of the year 2024 on the waterworks"]
+    >>> list(_labels(alike).values()) == alike
+    True
+    """
+    labels = {name: without_middle(name, FITS if len(name.encode()) < 2 * len(name) else FITS // 2) for name in names}
+    times = Counter(labels.values())
+    return {name: label if times[label] == 1 else name for name, label in labels.items()}
 
 
 def _change_corpus() -> None:
@@ -159,6 +229,7 @@ def need_corpus() -> Corpus:
     """Return the corpus picked; when there is none, say so with links that make one, and end the page."""
     corpus = current_corpus()
     if corpus is None:
+        heading.header(st.session_state.get(_TITLE, ""))
         with widgets.nothing(
             "There is no corpus yet. A corpus is a named set of documents that are indexed and queried together."
         ):

@@ -45,6 +45,17 @@ def header(title: str, lead: str = "", *, crumbs: Sequence[Crumb] = ()) -> Any:
     return beside
 
 
+def copy_link() -> None:
+    """Draw the button that shows the address of this view, whole, to be copied with one click."""
+    with st.popover("Copy link", icon=":material/link:"):
+        st.code(address.whole(), language=None, wrap_lines=True)
+
+
+def section(title: str) -> None:
+    """Draw the title of a part of the page, a heading of the second level; `title` is markdown."""
+    st.header(title, anchor=False)
+
+
 def scroll_to_top(subject: str) -> None:
     """Scroll the page to the top when `subject`, what the page shows, has changed: Streamlit keeps the old position.
 
@@ -54,6 +65,16 @@ def scroll_to_top(subject: str) -> None:
     st.html(f"<script>{_TO_THE_TOP} // {digest(subject)}</script>", unsafe_allow_javascript=True)
 
 
+def scroll_into_view(anchor: str, subject: str) -> None:
+    """Scroll the page to the element with the id `anchor`, once for each `subject`, as `scroll_to_top` does."""
+    script = _TO_THE_TOP.replace("main.scrollTo(0, 0)", _TO_THE_ANCHOR.replace("ANCHOR", anchor))
+    st.html(f"<script>{script} // {digest(subject)}</script>", unsafe_allow_javascript=True)
+
+
+_TO_THE_ANCHOR = """{
+      const at = document.getElementById('ANCHOR');
+      if (at) main.scrollTo(0, main.scrollTop + at.getBoundingClientRect().top - main.getBoundingClientRect().top - 64);
+    }"""
 _TO_THE_TOP = """
 (() => {
   const main = document.querySelector('[data-testid=stMain]');

@@ -2,34 +2,66 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
 from ragviz import jobs
 from ragviz.errors import NotFoundError
+from ragviz.index import indexing
 from ragviz.records import Job
-from ragviz.text.markup import plain, shortened
-from ragviz.ui import cache, widgets, wording
+from ragviz.store import rates
+from ragviz.text.markup import plain, sentence, shortened
+from ragviz.ui import address, cache, widgets, wording
 
+RUNS = ("run", "rejudge")
+"""Kinds of jobs that are paused rather than cancelled: resumed, they repeat nothing."""
 _DISMISSED = "dismissed"  # session state: ids of the jobs whose outcome is not shown any more
 _ACTIVE = "active-jobs"  # session state: titles of the jobs that were active when last drawn, by id
 _REMOVED = "removed-jobs"  # session state: titles of those that were removed since, by id
 _RESUMABLE = "resumable-jobs"  # session state: titles of the jobs for which *Resume* was last drawn, by id
+_STARTED = "started-jobs"  # session state: when this session started its jobs, by id
 _LAST_END = "last-end"  # session state: when the last job had ended when last drawn
-ACTIVE = ("queued", "running")
 
 
-def watch(job: Job) -> None:
+def submit(kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Job:
+    """Start a job for this page, and announce it; one that is active already is named instead of started again.
+
+    Raises: as `jobs.submit_once`.
+    """
+    job, is_new = jobs.submit_once(cache.workspace(), kind, title, corpus_id, arguments)
+    if is_new:
+        _watch(job)
+    else:
+        state = "is being cancelled: start it again when it has ended" if job.cancel else "is running already"
+        st.toast(f"{plain(job.title)} {state}. Nothing was started a second time.")
+    return job
+
+
+def _watch(job: Job) -> None:
     """Announce a job that this page has just started, and its end when it comes."""
     st.session_state.setdefault(_ACTIVE, {})[job.id] = job.title
+    st.session_state.setdefault(_STARTED, {})[job.id] = time.time()
     st.toast(f"Started: {plain(job.title)}")
 
 
 def active_jobs() -> list[Job]:
     """Return the jobs that are queued or running."""
-    return [job for job in jobs.jobs(cache.workspace(), 50) if job.status in ACTIVE]
+    return [job for job in jobs.jobs(cache.workspace(), 50) if job.status in jobs.ACTIVE]
+
+
+def active_job(kind: str, corpus_id: str, **arguments: Any) -> Job | None:
+    """Return the active job of this kind on this corpus that has these arguments among its own, None without one."""
+    wanted = json.loads(json.dumps(arguments))  # a job's arguments were JSON too
+    matching = (
+        job
+        for job in active_jobs()
+        if (job.kind, job.corpus_id) == (kind, corpus_id) and wanted.items() <= dict(job.arguments).items()
+    )
+    return next(matching, None)
 
 
 def stops_jobs() -> str:
@@ -38,17 +70,25 @@ def stops_jobs() -> str:
 
 
 def jobs_panel() -> None:
-    """Draw the jobs, polled every 1.5 seconds while one is active; when one ends, the page is rerun."""
+    """Draw the jobs, polled while one is active; when one ends, the page is rerun."""
     recent = jobs.jobs(cache.workspace(), 50)
-    active = {job.id: job.title for job in recent if job.status in ACTIVE}
+    active = {job.id: job.title for job in recent if job.status in jobs.ACTIVE}
     ended = {i: title for i, title in st.session_state.get(_ACTIVE, {}).items() if i not in active}
     _note_removed({i: title for i, title in ended.items() if i not in {job.id for job in recent}})
     for job in recent:
         if job.id in ended:
-            st.toast(f"{plain(job.title)}: {ENDINGS.get(job.status, job.status)}")
+            st.toast(f"{plain(job.title)}: {_ending(job)}")
     st.session_state[_ACTIVE] = active
     st.session_state[_LAST_END] = _last_end(recent)
-    st.fragment(_draw_jobs, run_every=1.5 if active else 20)()
+    st.fragment(_draw_jobs, run_every=_seconds_between(active))()
+
+
+def _seconds_between(active: Collection[str]) -> float:
+    """Return the seconds between two polls: fewer after this session started a job, as it waits to see it begin."""
+    now, started = time.time(), st.session_state.get(_STARTED, {})
+    if any(now - started.get(job_id, 0) < 10 for job_id in active):
+        return 0.4
+    return 1.5 if active else 20
 
 
 def _note_removed(missing: Mapping[str, str]) -> None:
@@ -63,9 +103,19 @@ def _note_removed(missing: Mapping[str, str]) -> None:
 ENDINGS = {
     "done": "finished",
     "failed": "failed",
-    "cancelled": "stopped",
+    "cancelled": "cancelled",
     "interrupted": "interrupted",
 }
+
+MARKS = {"failed": ":red[✗]", "cancelled": ":gray[■]", "interrupted": ":orange[▲]"}
+"""A card's mark: a failure needs a person, a cancelled job was ended by one, an interrupted one waits."""
+AGAIN = {"failed": "Try again", "cancelled": "Resume", "interrupted": "Resume"}
+PAGES = {"documents": "documents", "index": "index", "questions": "questions", "run": "run", "rejudge": "results"}
+"""Kind of job → the page of its choices."""
+
+
+def _ending(job: Job) -> str:
+    return "paused" if job.status == "cancelled" and job.kind in RUNS else ENDINGS.get(job.status, job.status)
 
 
 def _draw_jobs() -> None:
@@ -75,13 +125,15 @@ def _draw_jobs() -> None:
 
 def _draw_recent(recent: Sequence[Job]) -> None:
     _report_late_resume({job.id: job for job in recent if not _is_unsuccessful(job)})
-    active = [job for job in recent if job.status in ACTIVE]
+    active = [job for job in recent if job.status in jobs.ACTIVE]
     started_or_ended = {job.id for job in active} != st.session_state.get(_ACTIVE, {}).keys()
     if started_or_ended or _last_end(recent) != st.session_state.get(_LAST_END):
-        st.rerun(scope="app")  # show what a job changed, also of one that began and ended between two polls
+        address.rerun_drawn()  # show what a job changed, also of one that began and ended between two polls
     dismissed = st.session_state.setdefault(_DISMISSED, set())
-    newest = {(job.kind, job.title, job.corpus_id): job for job in reversed(recent)}.values()
-    unsuccessful = [job for job in newest if job.id not in dismissed and _is_unsuccessful(job)]
+    newest = {jobs.work_of(job): job for job in reversed(recent)}.values()
+    workspace = cache.workspace()
+    ended = [job for job in newest if job.id not in dismissed and _is_unsuccessful(job)]
+    unsuccessful = [job for job in ended if not jobs.is_mended(workspace, job)]
     st.session_state[_RESUMABLE] = {job.id: job.title for job in unsuccessful}
     for job in active:
         _draw_active(job)
@@ -104,11 +156,11 @@ def _is_unsuccessful(job: Job) -> bool:
 def _draw_active(job: Job) -> None:
     with st.container(border=True, gap="xxsmall"):
         st.markdown(f"**{plain(job.title)}**")
-        share, words = job_words(job, time.time(), _pace(job))
+        share, words = job_words(job, time.time(), _pace(job) or _learnt_pace(job))
         st.progress(share, text=words)
         stopping = job.cancel
-        verb = "Pause" if job.kind in ("run", "rejudge") else "Cancel"
-        if st.button("Stopping…" if stopping else verb, key=f"cancel-{job.id}", disabled=stopping, type="tertiary"):
+        verb = "Pause" if job.kind in RUNS else "Cancel"
+        if st.button("Cancelling…" if stopping else verb, key=f"cancel-{job.id}", disabled=stopping, type="tertiary"):
             jobs.cancel(cache.workspace(), job)
             st.rerun(scope="app")
 
@@ -126,17 +178,35 @@ def _report_late_resume(others: Mapping[str, Job]) -> None:
 
 def _draw_unsuccessful(job: Job) -> None:
     with st.container(border=True, gap="xxsmall"):
-        st.markdown(f"**{plain(job.title)}** {ENDINGS[job.status]}")
-        st.caption(plain(job.error))
-        with st.container(horizontal=True, gap="small"):
-            if st.button("Resume", key=f"resume-{job.id}", type="tertiary"):
-                watch(jobs.start(cache.workspace(), job))
+        st.markdown(f"{MARKS[job.status]} **{plain(job.title)}** {_ending(job)}")
+        st.caption(sentence(job.error) if job.status == "failed" else plain(jobs.kept(job)))
+        if job.status == "interrupted":
+            st.caption(plain(job.error))
+        if job.status == "failed":
+            _draw_log(job)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            if jobs.can_resume(job) and st.button(AGAIN[job.status], key=f"resume-{job.id}", type="tertiary"):
+                _watch(jobs.start(cache.workspace(), job))
                 st.rerun(scope="app")
+            if job.status == "failed" and (page := _page_to_mend(job)):
+                address.link(page, f"Open {page}")
             if st.button("Dismiss", key=f"dismiss-{job.id}", type="tertiary"):
                 dismiss(job)
                 if job.status == "interrupted":
                     jobs.cancel(cache.workspace(), job)
                 st.rerun(scope="app")
+
+
+def _draw_log(job: Job) -> None:
+    """Draw the path of the log of a failed job, where there is something to read in it."""
+    if log := jobs.log_to_read(cache.workspace(), job):
+        st.caption(f"Log: {plain(str(log))}")
+
+
+def _page_to_mend(job: Job) -> str:
+    """Return the page on which the reason of a failure can be mended, "" for none, and when it is the one shown."""
+    page = "settings" if "settings page" in job.error or "OPENAI_" in job.error else PAGES.get(job.kind, "")
+    return "" if (st.context.url or "").endswith(f"/{page}") else page
 
 
 def _draw_removed(job_id: str, title: str) -> None:
@@ -159,21 +229,34 @@ def _pace(job: Job) -> float | None:
     return (job.done - start[2]) / elapsed if elapsed > 2 and job.done > start[2] else None
 
 
+def _learnt_pace(job: Job) -> float | None:
+    """Return the units a second of earlier jobs on this machine at the same work, None where there were none."""
+    cache_of_rates = cache.workspace().store.cache("rate")
+    config = job.arguments.get("config", {})
+    if job.kind == "index" and job.message == "Embedding":
+        return rates.rate(cache_of_rates, indexing.chunks_by(config.get("embedder", "")))
+    return None
+
+
 def job_words(job: Job, now: float, pace: float | None) -> tuple[float, str]:
     """Return the share done (0 to 1) and the line under a job's bar: activity, progress, rate and time left.
 
     `pace` is in units a second, None when it is not known yet.
     """
     if job.status == "queued":
-        return 0.0, "Waiting to start"
-    what = f"{plain(shortened(job.message, 200))} · " if job.message else ""
+        return 0.0, "Starting its process"
+    message = plain(shortened(job.message, 200))
+    what = f"{message} · " if message else ""
     if job.total is None:
-        return 0.0, f"{what}{job.done:,} {job.unit}".strip() if job.unit else f"{what}starting"
+        waits = message or "Starting"
+        elapsed = now - (job.started or now)
+        so_far = f" · {wording.duration(elapsed)} so far" if elapsed >= 10 else ""
+        return 0.0, f"{what}{job.done:,} {job.unit}" if job.unit else f"{waits}{so_far}"
     share = min(1.0, job.done / job.total) if job.total else 1.0
     words = [f"{what}{job.done:,} of {job.total:,} {job.unit}"]
-    if pace:
+    if pace and job.done < job.total:
         words.append(f"{pace:,.0f}/s" if pace >= 3 else f"{pace:.1f}/s")
-        words.append(f"{wording.duration((job.total - job.done) / pace)} left")
+        words.append(f"about {wording.duration((job.total - job.done) / pace)} left")
     elif job.started is not None:
         words.append(f"{wording.duration(now - job.started)} so far")
     return share, " · ".join(words)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
 from ragviz.judging.texts import sentences_of
-from ragviz.records import Chunk, ClaimVerdict, Evidence, Hit, Question, Retrieved, Span
+from ragviz.records import Chunk, ClaimVerdict, Document, Evidence, Hit, Question, Retrieved, Span, digest
 from ragviz.retrieval import search
 from ragviz.retrieval.search import ChunkHit
 from ragviz.text.markup import Stance, around, badges, highlighted, score_bar
@@ -57,7 +58,6 @@ def ranked_chunks(
     k: int,
     first: int,
     key: str,
-    narrow: bool = False,
     notes: Mapping[str, Note] | None = None,
 ) -> None:
     """Draw a ranking as cards: the `first` chunks and all gold chunks, the rest behind a button.
@@ -78,8 +78,9 @@ def ranked_chunks(
         last = each.hit.rank
         with st.container(border=True, gap="xsmall"):
             note = (notes or {}).get(each.hit.chunk_id, Note())
-            st.html(score_bar(each.hit.rank, each.hit.score, best, marked=each.hit.chunk_id in gold))
-            _chunk_text(each, question.evidence, narrow, note)
+            bar = score_bar(each.hit.rank, each.hit.score, best, marked=each.hit.chunk_id in gold)
+            st.html(anchor(each.hit.chunk_id) + bar)
+            _chunk_text(each, question.evidence, note)
     if len(shown_hits) < len(hits) and st.button(f"Show all {len(hits)}", key=f"{more}-button", type="tertiary"):
         st.session_state[more] = True
         st.rerun()
@@ -94,16 +95,41 @@ def given_chunks(corpus_id: str, question: Question, ids: Sequence[str], notes: 
         with st.container(border=True, gap="xsmall"):
             note = notes.get(each.hit.chunk_id, Note())
             first = Note((("", f"passage {each.hit.rank}"), *note.badges), note.claim_verdict)
-            _chunk_text(each, question.evidence, narrow=True, note=first)
+            st.html(anchor(each.hit.chunk_id))
+            _chunk_text(each, question.evidence, first)
+
+
+def anchor(chunk_id: str) -> str:
+    """Return the HTML that `jumps` lead to: the beginning of a chunk's card."""
+    return f'<span class="rv-anchor" id="chunk-{digest(chunk_id)}"></span>'
+
+
+def jumps(targets: Sequence[tuple[str, str]]) -> str:
+    """Return links to the cards of chunks on this page, as HTML, of (chunk id, words) pairs."""
+    links = (f'<a href="#chunk-{digest(chunk_id)}">{html.escape(words)} ↓</a>' for chunk_id, words in targets)
+    return f'<p class="rv-jumps">{" ".join(links)}</p>'
+
+
+def evidence_jumps(retrieved: Retrieved) -> str:
+    """Return links to the first card of each passage of the evidence in its ranking, as HTML; "" at rank 1 or none."""
+    ranks = {chunk_id: rank for rank, chunk_id in enumerate(retrieved.ranking.ids, start=1)}
+    first = (min(filter(ranks.__contains__, group), key=ranks.__getitem__, default=None) for group in retrieved.gold)
+    found = sorted({chunk_id for chunk_id in first if chunk_id is not None}, key=ranks.__getitem__)
+    return jumps([(i, f"★ evidence at rank {ranks[i]}") for i in found]) if found and ranks[found[-1]] > 1 else ""
 
 
 def link_to(document_name: str, chunk: Chunk) -> None:
     """Draw a link to the place of a chunk in its document."""
     page = f", page {chunk.page}" if chunk.page else ""
-    address.link("documents", f"{document_name}{page}", document=document_name, at=f"{chunk.start}-{chunk.end}")
+    _link(f"{document_name}{page}", document_name, chunk.start, chunk.end)
 
 
-def _chunk_text(each: ChunkHit, evidence: Evidence, narrow: bool, note: Note) -> None:
+def _link(label: str, document_name: str, start: int, end: int) -> None:
+    """Draw a link to a place in a document, the name of which tells it from other places in that document."""
+    address.link("documents", f"{label} · {start:,}–{end:,}", document=document_name, at=f"{start}-{end}")
+
+
+def _chunk_text(each: ChunkHit, evidence: Evidence, note: Note) -> None:
     if note.badges:
         st.html(badges(note.badges))
     if each.chunk is None:
@@ -111,7 +137,7 @@ def _chunk_text(each: ChunkHit, evidence: Evidence, narrow: bool, note: Note) ->
         return
     link_to(each.document_name, each.chunk)
     lit = lit_in(each.chunk.text, note.claim_verdict)
-    st.html(highlighted(each.chunk.text, gold_in(each.chunk, evidence), stances=lit, fold=110 if narrow else 200))
+    st.html(highlighted(each.chunk.text, gold_in(each.chunk, evidence), stances=lit, fold=110))
 
 
 def source_chunks(corpus_id: str, question: Question) -> None:
@@ -119,45 +145,75 @@ def source_chunks(corpus_id: str, question: Question) -> None:
     hits = [Hit(chunk_id, rank, 0.0) for rank, chunk_id in enumerate(question.source_chunks, start=1)]
     for each in search.with_chunks(cache.workspace(), corpus_id, hits):
         if each.chunk is not None:
-            at = f"{each.chunk.start}-{each.chunk.end}"
-            address.link("documents", each.document_name, document=each.document_name, at=at)
+            link_to(each.document_name, each.chunk)
             st.html(highlighted(each.chunk.text, language=question.language))
 
 
 def evidence_groups(
-    corpus_id: str, question: Question, retrieved: Retrieved | None = None, *, k: int | None = None
+    corpus_id: str,
+    question: Question,
+    retrieved: Retrieved | None = None,
+    *,
+    k: int = 0,
+    depth: int = 0,
+    fold: int | None = None,
+    titled: bool = True,
 ) -> None:
-    """Draw every group of a question's evidence in its document, with the rank at which it was found."""
+    """Draw every group of a question's evidence in its document, where there are several with their ranks.
+
+    A single group has the title "Evidence", unless there is one already: then `titled` is False. With `fold`, text
+    further from the evidence than that many characters is folded.
+
+    With `retrieved`, what its first `k` chunks hold of the evidence is marked; `depth` is that of the ranking.
+    """
     for place, group in enumerate(question.evidence):
-        words = f"Passage {place + 1} of {len(question.evidence)}" if len(question.evidence) > 1 else "Evidence"
-        if retrieved is not None:
-            words += f" · {_rank_words(retrieved, place)}"
-        st.markdown(f"**{words}**")
-        kept_ids = retrieved.ranking.ids[:k] if retrieved is not None and k is not None else ()
+        title = f"Passage {place + 1} of {len(question.evidence)}" if len(question.evidence) > 1 else "Evidence"
+        if retrieved is None and (titled or len(question.evidence) > 1):
+            st.markdown(f"**{title}**")
+        elif retrieved is not None and len(question.evidence) > 1:
+            st.markdown(f"**{title}** · {rank_words(retrieved, place, k, depth)}")
+        kept_ids = retrieved.ranking.ids[:k] if retrieved is not None else ()
         for span in group:
-            _span_in_document(corpus_id, span, kept_ids, question.language)
+            _span_in_document(corpus_id, span, kept_ids, question.language, fold=fold)
 
 
-def _rank_words(retrieved: Retrieved, group: int) -> str:
-    """Return the rank of the first gold chunk of an evidence group, in words."""
-    if not retrieved.gold[group]:
+def rank_words(retrieved: Retrieved, group: int, k: int, depth: int) -> str:
+    """Return the rank of the first gold chunk of a group of evidence, in words.
+
+    >>> from ragviz.records import Ranking
+    >>> retrieved = Retrieved("q", Ranking(("a", "b", "c"), (3.0, 2.0, 1.0)), (("b",), ("c",), ("d",), ()))
+    >>> [rank_words(retrieved, group, 2, 50) for group in range(4)]
+    ['found at rank 2', 'at rank 3, below k = 2', 'not in top 50', 'in no chunk of this index']
+    """
+    gold = set(retrieved.gold[group])
+    if not gold:
         return "in no chunk of this index"
-    ranks = [rank for rank, chunk_id in enumerate(retrieved.ranking.ids, start=1) if chunk_id in retrieved.gold[group]]
-    return f"found at rank {ranks[0]}" if ranks else f"not among the first {len(retrieved.ranking.ids)}"
+    rank = next((rank for rank, chunk_id in enumerate(retrieved.ranking.ids, start=1) if chunk_id in gold), 0)
+    if not rank:
+        return f"not in top {depth:,}"
+    return f"found at rank {rank}" if rank <= k else f"at rank {rank}, below k = {k}"
 
 
-def _span_in_document(corpus_id: str, span: Span, chunk_ids: Sequence[str], language: str) -> None:
+def _span_in_document(corpus_id: str, span: Span, chunk_ids: Sequence[str], language: str, *, fold: int | None) -> None:
     """Draw a span with the text around it, and which part of it the given chunks hold."""
     document = next(iter(cache.workspace().store.document_texts(corpus_id, [span.document_id])), None)
     if span.stale or document is None:
         st.caption("Stale: this text is in no document any more.")
         st.html(highlighted(span.text, language=language))
         return
-    address.link("documents", document.name, document=document.name, at=f"{span.start}-{span.end}")
+    _link(document.name, document.name, span.start, span.end)
+    with st.container(border=True):
+        st.html(in_document(document, span, chunk_ids, fold=fold))
+
+
+def in_document(document: Document, span: Span, chunk_ids: Sequence[str] = (), *, fold: int | None = None) -> str:
+    """Return a span with the text around it as HTML, and which part of it the given chunks hold.
+
+    With `fold`, text further from the span than that many characters is folded.
+    """
     start, end = around(document.text, (span.start, span.end), 90 if document.language == "zh" else 220)
     places = filter(None, map(Chunk.parse_id, chunk_ids))
     start += len(document.text[start:end]) - len(document.text[start:end].lstrip())
     hits = [(first - start, last - start) for owner, first, last in places if owner == document.id]
     gold = [(span.start - start, span.end - start)]
-    with st.container(border=True):
-        st.html(highlighted(document.text[start:end].rstrip(), gold, hits, fold=None, language=document.language))
+    return highlighted(document.text[start:end].rstrip(), gold, hits, fold=fold, language=document.language)

@@ -12,7 +12,7 @@ from ragviz.records import Corpus, Document, DocumentInfo, Question, QuestionSet
 from ragviz.store.codecs import version_of
 from ragviz.text import markup
 from ragviz.text.markup import plain, shortened
-from ragviz.ui import address, cache, widgets
+from ragviz.ui import address, cache, heading, widgets
 from ragviz.ui.drafts import Draft, discard, draft_of, put_in, targets_of
 from ragviz.ui.marking import text_to_mark
 
@@ -54,9 +54,13 @@ def edit(corpus: Corpus, question_set: QuestionSet | None, set_name: str, questi
 
 
 def _evidence(corpus: Corpus, draft: Draft, names: dict[str, str], name: str) -> None:
-    st.markdown("**Evidence**")
+    heading.section("Evidence")
     if not draft.groups:
-        st.caption("None yet: mark it in the document, or quote it. Without evidence the question is unanswerable.")
+        st.caption("None yet: mark it in the document, or quote it. Without evidence its ranking is not measured.")
+        draft.unanswerable = st.checkbox(
+            "The documents do not answer it", draft.unanswerable, key=f"{name}/unanswerable",
+            help="An answer other than a refusal is wrong then. Without a reference answer this is assumed.",
+        )  # fmt: skip
     for g, group in enumerate(draft.groups, start=1):
         with st.container(border=True, gap="xsmall"):
             several = f" of {len(draft.groups)}, all needed" if len(draft.groups) > 1 else ""
@@ -182,12 +186,18 @@ def _save(draft: Draft, shown_set_name: str, name: str) -> None:
         return
     try:
         if draft.question is None or draft.question_set is None:
-            saved = authoring.written(draft.text, draft.answer, draft.evidence)
+            saved = authoring.written(draft.text, draft.answer, draft.evidence, unanswerable=draft.unanswerable)
             question_set = draft.question_set or sets.question_set(cache.workspace(), draft.corpus, draft.set_name)
             authoring.add(store, question_set, saved)
         else:
             question_set, before = draft.question_set, draft.current or draft.question
-            saved = authoring.changed(before, text=draft.text, answer=draft.answer, evidence=draft.evidence)
+            saved = authoring.changed(
+                before,
+                text=draft.text,
+                answer=draft.answer,
+                evidence=draft.evidence,
+                unanswerable=draft.unanswerable,
+            )
             authoring.save(store, question_set, saved, draft.version)
     except authoring.Conflict as conflict:
         draft.refused, draft.current = True, conflict.current

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import diagnose, evaluate
+from ragviz.analysis import diagnose, evaluate, outcomes
+from ragviz.answers import abstention
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import shown_in
 from ragviz.records import Run, Score
 from ragviz.runs import judgements, measurements
 from ragviz.ui import address, cache, wording
+from ragviz.ui.cache import State
 
 
 def rank_words(pair: tuple[int, ...] | None) -> str | None:
@@ -43,39 +46,39 @@ def rank_pair(words: str | None, depth: int) -> tuple[int, int] | None:
     return (first, last) if first is not None and last is not None and first <= last else None
 
 
-def rank_cell(rank: int) -> str:
-    """Return a rank as a cell shows it; 0 is a miss."""
-    return str(rank) if rank else "missed"
+def rank_cell(rank: int, depth: int) -> str:
+    """Return a rank as a cell shows it; 0 is evidence that was not found to `depth`."""
+    return str(rank) if rank else outcomes.title("missed", rank, depth).lower()
 
 
-def outcome_of(rank: int, k: int) -> str:
-    """Return the outcome of a question from the rank of its first gold chunk.
+def score_range(words: str) -> tuple[float, float] | None:
+    """Parse the parameter `score`, None for anything but two numbers from 0 to 1 or "none".
 
-    >>> [outcome_of(rank, 3) for rank in (0, 3, 4)]
-    ['missed', 'found', 'below k']
+    The second is not part of the range, unless it is 1. "none", the questions without a score, is (-1, -1).
+
+    >>> [score_range(words) for words in ("0.2-0.3", "0-1", "none", "0.3-0.2", "0.2", "nan-1", "0-2")]
+    [(0.2, 0.3), (0.0, 1.0), (-1.0, -1.0), None, None, None, None]
     """
-    return "missed" if not rank else "found" if rank <= k else "below k"
+    if words == "none":
+        return -1.0, -1.0
+    match = re.fullmatch(r"([01](?:\.[0-9]{1,4})?)-([01](?:\.[0-9]{1,4})?)", words)
+    low, high = (float(match[1]), float(match[2])) if match else (1.0, 0.0)
+    return (low, high) if low < high <= 1 else None
 
 
-FILTERS = ("rank", "document", "kind", "outcome", "cause", "find")
+def score_words(low: float, high: float) -> str:
+    """Return a range of scores as the parameter `score` writes it.
+
+    >>> score_words(0.2, 0.3), score_words(0, 1.0)
+    ('0.2-0.3', '0-1')
+    """
+    return f"{low:.4g}-{high:.4g}"
+
+
+FILTERS = ("rank", "document", "kind", "outcome", "cause", "score", "find")
 """Parameters of the address that filter the questions of a run."""
-STATUSES = {
-    "ok": "scored", "not_applicable": "not applicable", "no_answer": "no answer", "judge_error": "judge error",
-    "skipped": "skipped",
-}  # fmt: skip
-"""Status of a score → its name on the pages."""
-
-
-def without_words(statuses: Mapping[str, int]) -> str:
-    """Return how many questions have no score of a metric, and why; "" when all have one.
-
-    >>> without_words({"ok": 4, "judge_error": 3, "not_applicable": 2})
-    '3 judge errors, 2 not applicable'
-    """
-    counts = [(status, n) for status, n in statuses.items() if status != "ok" and n]
-    return ", ".join(
-        wording.counted(n, "judge error") if s == "judge_error" else f"{n} {STATUSES[s]}" for s, n in counts
-    )
+BECAME = ("rank", "outcome", "cause", "score")
+"""Filters by what became of a question: one of them may contradict another."""
 
 
 def answers(run: Run) -> bool:
@@ -92,10 +95,16 @@ def metric_of(run: Run) -> str:
 
 
 def question_rows(run: Run, k: int) -> pd.DataFrame:
-    """Return one row a question, the worst first: by score where answers were judged (unscored last), else by rank.
+    """Return one row a question, in the order of `diagnose.worst_first`, by the metric of `metric_of`.
 
-    A run that does not answer has only its ranked questions here.
+    A run that does not answer has only its ranked questions here. Shared by all sessions, so never to be changed.
     """
+    return _question_rows(cache.state(run.id, run.corpus_id), k, metric_of(run))
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _question_rows(of: State, k: int, metric: str) -> pd.DataFrame:
+    run = cache.workspace().store.run(of.ids[0])
     measured, judgement = cache.summary(run, k), cache.judgement(run)
     retrievals = cache.retrievals(run)
     documents = cache.documents_of(run)
@@ -103,45 +112,68 @@ def question_rows(run: Run, k: int) -> pd.DataFrame:
     places = {question_id: place for place, question_id in enumerate(measured.question_ids)}
     ranks = [int(measured.ranks[places[i]]) if i in places else None for i in ids]
     recall = measured.scores.get(f"recall@{k}")
-    unranked = "not ranked" if measurements.unranked_words(run) else "unanswerable"
-    outcomes = [unranked if rank is None else outcome_of(rank, k) for rank in ranks]
-    rows = pd.DataFrame({"Rank": pd.array([rank or None for rank in ranks], dtype="Int64"), "Outcome": outcomes})
-    rows["Cause"] = [diagnose.about(judgement.causes[i], run.config.context).title for i in ids]
-    rows["Question"] = [retrievals[i][0].text for i in ids]
+    kinds = ["" if measurements.unranked_words(run) else retrievals[i][0].kind for i in ids]
+    outcome_keys = [outcomes.outcome_of(rank, k, kind) for rank, kind in zip(ranks, kinds, strict=True)]
+    titles = {outcome: outcomes.title(outcome, k, run.config.depth) for outcome in outcomes.OUTCOMES}
+    rows = pd.DataFrame({"Question": [retrievals[i][0].text for i in ids]})
+    rows["Rank"] = pd.array([rank or None for rank in ranks], dtype="Int64")
+    rows["Outcome"] = [titles[outcome] for outcome in outcome_keys]
+    causes = cache.causes(run, k)
+    meanings = {cause: cause_title(run, k, cause) for cause in set(causes.values())}
+    rows["Cause"] = [meanings[causes[i]] if i in causes else "" for i in ids]
     rows["Document"] = [", ".join(documents[i]) for i in ids]
     rows[f"Recall@{k}"] = [float(recall[places[i]]) if recall is not None and i in places else None for i in ids]
     rows["Kind"] = [retrievals[i][0].kind for i in ids]
     rows["Id"] = ids
-    return _worst_first(rows, run, judgement)
+    if metric:
+        _insert_answers(rows, metric, judgement)
+    order = diagnose.worst_first(
+        ids,
+        causes,
+        {question_id: score.value for question_id, score in judgement.scores.get(metric, {}).items()},
+        dict(zip(ids, ranks, strict=True)),
+        higher_is_better=not metric or ANSWER_METRICS[metric].higher_is_better,
+    )
+    return rows.set_index(pd.Index(ids)).loc[order].reset_index(drop=True)
 
 
-def _worst_first(rows: pd.DataFrame, run: Run, judgement: judgements.Judgement) -> pd.DataFrame:
-    rows = rows.sort_values("Rank", ascending=False, na_position="first", kind="stable")
-    if not (name := metric_of(run)):
-        return rows
-    title = ANSWER_METRICS[name].title
-    scores = [judgement.scores[name].get(question_id) for question_id in rows["Id"]]
-    rows.insert(0, title, [None if score is None else score.value for score in scores])
+def _insert_answers(rows: pd.DataFrame, metric: str, judgement: judgements.Judgement) -> None:
+    """Insert a metric of the answers, and their status."""
+    title = ANSWER_METRICS[metric].title
+    scores = [judgement.scores[metric].get(question_id) for question_id in rows["Id"]]
+    rows.insert(1, title, [None if score is None else score.value for score in scores])
     rows[title] = rows[title].astype(float)
-    rows.insert(1, "Answer", [_answer_words(judgement, i, score) for i, score in zip(rows["Id"], scores, strict=True)])
-    ascending = ANSWER_METRICS[name].higher_is_better
-    return rows.sort_values(title, ascending=ascending, na_position="last", kind="stable")
+    rows.insert(
+        len(rows.columns) - 4, "Answer",
+        [_answer_words(judgement, i, score) for i, score in zip(rows["Id"], scores, strict=True)],
+    )  # fmt: skip
 
 
 def _answer_words(judgement: judgements.Judgement, question_id: str, score: Score | None) -> str:
     """Return the status of an answer, and whether its judge failed."""
     evaluated = judgement.evaluated.get(question_id)
-    status = evaluated.answer.status if evaluated is not None else "not yet answered"
+    status = abstention.STATUSES[evaluated.answer.status] if evaluated is not None else "not yet answered"
     failed = score is not None and score.status == "judge_error"
     return f"{status}, judge error" if failed else status
 
 
-def filtered(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that pass every filter of the address."""
+def cause_title(run: Run, k: int, cause: str) -> str:
+    """Return what a cause is called of a run whose first `k` chunks are kept."""
+    return judgements.meaning_of(run, cause, k).title
+
+
+def score_column(run: Run, k: int) -> str:
+    """Return the column that the filter by score reads: the metric that orders the questions, else recall."""
+    name = metric_of(run)
+    return ANSWER_METRICS[name].title if name else f"Recall@{k}"
+
+
+def filtered(run: Run, rows: pd.DataFrame, k: int) -> pd.DataFrame:
+    """Return the rows of `question_rows` at `k` that pass every filter of the address."""
     documents = cache.documents_of(run)
     ranks = partial(rank_pair, depth=run.config.depth)
     if pair := address.readable("rank", ranks, f"miss, a rank up to {run.config.depth:,}, or a range as in 4-10"):
-        missed = rows["Outcome"] == "missed"
+        missed = rows["Outcome"] == outcomes.title("missed", k, run.config.depth)
         rows = rows[missed if pair == (0, 0) else rows["Rank"].between(*pair).fillna(False)]
     if name := address.readable("document", partial(_document_of, run), "a document of this corpus"):
         rows = rows[_mask(rows, (name in documents[i] for i in rows["Id"]))]
@@ -149,15 +181,25 @@ def filtered(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
         rows = rows[rows["Kind"] == kind]
     outcome = address.readable("outcome", address.one_of(OUTCOMES), f"one of {', '.join(OUTCOMES)}") or OUTCOMES[0]
     if outcome != OUTCOMES[0]:
-        rows = rows[rows["Outcome"] == outcome]
+        rows = rows[rows["Outcome"] == outcomes.title(outcome, k, run.config.depth)]
     if cause := address.readable("cause", address.one_of(diagnose.CAUSES), f"one of {', '.join(diagnose.CAUSES)}"):
-        rows = rows[_mask(rows, (cache.judgement(run).causes[i] == cause for i in rows["Id"]))]
+        causes = cache.causes(run, k)
+        rows = rows[_mask(rows, (causes.get(i) == cause for i in rows["Id"]))]
+    if limits := address.readable("score", score_range, "a range as in 0.2-0.5, or none"):
+        rows = rows[_within(rows[score_column(run, k)], *limits)]
     if words := st.query_params.get("find", "").casefold():
         rows = rows[_mask(rows, (words in text.casefold() for text in rows["Question"]))]
     address.readable(
         "metric", address.one_of(cache.judgement(run).scores), "an answer metric of this run"
     )  # `metric_of` orders by it
     return rows
+
+
+def _within(scores: pd.Series[float], low: float, high: float) -> pd.Series[bool]:
+    """Return which scores are in a range as `score_range` returns it."""
+    if low < 0:
+        return scores.isna()
+    return (scores >= low) & ((scores < high) | ((scores <= high) & (high == 1)))
 
 
 def _document_of(run: Run, name: str) -> str | None:
@@ -171,16 +213,72 @@ def _mask(rows: pd.DataFrame, keeps: Iterable[bool]) -> pd.Series[bool]:
     return pd.Series(list(keeps), index=rows.index, dtype=bool)
 
 
-KINDS = {"single": "one passage", "multi": "several passages", "unanswerable": "unanswerable"}
-"""Kind of a question → its name on the pages."""
-OUTCOMES = ("all", "found", "below k", "missed")
+def filter_words(run: Run, k: int, name: str, value: str) -> str:
+    """Return the value of a filter as its chip shows it.
+
+    A rank "miss" is evidence that was not found to the depth; a range of scores names its metric.
+    """
+    if name == "kind":
+        return wording.KINDS.get(value, value)
+    if name == "cause" and value in diagnose.CAUSES:
+        return cause_title(run, k, value)
+    if name == "outcome" or (name == "rank" and value == "miss"):
+        return outcomes.title("missed" if value == "miss" else value, k, run.config.depth)
+    if name == "score" and (limits := score_range(value)):
+        of = score_column(run, k)
+        low, high = limits
+        ends = f"{low:g} to {'' if high == 1 else 'below '}{high:g}"
+        return f"no {of}" if low < 0 else f"{of} {ends}"
+    return value
+
+
+def hidden_columns(run: Run) -> tuple[str, ...]:
+    """Return the columns that are not shown until they are chosen: those that repeat another one."""
+    return ("Kind", "Outcome") if answers(run) else ("Kind", "Cause")
+
+
+OUTCOMES = ("all", *outcomes.RANKED)
 """The options of the outcome filter."""
+
+
+def active_filters() -> dict[str, str]:
+    """Return the filters of the address, by name."""
+    filters = {name: st.query_params[name] for name in FILTERS if st.query_params.get(name)}
+    return {name: value for name, value in filters.items() if value != "all"}
+
+
+def list_only(name: str, value: str, **others: str) -> None:
+    """List the questions with `value` of the filter `name`, one of `BECAME`, whatever else of these was listed before.
+
+    Filters by document, kind and words stay. `others` are parameters to be set with it.
+    """
+    if any(st.query_params.get(each) for each in BECAME if each != name):
+        forget_selections()
+    address.put(**dict.fromkeys(BECAME) | others | {name: value})
+
+
+def list_clicked(name: str, value: str | None, **others: str) -> None:
+    """Filter by what was clicked in a figure, as `list_only`; a second click on the same removes the filter."""
+    if value is None or value == st.query_params.get(name):
+        address.put(**{name: None})
+    else:
+        list_only(name, value, **others)
+
+
+def forget_selections() -> None:
+    """Let figures and tables lose their selections: what they selected is no longer a filter."""
+    st.session_state["cleared"] = st.session_state.get("cleared", 0) + 1
 
 
 def filter_parameters() -> dict[str, str]:
     """Return the parameters that filter and order the questions: a link with them shows the same list."""
-    filters = {name: st.query_params[name] for name in (*FILTERS, "metric") if st.query_params.get(name)}
-    return {name: value for name, value in filters.items() if value != "all"}
+    metric = st.query_params.get("metric")
+    return active_filters() | ({"metric": metric} if metric else {})
+
+
+def part_name(part: evaluate.Slice) -> str:
+    """Return what a part of the questions is called: a kind in words, else a document's name."""
+    return wording.KINDS.get(part.name, part.name) if part.by == "kind" else part.name
 
 
 def walk(shown: Sequence[str], question_id: str) -> str | None:

@@ -6,7 +6,7 @@ import logging
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -21,7 +21,7 @@ from ragviz.report import style
 from ragviz.store import disk
 from ragviz.text import addresses
 from ragviz.text.keys import without_keys
-from ragviz.text.markup import plain, visible
+from ragviz.text.markup import plain, sentence, values, visible
 from ragviz.ui import cache, wording
 
 log = logging.getLogger("ragviz")
@@ -65,7 +65,7 @@ def errors_shown() -> Iterator[None]:
     try:
         yield
     except RagvizError as error:
-        st.error(plain(str(error)))
+        st.error(sentence(str(error)))
     except Exception as error:
         if isinstance(error, OSError) and (explained := disk.explained(error)) is not None:
             st.error(plain(str(explained)))
@@ -150,12 +150,22 @@ def estimate_words(estimate: Estimate) -> tuple[str, str]:
 
 
 def figure(drawn: go.Figure, key: str, *, on_select: Callable[[], None] | None = None) -> None:
-    """Show a figure; with `on_select` its points can be clicked, and `st.session_state[key]` holds the selection."""
+    """Show a figure, and its values as text below it.
+
+    With `on_select` its points can be clicked, and `st.session_state[key]` holds the selection.
+    """
     alt = (drawn.layout.meta or {}).get("alt")
     if on_select is None:
         st.plotly_chart(drawn, key=key, config=style.CONFIG, alt=alt)
     else:
         st.plotly_chart(drawn, key=key, config=style.CONFIG, alt=alt, on_select=on_select, selection_mode="points")
+    if sentences := [words for trace in drawn.data for words in _hover_texts(trace)]:
+        st.html(values(sentences))
+
+
+def _hover_texts(trace: Any) -> Sequence[str]:
+    hover = getattr(trace, "hovertext", None)
+    return [] if hover is None else [hover] if isinstance(hover, str) else list(hover)
 
 
 def clicked(state: Any) -> tuple[int, ...] | None:
@@ -174,14 +184,27 @@ def clicked(state: Any) -> tuple[int, ...] | None:
     return tuple(int(value) for value in values)
 
 
-def selected(state: Any, ids: Sequence[str]) -> str | None:
-    """Return the id of the row in which a cell is selected; None when none is, or the row is not in the table.
+Row = TypeVar("Row")
+
+
+def selected(state: Any, rows: Sequence[Row]) -> Row | None:
+    """Return the one of `rows` in which a cell is selected; None when none is, or it is not in the table.
 
     >>> [selected({"selection": {"cells": [(row, "Question")]}}, ["a", "b"]) for row in (1, 2)]
     ['b', None]
     """
     cells = ((state or {}).get("selection") or {}).get("cells") or []
-    return ids[cells[0][0]] if cells and cells[0][0] < len(ids) else None
+    return rows[cells[0][0]] if cells and cells[0][0] < len(rows) else None
+
+
+def ticked(state: Any, ids: Sequence[str]) -> list[str]:
+    """Return the ids of the rows whose boxes are ticked, in the order of the table.
+
+    >>> ticked({"selection": {"rows": [2, 0, 7], "cells": []}}, ["a", "b", "c"]), ticked(None, ["a"])
+    (['a', 'c'], [])
+    """
+    rows = set(((state or {}).get("selection") or {}).get("rows") or [])
+    return [row_id for place, row_id in enumerate(ids) if place in rows]
 
 
 def forecast_tiles(forecast: Forecast) -> None:
@@ -211,17 +234,42 @@ def table(
     height: int | Literal["auto", "content", "stretch"] = "auto",
     alt: str | None = None,
     empty: str = "",
+    several: bool = False,
+    row_height: int | None = None,
 ) -> None:
     """Show rows without an index; with `on_select` a click anywhere in a row is put into `st.session_state[key]`.
 
-    `empty` is shown in cells without a value.
+    With `several` each row has a box to tick too; `ticked` reads which are. `empty` is shown in cells without a value.
+    In rows of `TWO_LINES` pixels, long text is broken.
     """
-    shown = rows.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
+    shown = rows.copy()
+    for place, column in enumerate(rows.dtypes):
+        if not pd.api.types.is_numeric_dtype(column):
+            cells = rows.iloc[:, place].map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
+            shown.isetitem(place, cells.array)
     options: dict[str, Any] = {"hide_index": True, "column_config": columns, "height": height, "alt": alt, "key": key}
-    options["placeholder"] = empty
+    options |= {"placeholder": empty, "row_height": row_height}
     if on_select is not None:
-        options |= {"on_select": on_select, "selection_mode": "single-cell"}
+        options |= {
+            "on_select": on_select,
+            "selection_mode": ["multi-row", "single-cell"] if several else "single-cell",
+        }
     st.dataframe(shown, **options)
+
+
+ROW = 35
+"""Pixels of a row of a table, its header too."""
+TWO_LINES = 62
+"""Pixels of a row in which text stands in two lines: Streamlit breaks text in rows of more than 60."""
+
+
+def height_of(count: int, most: int, row: int = ROW) -> int | Literal["content"]:
+    """Return the height of a table that shows `most` rows at once, and none that is empty.
+
+    >>> height_of(3, 12), height_of(40, 12)
+    ('content', 455)
+    """
+    return "content" if count <= most else ROW + row * most
 
 
 def above_table(key: str) -> Any:
@@ -229,8 +277,23 @@ def above_table(key: str) -> Any:
     return st.container(horizontal=True, vertical_alignment="center", key=f"above-{key}")
 
 
-def csv_button(rows: pd.DataFrame, file_name: str, key: str, label: str = "CSV") -> None:
-    """Draw a button that downloads exactly the rows shown, in the format of the other exports."""
+def csv_button(rows: pd.DataFrame | Callable[[], pd.DataFrame], file_name: str, key: str, label: str = "CSV") -> None:
+    """Draw a button that downloads exactly these rows, in the format of the other exports.
+
+    The file is made when the button is pressed, of the rows as they are now, whatever becomes of the frame; a function
+    that returns the rows is called then.
+    """
+    make = _kept(rows) if isinstance(rows, pd.DataFrame) else rows
+    st.download_button(label, lambda: csv_file(make()), file_name, "text/csv", key=key, on_click="ignore")
+
+
+def _kept(rows: pd.DataFrame) -> Callable[[], pd.DataFrame]:
+    """Return a function that returns the rows as they are now."""
+    kept = rows.copy()
+    return lambda: kept
+
+
+def csv_file(rows: pd.DataFrame) -> bytes:
+    """Return rows as a CSV file as `csv_of` writes it; a cell without a value is empty."""
     cells = rows.astype(object).where(rows.notna(), None)
-    data = csv_of([*map(str, rows.columns)], cells.itertuples(index=False, name=None))
-    st.download_button(label, data, file_name, "text/csv", key=key, on_click="ignore")
+    return csv_of([*map(str, rows.columns)], cells.itertuples(index=False, name=None))

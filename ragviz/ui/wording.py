@@ -10,6 +10,21 @@ from typing import Any
 
 from ragviz.text.markup import plain, shortened
 
+KINDS: Mapping[str, str] = {
+    "single": "one passage",
+    "multi": "several passages",
+    "reference": "reference only",
+    "unanswerable": "unanswerable",
+}
+"""Kind of a question → its name on the pages."""
+MAKERS: Mapping[str, str] = {
+    "hand": "written by hand",
+    "import": "imported",
+    "extractive": "made without a model",
+    "model": "written by a model",
+}
+"""Generator of a question → who made it, on the pages."""
+
 
 def quoted(text: str) -> str:
     """Return the beginning of a parameter's value, to be quoted in a message."""
@@ -43,14 +58,14 @@ def ago(then: float, now: float | None = None) -> str:
 
 
 def size_words(size: float) -> str:
-    """Return a number of bytes in the unit that fits.
+    r"""Return a number of bytes in the unit that fits, after a no-break blank; 1 KB is 1,000, as in uploads.
 
-    >>> [size_words(n) for n in (900, 2048, 3_500_000)]
-    ['900 B', '2 KB', '3.3 MB']
+    >>> [size_words(n) for n in (900, 2048, 3_500_000)] == ["900\xa0B", "2\xa0KB", "3.5\xa0MB"]
+    True
     """
-    if size < 1024:
-        return f"{size:.0f} B"
-    return f"{size / 1024:.0f} KB" if size < 2**20 else f"{size / 2**20:,.1f} MB"
+    if size < 1000:
+        return f"{size:.0f}\xa0B"
+    return f"{size / 1000:.0f}\xa0KB" if size < 999_500 else f"{size / 1e6:,.1f}\xa0MB"
 
 
 def counted(count: int, noun: str) -> str:
@@ -81,13 +96,6 @@ def free_name(base: str, taken: Collection[str]) -> str:
     'a-3'
     """
     return next(name for n in count(1) if (name := base if n == 1 else f"{base}-{n}") not in taken)
-
-
-LANGUAGES = {
-    "ar": "Arabic", "de": "German", "en": "English", "es": "Spanish", "fr": "French", "it": "Italian",
-    "ja": "Japanese", "ko": "Korean", "nl": "Dutch", "pt": "Portuguese", "ru": "Russian", "zh": "Chinese", "und": "–",
-}  # fmt: skip
-"""Code of a document's language → name; other codes are shown as they are."""
 
 
 def chunking(config: Mapping[str, Any]) -> str:

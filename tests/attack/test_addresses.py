@@ -213,7 +213,7 @@ def test_other_cells_are_written_as_they_are(cell: str) -> None:
 
 def test_the_csv_of_a_table_is_written_as_the_exports_are(home: Path, monkeypatch) -> None:  # noqa: F811
     written: list[bytes] = []
-    monkeypatch.setattr(job_panel.st, "download_button", lambda _, data, *args, **more: written.append(data))
+    monkeypatch.setattr(job_panel.st, "download_button", lambda _, data, *args, **more: written.append(data()))
     rows = pd.DataFrame({"=A": ["＝1", " @x", None], "n": [1.5, None, 2.0]})
     rows["whole"] = pd.array([1, None, 3], dtype="Int64")
     widgets.csv_button(rows, "a.csv", "key")

@@ -19,7 +19,6 @@ from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import Deleted, UsageError
 from ragviz.index import deletion, indexing
-from ragviz.judging import work
 from ragviz.processes import this_process
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, Job, RunConfig
@@ -170,7 +169,7 @@ def test_a_run_whose_index_is_deleted_asks_no_more_than_what_is_in_flight(worksp
     server.latency = 0.5
 
     def watch(_done: int, _total: int | None, _unit: str, message: str = "") -> None:
-        if message.startswith(work.WORKING) and not calls:
+        if message.startswith("Answering") and not calls:
             deletion.delete_index(workspace, workspace.store.index("i"))
             time.sleep(0.4)
             calls.append(server.counts.calls)

@@ -393,7 +393,7 @@ def test_a_second_machine_says_that_the_files_are_elsewhere(tmp_path: Path, monk
     indexing.build_index(one, corpus, "i", IndexConfig(chunk_size=12))
     two = machine("two")
     info = two.store.index("i")
-    assert damage.damage(two, info) == "its files are not on this machine, but on that which built it, or gone"
+    assert damage.damage(two, info) == "its files are not on this machine, but on that which built it, or removed"
     for way in ("knn", "bm25", "hybrid"):
         with pytest.raises(
             SearchError, match=r"cannot be searched here: .*Build it here too.*or build one on Elastics"

@@ -9,7 +9,7 @@ import pytest
 
 from ragviz import jobs, stopping
 from ragviz.errors import Cancelled
-from ragviz.judging import claims, work
+from ragviz.judging import claims
 from ragviz.models import weights
 from ragviz.runs import running
 from ragviz.text import words
@@ -132,7 +132,7 @@ def test_quick_calls_in_flight_are_completed(workspace, server, monkeypatch):  #
     server.latency = 0.2
 
     def stop(done: int, _: int | None, __: str, message: str = "") -> None:
-        if done and message.startswith(work.WORKING):
+        if done and message.startswith("Answering"):
             raise Cancelled("Stopped.")
 
     with pytest.raises(Cancelled):

@@ -51,12 +51,12 @@ def replace(workspace: Workspace, app: AppTest, count: str = "1 document") -> No
 
 def give_password(app: AppTest, place: int = 0) -> None:
     """Type the password of a file, the first of those shown unless another `place` is given."""
-    next(box for box in app.text_input[place:] if box.label == "Password for this document").set_value(PASSWORD)
+    next(box for box in app.text_input[place:] if box.label.startswith("Password for ")).set_value(PASSWORD)
     press(app, "Unlock")
 
 
 def passwords(app: AppTest) -> int:
-    return sum(box.label == "Password for this document" for box in app.text_input)
+    return sum(box.label.startswith("Password for ") for box in app.text_input)
 
 
 def documents(workspace: Workspace) -> dict[str, int]:

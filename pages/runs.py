@@ -1,0 +1,122 @@
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from ragviz import jobs
+from ragviz.records import Run, digest
+from ragviz.runs import summaries
+from ragviz.runs.summaries import RunSummary
+from ragviz.text.markup import plain
+from ragviz.text.names import distinct
+from ragviz.ui import address, frame, heading, run_editing, run_table, widgets, wording
+
+workspace = frame.begin()
+store = workspace.store
+
+
+# Choosing
+
+
+def chosen_filter(runs: Sequence[Run]) -> run_table.Filter:
+    """The filter of the address, and its fields."""
+    tags = sorted({tag for run in runs for tag in run.tags})
+    sets = list(dict.fromkeys(run.provenance["questions"] for run in runs))
+    retrievers = list(dict.fromkeys(run.config.retriever for run in runs))
+    has_tags = bool(tags) or "tags" in st.query_params
+    with st.grid(4, min_column_width=150):
+        words = st.text_input("Find", **address.bound("find", "", str, "a text"), placeholder="name, note or tag")
+        with_tags = address.choose_several("Tags", tags, "tags", noun="tag", placeholder="all") if has_tags else []
+        of_sets = address.choose_several("Question sets", sets, "sets", noun="question set", placeholder="all")
+        by = address.choose_several("Retrievers", retrievers, "retrievers", noun="retriever", placeholder="all")
+    return run_table.Filter(words, with_tags, of_sets, by)
+
+
+def measured(runs: Sequence[Run]) -> dict[str, RunSummary]:
+    """The means of all runs; those that earlier versions made are computed, once."""
+    bar = st.empty()
+
+    def watch(done: int, total: int) -> None:
+        if total > 3:
+            bar.progress(done / total, f"Measuring {done + 1} of {wording.counted(total, 'run')}")
+
+    found = summaries.summaries(workspace, runs, watch)
+    bar.empty()
+    return found
+
+
+# What can be done with the runs that are ticked
+
+
+def actions(ticked: Sequence[Run], known: Sequence[str]) -> None:
+    """Buttons for the runs that are ticked, and what is missing to compare them."""
+    common = store.common_questions([run.id for run in ticked]) if len(ticked) > 1 else 0
+    missing = run_table.cannot_compare(ticked, common)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button("Compare", type="primary", disabled=bool(missing), key="compare-runs"):
+            names = (run.id if "," in run.name else run.name for run in reversed(ticked))  # the oldest is the baseline
+            address.go_to("compare", runs=",".join(names), k=None, question=None)
+        if st.button("Results", disabled=len(ticked) != 1, key="open-results"):
+            address.go_to("results", run=ticked[0].name, k=None)
+        if st.button("Rename", disabled=len(ticked) != 1, key="rename-run"):
+            run_editing.rename(ticked[0])
+        if st.button("Note and tags", disabled=not ticked, key="label-runs"):
+            run_editing.annotate(ticked, known)
+        if st.button("Delete", disabled=not ticked, key="delete-runs"):
+            run_editing.delete(ticked)
+        st.caption(plain(missing) or f"{wording.counted(common, 'common question')} to compare.", width="stretch")
+
+
+# The table
+
+
+def table(runs: Sequence[Run], rows: pd.DataFrame, key: str, metrics: dict[str, str]) -> None:
+    def opened() -> None:
+        if (run := widgets.selected(st.session_state[key], runs)) is not None:
+            st.session_state["open-run"] = run.name
+
+    columns = run_table.column_configs(list(rows.columns), metrics)
+    shown = rows.assign(Run=distinct(rows["Run"], 28))
+    height: Any = "content" if len(rows) < 15 else 560
+    widgets.table(shown, key, columns=columns, on_select=opened, several=True, height=height, alt="Runs", empty="–")
+
+
+corpus = frame.need_corpus()
+runs = store.runs(corpus.id)
+heading.header("Runs", f"What the runs of {corpus.name} measured, each at its own k.")
+if not runs:
+    with widgets.nothing(
+        f"{plain(corpus.name)} has no runs yet. A run retrieves chunks for every question of a set, and records at "
+        "which rank its evidence is."
+    ):
+        address.link("run", "Make a run")
+        address.link("questions", "Questions")
+    st.stop()
+if name := st.session_state.pop("open-run", None):
+    address.go_to("results", run=name, k=None)
+with widgets.errors_shown():
+    chosen = chosen_filter(runs)
+    measured_runs = measured(runs)
+    status = jobs.run_statuses(workspace, runs)
+    metrics = run_table.metrics_of(measured_runs.values())
+    options = [*metrics, run_table.NOT_FOUND, *run_table.COSTS, *run_table.MADE_OF, *run_table.LABELS]
+    shown = [run for run in runs if chosen.passes(run)]
+    buttons = st.container()
+    with widgets.above_table("runs"):
+        filtered = f" · filter: {plain(chosen.said)}" if chosen.said else ""
+        st.markdown(f"{len(shown)} of {wording.counted(len(runs), 'run')}{filtered}", width="stretch")
+        with st.popover("Columns"):
+            columns = address.choose_several(
+                "Columns", options, "fields", default=run_table.default_columns(metrics), noun="column"
+            )
+        rows = run_table.rows(shown, measured_runs, status, columns, metrics)
+        widgets.csv_button(rows, "runs.csv", "runs-csv")
+    key = f"runs-{digest(*(run.id for run in shown), *columns)}"  # a tick holds for the rows it was made in
+    ticked = set(widgets.ticked(st.session_state.get(key), [run.id for run in shown]))
+    with buttons:
+        actions([run for run in shown if run.id in ticked], sorted({tag for run in runs for tag in run.tags}))
+    if shown:
+        table(shown, rows, key, metrics)
+    else:
+        st.markdown("No run passes the filter.")

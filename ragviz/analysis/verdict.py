@@ -1,0 +1,217 @@
+"""The verdict on a run in words: what it finds, with the interval, where most of the loss is, and what to try next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragviz.analysis import outcomes
+from ragviz.analysis.diagnose import Ruling
+from ragviz.analysis.losses import STAGES, Losses
+from ragviz.records import Estimate, RunConfig
+
+FEW = 20
+"""With fewer questions their numbers are given instead of a rounded share, and the doubt is said."""
+PATTERN = 5
+"""With fewer questions lost, no stage is blamed: they are to be looked at one by one."""
+LARGER = (5, 10, 20, 50, 100)
+"""Values of k that are suggested."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One or two sentences on a run, and the cause (a key of `CAUSES`) of the greatest loss, "" when none is named."""
+
+    sentence: str
+    cause: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """The answers of a run: `right` of `known` are correct, `unjudged` of them have no verdict; made at `k`."""
+
+    k: int
+    right: int
+    known: int
+    unjudged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a verdict is given on: a run when its first `k` chunks are kept.
+
+    `ranks` are those by which the evidence of each ranked question is found, shape (n,), 0 for none; `found` the share
+    that is found at `k`, None where nothing is ranked. `losses` are at `k`: of the answers too when these count there
+    (`answers.k` is `k`), else up to the ranking. `claims` is whether claims of the answers were judged, `embedder`
+    whether the index has vectors.
+    """
+
+    k: int
+    ranks: NDArray[np.int64]
+    found: Estimate | None
+    losses: Losses
+    answers: Answers | None = None
+    claims: bool = False
+    embedder: bool = True
+
+    @property
+    def answered(self) -> bool:
+        """Whether the losses tell of the answers."""
+        return self.answers is not None and self.answers.k == self.k
+
+
+def answers_of(causes: Mapping[str, str], rulings: Mapping[str, Ruling], k: int) -> Answers:
+    """Count the right answers; `causes` and `rulings` are by question id, as of the answers, which were made at `k`."""
+    fine = [question_id for question_id, cause in causes.items() if cause == "fine"]
+    unjudged = sum(i in rulings and rulings[i].right is None for i in fine)
+    return Answers(k, len(fine) - unjudged, sum(map(bool, causes.values())), unjudged)
+
+
+def verdict(measured: Measured, config: RunConfig) -> Verdict:
+    """Return the verdict on a run; an empty sentence when nothing of it was ranked or answered."""
+    parts = [*filter(None, [_found_words(measured), _answered_words(measured)])]
+    loss, cause = _loss_words(measured, config) if parts else ("", "")
+    said = "; ".join(parts)
+    said = f"{said[0].upper()}{said[1:]}." if said else ""
+    sentences = [said, loss, measured.losses.apart, _other_answers_words(measured)]
+    return Verdict(" ".join(filter(None, sentences)), cause)
+
+
+def share_words(count: int, total: int) -> str:
+    """Return a share of questions as it is said aloud, with the numbers behind it.
+
+    >>> share_words(60, 80), share_words(59, 80), share_words(15, 18), share_words(80, 80), share_words(0, 9)
+    ('3 in 4 questions (60 of 80)', 'About 3 in 4 questions (59 of 80)', '15 of 18 questions', 'All 80 questions', \
+'None of the 9 questions')
+    >>> share_words(1, 1), share_words(1, 90), share_words(37, 80)
+    ('The only question', '1 of 90 questions', '37 of 80 questions (46 %)')
+    """
+    if total == 1:
+        return "The only question" if count else "Not even the only question"
+    if count == total:
+        return f"All {total:,} questions"
+    if not count:
+        return f"None of the {total:,} questions"
+    counts = f"{count:,} of {total:,}"
+    if total < FEW:
+        return f"{counts} questions"
+    share = count / total
+    part, whole = min(((a, b) for b in (2, 3, 4, 5, 10) for a in range(1, b)), key=lambda f: abs(f[0] / f[1] - share))
+    error = abs(part / whole - share)
+    if error > 0.02:
+        return f"{counts} questions ({share:.0%})".replace("%", " %") if share > 0.05 else f"{counts} questions"
+    return f"{'' if error < 1e-9 else 'About '}{part} in {whole} questions ({counts})"
+
+
+def _found_words(measured: Measured) -> str:
+    n, found = len(measured.ranks), measured.found
+    if not n or found is None or found.mean is None:
+        return ""
+    count = outcomes.count(measured.ranks, measured.k).found
+    verb = "finds its" if n == 1 else "find their"
+    where = "first chunk" if measured.k == 1 else f"first {measured.k:,} chunks"
+    interval = f" [{found.low:.2f}, {found.high:.2f}]"
+    doubt = f", an interval as wide as {n} questions make it" if 1 < n < FEW else ""
+    return f"{share_words(count, n)} {verb} evidence in the {where}{interval}{doubt}"
+
+
+def _answered_words(measured: Measured) -> str:
+    answers = measured.answers
+    if answers is None or not measured.answered:
+        return ""
+    if answers.known and answers.unjudged == answers.known:
+        return "its answers are not judged"
+    questions = "" if len(measured.ranks) else " questions"
+    words = f"{answers.right:,} of {answers.known:,}{questions} are answered correctly"
+    return words + (f", {answers.unjudged:,} are not judged" if answers.unjudged else "")
+
+
+def _other_answers_words(measured: Measured) -> str:
+    """Say what became of answers that were not made from the chunks shown."""
+    answers = measured.answers
+    if answers is None or measured.answered or not answers.known:
+        return ""
+    made = f"The answers were made at k = {answers.k}"
+    if answers.unjudged == answers.known:
+        return f"{made} and are not judged."
+    unjudged = f", {answers.unjudged:,} not judged" if answers.unjudged else ""
+    return f"{made}: {answers.right:,} of {answers.known:,} are correct{unjudged}."
+
+
+def _loss_words(measured: Measured, config: RunConfig) -> tuple[str, str]:
+    """Say which stage loses most of the questions with evidence and what to try, and return its cause."""
+    losses = measured.losses
+    total, worst = losses.blamed.total(), losses.greatest
+    others = " with evidence" if losses.apart else ""
+    if not total:
+        return _nothing_lost(measured, others), ""
+    if total < PATTERN:
+        return f"Only {_questions(total, others)} lost, too few to blame one stage: look at each.", ""
+    cause = worst[0]
+    most, advice = losses.blamed[cause], _advice(cause, measured, config)
+    loss = "" if measured.answered or measured.answers is None else " in retrieval"
+    if len(worst) > 1:
+        names = f"{', '.join(STAGES[c] for c in worst[:-1])} and {STAGES[worst[-1]]}"
+        return f"The greatest losses{loss} are {names}, {most:,} each of {total:,}{others}: {advice}.", cause
+    lead = "All" if most == total else "Most" if most > total / 2 else ""
+    stage = f"{lead} of the loss{loss} is {STAGES[cause]}" if lead else f"The greatest loss{loss} is {STAGES[cause]}"
+    return f"{stage} ({most:,} of {total:,} lost{others}): {advice}.", cause
+
+
+def _nothing_lost(measured: Measured, others: str) -> str:
+    if not measured.answered:
+        return f"Nothing is lost in retrieval at k = {measured.k}."
+    if measured.answers is not None and measured.answers.unjudged:
+        return ""
+    return f"No question{others} was lost." if others else "Nothing was lost."
+
+
+def _questions(count: int, which: str) -> str:
+    return f"{count:,} question{which} is" if count == 1 else f"{count:,} questions{which} are"
+
+
+def _advice(cause: str, measured: Measured, config: RunConfig) -> str:
+    """Return the next step against a cause that this run does not take already."""
+    if cause == "below_k":
+        return ", or ".join(filter(None, [f"try {_other_retriever(measured, config)}", _larger_k(measured)]))
+    if cause == "not_retrieved":
+        return f"try {_other_retriever(measured, config)}"
+    return {
+        "not_parsed": "see on the documents page how the files were read, and update the index",
+        "split": "try larger chunks, or an overlap",
+        "cut_by_budget": "raise the context budget, or make the chunks smaller",
+        "not_answered": f"look at the questions it abstained on; {_better_model(config)} may see the evidence",
+        "wrong": _against_incorrect(measured, config),
+        "judge_failed": "judge again what failed",
+    }[cause]
+
+
+def _better_model(config: RunConfig) -> str:
+    return "a model" if config.answerer == "extractive" else "a better model"
+
+
+def _against_incorrect(measured: Measured, config: RunConfig) -> str:
+    """Claims are looked at where they were judged, a better model is tried where one answered."""
+    look = "look at the claims of these answers" if measured.claims else "compare these answers with their evidence"
+    if not measured.claims and not config.judge and config.answerer != "extractive":
+        return f"{look}, or have a model judge them"
+    return f"{look}, or {'connect a model' if config.answerer == 'extractive' else 'try a better model'}"
+
+
+def _other_retriever(measured: Measured, config: RunConfig) -> str:
+    if config.retriever == "hybrid":
+        return "another embedder, or other chunks"
+    return "hybrid" if measured.embedder else "hybrid, on an index with an embedder"
+
+
+def _larger_k(measured: Measured) -> str:
+    """Suggest the least k that finds half of what is ranked below `k`, with what it finds."""
+    below = measured.ranks[measured.ranks > measured.k]
+    for k in LARGER:
+        gained = int(np.sum(below <= k))
+        if k > measured.k and gained * 2 >= len(below) > 0:
+            return f"k = {k}, which finds {gained:,} of the {len(below):,} ranked below {measured.k}"
+    return ""

@@ -1,0 +1,142 @@
+"""Headings of a document, and where a cut would part one from what it heads.
+
+Structure is read as it stands in the text: the Markdown that Word, Office, web and book files are parsed to, and
+Markdown, AsciiDoc, Org and reStructuredText as added. A PDF's text layer and plain text mark no headings.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain, pairwise
+
+from ragviz.index.packing import IDEOGRAPHIC
+from ragviz.index.tokens import Range
+from ragviz.records import Document
+
+LEAD = 40
+"""Characters of the line after a heading that stay with it, where they fit a chunk together."""
+
+# A line after an empty one, or the first; no item, quote or row.
+_TITLE = r"(?<![^\n]\n)(?![ \t]*[-*+>|#])[ \t]*\S[^\n]*\n"
+_MARKDOWN = re.compile(
+    rf"^(?:(?:> ?){{0,8}} {{0,3}}#{{1,6}}(?:[ \t][^\n]*)?$|{_TITLE}(?:={{2,}}|-{{2,}})[ \t]*$)", re.MULTILINE
+)
+_PATTERNS = {
+    "text/markdown": _MARKDOWN,
+    "text/x-markdown": _MARKDOWN,
+    "text/asciidoc": re.compile(r"^={1,6}[ \t]+\S[^\n]*$", re.MULTILINE),
+    "text/org": re.compile(r"^\*+[ \t]+\S[^\n]*$", re.MULTILINE),
+    "text/x-rst": re.compile(
+        rf"^(?:([=`:.~^_*+#-])\1{{2,}}[ \t]*\n[ \t]*\S[^\n]*\n\1{{3,}}|{_TITLE}([=`:.~^_*+#-])\2{{2,}})[ \t]*$",
+        re.MULTILINE,
+    ),
+}
+"""Headings by media type, of texts that are kept as they were added."""
+_FIRST_WORD = re.compile(rf"(?:[^\w\s]{{1,8}}[ \t]+)?\S[^\s{IDEOGRAPHIC.pattern[1:-1]}]*")
+_BLANK = re.compile(r"\s*")
+
+_OPENING = re.compile(
+    r"^ {0,3}(?:(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})"
+    r"|<(?P<html>\?|!--|!\[CDATA\[|![a-z]|(?:script|pre|style|textarea)\b))",
+    re.MULTILINE | re.IGNORECASE,
+)
+_HTML_END = {"?": "?>", "!--": "-->", "![cdata[": "]]>", "script": "</script>", "pre": "</pre>", "style": "</style>"}
+_HTML_END |= {"textarea": "</textarea>"}
+
+
+def verbatim(text: str) -> Iterator[Range]:
+    """Yield the ranges of fenced code and of verbatim HTML; one that is never closed goes on to the end."""
+    place = 0
+    while opening := _OPENING.search(text, place):
+        fence, tag = opening["fence"], (opening["html"] or "").lower()
+        end = rf"^ {{0,3}}{fence}+[ \t]*$" if fence else re.escape(_HTML_END.get(tag, ">"))
+        closing = re.compile(end, re.MULTILINE | re.IGNORECASE).search(text, opening.end())
+        place = closing.end() if closing else len(text)
+        yield opening.start(), place
+
+
+def headings(document: Document) -> Iterator[Range]:
+    r"""Yield the ranges of the headings of a document, each without the end of its line.
+
+    >>> text = "# Leave\n\nFive days.\n\n```\n# no heading\n```\n\nTravel\n------\nBook early."
+    >>> [text[start:end] for start, end in headings(Document("", "", text, (), "en", "text/markdown", "", 0))]
+    ['# Leave', 'Travel\n------']
+    """
+    pattern, text = _pattern(document.media_type), document.text
+    if pattern is None:
+        return
+    place = 0
+    for start, end in chain(verbatim(text) if pattern is _MARKDOWN else (), ((len(text), len(text)),)):
+        yield from (match.span() for match in pattern.finditer(text, place, start))
+        place = end
+
+
+@cache
+def _pattern(media_type: str) -> re.Pattern[str] | None:
+    from ragviz.documents.kinds import KINDS  # what is only listed needs no formats
+
+    parsed = {kind.media_type for kind in KINDS.values() if kind.key not in ("pdf", "encrypted")}
+    return _MARKDOWN if media_type in parsed else _PATTERNS.get(media_type)
+
+
+class Ranges:
+    """Ranges in order, none overlapping, that no cut should fall into; both ends of each are free."""
+
+    def __init__(self) -> None:
+        self._starts, self._ends = array("q"), array("q")
+
+    def add(self, start: int, end: int) -> None:
+        """Add a range after the others."""
+        self._starts.append(start)
+        self._ends.append(end)
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def holding(self, at: int) -> int | None:
+        """Return the start of the range that a cut before the character `at` would fall into, None without one."""
+        number = bisect_left(self._starts, at) - 1
+        return self._starts[number] if number >= 0 and at < self._ends[number] else None
+
+    def free(self, at: int) -> bool:
+        """Return whether a cut before the character `at` falls into no range."""
+        return self.holding(at) is None
+
+
+class Sections:
+    """Where the headings of a document stand with what they head; empty of those that nothing follows.
+
+    `whole` are the ranges from a heading to the first word after it, from the first of several headings that follow
+    each other. `levels` say what to keep together, from the most to the least: `whole` with the `LEAD` of the text,
+    `whole`, and each single heading, the last with the first word.
+    """
+
+    def __init__(self, document: Document) -> None:
+        text = document.text
+        self.whole, leads, singles = Ranges(), Ranges(), Ranges()
+        first: int | None = None
+        for (start, end), (following, _) in pairwise(chain(headings(document), ((len(text), len(text)),))):
+            first = start if first is None else first
+            body = _after_blanks(text, end)
+            if body == len(text):
+                break
+            if body == following or _after_blanks(text, following) == body:
+                singles.add(start, end)
+                continue
+            word = _FIRST_WORD.match(text, body)
+            last = word.end() if word else body + 1
+            line = text.find("\n", body, body + LEAD)
+            self.whole.add(first, last)
+            leads.add(first, max(last, body + LEAD if line < 0 else line))
+            singles.add(start, last)
+            first = None
+        self.levels = (leads.free, self.whole.free, singles.free) if singles else ()
+
+
+def _after_blanks(text: str, at: int) -> int:
+    match = _BLANK.match(text, at)
+    return match.end() if match else at

@@ -1,0 +1,107 @@
+"""The prompts behind an evaluated answer, built again from what the run stored: its replies are read anew, in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragviz.answers import contexts
+from ragviz.answers import wording as answer_wording
+from ragviz.errors import ModelError
+from ragviz.judging.claims import ClaimReply, ClaimsReply
+from ragviz.judging.planning import Item, Plan
+from ragviz.judging.step import State
+from ragviz.judging.steps import STEPS
+from ragviz.models import replies
+from ragviz.models.chat import ModelClient
+from ragviz.models.requests import Completion, Message, Request
+from ragviz.records import Call, EvaluatedAnswer, RunConfig
+
+CHANGED_VERSION = "it was worded by version {} of the prompt, which this version of ragviz no longer has"
+CHANGED_CONTEXT = "the chunks that were in its context are not as they were: the index or its documents have changed"
+NOT_REPEATED = "the reply was asked for again in other words, which are not stored"
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A call with the messages that were sent; None where they cannot be built again, and then `why` says so."""
+
+    call: Call
+    messages: tuple[Message, ...] | None
+    why: str = ""
+
+
+class _NoBanks:
+    """A cache that holds no banks: their questions are asked for again."""
+
+    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
+        return {}
+
+    def put_many(self, items: Mapping[str, bytes]) -> None:
+        return
+
+
+def exchanges(evaluated: EvaluatedAnswer, calls: Sequence[Call], item: Item, config: RunConfig) -> list[Exchange]:
+    """Return each of `calls`, those behind `evaluated`, with its messages; no model is asked.
+
+    Every step is done again, and is given its stored replies. What it asks is then what it asked, but for a request
+    that followed an unusable reply, and for a server without JSON schemas, which is sent the schema in words too.
+    """
+    state, plan = State(item, 0, answer=evaluated.answer), _plan(config)
+    state.fitted = contexts.fitted(item.chunks, config.context_tokens)
+    if config.context != "none" and config.answerer != "none" and state.fitted.context != evaluated.answer.context:
+        return [Exchange(call, None, CHANGED_CONTEXT) for call in calls]
+    exchanges: dict[int, Exchange] = {}
+    for name, step in STEPS.items():
+        waiting = deque(call for call in calls if call.step == name)
+        if name == "answer" and config.answerer != "model":
+            continue
+        version = answer_wording.VERSIONS["model"] if name == "answer" else step.version
+        changed = [call for call in waiting if call.prompt != version]
+        exchanges |= {id(call): Exchange(call, None, CHANGED_VERSION.format(call.prompt)) for call in changed}
+        result = None if changed or not waiting else _replayed(state, plan, name, waiting, exchanges)
+        state.answer = evaluated.answer
+        state.results[name] = result if result is not None else _stored(evaluated, name)
+    return [exchanges.get(id(call)) or Exchange(call, None, NOT_REPEATED) for call in calls]
+
+
+def _replayed(state: State, plan: Plan, name: str, waiting: deque[Call], exchanges: dict[int, Exchange]) -> Any:
+    """Do a step with its stored replies, noting what each was asked; None when it comes to no result."""
+
+    def ask(client: ModelClient, request: Request[Any]) -> Completion[Any]:
+        if not waiting:
+            raise ModelError("The run stored no reply to this.")
+        call = waiting.popleft()
+        exchanges[id(call)] = Exchange(call, tuple(request.messages))
+        try:
+            parsed = replies.read(call.raw, request)
+        except replies.Malformed as error:
+            raise ModelError(str(error)) from None
+        counts = (call.prompt_tokens, call.completion_tokens, call.seconds)
+        return Completion(call.raw, parsed, *counts, call.cached, call.model, call.cost)
+
+    try:
+        return STEPS[name].perform(state, plan, ask)
+    except ModelError:
+        return None
+
+
+def _stored(evaluated: EvaluatedAnswer, name: str) -> Any:
+    """Return the result of a step as the run stored it, for the steps that need it."""
+    if name == "reference":
+        return evaluated.matrix.reference_claims
+    if name == "bank":
+        return evaluated.bank
+    if name == "claims" and evaluated.matrix.answer_claims is not None:
+        claims = [ClaimReply(text=c.text, sentence=(c.sentence or 0) + 1) for c in evaluated.matrix.answer_claims]
+        questions = list(evaluated.asked_back or ())
+        return ClaimsReply(claims=claims, questions=questions, noncommittal=bool(evaluated.noncommittal))
+    return None
+
+
+def _plan(config: RunConfig) -> Plan:
+    """Return the plan of a run whose models are named but never called."""
+    answerer, judge = (ModelClient(None, None, name) if name else None for name in (config.model, config.judge))
+    return Plan(config, _NoBanks(), answerer=answerer, judge=judge or answerer)

@@ -1,0 +1,310 @@
+"""Everything a run holds as flat tables: their columns, each with its type and description, and their rows.
+
+Numbers that count ranks, claims or sentences start at 1; what is not known or does not apply is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ragviz.analysis import diagnose
+from ragviz.analysis.evaluate import Slice
+from ragviz.judging.controls import Controls
+from ragviz.metrics import questeval
+from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.records import Claim, ClaimVerdict, EvaluatedAnswer
+from ragviz.runs.cases import Case, document_of, mean_rows
+from ragviz.runs.judgements import calls_behind
+from ragviz.text.keys import without_keys
+from ragviz.text.untrusted import storable
+
+ColumnKind = Literal["text", "integer", "number", "yes/no", "texts", "integers"]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What the tables of a run are filled from: its cases, its means and its judge's control items.
+
+    `names` are those of the documents by id; `keys` are removed from every text.
+    """
+
+    cases: Sequence[Case]
+    slices: Sequence[Slice]
+    names: Mapping[str, str]
+    controls: Controls | None = None
+    keys: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table; "texts" and "integers" are lists."""
+
+    name: str
+    kind: ColumnKind
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: what a row is, its columns, and the function that yields its rows, cells in the order of `columns`."""
+
+    explanation: str
+    columns: tuple[Column, ...]
+    fill: Callable[[Contents], Iterable[Sequence[Any]]]
+
+
+def rows(name: str, contents: Contents) -> list[tuple[Any, ...]]:
+    """Return the rows of the table `name`, without keys, and without what no file can hold (lone surrogates, NUL)."""
+    return [tuple(_clean(cell, contents.keys) for cell in row) for row in TABLES[name].fill(contents)]
+
+
+def _clean(cell: Any, keys: Sequence[str]) -> Any:
+    if isinstance(cell, tuple | list):
+        return [_clean(each, keys) for each in cell]
+    return storable(without_keys(cell, keys) if keys else cell) if isinstance(cell, str) else cell
+
+
+def _questions(contents: Contents) -> Iterator[Sequence[Any]]:
+    for case in contents.cases:
+        q = case.question
+        yield q.id, q.text, q.kind, case.documents, q.answer, case.outcome, case.rank, case.cause or None
+
+
+def _generated_answers(contents: Contents) -> Iterator[Sequence[Any]]:
+    for case in contents.cases:
+        if case.evaluated is not None and case.answer[1]:
+            answer = case.evaluated.answer
+            made = (answer.text, answer.status, answer.reason or None, answer.answerer, answer.version)
+            yield case.question.id, *made, answer.citations, answer.wrong_citations, answer.context, answer.cut
+
+
+def _scores(contents: Contents) -> Iterator[Sequence[Any]]:
+    for case in contents.cases:
+        for name, value in case.ranking.items():
+            yield case.question.id, name, "ranking", value, "ok", None, None
+        for name, score in case.scores.items():
+            of = "judged" if name in ANSWER_METRICS and ANSWER_METRICS[name].judged else "lexical or embedding"
+            why = score.reason if score.status != "ok" else case.reason(score)
+            yield case.question.id, name, of, score.value, score.status, why or None, score.version
+
+
+def _claims(contents: Contents) -> Iterator[Sequence[Any]]:
+    for case in contents.cases:
+        if case.evaluated is None:
+            continue
+        matrix = case.evaluated.matrix
+        for of, claims, by_chunk, other, by_other in (
+            ("answer", matrix.answer_claims, matrix.answer_by_chunk, "reference", matrix.answer_by_reference),
+            ("reference", matrix.reference_claims, matrix.reference_by_chunk, "answer", matrix.reference_by_answer),
+        ):
+            for place, claim in enumerate(claims or ()):
+                passages = _by_passage(by_chunk[place], matrix.chunks, contents.names) if by_chunk else ()
+                others = [(other, None, None, None, *_verdict(by_other[place]))] if by_other else []
+                for verdict in [*passages, *others] or [(None,) * 6]:
+                    yield case.question.id, of, place + 1, claim.text, _sentence(claim), *verdict
+
+
+def _by_passage(
+    row: Sequence[ClaimVerdict], chunk_ids: Sequence[str], names: Mapping[str, str]
+) -> Iterator[tuple[Any, ...]]:
+    for number, (chunk_id, verdict) in enumerate(zip(chunk_ids, row, strict=True), start=1):
+        yield "passage", number, chunk_id, document_of(chunk_id, names), *_verdict(verdict)
+
+
+def _verdict(verdict: ClaimVerdict) -> tuple[str, int | None]:
+    return verdict.verdict, _sentence(verdict)
+
+
+def _sentence(of: Claim | ClaimVerdict) -> int | None:
+    return None if of.sentence is None else of.sentence + 1
+
+
+def _passages(contents: Contents) -> Iterator[Sequence[Any]]:
+    for case in contents.cases:
+        answer = case.evaluated.answer if case.evaluated and case.answer[1] else None
+        ranked = [(hit.chunk_id, hit.rank, float(hit.score)) for hit in case.hits]
+        ids = {hit.chunk_id for hit in case.hits}
+        context = answer.context if answer else ()
+        useful = _useful(case.evaluated)
+        for chunk_id, rank, score in [*ranked, *((i, None, None) for i in context if i not in ids)]:
+            chunk = case.chunks.get(chunk_id)
+            text, gold = chunk.text if chunk else None, chunk_id in case.gold
+            given = (chunk_id in context, chunk_id in answer.cut) if answer else (None, None)
+            document = document_of(chunk_id, contents.names)
+            yield case.question.id, rank, chunk_id, score, document, text, gold, *given, useful.get(chunk_id)
+
+
+def _useful(evaluated: EvaluatedAnswer | None) -> dict[str, bool]:
+    if evaluated is None or evaluated.matrix.useful is None:
+        return {}
+    return dict(zip(evaluated.matrix.chunks, evaluated.matrix.useful, strict=True))
+
+
+def _questeval(contents: Contents) -> Iterator[Sequence[Any]]:
+    for case in contents.cases:
+        for row in questeval.rows(case.evaluated, case.documents) if case.evaluated else ():
+            asked = (row.number, row.key or None, row.asked, row.reference_answer, row.generated_answer)
+            yield row.question_id, row.variant, *asked, row.f1, row.answerable_by, row.maker
+
+
+def _calls(contents: Contents) -> Iterator[Sequence[Any]]:
+    for question_id, call in calls_behind(case.evaluated for case in contents.cases if case.evaluated):
+        tokens = (call.prompt_tokens, call.completion_tokens)
+        cost = (call.seconds, call.cost, call.cached)
+        yield question_id, call.step, call.model, call.prompt, *tokens, *cost, call.raw
+
+
+def _means(contents: Contents) -> Iterator[Sequence[Any]]:
+    return mean_rows(contents.slices, contents.controls)
+
+
+_CAUSE_KEYS = ", ".join(f"{key} ({cause.title[:1].lower()}{cause.title[1:]})" for key, cause in diagnose.CAUSES.items())
+"""Keys of the causes, which never change, each with what the pages call it."""
+_QUESTION_ID = Column("question_id", "text", "id of the run's question")
+_DOCUMENT = Column("document", "text", "name of the document that the passage is part of")
+_CHUNK_ID = Column("chunk_id", "text", "id of the chunk, as in results.csv")
+
+
+TABLES: dict[str, Table] = {
+    "questions": Table(
+        "a question of the run",
+        (
+            _QUESTION_ID,
+            Column("question", "text", "its text"),
+            Column(
+                "kind",
+                "text",
+                "single, multi (several passages are needed), reference (no evidence is known) or unanswerable",
+            ),
+            Column("documents", "texts", "names of the documents that hold its evidence"),
+            Column("reference_answer", "text", "the right answer"),
+            Column(
+                "outcome",
+                "text",
+                "where its evidence was ranked, at the run's own k: found, below k (ranked below k), missed (not found "
+                "to the run's depth), reference only, unanswerable or not ranked",
+            ),
+            Column("rank", "integer", "rank by which a chunk of every passage that the question needs has come"),
+            Column("cause", "text", f"where it was lost: {_CAUSE_KEYS}"),
+        ),
+        _questions,
+    ),
+    "generated_answers": Table(
+        "an answer that the run generated",
+        (
+            _QUESTION_ID,
+            Column("answer", "text", "its text"),
+            Column("status", "text", "answered, refused or failed"),
+            Column("reason", "text", "why there is no answer"),
+            Column("answerer", "text", "model, extractive or imported"),
+            Column("version", "text", "version of the answerer's prompt or rules"),
+            Column("citations", "integers", "ranks of the passages that it cites"),
+            Column("wrong_citations", "integers", "numbers it cites that were no passage of its context"),
+            Column("context", "texts", "ids of the chunks it was given, in order"),
+            Column("cut", "texts", "ids of chunks that the context budget left out, wholly or in part"),
+        ),
+        _generated_answers,
+    ),
+    "scores": Table(
+        "a score of a question, or the reason why there is none",
+        (
+            _QUESTION_ID,
+            Column("metric", "text", "its name, as in metrics.csv"),
+            Column("group", "text", "ranking, judged, or lexical or embedding"),
+            Column("value", "number", "the score"),
+            Column("status", "text", "ok, not_applicable, no_answer, judge_error or skipped"),
+            Column("reason", "text", "why there is no score, or the judge's reason for it"),
+            Column("version", "text", "version of formula and prompts; none for rankings"),
+        ),
+        _scores,
+    ),
+    "claims": Table(
+        "a claim of an answer or of a reference, and the verdict of one text on it; a claim that was checked against "
+        "no text has one row",
+        (
+            _QUESTION_ID,
+            Column("claim_of", "text", "answer or reference: the text that makes the claim"),
+            Column("claim", "integer", "its number in that text"),
+            Column("text", "text", "the claim"),
+            Column("sentence", "integer", "sentence of its text that makes it"),
+            Column("checked_against", "text", "passage, reference or answer"),
+            Column("passage", "integer", "number of the passage in the answer's context"),
+            _CHUNK_ID,
+            _DOCUMENT,
+            Column("verdict", "text", "supported, together (only with other passages), contradicted or absent"),
+            Column("verdict_sentence", "integer", "sentence of the checked text that the verdict rests on"),
+        ),
+        _claims,
+    ),
+    "passages": Table(
+        "one of the first k chunks of a question, or another one that was given to the answerer",
+        (
+            _QUESTION_ID,
+            Column("rank", "integer", "its rank"),
+            _CHUNK_ID,
+            Column("score", "number", "the retriever's score"),
+            _DOCUMENT,
+            Column("text", "text", "its text; none when its document was deleted"),
+            Column("gold", "yes/no", "whether it holds evidence"),
+            Column("in_context", "yes/no", "whether the answerer was given it"),
+            Column("cut", "yes/no", "whether the context budget left it out, wholly or in part"),
+            Column("useful", "yes/no", "the judge's verdict on whether it helps to answer"),
+        ),
+        _passages,
+    ),
+    "questeval": Table(
+        "a RAGQuestEval question, made from the reference",
+        (
+            _QUESTION_ID,
+            Column("variant", "text", "judged (by a model) or extractive (without a model)"),
+            Column("number", "integer", "its number among those of the reference"),
+            Column("key", "text", "the key information it asks for"),
+            Column("asked", "text", "the question"),
+            Column("reference_answer", "text", "the reference's answer; none: unanswerable"),
+            Column("generated_answer", "text", "the generated answer's answer; none: unanswerable"),
+            Column("f1", "number", "token F1 of both, where both answer"),
+            Column("answerable_by", "text", "both, reference (missed by the answer), answer or neither"),
+            Column("maker", "text", "what made the questions: a model's name, extractive or import"),
+        ),
+        _questeval,
+    ),
+    "calls": Table(
+        "a call of a model about a question, the answerer's and the judge's; one that serves several questions is "
+        "listed with the first. Control items are not among them",
+        (
+            _QUESTION_ID,
+            Column("step", "text", "what was asked: answer, claims, context …"),
+            Column("model", "text", "the model"),
+            Column("prompt", "text", "version of the prompt"),
+            Column("prompt_tokens", "integer", "input tokens"),
+            Column("completion_tokens", "integer", "output tokens"),
+            Column("seconds", "number", "time in flight"),
+            Column("cost", "number", "dollars when it was made; none without a known price"),
+            Column("cached", "yes/no", "whether the reply was there already, so that this run did not pay"),
+            Column("reply", "text", "the raw reply"),
+        ),
+        _calls,
+    ),
+    "means": Table(
+        "a mean of a metric over all questions, those of one kind or those of one document",
+        (
+            Column("by", "text", "all, kind or document"),
+            Column("name", "text", "the kind or document"),
+            Column("questions", "integer", "questions in it"),
+            Column("misses", "integer", "those whose evidence is not in the ranking"),
+            Column("metric", "text", "the metric's name"),
+            Column("mean", "number", "mean over the n questions with a score"),
+            Column("low", "number", "lower end of the 95 % interval"),
+            Column("high", "number", "upper end of the 95 % interval"),
+            Column("n", "integer", "questions with a score"),
+            Column("without", "text", "how many have none, by status"),
+            Column("judge", "text", "the model that judged; none for other metrics"),
+            Column("judge_accuracy", "number", "its accuracy on control items"),
+            Column("judge_reliable", "yes/no", "whether it can be relied on by them"),
+        ),
+        _means,
+    ),
+}
+"""Every table by its name, which is also the name of its file."""

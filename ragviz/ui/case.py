@@ -1,0 +1,331 @@
+"""A case: one question of a run, from the cause of its loss down to the sentence that a claim rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from ragviz.analysis import diagnose
+from ragviz.answers import contexts
+from ragviz.answers.abstention import STATUSES
+from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.records import Answer, EvaluatedAnswer, Matrix, Question, Retrieved, Run, digest
+from ragviz.runs import judgements, measurements
+from ragviz.text.markup import claimed, legend, plain
+from ragviz.ui import cache, heading, passages, question_table, widgets, wording
+from ragviz.ui.claims import Chosen, claim_buttons, passage_note, pressed, said_in, verdict_words
+from ragviz.ui.passages import Note
+from ragviz.ui.score_list import ranking_scores, scores
+
+DECIDED_BY = {
+    "reference_in_answer": "the reference's words in the answer",
+    "refusal": "whether an abstention was expected",
+    "failed": "a failed answer",
+    "judge_failed": "a failed judge",
+}
+"""What decided whether an answer is right, where no metric did."""
+
+STYLE = """<style>
+.st-key-case-texts [data-testid="stColumn"] { min-width: 280px; }
+.st-key-case-below [data-testid="stColumn"] { min-width: 300px; }
+.st-key-case-reference mark.against.begins::before { content: "≠ "; }
+[class*="st-key-claims-"] button, [class*="st-key-claims-"] button > div { justify-content: flex-start; }
+[class*="st-key-claims-"] button { padding: .2rem .55rem; }
+[class*="st-key-claims-"] button p { text-align: left; font-size: .88rem; line-height: 1.4; }
+.rv-anchor { scroll-margin-top: 5rem; }
+.rv-jumps { display: flex; flex-wrap: wrap; gap: .2rem .9rem; font-size: .88rem; margin: 0; }
+.rv-jumps a { color: color-mix(in srgb, #0072B2 70%, currentColor); }
+.st-key-case-reference .rv-text mark:is(.contradicted, .absent) {
+  border-bottom-color: color-mix(in srgb, currentColor 60%, transparent); }
+</style>"""
+"""Nothing scrolls by itself: panes are as high as what they hold, and links lead to the cards of the ranking."""
+EVIDENCE_FOLD = 70
+"""Characters of a document that are shown on each side of the evidence; the rest is folded."""
+
+
+def cause_line(run: Run, judgement: judgements.Judgement, question: Question, retrieved: Retrieved, k: int) -> None:
+    """Draw the cause of this question's loss with the next step, in one line; what it means is behind its "?"."""
+    found = cause_of(run, question.id, k)
+    with st.container(border=True, gap="xxsmall"):
+        if found is None:
+            st.markdown("**Not answered yet.** Next: resume the run; it was interrupted before this question.")
+            return
+        name, cause = found
+        mark = ":blue[●]" if name == "fine" else ":orange[▲]"
+        next_step = "" if name == "fine" else f" Next: {cause.next_step}"
+        st.markdown(f"{mark} **{cause.title}.**{next_step}", help=cause.explanation)
+        evaluated = judgement.evaluated.get(question.id)
+        rank = rank_line(run, question, retrieved, k)
+        if name == "cut_by_budget" and evaluated:
+            rank = f"Evidence: found, but {truncated_words(run, evaluated.answer)}"
+        words = [rank, ruling_words(judgement, question), plain(context_words(run, evaluated))]
+        st.caption(" · ".join(filter(None, words)))
+
+
+def truncated_words(run: Run, answer: Answer) -> str:
+    """Return how many of the chunks fitted the budget of the context, in words."""
+    whole = [chunk_id for chunk_id in answer.context if chunk_id not in answer.cut]
+    part = ", and a part of one," if len(answer.context) > len(whole) else ""
+    chunks = wording.counted(len(whole) + len(answer.cut), "chunk")
+    return f"only {len(whole)} of the {chunks}{part} fitted the context budget of {run.config.context_tokens:,} tokens"
+
+
+def cause_of(run: Run, question_id: str, k: int) -> tuple[str, diagnose.Cause] | None:
+    """Return the cause of a question's loss at `k`, by name and in words; None when it was not reached."""
+    name = cache.causes(run, k).get(question_id)
+    if name is None:
+        return None
+    of = cache.retrievals(run)[question_id][0].kind
+    return name, judgements.meaning_of(run, name, k, claims=has_claims(run, question_id), of=of)
+
+
+def has_claims(run: Run, question_id: str) -> bool:
+    """Return whether the claims of a run's answer were judged."""
+    evaluated = cache.judgement(run).evaluated.get(question_id)
+    return evaluated is not None and evaluated.matrix.answer_claims is not None
+
+
+def rank_line(run: Run, question: Question, retrieved: Retrieved, k: int) -> str:
+    """Return where the evidence stands, in words; "" where there is none, or it is not known."""
+    if not question.evidence or measurements.unranked_words(run):
+        return ""
+    return f"Evidence: {evidence_words(retrieved, k, run.config.depth)}"
+
+
+def ruling_words(judgement: judgements.Judgement, question: Question) -> str:
+    """Return whether the answer is right, and what decided it; "" when nothing did."""
+    ruling = judgement.rulings.get(question.id, diagnose.Ruling(None))
+    by = ANSWER_METRICS[ruling.by].title if ruling.by in ANSWER_METRICS else DECIDED_BY.get(ruling.by, "")
+    verdict = {True: "Correct", False: "Incorrect", None: "Correctness unknown"}[ruling.right]
+    return f"{verdict}, by {by}" if by else ""
+
+
+def context_words(run: Run, evaluated: EvaluatedAnswer | None = None) -> str:
+    """Return who answered from what, and who judged."""
+    config = run.config
+    given = f"the first {config.k} chunks" if config.context == "retrieved" else contexts.CONTEXTS[config.context]
+    if config.context == "retrieved" and evaluated and evaluated.answer.cut:
+        given = f"what fitted of {given}"
+    by = f"{judgements.answered_words(config)} from {given}" if question_table.answers(run) else ""
+    return " · ".join(filter(None, [by, f"judged by {config.judge}" if config.judge else ""]))
+
+
+def body(
+    run: Run,
+    judgement: judgements.Judgement,
+    question: Question,
+    retrieved: Retrieved,
+    k: int,
+    claim: Chosen | None,
+) -> None:
+    """Draw answer, reference and evidence side by side, and below them the ranking and the scores."""
+    evaluated = judgement.evaluated.get(question.id)
+    st.html(STYLE)
+    texts(run, question, retrieved, evaluated, k, claim)
+    with st.container(key="case-below"):
+        left, right = st.columns([2, 1], gap="medium")
+        with left, widgets.errors_shown():
+            ranking(run, question, retrieved, evaluated, k, claim)
+        with right, widgets.errors_shown():
+            ranking_scores(cache.summary(run, k), question.id)
+            scores(question.id, judgement, evaluated)
+            if evaluated is None or not question_table.answers(run):
+                st.caption("This run has no answers: make one with an answerer to have answers judged.")
+    if claim and pressed(claim):
+        show_what_is_lit(f"{question.id} {claim}")
+
+
+def texts(
+    run: Run,
+    question: Question,
+    retrieved: Retrieved,
+    evaluated: EvaluatedAnswer | None,
+    k: int,
+    claim: Chosen | None,
+) -> None:
+    """Draw answer, reference and evidence side by side; without answers, reference and evidence."""
+    matrix = evaluated.matrix if evaluated else Matrix()
+    entries = [("gold", "evidence")] if question.evidence else []
+    if question.evidence and not measurements.unranked_words(run):
+        entries.append(("hit", f"in the first {k} chunks"))
+    if entries:
+        st.html(legend(entries))
+    with st.container(key="case-texts"):
+        columns = st.columns(3 if question_table.answers(run) else 2, gap="medium")
+        if question_table.answers(run):
+            with columns[0], widgets.errors_shown():
+                answer_text(evaluated, claim)
+        with columns[-2], widgets.errors_shown():
+            reference_text(question, matrix, claim)
+        with columns[-1], widgets.errors_shown():
+            evidence(run, question, retrieved, k)
+
+
+def reference_text(question: Question, matrix: Matrix, claim: Chosen | None) -> None:
+    """Draw the reference answer with its claims."""
+    heading.section("Reference answer")
+    with st.container(key="case-reference", gap="small"):
+        if question.answer:
+            said = said_in(question.answer, matrix, "r", claim)
+            st.html(claimed(question.answer, said, verdicts=verdict_words(matrix, "r"), language=question.language))
+            claim_buttons(matrix, "r", claim)
+        else:
+            none = "None: the documents do not answer this question." if question.kind == "unanswerable" else "None."
+            st.caption(none)
+        kind = wording.KINDS[question.kind]
+        st.caption(f"{kind} · generator {plain(question.generator)} · id {plain(question.id)}")
+
+
+def answer_text(evaluated: EvaluatedAnswer | None, claim: Chosen | None) -> None:
+    """Draw the generated answer with its claims, its citations, and why there is none."""
+    answer = evaluated.answer if evaluated else None
+    status = f" · {STATUSES[answer.status]}" if answer and answer.status != "answered" else ""
+    heading.section(f"Generated answer{status}")
+    with st.container(key="case-answer", gap="small"):
+        if evaluated is None or answer is None:
+            st.caption("Not answered yet: the run was interrupted before this question.")
+            return
+        if answer.text:
+            st.html(
+                claimed(
+                    answer.text,
+                    said_in(answer.text, evaluated.matrix, "a", claim),
+                    verdicts=verdict_words(evaluated.matrix, "a"),
+                )
+            )
+        if answer.reason:
+            st.caption(plain(f"Why: {answer.reason}"))
+        if citations := citation_words(answer):
+            st.caption(citations)
+        claim_buttons(evaluated.matrix, "a", claim)
+        if evaluated.matrix.answer_claims is None and answer.status == "answered":
+            st.caption("No claims: the answer was not judged by a model. Its scores are below.")
+
+
+WITHOUT_EVIDENCE = {
+    "unanswerable": "Unanswerable: the documents hold no evidence for it, so there is nothing to retrieve.",
+    "reference": "Reference only: where the documents hold the answer was not given, so its ranking is not measured.",
+}
+"""Kind of a question without evidence → what that means here."""
+
+
+def citation_words(answer: Answer) -> str:
+    """Return which passages an answer cites, and which of these it was not given."""
+    citations = [f"cites {', '.join(map(str, answer.citations))}"] if answer.citations else []
+    if answer.wrong_citations:
+        wrong = ", ".join(map(str, answer.wrong_citations))
+        citations.append(f":orange[▲] cites {wrong}, which were not in its context")
+    return " · ".join(citations)
+
+
+def evidence(run: Run, question: Question, retrieved: Retrieved, k: int) -> None:
+    """Draw the evidence in its documents with the rank at which it stands, of a miss too."""
+    if not question.evidence:
+        heading.section("Evidence")
+        st.caption(WITHOUT_EVIDENCE[question.kind])
+        return
+    unranked = bool(measurements.unranked_words(run))
+    if not unranked:
+        heading.section(f"Evidence · {evidence_words(retrieved, k, run.config.depth)}")
+    with st.container(key="case-evidence", gap="small"):
+        if unranked:
+            st.caption("The passages that support the reference, as the imported file says.")
+        passages.evidence_groups(
+            run.corpus_id, question, None if unranked else retrieved, k=k, depth=run.config.depth, fold=EVIDENCE_FOLD
+        )
+
+
+def evidence_words(retrieved: Retrieved, k: int, depth: int) -> str:
+    """Return where the evidence stands, in words: its rank, or how many of its passages are found at k.
+
+    >>> from ragviz.records import Ranking
+    >>> evidence_words(Retrieved("q", Ranking(("a", "b"), (2.0, 1.0)), (("a",), ("b",), ("c",))), 1, 50)
+    '1 of 3 passages found at 1'
+    """
+    if len(retrieved.gold) == 1:
+        return passages.rank_words(retrieved, 0, k, depth)
+    found = sum(not set(gold).isdisjoint(retrieved.ranking.ids[:k]) for gold in retrieved.gold)
+    return f"{found} of {len(retrieved.gold)} passages found at {k}"
+
+
+def ranking(
+    run: Run,
+    question: Question,
+    retrieved: Retrieved,
+    evaluated: EvaluatedAnswer | None,
+    k: int,
+    claim: Chosen | None,
+) -> None:
+    """Draw the ranking, or the chunks given without one, with what the judge and the budget said of each chunk."""
+    config = run.config
+    heading.section({"retrieved": f"Ranking by {config.retriever}",
+                     "none": f"Ranking by {config.retriever}, not given as context (closed book)",
+                     "oracle": "Gold chunks, given as context"}[config.context])  # fmt: skip
+    links = passages.evidence_jumps(retrieved) if config.context != "oracle" else ""
+    if links:
+        st.html(links)
+    if claim:
+        st.html(legend([("gold", "evidence"), ("for", "supports the claim"), ("against", "contradicts it")]))
+    context = evaluated.answer.context if evaluated and question_table.answers(run) else ()
+    notes = chunk_notes(evaluated if question_table.answers(run) else None, claim)
+    with st.container(key="case-ranking", gap="small"):
+        if config.context == "oracle":
+            passages.given_chunks(run.corpus_id, question, context, notes)
+        else:
+            key, first = f"inspect-{run.id}", max(k + 2, 5)
+            passages.ranked_chunks(run.corpus_id, question, retrieved, k=k, first=first, key=key, notes=notes)
+
+
+def chunk_notes(evaluated: EvaluatedAnswer | None, claim: Chosen | None) -> dict[str, Note]:
+    """Return by chunk what the budget cut, and the judge's verdicts."""
+    if evaluated is None:
+        return {}
+    context = evaluated.answer.context
+    notes = {chunk_id: Note(_cut_badge(chunk_id, context)) for chunk_id in evaluated.answer.cut}
+    for place, chunk_id in enumerate(evaluated.matrix.chunks):
+        before = notes.get(chunk_id, Note()).badges
+        notes[chunk_id] = passage_note(evaluated.matrix, place, claim, before)
+    return notes
+
+
+def _cut_badge(chunk_id: str, context: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    return (("against", "truncated in the context" if chunk_id in context else "truncated from context"),)
+
+
+def show_what_is_lit(subject: str) -> None:
+    """Scroll the page, once for each `subject`, so that the first highlighted sentence is seen, with as many as fit.
+
+    It is for a claim that was pressed on the page: who opens a link sees the question first.
+    """
+    st.html(f"<script>{_TO_WHAT_IS_LIT} // {digest(subject)}</script>", unsafe_allow_javascript=True)
+
+
+_TO_WHAT_IS_LIT = """
+(() => {
+  const main = document.querySelector('[data-testid=stMain]');
+  const app = document.querySelector('[data-testid=stApp]');
+  const ends = ['wheel', 'touchstart', 'pointerdown', 'keydown'];
+  let left = 6;
+  const leave = () => { left = 0; };
+  ends.forEach(name => window.addEventListener(name, leave, { once: true, passive: true }));
+  const show = () => {
+    const panes = ['answer', 'reference', 'ranking'].map(name => document.querySelector('.st-key-case-' + name));
+    const marks = panes.map(pane => pane && pane.querySelector('mark.for, mark.against, mark.own')).filter(Boolean);
+    if (!marks.length) return;
+    const lit = marks.map(mark => mark.getBoundingClientRect());
+    const top = Math.min(...lit.map(box => box.top));
+    const low = main.getBoundingClientRect().top + 70, high = window.innerHeight - 12;
+    const bottom = Math.max(...lit.map(box => box.bottom).filter(each => each - top <= high - low));
+    if (top < low) main.scrollBy(0, top - low);
+    else if (bottom > high) main.scrollBy(0, bottom - high);
+  };
+  const step = () => {
+    if (left <= 0) return ends.forEach(name => window.removeEventListener(name, leave));
+    show();
+    if (app.dataset.testScriptState !== 'running') left -= 1;
+    setTimeout(step, 100);
+  };
+  step();
+})();
+"""

@@ -1,0 +1,86 @@
+"""The downloads of a run: its files, and the tables of everything it holds, as CSV, JSON Lines or Parquet."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import streamlit as st
+
+from ragviz.records import Run
+from ragviz.runs import exports, table_files, tables
+from ragviz.ui import cache
+
+FILES = ("results.csv", "results.jsonl", "dataset.csv", "answers.csv", "evaluation.csv", "metrics.csv")
+_FORMAT_NAMES = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}
+_MEDIA_TYPES = {
+    "csv": "text/csv",
+    "jsonl": "application/jsonl",
+    "parquet": "application/vnd.apache.parquet",
+    "zip": "application/zip",
+}
+
+
+def popover(run: Run) -> None:
+    """Draw the button whose popover offers a run's files; a file is made when its button is pressed."""
+    with st.popover("Download", icon=":material/download:"):
+        st.markdown("**Tables** · everything the run holds, a row for each thing")
+        names = st.multiselect(
+            "Tables", list(tables.TABLES), default=list(tables.TABLES), key="export-tables",
+            format_func=lambda name: name.replace("_", " "), help=_explained(),
+        )  # fmt: skip
+        file_format = st.segmented_control(
+            "Format", list(table_files.FORMATS), default="csv", key="export-format", required=True,
+            format_func=_FORMAT_NAMES.__getitem__,
+        )  # fmt: skip
+        _tables_button(run, names, str(file_format))
+        st.markdown("**Files** · a row for each question, as spreadsheets and imports read them")
+        with st.container(horizontal=True, gap="small"):
+            for name in FILES:
+                _button(run, name, partial(_file, run, name), name)
+        _button(
+            run, "All files and tables (zip)",
+            lambda: zipped(exports.export_run(cache.workspace(), run, list(tables.TABLES), str(file_format))),
+            "all.zip",
+        )  # fmt: skip
+
+
+def _file(run: Run, name: str) -> bytes:
+    return exports.export_run(cache.workspace(), run)[name]
+
+
+def _explained() -> str:
+    return "  \n".join(f"**{name.replace('_', ' ')}**: {table.explanation}" for name, table in tables.TABLES.items())
+
+
+def _tables_button(run: Run, names: Sequence[str], file_format: str) -> None:
+    """Draw the button of the chosen tables: one as it is, several in a zip."""
+    names = list(names)
+    if len(names) == 1:
+        file = f"{names[0]}.{file_format}"
+        _button(run, file, lambda: exports.export_tables(cache.workspace(), run, names, file_format)[file], file)
+        return
+    label = f"{len(names)} tables (zip)" if names else "Choose a table"
+    _button(
+        run, label,
+        lambda: zipped(exports.export_tables(cache.workspace(), run, names, file_format)),
+        f"tables-{file_format}.zip", disabled=not names,
+    )  # fmt: skip
+
+
+def _button(run: Run, label: str, made: Callable[[], bytes], file: str, *, disabled: bool = False) -> None:
+    media_type = _MEDIA_TYPES[file.rpartition(".")[2]]
+    st.download_button(
+        label, made, f"{run.name}-{file}", media_type, key=f"download-{file}", on_click="ignore", disabled=disabled
+    )
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """Return files by name in one zip."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()

@@ -1,0 +1,142 @@
+"""The pictures of a run's rankings, which filter its questions: ranks, curves, where they are lost, by document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from ragviz.analysis import diagnose, losses, outcomes
+from ragviz.analysis.evaluate import Slice, Summary
+from ragviz.metrics.registry import METRICS, title_of
+from ragviz.records import Run
+from ragviz.report import curve_plots, plots, rank_plots
+from ragviz.runs import judgements
+from ragviz.text.markup import without_middle
+from ragviz.ui import address, cache, heading, question_table, widgets
+
+SHOWN = 32
+"""Characters of a document's name in a table: of longer ones, beginning and end."""
+
+
+def histogram(summary: Summary, key: str) -> None:
+    """Draw the histogram of ranks; a bar filters the questions."""
+    heading.section("Rank histogram")
+    bars = f"bars-{key}"
+
+    def bar_clicked() -> None:
+        question_table.list_clicked("rank", question_table.rank_words(widgets.clicked(st.session_state[bars])))
+
+    drawn = rank_plots.rank_histogram(
+        _ranks_of(summary),
+        depth=summary.depth,
+        k=summary.k,
+        selected=question_table.rank_pair(st.query_params.get("rank"), summary.depth),
+    )
+    widgets.figure(drawn, bars, on_select=bar_clicked)
+
+
+def curves(summary: Summary, key: str) -> None:
+    """Draw the curves of precision, recall and F1; a point chooses k."""
+    heading.section("Precision, recall and F1 against k")
+    lines = f"lines-{key}"
+
+    def point_clicked() -> None:
+        if point := widgets.clicked(st.session_state[lines]):
+            address.put(k=point[0])
+
+    widgets.figure(curve_plots.curves(_curves_of(summary), k=summary.k), lines, on_select=point_clicked)
+
+
+def _ranks_of(summary: Summary) -> rank_plots.Ranks:
+    return rank_plots.Ranks("", summary.ranks[summary.ranks > 0], summary.misses)
+
+
+def _curves_of(summary: Summary) -> list[curve_plots.Curve]:
+    k = np.arange(1, summary.depth + 1)
+    return [curve_plots.Curve(METRICS[name].name, k, *summary.curves[name], summary.n) for name in summary.curves]
+
+
+def waterfall(run: Run, summary: Summary, key: str) -> None:
+    """Draw where questions are lost at the k shown; a bar filters the questions by its cause."""
+    k, config = summary.k, run.config
+    answered = judgements.answered_at(run, k)
+    heading.section(f"Where questions are lost at k = {k}{'' if answered else ', retrieval only'}")
+    if question_table.answers(run) and not answered:
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+            st.caption(f"Answered at k = {config.k}: what became of the answers is known there only.", width="content")
+            own_k, show = config.k, f"Show k = {config.k}"
+            st.button(show, type="tertiary", key="own-k", on_click=lambda: address.put(k=own_k, cause=None))
+    steps = judgements.lost_steps(run, cache.causes(run, k), set(summary.question_ids), k)
+    names, bars = [step.cause for step in steps], f"lost-{key}"
+
+    def bar_clicked() -> None:
+        place = widgets.clicked(st.session_state[bars])
+        cause = names[place[0]] if place and names[place[0]] in diagnose.CAUSES else None
+        question_table.list_clicked("cause", cause)
+
+    requested = st.query_params.get("cause")
+    selected = names.index(requested) if requested in names else None
+    drawn = plots.waterfall([(s.title, s.count, s.left) for s in steps], selected=selected)
+    widgets.figure(drawn, bars, on_select=bar_clicked)
+    st.caption(lost_words(run, cache.lost(run, k), k, requested if requested in diagnose.CAUSES else ""))
+
+
+def lost_words(run: Run, lost: losses.Losses, k: int, chosen: str) -> str:
+    """Return what the `chosen` cause of loss means, "": the greatest; and what was lost without evidence."""
+    name = chosen or next(iter(lost.greatest), "fine")
+    cause = judgements.meaning_of(run, name, k, claims=cache.judgement(run).claims)
+    lead = "" if chosen or not lost.greatest else "Most with evidence: " if lost.apart else "Most: "
+    words = f"{lead}**{cause.title}.** {cause.explanation} *Next:* {cause.next_step}"
+    apart = lost.split(name) if chosen else lost.apart
+    return " ".join(filter(None, [words, apart, "A bar lists its questions."]))
+
+
+def slices_table(run: Run, summary: Summary, key: str) -> None:
+    """Draw one metric by kind and by document; a row filters the questions by it."""
+    labels = {label.split("@")[0]: label for label in (*summary.scores, *cache.judgement(run).scores)}
+    with widgets.above_table("by-document"):
+        heading.section("By kind and document")
+        with st.container(width=210):
+            name = address.choose(
+                "Metric", list(labels), "per", default="recall", label_visibility="collapsed",
+                format_func=lambda name: title_of(labels[name]),
+            )  # fmt: skip
+        shown_slices = cache.breakdown(run, summary.k, ("kind", "document"), (labels[name or "recall"],))
+        rows = slice_rows(shown_slices, labels[name or "recall"], summary.depth)
+        widgets.csv_button(rows, f"{run.name}-per-document.csv", "by-document-csv")
+    table = f"by-document-{key}"
+
+    def opened() -> None:
+        part = widgets.selected(st.session_state[table], shown_slices)
+        address.put(kind=None, document=None, **({part.by: part.name} if part else {}))
+
+    columns = {
+        "Kind or document": st.column_config.TextColumn(width=215),
+        "95 % CI": st.column_config.TextColumn(width=88),
+        "n": st.column_config.NumberColumn(width=40),
+        title_of(labels[name or "recall"]): st.column_config.ProgressColumn(
+            min_value=0, max_value=1, format="%.2f", width=100
+        ),
+    }
+    rows["Kind or document"] = [without_middle(name, SHOWN) for name in rows["Kind or document"]]
+    widgets.table(rows, table, columns=columns, on_select=opened, height=320, alt="A metric by kind and document")
+
+
+def slice_rows(slices: Sequence[Slice], label: str, depth: int) -> pd.DataFrame:
+    """Return one row a kind or document: its questions and misses, and the mean of a metric with its n."""
+    scored = [part.metrics[label] for part in slices]
+    rows = pd.DataFrame(
+        {
+            "Kind or document": [question_table.part_name(part) for part in slices],
+            title_of(label): pd.array([each.estimate.mean for each in scored], dtype="Float64"),
+            "95 % CI": [widgets.interval_words(each.estimate) for each in scored],
+            "n": [each.estimate.n for each in scored],
+            "Questions": [part.questions for part in slices],
+            outcomes.title("missed", 0, depth): [part.misses for part in slices],
+            "Unscored": [each.without for each in scored],
+        }
+    )
+    return rows if any(rows["Unscored"]) else rows.drop(columns="Unscored")

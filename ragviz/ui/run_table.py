@@ -1,0 +1,158 @@
+"""The table of runs: its columns, rows and filters, and what can be done with the runs that are ticked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from ragviz.metrics.registry import METRICS, REGISTRY, shown_in
+from ragviz.records import Run
+from ragviz.runs.summaries import RunSummary
+from ragviz.ui import wording
+
+MOST_COMPARED = 7
+"""Runs that can be told apart by colour."""
+
+MADE_OF = ("Question set", "Questions", "Retriever", "Index", "Chunking", "k", "Depth", "Answerer", "Judge")
+LABELS = ("Status", "Made (UTC)", "Tags", "Note")
+COSTS = ("Cost", "Calls")
+NOT_FOUND = "Not found to depth"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which runs are shown; an empty field lets all pass. `words` are looked for in name, note and tags."""
+
+    words: str = ""
+    tags: Collection[str] = ()
+    sets: Collection[str] = ()
+    retrievers: Collection[str] = ()
+
+    def passes(self, run: Run) -> bool:
+        """Return whether a run has all the words, one of the tags, and one of the question sets and retrievers."""
+        text = " ".join((run.name, run.note, *run.tags)).casefold()
+        return (
+            all(word in text for word in self.words.casefold().split())
+            and (not self.tags or any(tag in run.tags for tag in self.tags))
+            and (not self.sets or run.provenance["questions"] in self.sets)
+            and (not self.retrievers or run.config.retriever in self.retrievers)
+        )
+
+    @property
+    def said(self) -> str:
+        """The filter in words, "" when all runs pass."""
+        parts = [f"“{self.words}”"] if self.words.strip() else []
+        parts += [", ".join(values) for values in (self.tags, self.sets, self.retrievers) if values]
+        return " · ".join(parts)
+
+
+def metrics_of(summaries: Collection[RunSummary]) -> dict[str, str]:
+    """Return title → name of the metrics that any of the runs has, those of rankings first."""
+    measured = {name.split("@")[0] for summary in summaries for name in summary.estimates}
+    return {REGISTRY[name].title: name for name in REGISTRY if name in measured}
+
+
+def default_columns(metrics: Mapping[str, str]) -> list[str]:
+    """Return the columns that are shown at first: the headline metrics of rankings and answers, costs, labels."""
+    by_name = {name: title for title, name in metrics.items()}
+    headline = [by_name[name] for name in shown_in("row") if name in by_name]
+    ranking = [title for title in headline if metrics[title] in METRICS]
+    answers = [title for title in headline if metrics[title] not in METRICS][:3]
+    found = [NOT_FOUND] if ranking else []
+    answered = ["Answerer", *answers] if answers else []
+    made_of = ("Question set", "Retriever", "Chunking", "k", *(() if answers else ("Answerer",)))
+    return [*ranking, *found, *answered, "Cost", *made_of, *LABELS]
+
+
+def rows(
+    runs: Sequence[Run],
+    summaries: Mapping[str, RunSummary],
+    status: Mapping[str, str],
+    columns: Sequence[str],
+    metrics: Mapping[str, str],
+) -> pd.DataFrame:
+    """Return a row for each run, its name first, then `columns`; a mean is written with its 95 % interval."""
+    cells = []
+    for run in runs:
+        summary = summaries.get(run.id)
+        row = made_of(run) | {"Status": status[run.id], "Tags": list(run.tags), "Note": run.note}
+        row["Made (UTC)"] = pd.Timestamp(run.created, unit="s").floor("s")
+        row |= measured(run, summary, metrics) if summary else {}
+        cells.append({"Run": run.name} | {column: row.get(column) for column in columns})
+    return pd.DataFrame(cells, columns=["Run", *columns])
+
+
+def made_of(run: Run) -> dict[str, Any]:
+    """Return the cells of a run's configuration."""
+    config, names = run.config, run.provenance
+    return {
+        "Question set": names["questions"],
+        "Questions": names["n"],
+        "Retriever": config.retriever,
+        "Index": names["index"],
+        "Chunking": wording.chunking(names["index_config"]) if names["index_config"] else "",
+        "k": config.k,
+        "Depth": config.depth,
+        "Answerer": None if config.answerer == "none" else config.model or config.answerer,
+        "Judge": config.judge or None,
+    }
+
+
+def measured(run: Run, summary: RunSummary, metrics: Mapping[str, str]) -> dict[str, Any]:
+    """Return the cells of what a run measured and paid."""
+    estimates = {title: summary.at_k(name, run.config.k) for title, name in metrics.items()}
+    cells: dict[str, Any] = {
+        title: f"{e.mean:.2f} [{e.low:.2f}, {e.high:.2f}]"
+        for title, e in estimates.items()
+        if e is not None and e.mean is not None
+    }
+    if summary.ranked:
+        cells[NOT_FOUND] = summary.not_found
+    if summary.calls:
+        cells |= {"Calls": summary.calls, "Cost": summary.dollars or None}
+    return cells
+
+
+def column_configs(columns: Sequence[str], metrics: Mapping[str, str]) -> dict[str, Any]:
+    """Return how the columns are drawn."""
+    of_metrics = {
+        title: st.column_config.TextColumn(
+            width=135,
+            alignment="right",
+            help=f"{REGISTRY[name].explanation} At the run's own k, with its 95 % interval.",
+        )
+        for title, name in metrics.items()
+    }
+    others = {
+        "Run": st.column_config.TextColumn(width=190, pinned=True),
+        NOT_FOUND: st.column_config.NumberColumn(
+            width=125, help="Questions whose evidence is not, or not all, in the run's depth."
+        ),
+        "Cost": st.column_config.NumberColumn(
+            width=80, format="$%.4f", help="What the run paid for model calls; – where no price is known."
+        ),
+        "Calls": st.column_config.NumberColumn(width=70, help="Model calls that the run paid."),
+        "k": st.column_config.NumberColumn(width=45),
+        "Made (UTC)": st.column_config.DatetimeColumn(width=130, format="YYYY-MM-DD HH:mm"),
+        "Tags": st.column_config.ListColumn(width=140),
+        "Note": st.column_config.TextColumn(width=220),
+    }
+    return {name: config for name, config in (of_metrics | others).items() if name in ("Run", *columns)}
+
+
+def cannot_compare(runs: Sequence[Run], common: int) -> str:
+    """Say what is missing to compare the runs that are ticked, which share `common` questions; "" when nothing is."""
+    if len(runs) < 2:
+        return "Tick one more run to compare it with." if runs else "Tick two runs or more to compare them."
+    if len(runs) > MOST_COMPARED:
+        return f"{len(runs)} runs are ticked; at most {MOST_COMPARED} are compared."
+    if unfinished := [run.name for run in runs if run.status != "done"]:
+        return f"{', '.join(unfinished)}: not finished. Only finished runs are compared."
+    if not common:
+        asked = ", ".join(f"{run.name} asks “{run.provenance['questions']}”" for run in runs)
+        return f"They share no question ({asked}): only runs on the same questions are compared."
+    return ""

@@ -1,0 +1,264 @@
+"""The answers and verdicts of the sample that were written by hand: what was written, and the run that it makes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from ragviz import sample
+from ragviz.config import Settings
+from ragviz.documents import parsing
+from ragviz.errors import UsageError
+from ragviz.judging import work
+from ragviz.judging.planning import Item, Plan
+from ragviz.judging.texts import sentences_of
+from ragviz.metrics import answers as answer_metrics
+from ragviz.records import (
+    HAND_MADE,
+    Chunk,
+    ClaimVerdict,
+    EvaluatedAnswer,
+    Question,
+    Run,
+    RunConfig,
+    Span,
+)
+from ragviz.runs import hand_made, judgements, running, sample_runs
+from ragviz.runs.hand_made import Statement, WrittenAnswer, WrittenQuestion
+from ragviz.text import language
+from ragviz.workspace import Workspace
+
+WRITTEN = hand_made.written()
+ROWS = [json.loads(line) for line in sample.questions().decode().splitlines()]
+REFERENCES = {row["question"]: row["answer"] for row in ROWS}
+ANSWERS = [(question, answer) for question in WRITTEN.values() for answer in question.answers]
+ABSENT = ClaimVerdict("absent")
+
+
+def named(answer: object) -> str:
+    return answer.text[:30] if isinstance(answer, WrittenAnswer) else ""
+
+
+def plain(answer: WrittenAnswer) -> str:
+    return re.sub(r" ?(?:\{\d+\})+", "", answer.text)
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[str]:
+    files = [parsing.parse(name, data, detect=language.detect) for name, data in sample.documents()]
+    return [" ".join(document.text.split()) for document in files]
+
+
+# What was written
+
+
+def test_every_question_of_the_sample_was_written_about_in_its_order() -> None:
+    assert list(WRITTEN) == [row["question"] for row in ROWS]
+
+
+def test_every_quote_stands_in_a_document(documents: list[str]) -> None:
+    statements = [
+        claim for q in WRITTEN.values() for claim in (*q.reference, *(c for a in q.answers for c in a.claims))
+    ]
+    quotes = [quote for claim in statements for quote in (*claim.quotes, *claim.together, *claim.contradicted_by)]
+    quotes += [quote for q in WRITTEN.values() for quote in (*q.useful, *(n for a in q.answers for n in a.needs))]
+    assert len(quotes) > 400
+    missing = [quote for quote in quotes if not any(" ".join(quote.split()) in text for text in documents)]
+    assert missing == []
+
+
+@pytest.mark.parametrize("question", WRITTEN.values(), ids=lambda question: question.question[:30])
+def test_the_reference_is_taken_apart(question: WrittenQuestion) -> None:
+    reference = REFERENCES[question.question]
+    assert bool(question.reference) == bool(question.bank) == bool(reference)
+    assert all(1 <= claim.sentence <= len(sentences_of(reference)) for claim in question.reference)
+    assert all(claim.quotes or claim.together for claim in question.reference)
+    assert all(item.answer for item in question.bank)
+
+
+@pytest.mark.parametrize(("question", "answer"), ANSWERS, ids=named)
+def test_the_verdicts_on_an_answer_are_complete_and_agree(question: WrittenQuestion, answer: WrittenAnswer) -> None:
+    markers = [int(number) for number in re.findall(r"\{(\d+)\}", answer.text)]
+    assert sorted(markers) == list(range(1, len(answer.claims) + 1))
+    assert len({claim.claim for claim in answer.claims}) == len(answer.claims) > 0
+    assert all(0 <= claim.like <= len(question.reference) for claim in answer.claims)
+    assert len(answer.holds) == len(question.reference)
+    assert len(answer.bank) == len(question.bank)
+    assert bool(answer.equivalence) == bool(answer.reason) == bool(question.reference)
+    sentences = len(sentences_of(plain(answer)))
+    for hold in answer.holds:
+        verdict, _, number = hold.partition(" ")
+        assert verdict in ("supported", "contradicted", "absent")
+        assert 1 <= int(number or 1) <= sentences
+    verdicts = [hold.partition(" ")[0] for hold in answer.holds]
+    # A claim of the answer that is like one of the reference's is one that the answer holds, and the other way round.
+    assert all(verdicts[claim.like - 1] == "supported" for claim in answer.claims if claim.like)
+    wrong = "contradicted" in verdicts or any(claim.reference == "contradicted" for claim in answer.claims)
+    right = "supported" in verdicts
+    assert not (answer.equivalence == "equivalent" and (wrong or not right))
+    assert not (answer.equivalence == "different" and verdicts.count("supported") == len(verdicts))
+
+
+def test_a_claim_that_contradicts_the_documents_is_not_one_that_the_reference_supports() -> None:
+    contradicting = [claim for _, answer in ANSWERS for claim in answer.claims if claim.contradicted_by]
+    assert len(contradicting) >= 5
+    assert all(not claim.quotes and claim.reference != "supported" for claim in contradicting)
+
+
+# How it is read, on passages of our own
+
+SNOW = "How much snow had to be shovelled out of the Maren dome?"
+FLOOR = "One\n\nAbout sixty litres of snow\nlay on the dome floor. Most of it was carried out with shovels. The end."
+OTHER = "The Lodge has 26 rooms. Laundry is done on Tuesdays."
+
+
+def evaluated(text: str, *passages: str, tokens: int = 800) -> EvaluatedAnswer:
+    question = Question("q", text, REFERENCES[text], ((Span("d", 0, 1),),), "import", "accepted")
+    chunks = tuple(Chunk(f"c{n}", "d", 0, len(each), each, 50) for n, each in enumerate(passages))
+    state = hand_made.state_of(question, WRITTEN[text], Item(question, chunks), 0, tokens)
+    return work.evaluated(state, Plan(RunConfig("", ""), banks=None))  # type: ignore[arg-type]
+
+
+def test_verdicts_are_read_off_the_passages_that_hold_the_quotes() -> None:
+    answer = evaluated(SNOW, OTHER, FLOOR)
+    assert answer.answer.text == "About sixty litres [2], all of it carried out with shovels [2]."
+    assert (answer.answer.answerer, answer.answer.citations) == (HAND_MADE, (2,))
+    # The sentences of FLOOR: "One", "About …", "Most …", "The end."
+    assert answer.matrix.answer_by_chunk == (
+        (ABSENT, ClaimVerdict("supported", 1)),
+        (ABSENT, ClaimVerdict("contradicted", 2)),
+    )
+    assert answer.matrix.reference_by_chunk == (
+        (ABSENT, ClaimVerdict("supported", 1)),
+        (ABSENT, ClaimVerdict("supported", 2)),
+    )
+    assert answer.matrix.useful == (False, True)
+    assert answer.matrix.answer_by_reference == (ClaimVerdict("supported", 0), ClaimVerdict("contradicted", 0))
+    assert answer.matrix.reference_by_answer == (ClaimVerdict("supported", 0), ClaimVerdict("contradicted", 0))
+
+
+def test_metrics_are_computed_from_the_verdicts() -> None:
+    names = ("faithfulness", "context_recall", "context_precision", "factual_precision", "completeness", "equivalence")
+    scores = answer_metrics.scores(evaluated(SNOW, OTHER, FLOOR), (*names, "questeval_recall", "questeval_precision"))
+    worked = {
+        "faithfulness": 0.5,  # one of two claims is supported
+        "context_recall": 1,  # both claims of the reference are
+        "context_precision": 0.5,  # the useful passage is the second
+        "factual_precision": 0.5,
+        "completeness": 0.5,
+        "equivalence": 0.5,
+        "questeval_recall": 1,
+        "questeval_precision": (1 + 2 / 3) / 2,  # "most of it", "all of it": two of three tokens on either side
+    }
+    assert {score.metric: score.value for score in scores} == pytest.approx(worked)
+
+
+def test_without_its_quotes_in_the_context_a_question_is_refused() -> None:
+    refused = evaluated(SNOW, OTHER)
+    assert (refused.answer.status, refused.answer.text) == ("refused", "The passages do not tell.")
+    assert refused.bank is not None
+    assert refused.bank_answers is None
+    assert refused.matrix.reference_by_chunk == ((ABSENT,), (ABSENT,))
+    [score] = answer_metrics.scores(refused, ["completeness"])
+    assert score.status == "no_answer"
+    cut = evaluated(SNOW, OTHER, FLOOR, tokens=55)
+    assert (cut.answer.status, cut.answer.cut) == ("refused", ("c1",))
+
+
+SPACE = "学校的镜像服务器到2023年底还剩多少空间？"
+SIZE, USED = "镜像服务器的容量为80TB。", "到2023年底已用去61TB。"
+
+
+def test_what_only_several_passages_support_says_so() -> None:
+    claim = Statement(claim="19TB", together=["镜像服务器的容量为80TB", "到2023年底已用去61TB"])
+    both = hand_made.verdicts(claim, [SIZE, OTHER, USED])
+    assert both == (ClaimVerdict("together", 0), ABSENT, ClaimVerdict("together", 0))
+    assert hand_made.verdicts(claim, [SIZE, OTHER]) == (ABSENT, ABSENT)
+    assert hand_made.verdicts(claim, [OTHER, SIZE + USED]) == (ABSENT, ClaimVerdict("supported", 0))
+    assert evaluated(SPACE, SIZE, USED).answer.text == "容量为80TB[1]，已用去61TB[2]。"
+
+
+# The run of the sample
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    settings = Settings(home=tmp_path_factory.mktemp("home"), _env_file=None)  # type: ignore[call-arg]
+    workspace = Workspace(settings)
+    assert not settings.model_configured
+    assert sample_runs.load_sample(workspace)["runs"] == ["sample-knn", "sample-hybrid", "sample-answered"]
+    return workspace
+
+
+@pytest.fixture
+def run(loaded: Workspace) -> Run:
+    return loaded.store.run("sample-answered")
+
+
+def test_the_sample_has_an_answered_and_judged_run_that_asked_no_model(loaded: Workspace, run: Run) -> None:
+    assert run.status == "done"
+    assert (run.config.model, run.config.judge) == (HAND_MADE, HAND_MADE)
+    answers = loaded.store.evaluated_answers(run.id)
+    assert len(answers) == 100
+    assert all(answer.answer.answerer == HAND_MADE and not answer.calls for answer in answers.values())
+    assert all(answer.bank is None or answer.bank.maker == HAND_MADE for answer in answers.values())
+    assert loaded.store.paid(run.id)[0] == 0
+    assert judgements.judge_words(run) == "answered by hand-made · judged by hand-made"
+    assert judgements.judge_to_json(run)["answerer"] == {"answerer": "model", "model": HAND_MADE, "version": None}
+
+
+def test_its_answers_fit_what_was_retrieved(loaded: Workspace, run: Run) -> None:
+    for answer in loaded.store.evaluated_answers(run.id).values():
+        rows = answer.matrix.answer_by_chunk or ()
+        assert all(len(row) == len(answer.matrix.chunks) == len(answer.answer.context) for row in rows)
+        assert answer.answer.wrong_citations == ()
+        cited = {rank for row in rows for rank, each in enumerate(row, start=1) if each.verdict != "absent"}
+        assert set(answer.answer.citations) <= cited
+
+
+def test_its_questions_are_lost_in_many_ways_and_most_answers_are_right(loaded: Workspace, run: Run) -> None:
+    causes = judgements.judgement_of(loaded, run).causes
+    counts = {cause: list(causes.values()).count(cause) for cause in set(causes.values())}
+    assert set(counts) >= {"not_retrieved", "below_k", "cut_by_budget", "not_answered", "wrong", "fine"}
+    assert counts["fine"] >= 30
+    unanswerable = [q.id for q in loaded.store.run_questions(run.id) if q.kind == "unanswerable"]
+    refused = [loaded.store.evaluated_answers(run.id)[i].answer.status == "refused" for i in unanswerable]
+    assert 0 < sum(refused) < len(refused)
+
+
+def test_every_judged_score_names_no_prompt(loaded: Workspace, run: Run) -> None:
+    by_metric = loaded.store.scores(run.id)
+    assert set(by_metric) == set(hand_made.METRICS)
+    versions = {score.version for score in by_metric["completeness"].values()}
+    assert versions == {f"1+{HAND_MADE}"}
+
+
+def test_it_cannot_be_judged_again_or_made_by_a_model_of_that_name(loaded: Workspace, run: Run) -> None:
+    with pytest.raises(UsageError, match="hand-made: no model gave them"):
+        running.rejudge(loaded, run)
+    with pytest.raises(UsageError, match="Make a run with a model"):
+        running.run(loaded, "again", run.config)
+
+
+def test_loading_again_keeps_what_is_there(loaded: Workspace, run: Run) -> None:
+    before = {each.id for each in loaded.store.runs()}
+    sample_runs.load_sample(loaded)
+    assert {each.id for each in loaded.store.runs()} == before
+
+
+def test_a_question_that_was_changed_is_left_out(loaded: Workspace, run: Run, tmp_path: Path) -> None:
+    store = loaded.store
+    question_set, index = store.question_set("sample-questions"), store.index("sample-tokens-200")
+    copy = store.create_question_set(question_set.corpus_id, "changed")
+    [first, second, *_] = store.questions(question_set.id)
+    changed = [
+        Question(f"{q.id}x", text, q.answer, q.evidence, q.generator, "accepted")
+        for q, text in ((first, first.text), (second, "What else?"))
+    ]
+    store.put_questions(copy.id, changed)
+    made = hand_made.make(loaded, "changed-answered", index, copy)
+    assert [q.text for q in store.run_questions(made.id)] == [first.text]
+    store.delete_run(made.id)

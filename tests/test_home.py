@@ -1,0 +1,198 @@
+"""The home page in its states: the first visit, the sample being loaded, steps to do and done, what is configured."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ragviz import jobs
+from ragviz.analysis import diagnose
+from ragviz.errors import UsageError
+from ragviz.records import HAND_MADE, Question, RunConfig, Span
+from ragviz.text.markup import plain
+from ragviz.workspace import Workspace, open_workspace
+from tests.test_pages import bare, visit, words  # noqa: F401  # a fixture
+
+ROOT = Path(__file__).resolve().parent.parent
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(autouse=True)
+def home(bare: Path) -> Workspace:  # noqa: F811
+    """An empty home, in which submitted jobs wait."""
+    return open_workspace()
+
+
+def show() -> AppTest:
+    app = visit("home")
+    assert not app.exception
+    return app
+
+
+def primary(app: AppTest) -> list[str]:
+    return [button.label for button in app.button if button.proto.type == "primary"]
+
+
+def links(app: AppTest) -> list[str]:
+    return [re.sub(r":blue\[(.*)\]", r"\1", link.proto.label) for link in app.get("page_link")]
+
+
+def make(workspace: Workspace, *runs: RunConfig) -> None:
+    """Add a corpus with a document, an index, a question and these runs, which are done."""
+    store = workspace.store
+    corpus = store.create_corpus("notes")
+    question_set = store.create_question_set(corpus.id, "asked")
+    store.put_questions(question_set.id, [Question("q", "Who?", "Ann", ((Span("d", 0, 3),),), "hand", "accepted")])
+    for number, config in enumerate(runs):
+        run = store.create_run(f"run {number}", corpus.id, config, str(number), {})
+        store.finish_run(run.id, "done")
+
+
+# The picture
+
+
+def test_the_picture_names_every_cause_of_a_loss_and_says_it_in_words() -> None:
+    drawing = ET.parse(ROOT / "assets" / "lost.svg").getroot()
+    drawn = [text.text for text in drawing.iter(f"{SVG}text")]
+    causes = [cause.title.lower().replace("top n", "top 50") for key, cause in diagnose.CAUSES.items() if key != "fine"]
+    assert sorted(drawn) == sorted(["Documents", "Chunks", "Retrieval", "Answer", "Judgement", *causes])
+    described = drawing.find(f"{SVG}title")
+    assert described is not None
+    assert all(
+        word in (described.text or "") for word in ("split by chunking", "ranked below k", "truncated", "abstained")
+    )
+
+
+def test_the_picture_has_the_colour_of_the_text_and_an_alternative_text() -> None:
+    [image] = [block.proto.body for block in show().get("html") if "<img" in block.proto.body]
+    data = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', image)
+    alt = re.search(r'alt="([^"]+)"', image)
+    assert data is not None
+    assert alt is not None
+    drawing = base64.b64decode(data[1]).decode()
+    assert ET.fromstring(drawing).tag == f"{SVG}svg"
+    assert "currentColor" not in drawing
+    assert "#1C2530" in drawing
+    assert "A question can be lost at each step" in html.unescape(alt[1])
+
+
+# The first visit
+
+
+def test_the_first_visit_has_the_sentence_and_one_thing_to_press() -> None:
+    app = show()
+    assert "at which step each question of a RAG system is lost" in words(app)
+    assert primary(app) == ["Load the sample"]
+    assert "Recent runs" not in words(app)
+
+
+def test_while_the_sample_is_loaded_it_cannot_be_loaded_again() -> None:
+    app = show()
+    next(button for button in app.button if button.label == "Load the sample").click().run()
+    assert [job.kind for job in open_workspace().store.jobs()] == ["sample"]
+    assert [b.disabled for b in app.button if b.label == "Loading the sample…"] == [True]
+
+
+@pytest.mark.parametrize(("own", "label"), [(False, "Load the sample"), (True, "Load the sample too")])
+def test_what_keeps_the_sample_from_loading_is_told_and_the_page_stays(
+    home: Workspace, monkeypatch: pytest.MonkeyPatch, own: bool, label: str
+) -> None:
+    def refused(*_: object) -> None:
+        raise UsageError("There is no room for another job.")
+
+    if own:
+        make(home)
+    monkeypatch.setattr(jobs, "submit_once", refused)
+    app = show()
+    next(button for button in app.button if button.label == label).click().run()
+    assert [box.value for box in app.error] == [plain("There is no room for another job.")]
+    assert "System status" in words(app)
+
+
+# Steps
+
+
+def test_the_first_step_that_is_not_done_is_the_next(home: Workspace) -> None:
+    make(home)
+    app = show()
+    assert "Next step for notes" in words(app)
+    assert primary(app) == ["Add documents"]
+
+
+@pytest.fixture
+def ready(home: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A home in which documents, index and questions exist."""
+    from ragviz.documents import corpora
+    from ragviz.index import indexing
+    from ragviz.records import IndexConfig
+
+    make(home)
+    corpus = home.store.corpus("notes")
+    corpora.add_file(home, corpus, "a.md", b"Ann built the tower in 1903.")
+    indexing.build_index(home, corpus, "words", IndexConfig(embedder=""))
+    return home
+
+
+def done(workspace: Workspace, name: str, **config: str) -> None:
+    store = workspace.store
+    index, question_set = store.index("words"), store.question_set("asked")
+    run = store.create_run(
+        name,
+        index.corpus_id,
+        RunConfig(index.id, question_set.id, "bm25", **config),
+        name,
+        {},  # type: ignore[arg-type]
+    )
+    store.finish_run(run.id, "done")
+
+
+def test_with_one_run_done_a_second_one_is_suggested(ready: Workspace) -> None:
+    assert primary(show()) == ["Run the questions"]
+    done(ready, "first")
+    app = show()
+    assert "notes: every step is done" in words(app)
+    assert primary(app) == ["Run another configuration"]
+    assert {"1 · Documents", "2 · Index", "3 · Questions", "4 · Run", "5 · Results", "All runs"} <= {*links(app)}
+    assert "Look at the results" not in [button.label for button in app.button]
+
+
+def test_with_two_runs_done_a_comparison_is_suggested(ready: Workspace) -> None:
+    done(ready, "first")
+    done(ready, "second", answerer="model", model=HAND_MADE, judge=HAND_MADE)
+    app = show()
+    assert primary(app) == ["Compare the runs"]
+    assert "Answers of second" in links(app)
+    table = app.dataframe[0].value
+    assert list(table["Run"]) == ["second", "first"]
+    assert list(table["Answers"]) == [HAND_MADE, ""]
+    assert "Corpus" not in table
+
+
+# System status
+
+
+def status(app: AppTest) -> dict[str, str]:
+    lines = re.findall(r"^(\S+\[.\]) \*\*(\w+)\*\*", words(app), flags=re.MULTILINE)
+    return {name: mark for mark, name in lines}
+
+
+def test_what_is_not_configured_is_optional() -> None:
+    app = show()
+    works = dict.fromkeys(("Store", "Index", "Embedder"), ":blue[●]")
+    assert status(app) == works | {"Model": ":gray[○]"}
+    assert "**Model** optional, not configured" in words(app)
+
+
+def test_a_configured_model_and_a_server_that_is_down_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("ELASTICSEARCH_URL", "http://127.0.0.1:9")
+    app = show()
+    assert status(app)["Model"] == ":blue[●]"
+    assert status(app)["Index"] == ":orange[▲]"
+    assert "**Index** does not work: " in words(app)

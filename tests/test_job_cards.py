@@ -1,0 +1,286 @@
+"""What pages tell of jobs: the cards of those that ended badly, buttons while one is active, times learnt here."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from subprocess import run as process
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ragviz import jobs
+from ragviz.index import indexing
+from ragviz.records import IndexConfig, Job
+from ragviz.runs import running
+from ragviz.store import rates
+from ragviz.ui import job_panel
+from ragviz.workspace import Workspace, open_workspace
+from tests.test_pages import (
+    bare,  # noqa: F401 - a fixture
+    built,  # noqa: F401 - a fixture
+    button,
+    checked,
+    home,  # noqa: F401 - a fixture
+    show,
+    words,
+)
+
+WORDS = IndexConfig("sentences", 16, embedder="")
+
+
+@pytest.fixture
+def workspace(home: Path) -> Workspace:  # noqa: F811
+    return open_workspace()
+
+
+def ended(workspace: Workspace, kind: str, status: str, arguments: Mapping[str, object], **more: object) -> Job:
+    """The row of a job on the corpus "notes" that ended a moment ago."""
+    store = workspace.store
+    job = store.create_job(kind, "The job", store.corpus("notes").id, arguments)
+    store.update_job(job.id, **{"status": status, "finished": time.time() - 1} | more)
+    return store.job(job.id)
+
+
+def going(workspace: Workspace, kind: str, arguments: Mapping[str, object], **more: object) -> Job:
+    """The row of a job that a process of another machine is doing."""
+    store = workspace.store
+    job = store.create_job(kind, "The job", store.corpus("notes").id, arguments)
+    place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time()}
+    store.update_job(job.id, **{"status": "running"} | place | more)
+    return store.job(job.id)
+
+
+def read(marked: Iterable[str]) -> str:
+    """Markdown as a person reads it."""
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", "\n".join(marked))
+
+
+def card(app: AppTest) -> str:
+    """What the sidebar says when the card of "The job" is in it, else ""."""
+    said = read(each.value for each in (*app.sidebar.markdown, *app.sidebar.caption))
+    return said if "**The job**" in said else ""
+
+
+def toasts(app: AppTest) -> str:
+    return read(toast.value for toast in app.toast)
+
+
+# Jobs that ended badly
+
+
+def test_a_failure_names_its_reason_its_log_and_what_to_do(workspace: Workspace) -> None:
+    arguments = {"name": "r", "config": {"index": "gone", "questions": "asked"}}
+    job = workspace.store.create_job("run", "The job", workspace.store.corpus("notes").id, arguments)
+    log = workspace.log_of(job.id)
+    log.parent.mkdir(exist_ok=True)
+    with log.open("wb") as output:  # as `jobs.start` does it, which the fixture keeps from starting processes
+        done = process([sys.executable, "-m", "ragviz.jobs", job.id], stdout=output, stderr=output, check=False)
+    assert done.returncode == 1
+    app = show("home")
+    said = card(app)
+    reason = "There is no index called 'gone'"
+    assert "failed" in said
+    assert reason in said
+    [shown] = re.findall(r"Log: (.+)", said)
+    assert reason in Path(shown).read_text(encoding="utf-8")
+    assert [b.label for b in app.sidebar.button if job.id in b.key] == ["Try again", "Dismiss"]
+    assert "Open run" in [re.sub(r":blue\[(.*)\]", r"\1", each.proto.label) for each in app.sidebar.get("page_link")]
+    button(app, "Dismiss").click()
+    assert card(checked(app.run())) == ""
+
+
+def test_a_failure_without_a_log_names_none(workspace: Workspace) -> None:
+    ended(workspace, "index", "failed", {"name": "i"}, error="The disk is full: free some space.")
+    assert "The disk is full: free some space." in card(show("home"))
+    assert "Log:" not in card(show("home"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "unit", "ending", "kept"),
+    [
+        ("index", "chunks", "cancelled", "34 of 90 chunks were added, and their vectors are kept"),
+        ("run", "questions", "paused", "34 of 90 questions are retrieved and kept."),
+        ("documents", "files", "cancelled", "34 of 90 files are read and stay in the corpus. Add the others again"),
+    ],
+)
+def test_a_job_that_a_person_stopped_has_not_failed(
+    workspace: Workspace, kind: str, unit: str, ending: str, kept: str
+) -> None:
+    arguments = {"name": "i", "files": [["a.txt", "gone/a.txt"]], "folder": "gone"}
+    job = going(workspace, kind, arguments, done=34, total=90, unit=unit)
+    app = show("home")
+    workspace.store.update_job(job.id, status="cancelled", error="Stopped.", finished=time.time())
+    checked(app.run())
+    assert f"The job: {ending}" in toasts(app)
+    said = card(app)
+    assert f"**The job** {ending}" in said
+    assert kept in said
+    assert "fail" not in said.lower()
+    resumable = [b.label for b in app.sidebar.button if b.key == f"resume-{job.id}"]
+    assert resumable == ([] if kind == "documents" else ["Resume"]), "the copies of a cancelled upload are deleted"
+
+
+def test_an_interrupted_job_says_what_is_kept_and_goes_on(workspace: Workspace) -> None:
+    job = going(workspace, "run", {"name": "r"}, done=34, total=90, unit="questions", heartbeat=time.time() - 3600)
+    app = show("home")
+    said = card(app)
+    assert "**The job** interrupted" in said
+    assert "34 of 90 questions are retrieved and kept." in said
+    assert "Its process ended unexpectedly" in said
+    assert "fail" not in said
+    app.button(key=f"resume-{job.id}").click()
+    checked(app.run())
+    assert workspace.store.job(job.id).status == "queued"
+
+
+def test_a_card_goes_when_the_work_was_done_by_a_command_since(workspace: Workspace) -> None:
+    corpus = workspace.store.corpus("notes")
+    ended(workspace, "index", "failed", {"name": "late", "config": asdict(WORDS)}, error="The disk is full.")
+    app = show("home")
+    indexing.build_index(workspace, corpus, "other", WORDS)
+    assert "The disk is full." in card(checked(app.run()))
+    indexing.build_index(workspace, corpus, "late", WORDS)
+    assert card(checked(app.run())) == ""
+
+
+def test_a_failed_upload_is_not_forgotten_over_another_of_as_many_files(workspace: Workspace) -> None:
+    failed = {"files": [["a.txt", "one/a.txt"]], "folder": "one"}
+    ended(workspace, "documents", "failed", failed, error="The disk is full.")
+    others = {"files": [["b.txt", "two/b.txt"]], "folder": "two"}
+    ended(workspace, "documents", "done", others, result={"files": []})
+    app = show("home")
+    assert "The disk is full." in card(app)
+    ended(workspace, "documents", "done", failed | {"folder": "three"}, result={"files": []})
+    assert card(checked(app.run())) == ""
+
+
+# A second press
+
+
+def test_a_build_with_the_choices_of_the_form_is_not_started_twice(workspace: Workspace) -> None:
+    first, late = (show("index", tab="New index") for _ in range(2))
+    button(first, "Build index").click()
+    checked(first.run())
+    [job] = workspace.store.jobs()
+    assert button(first, "Build index").disabled
+    assert f"Started: {job.title}" in toasts(first)
+    config = IndexConfig(**job.arguments["config"])
+    workspace.store.create_index(job.corpus_id, job.arguments["name"], config)  # so the form suggests another name
+    button(late, "Build index").click()
+    checked(late.run())
+    assert [each.id for each in workspace.store.jobs()] == [job.id]
+    assert button(late, "Build index").disabled
+    assert f"{job.title} is in progress with these settings" in words(late)
+
+
+def test_a_run_with_the_choices_of_the_form_is_not_started_twice(workspace: Workspace) -> None:
+    first, late = show("run"), show("run")
+    next(t for t in late.text_input if t.key == "run-name").set_value("another name")
+    button(first, "Run").click()
+    checked(first.run())
+    [job] = workspace.store.jobs()
+    assert button(first, "Run").disabled
+    earlier = workspace.store.runs()[0]
+    workspace.store.create_run(job.arguments["name"], job.corpus_id, earlier.config, earlier.fingerprint, {})
+    button(late, "Run").click()
+    checked(late.run())
+    assert [each.id for each in workspace.store.jobs()] == [job.id]
+    assert button(late, "Run").disabled
+    assert f"{job.title} is in progress with these settings" in words(late)
+    jobs.cancel(workspace, job)
+    assert not button(show("run"), "Run").disabled
+
+
+def test_questions_with_the_choices_of_the_form_are_not_generated_twice(workspace: Workspace) -> None:
+    first, late = (show("questions", tab="Generate") for _ in range(2))
+    button(first, "Generate").click()
+    checked(first.run())
+    [job] = workspace.store.jobs()
+    assert button(first, "Generating…").disabled
+    assert workspace.store.question_set(job.arguments["name"]).total == 0  # so the form suggests another name
+    button(late, "Generate").click()
+    checked(late.run())
+    assert [each.id for each in workspace.store.jobs()] == [job.id]
+    assert button(late, "Generating…").disabled
+
+
+def test_an_index_that_is_being_updated_is_not_updated_twice(workspace: Workspace) -> None:
+    info = workspace.store.index("small")
+    workspace.store.set_index_status(info.id, "failed")
+    first, late = show("index"), show("index")
+    for app in (first, late):
+        app.button(key=f"update-{info.id}").click()
+        checked(app.run())
+        assert app.button(key=f"update-{info.id}").disabled
+    assert len(workspace.store.jobs()) == 1
+
+
+@pytest.mark.parametrize(
+    ("page", "label", "params"), [("index", "Build index", {"tab": "New index"}), ("run", "Run", {})]
+)
+def test_who_presses_in_the_same_moment_is_told_that_it_runs_already(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, page: str, label: str, params: dict[str, str]
+) -> None:
+    first, second = show(page, **params), show(page, **params)
+    button(first, label).click()
+    checked(first.run())
+    [job] = workspace.store.jobs()
+    monkeypatch.setattr(job_panel, "active_job", lambda *_, **__: None)  # looked up a moment before the job was there
+    button(second, label).click()
+    checked(second.run())
+    assert [each.id for each in workspace.store.jobs()] == [job.id]
+    assert f"{job.title} is running already. Nothing was started a second time." in toasts(second)
+
+
+# Times learnt on this machine
+
+
+def test_the_card_of_a_build_begins_with_the_rate_of_earlier_ones(workspace: Workspace) -> None:
+    learnt = workspace.store.cache("rate")
+    rates.learn(learnt, indexing.chunks_by("e"), 90, 10)
+    rates.learn(learnt, indexing.chunks_by("another"), 1, 10)
+    progress = {"done": 40, "total": 400, "unit": "chunks", "message": "Embedding"}
+    going(workspace, "index", {"name": "i", "config": {"embedder": "e"}}, **progress)
+    [bar] = show("home").get("progress")
+    assert bar.proto.text == "Embedding · 40 of 400 chunks · 9/s · about 40 s left"  # (400 - 40) / 9
+
+
+def test_the_card_of_a_job_whose_count_is_complete_foresees_nothing_more(workspace: Workspace) -> None:
+    progress = {"done": 22, "total": 22, "unit": "questions", "message": "Answering"}
+    job = going(workspace, "run", {"name": "r"}, **progress)
+    assert job.started is not None
+    assert job_panel.job_words(job, job.started + 65, 0.3) == (1.0, "Answering · 22 of 22 questions · 65 s so far")
+
+
+def test_a_card_without_earlier_builds_foresees_nothing(workspace: Workspace) -> None:
+    rates.learn(workspace.store.cache("rate"), indexing.chunks_by("another"), 90, 10)
+    progress = {"done": 40, "total": 400, "unit": "chunks", "message": "Embedding"}
+    going(workspace, "index", {"name": "i", "config": {"embedder": "e"}}, **progress)
+    [bar] = show("home").get("progress")
+    assert re.fullmatch(r"Embedding · 40 of 400 chunks · \d+ s so far", bar.proto.text)
+
+
+def test_a_run_foresees_its_retrieval_by_the_questions_of_earlier_ones(workspace: Workspace) -> None:
+    learnt = workspace.store.cache("rate")
+    embedder = workspace.store.index("large").config.embedder
+    app = show("run", index="large")
+    assert "Retrieving: no estimate yet on this machine." in words(app)
+    rates.learn(learnt, running.questions_by("bm25", embedder), 1, 100)
+    rates.learn(learnt, running.questions_by("knn", embedder), 50, 100)
+    assert workspace.store.question_set("asked").total == 10
+    assert "Retrieving: about 20 s; plus the time to load the embedder." in words(checked(app.run()))
+
+
+def test_the_estimate_of_a_build_is_by_the_tokens_of_earlier_ones(workspace: Workspace) -> None:
+    app = show("index", tab="New index")
+    tiles = {tile.label: tile.value for tile in app.metric}
+    assert tiles["Embedding"] == "–"
+    tokens = int(tiles["Tokens"].replace(",", ""))
+    rates.learn(workspace.store.cache("rate"), indexing.tokens_by(workspace.settings.embedder), tokens, 300)
+    tiles = {tile.label: tile.value for tile in checked(app.run()).metric}
+    assert tiles["Embedding"] == "5 min"  # as many tokens took 300 s

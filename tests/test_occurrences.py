@@ -1,0 +1,284 @@
+"""Where the answers of questions stand in hand-made documents: exactly, nearly, at several places, nowhere."""
+
+import json
+import random
+import time
+from dataclasses import replace
+
+import pytest
+
+from ragviz.config import Settings
+from ragviz.questions import occurrences
+from ragviz.questions.occurrences import Texts
+from ragviz.records import Document, Question
+from ragviz.workspace import Workspace
+
+PUMPS = """# Pumps
+
+The north pump was replaced in May 2023 by Ada Quill.
+The south pump was repaired in June
+2022 and cost $1,250. Its motor was not changed.
+
+The east pump is checked every 21 days. The west pump is checked every 21 days.
+The archive opened in 1990. It is closed on Mondays: yes, always.
+"""
+VALVES = "北阀门于２０２１年更换，检修周期为三十天。负责人是王芳，她的助手是李强。南阀门由供水公司在春季更换过一次。"
+
+
+def document(name, text, language):
+    return Document(Document.make_id(name, text), name, text, (), language, "text/plain", "h", len(text))
+
+
+DOCUMENTS = [document("pumps.md", PUMPS, "en"), document("阀门.txt", VALVES, "zh")]
+TEXTS = Texts(DOCUMENTS)
+
+
+def asked(answer, text="?", language="en", question_id="q"):
+    return Question(question_id, text, answer, (), "import", "accepted", language=language)
+
+
+def found(answer, text="?", language="en"):
+    return TEXTS.find(asked(answer, text, language))
+
+
+def test_an_address_and_its_link_are_one_place():
+    """Occurrences in one sentence, or that overlap, are one passage; the exact one of them is offered."""
+    text = "Write to [ada@pumps.org](mailto:ada@pumps.org) first.\n\nOr call ada@pumps.org again. So so so so it is."
+    texts = Texts([document("mail.md", text, "en")])
+    proposal = texts.find(asked("ada@pumps.org"))
+    assert (proposal.count, len(proposal.places), proposal.doubt) == (2, 2, "it stands at 2 places")
+    assert {place.span.start for place in proposal.places} == {text.index("ada@"), text.rindex("ada@")}
+    assert texts.find(asked("so so so")).count == 1
+    once = Texts([document("mail.md", text.splitlines()[0], "en")])
+    assert (once.find(asked("ada@pumps.org")).count, once.find(asked("ada@pumps.org")).doubt) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("answer", "stands_as"),
+    [
+        ("replaced in May 2023", "replaced in May 2023"),
+        ("  ada  QUILL. ", "Ada Quill"),  # blanks, case, the full stop of a sentence
+        ("repaired in June 2022", "repaired in June\n2022"),  # over a line's end
+        ("cost $1,250", "cost $1,250"),
+        ("北阀门于2021年更换", "北阀门于２０２１年更换"),  # width
+        ("负责人是王芳。", "负责人是王芳"),
+    ],
+)
+def test_an_exact_place(answer, stands_as):
+    proposal = found(answer)
+    [place] = proposal.places
+    assert (proposal.outcome, proposal.count, proposal.doubt, place.how, place.alike) == ("exact", 1, "", "exact", 1.0)
+    assert place.span.text == stands_as
+    text = next(d.text for d in DOCUMENTS if d.id == place.span.document_id)
+    assert text[place.span.start : place.span.end] == stands_as
+
+
+@pytest.mark.parametrize(
+    "answer", ["the archive burned down in 1991", "供水公司买了新车", "", "?!", "Quillon", "ada quil"]
+)
+def test_no_place(answer):
+    assert (found(answer).outcome, found(answer).places) == ("none", ())
+
+
+def test_words_are_whole():
+    assert found("Ada Qui").outcome == "none"
+    assert found("rest").outcome == "none"
+
+
+@pytest.mark.parametrize(
+    ("answer", "language", "stands_in"),
+    [
+        (
+            "Ada Quill replaced the north pump in May 2023",
+            "en",
+            "The north pump was replaced in May 2023 by Ada Quill.",
+        ),
+        (
+            "In June 2022 the south pump was repaired, for $1,250.",
+            "en",
+            "The south pump was repaired in June\n2022 and",
+        ),
+        ("春季由供水公司更换了南阀门", "zh", "南阀门由供水公司在春季更换过一次。"),
+        ("检修的周期为三十天，北阀门", "zh", "北阀门于２０２１年更换，检修周期为三十天。"),
+    ],
+)
+def test_a_near_place_is_whole_sentences(answer, language, stands_in):
+    proposal = found(answer, language=language)
+    assert proposal.outcome == "near"
+    assert proposal.places[0].span.text.startswith(stands_in)
+    assert occurrences.NEAR <= proposal.places[0].alike <= 1
+
+
+def test_other_signs_between_the_same_words_are_near():
+    proposal = found("May 2023, by Ada Quill")
+    assert (proposal.outcome, proposal.places[0].alike, proposal.places[0].span.text) == (
+        *("near", 1.0),
+        "May 2023 by Ada Quill",
+    )
+    assert found("cost 1250").places[0].how == "near"  # the same number, written otherwise
+
+
+@pytest.mark.parametrize("answer", ["yes", "1990", "王芳", "三十天", "Quill"])
+def test_a_short_answer_is_ambiguous_even_at_one_place(answer):
+    proposal = found(answer)
+    assert (proposal.outcome, proposal.count) == ("ambiguous", 1)
+    assert "short" in proposal.doubt
+
+
+def test_a_near_place_with_another_number_is_ambiguous():
+    proposal = found("the south pump was repaired in 1991")
+    assert (proposal.outcome, proposal.doubt) == ("ambiguous", "1991 does not stand there")
+    assert proposal.places[0].how == "near"
+
+
+def test_several_places_are_listed_the_one_asked_about_first():
+    for pump in ("east", "west"):
+        proposal = found("checked every 21 days", f"How often is the {pump} pump checked, the archive aside?")
+        assert (proposal.outcome, proposal.count, len(proposal.places)) == ("ambiguous", 2, 2)
+        assert "2 places" in proposal.doubt
+    starts = sorted(p.span.start for p in proposal.places)
+    assert starts == [PUMPS.index("checked every"), PUMPS.rindex("checked every")]
+    far = Texts([document("a.md", "Anna paid five euros.\n\nIt rained.\n\nIt rained.\n\nBob paid five euros.", "en")])
+    first = far.find(asked("paid five euros", "What did Bob pay?")).places[0]
+    assert first.span.start > 40
+    assert first.asked > 0
+
+
+def test_only_what_is_certain_is_accepted_together():
+    proposals = [found(answer) for answer in ("Ada Quill", "1990", "cost 1250", "nowhere at all")]
+    assert [p.outcome for p in proposals] == ["exact", "ambiguous", "near", "none"]
+    assert [p.outcome for p in occurrences.certain(proposals, "exact")] == ["exact"]
+    assert [p.outcome for p in occurrences.certain(proposals, "all")] == ["exact", "near"]
+
+
+def test_no_documents():
+    assert Texts([]).find(asked("May 2023")).outcome == "none"
+    assert (
+        Texts([document("a.md", "", "en"), document("b.md", "One May 2023.", "en")]).find(asked("May 2023")).count == 1
+    )
+
+
+def test_exact_places_are_those_of_a_slow_search():
+    draw = random.Random(7)
+    words = ["pump", "valve", "north", "2023", "阀", "门", "red", "of"]
+    texts = [" ".join(draw.choices(words, k=60)) + "." for _ in range(5)]
+    index = Texts([document(f"{n}.md", text, "en") for n, text in enumerate(texts)])
+    for _ in range(300):
+        answer = " ".join(draw.choices(words, k=draw.randint(2, 4)))
+        spaced = [f" {text.rstrip('.')} " for text in texts]
+        slow = sum(f" {answer} " in text for text in spaced)  # a text is one sentence, which is one place
+        assert index.find(asked(answer)).count == slow or not slow
+
+
+def test_time_does_not_grow_with_documents_times_questions():
+    draw = random.Random(1)
+    words = [f"word{n}" for n in range(20_000)]
+    documents = [
+        document(f"{n}.md", ". ".join(" ".join(draw.choices(words, k=12)) for _ in range(200)), "en") for n in range(50)
+    ]
+    index = Texts(documents)
+    answers = [" ".join(draw.choice(documents).text.split()[n : n + 5]) for n in range(500)]
+    began = time.perf_counter()
+    proposals = [index.find(asked(answer)) for answer in answers]
+    assert time.perf_counter() - began < 20  # 500 × 120,000 words compared one by one take minutes
+    assert all(proposal.places for proposal in proposals)
+
+
+# On the command line
+
+
+@pytest.fixture
+def workspace(tmp_path, monkeypatch):
+    for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "RAGVIZ_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
+    return Workspace(Settings(_env_file=None))
+
+
+@pytest.fixture
+def ragviz(workspace, command_line):
+    def call(*words):
+        code, out, err = command_line(*words)
+        return code, out, " ".join(err.split())
+
+    return call
+
+
+def cli_set(ragviz, tmp_path):
+    rows = [
+        {"id": "exact", "question": "Who replaced the north pump?", "answer": "by Ada Quill"},
+        {"id": "chinese", "question": "谁是负责人？", "answer": "负责人是王芳"},
+        {"id": "twice", "question": "How often is the east pump checked?", "answer": "checked every 21 days"},
+        {"id": "near", "question": "When was it replaced?", "answer": "Ada Quill replaced the north pump in May 2023"},
+        {"id": "short", "question": "When did the archive open?", "answer": "1990"},
+        {"id": "nowhere", "question": "Who made the valves?", "answer": "Blue Lake Foundry"},
+        {"id": "marked", "question": "Who owns it?", "answer": "It does not say.", "unanswerable": True},
+    ]
+    (tmp_path / "in").mkdir()
+    for each in DOCUMENTS:
+        (tmp_path / "in" / each.name).write_text(each.text, encoding="utf-8")
+    file = tmp_path / "q.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    assert ragviz("corpus", "add", "notes", *(tmp_path / "in").iterdir())[0] == 0
+    code, _, err = ragviz("questions", "import", "notes", file, "--name", "q")
+    assert code == 0
+    assert "6 of 7 questions name no evidence" in err
+    assert "ragviz questions find-evidence q" in err
+
+
+def kinds(workspace):
+    workspace.store.settle_all()
+    return {q.id: q.kind for q in workspace.store.questions(workspace.store.question_set("q").id)}
+
+
+def test_the_command_lists_and_accepts(ragviz, workspace, tmp_path):
+    cli_set(ragviz, tmp_path)
+    body = json.loads(ragviz("questions", "find-evidence", "q", "--json")[1])
+    assert {row["id"]: row["found"] for row in body["questions"]} == {
+        **dict.fromkeys(("exact", "chinese"), "exact"),
+        **dict.fromkeys(("twice", "short"), "ambiguous"),
+        "near": "near",
+        "nowhere": "none",
+    }
+    assert set(kinds(workspace).values()) == {"reference", "unanswerable"}
+    out = ragviz("questions", "find-evidence", "q", "--accept", "exact")[1]
+    assert "2 accepted as evidence" in out
+    assert "6 questions without evidence: 2 exact, 1 near, 2 ambiguous, 1 none" in out
+    assert [i for i, kind in kinds(workspace).items() if kind == "single"] == ["exact", "chinese"]
+    assert json.loads(ragviz("questions", "find-evidence", "q", "--accept", "all", "--json")[1])["accepted"] == 1
+
+    assert ragviz("questions", "find-evidence", "q", "twice", "--place", "1", "--place", "2")[0] == 0
+    question = next(q for q in workspace.store.questions(workspace.store.question_set("q").id) if q.id == "twice")
+    [alternatives] = question.evidence  # either place suffices
+    assert sorted(PUMPS[span.start : span.end] for span in alternatives) == ["checked every 21 days"] * 2
+
+    assert ragviz("questions", "find-evidence", "q", "short", "--decline")[0] == 0
+    rows = json.loads(ragviz("questions", "find-evidence", "q", "--json")[1])["questions"]
+    assert [(row["id"], row["found"]) for row in rows] == [("short", "none"), ("nowhere", "none")]
+
+
+def test_what_the_command_refuses(ragviz, tmp_path):
+    cli_set(ragviz, tmp_path)
+    for words, reason in (
+        (["--accept", "near"], "exact, all"),
+        (["--accept", "all", "short", "--decline"], "Give --accept for the whole set"),
+        (["short"], "Give --accept for the whole set"),
+        (["--place", "1"], "Give --accept for the whole set"),
+        (["short", "--place", "2"], "there is no number 2"),
+        (["marked", "--decline"], "has evidence, or does not exist"),
+    ):
+        code, _, err = ragviz("questions", "find-evidence", "q", *words)
+        assert code != 0
+        assert reason in err
+
+
+def test_a_question_that_was_changed_meanwhile_is_not_saved(ragviz, workspace, tmp_path):
+    cli_set(ragviz, tmp_path)
+    store, question_set = workspace.store, workspace.store.question_set("q")
+    proposals = occurrences.search(workspace, question_set)
+    changed = replace(proposals[0].question, answer="by somebody else")
+    store.put_questions(question_set.id, [changed])
+    chosen = [(p.question, p.places[:1]) for p in occurrences.certain(proposals, "exact")]
+    assert (len(chosen), occurrences.accept(store, question_set, chosen)) == (2, 1)
+    assert changed in store.questions(question_set.id)
+    assert kinds(workspace)["chinese"] == "single"

@@ -1,0 +1,206 @@
+"""The tab RAGQuestEval of the results: rows and counts by hand, filters, the link to a case, the empty state."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from ragviz.metrics import answers as answer_metrics
+from ragviz.metrics.questeval import Row
+from ragviz.records import Answer, Bank, BankItem, EvaluatedAnswer, RunConfig
+from ragviz.runs import running
+from ragviz.ui import questeval_tab
+from ragviz.ui.questeval_tab import counts_by, frame_of, sentence, table_of
+from ragviz.ui.widgets import csv_file
+from ragviz.workspace import open_workspace
+from tests.test_inspect import home, judged, text_of  # noqa: F401 - fixtures among them
+from tests.test_pages import address, bare, built, checked, show, words  # noqa: F401 - fixtures among them
+
+
+def row(question_id, number, reference, generated, f1=None, documents=("a.md",), kind="single", variant="judged"):
+    asked = f"Asked {question_id}.{number}?"
+    return Row(
+        variant,
+        question_id,
+        f"Question {question_id}?",
+        kind,
+        documents,
+        number,
+        "",
+        asked,
+        reference,
+        generated,
+        f1,
+        "m",
+    )
+
+
+ROWS = [
+    row("q1", 1, "1931", "1931", 1.0),
+    row("q1", 2, "Paris", None),
+    row("q1", 3, None, "green"),
+    row("q2", 1, "王芳", None, documents=("a.md", "阀门.txt"), kind="multi"),
+    row("q2", 2, "=1+1", None, documents=("a.md", "阀门.txt"), kind="multi"),
+    row("q3", 1, "red", "red and blue", 0.5, documents=()),
+    row("q3", 2, None, None, documents=()),
+]
+
+
+def test_what_the_answers_miss_most_comes_first():
+    """q2 misses 2 of 2, q1 1 of 2: q2's come first; then both, the lowest F1 first; then what is not counted."""
+    frame = frame_of(ROWS)
+    assert list(frame["asked"]) == [
+        "Asked q2.1?", "Asked q2.2?", "Asked q1.2?", "Asked q3.1?", "Asked q1.1?", "Asked q1.3?", "Asked q3.2?",
+    ]  # fmt: skip
+
+
+def test_counts_by_kind_and_document():
+    """A question with evidence in two documents counts in both, one without evidence in none."""
+    columns = ["asked", "answerable", "both", "missed"]
+    by_document = counts_by(frame_of(ROWS), "documents")
+    assert {name: list(cells[columns]) for name, cells in by_document.iterrows()} == {
+        "a.md": [5, 4, 1, 3],
+        "阀门.txt": [2, 2, 0, 2],
+    }
+    by_kind = counts_by(frame_of(ROWS), "kind")
+    assert list(by_kind.loc["single", columns]) == [5, 3, 2, 1]
+    assert list(by_kind.loc["multi", columns]) == [2, 2, 0, 2]
+
+
+def said(rows):
+    frame = frame_of(rows)
+    return sentence(frame, counts_by(frame, "documents"))
+
+
+def test_the_sentence():
+    assert said(ROWS) == (
+        "The generated answers answer 2 of the 5 questions that their references answer (40%); where both answer, "
+        "token F1 is 0.75 on average. Most is missed of a.md: 3 of 4."
+    )
+    assert said(ROWS[2:3]).startswith("No question about a reference can be answered from it")
+    assert "F1" not in said(ROWS[1:2])
+
+
+def test_the_csv_file_holds_the_rows_in_their_order():
+    read = list(csv.DictReader(io.StringIO(csv_file(table_of(frame_of(ROWS))).decode("utf-8-sig"))))
+    assert [cells["RAGQuestEval question"] for cells in read] == list(frame_of(ROWS)["asked"])
+    assert [cells["Answer from the reference"] for cells in read[:3]] == ["王芳", "'=1+1", "Paris"]
+    assert [cells["F1"] for cells in read] == ["", "", "", "0.5", "1.0", "", ""]
+    assert (read[0]["Document"], read[0]["Kind"], read[0]["Id"]) == ("a.md, 阀门.txt", "several passages", "q2")
+    assert read[0]["Answer from the generated text"] == "<Unanswerable>"
+
+
+# The page
+
+
+def grid(app, column="RAGQuestEval question"):
+    return next(table.value for table in app.dataframe if column in table.value.columns)
+
+
+def tiles(app):
+    return {metric.label: (metric.value, metric.delta) for metric in app.metric}
+
+
+def test_tiles_tables_and_rows_of_a_run(home: Path) -> None:  # noqa: F811
+    """The bank of q7, by hand: both answer one with F1 1, one is missed, one the reference does not answer."""
+    app = show("results", run="told", tab="RAGQuestEval")
+    shown = tiles(app)
+    assert shown["Asked, |Q|"] == ("3", "of 1 answer")
+    assert shown["Answerable, |A|"] == ("2", "unanswerable: 1 of 3")
+    assert shown["Answered by both, |B|"] == ("1", "1 of 2 missed")
+    assert "Questions are asked that the reference answers" in text_of(app)
+    explained = {metric.label: metric.help for metric in app.metric}
+    assert "recall is 0.33 and precision 0.33" in explained["Asked, |Q|"], "1 of 3, F1 of 1 over 3"
+    assert shown["Recall ↑"][0] == "0.50"
+    assert shown["Precision ↑"][0] == "1.00"
+    rows = grid(app)
+    assert list(rows["RAGQuestEval question"]) == ["Which colour?", "How many?", "Who?"]
+    assert list(rows["Answerable by"]) == ["reference only", "both", "neither"]
+    assert set(rows["Id"]) == {"q7"}
+    by = grid(app, "Missed")
+    assert list(by["Missed"]) == [1, 1], "its kind and its document"
+    assert "The generated answers answer 1 of the 2 questions that their references answer" in text_of(app)
+
+
+def test_the_other_variant_and_the_filters_are_in_the_address(home: Path) -> None:  # noqa: F811
+    extractive = grid(show("results", run="told", tab="RAGQuestEval", bank="extractive"))
+    assert len(extractive) > 3
+    missed = grid(show("results", run="told", tab="RAGQuestEval", answerable="reference"))
+    assert list(missed["RAGQuestEval question"]) == ["Which colour?"]
+    found = grid(show("results", run="told", tab="RAGQuestEval", asked="HOW MANY"))
+    assert list(found["RAGQuestEval question"]) == ["How many?"]
+    assert grid(show("results", run="told", tab="RAGQuestEval", asked="no such words")).empty
+    other = show("results", run="told", tab="RAGQuestEval", document="阀门.txt")
+    assert grid(other).empty, "q7 has its evidence in another document"
+    assert "Of the questions with document: 阀门.txt" in text_of(other)
+    next(button for button in other.button if button.label == "Remove the filter").click()
+    assert len(grid(checked(other.run()))) == 3
+    assert "document" not in address(other)
+
+
+def test_a_row_opens_the_case_on_the_same_tab(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    app = show("results", run="told", tab="RAGQuestEval", kind="single")
+    app.session_state["open-question"], app.session_state["open-tab"] = "q7", questeval_tab.NAME  # as the row does
+    checked(app.run())
+    opened = address(app)
+    assert (opened["question"], opened["tab"], opened["kind"]) == ("q7", "RAGQuestEval", "single")
+    assert "Which colour?" in words(app) or any("Which colour?" in str(table.value) for table in app.dataframe)
+
+
+def test_a_table_holds_a_page_of_rows(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    monkeypatch.setattr(questeval_tab, "PAGE", 2)
+    first, second = (
+        list(grid(show("results", run="told", tab="RAGQuestEval", **more))["RAGQuestEval question"])
+        for more in ({}, {"rows": "2"})
+    )
+    assert (first, second) == (["Which colour?", "How many?"], ["Who?"])
+
+
+@pytest.fixture
+def hostile(home: Path) -> None:  # noqa: F811
+    """A run whose only bank nobody answers, and whose texts are markup."""
+    workspace = open_workspace()
+    run = running.run(workspace, "hostile", RunConfig("small", "told", "bm25", depth=20, answerer="extractive"))
+    [stored] = [e for e in workspace.store.evaluated_answers(run.id).values() if e.question.id == "q7"]
+    text = "<img src=x onerror=y> :red[r] $x$"
+    bank = Bank((BankItem("", text, text),), "en", text)
+    evaluated = EvaluatedAnswer(
+        stored.question, Answer("q7", "Text.", "answered", "model"), bank=bank, bank_answers=(text,)
+    )
+    scores = answer_metrics.scores(evaluated, ["questeval_recall", "questeval_precision"])
+    workspace.store.put_evaluated(run.id, [(evaluated, scores)])
+
+
+def test_hostile_texts_are_cells(hostile: None) -> None:
+    app = show("results", run="hostile", tab="RAGQuestEval")
+    assert list(grid(app)["RAGQuestEval question"]) == ["<img src=x onerror=y> :red[r] $x$"]
+    assert "<img" not in words(app)
+
+
+def test_without_answers_it_says_which_step_to_run(home: Path) -> None:  # noqa: F811
+    app = show("results", run="words", tab="RAGQuestEval")
+    shown = text_of(app)
+    assert "RAGQuestEval was not computed: this run has no answers to compare with their references." in shown
+    assert "which needs no model" in shown
+    [command] = [code.value for code in app.code if code.value.startswith("ragviz ")]
+    assert command == (
+        "ragviz run --index small --questions asked --name NAME --answerer extractive --metrics "
+        "extractive_questeval_recall"
+    )
+
+
+def test_the_downloads_follow_the_chosen_tables(home: Path) -> None:  # noqa: F811
+    def labels(app):
+        return [button.proto.label for button in app.get("download_button")]
+
+    app = show("results", run="told")
+    assert {"8 tables (zip)", "results.csv", "metrics.csv", "All files and tables (zip)"} <= set(labels(app))
+    app.session_state["export-tables"], app.session_state["export-format"] = ["claims"], "parquet"
+    assert "claims.parquet" in labels(checked(app.run()))
+    app.session_state["export-tables"] = []
+    checked(app.run())
+    nothing = next(button for button in app.get("download_button") if button.proto.label == "Choose a table")
+    assert nothing.proto.disabled

@@ -1,0 +1,72 @@
+"""Rates of work on this machine: worked by hand, kept per machine, and learnt by real work."""
+
+import socket
+
+import pytest
+
+from ragviz.documents import corpora
+from ragviz.index import indexing
+from ragviz.records import IndexConfig
+from ragviz.store import rates
+
+
+@pytest.fixture
+def cache(workspace):
+    return workspace.store.cache("rate")
+
+
+def test_nothing_is_known_before_any_work(cache):
+    assert rates.rate(cache, "chunks") is None
+    assert rates.duration(cache, "chunks", 10) is None
+
+
+def test_a_rate_is_all_units_by_all_seconds(cache):
+    rates.learn(cache, "chunks", 90, 10)
+    assert rates.rate(cache, "chunks") == 9.0
+    rates.learn(cache, "chunks", 30, 30)
+    assert rates.rate(cache, "chunks") == 120 / 40
+    assert rates.duration(cache, "chunks", 60) == 20.0
+    assert rates.rate(cache, "questions") is None
+
+
+def test_of_more_than_ten_minutes_the_earlier_fade(cache):
+    rates.learn(cache, "chunks", 4000, 400)  # 10 a second
+    rates.learn(cache, "chunks", 800, 400)  # 2 a second: half of the first 400 s still counts
+    assert rates.rate(cache, "chunks") == pytest.approx((2000 + 800) / 600)
+    rates.learn(cache, "chunks", 700, 700)  # longer than the history: the rest is forgotten
+    assert rates.rate(cache, "chunks") == 1.0
+
+
+@pytest.mark.parametrize(("units", "seconds"), [(0, 1.0), (1, 0.0), (-1, 1.0), (1, -1.0)])
+def test_no_work_and_no_time_teach_nothing(cache, units, seconds):
+    rates.learn(cache, "chunks", units, seconds)
+    assert rates.rate(cache, "chunks") is None
+
+
+def test_another_machine_at_the_same_database_has_its_own(cache, monkeypatch):
+    rates.learn(cache, "chunks", 90, 10)
+    monkeypatch.setattr(socket, "gethostname", lambda: "another")
+    assert rates.rate(cache, "chunks") is None
+
+
+@pytest.mark.parametrize("body", [b"", b"x", b"[]", b"[1]", b'["a", "b"]', b"[NaN, 1]", b"[0, 0]", b"{}"])
+def test_a_row_that_cannot_be_read_is_learnt_anew(cache, body):
+    cache.put_many({rates._key("chunks"): body})
+    assert rates.rate(cache, "chunks") is None
+    rates.learn(cache, "chunks", 4, 2)
+    assert rates.rate(cache, "chunks") == 2.0
+
+
+@pytest.mark.model
+def test_a_build_teaches_how_fast_texts_are_embedded_and_cached_ones_teach_nothing(workspace, cache):
+    corpus = workspace.store.create_corpus("notes")
+    text = " ".join(f"Pump {n} was checked on day {n * 7 % 31}." for n in range(300))
+    corpora.add_file(workspace, corpus, "notes.txt", text.encode())
+    indexing.build_index(workspace, corpus, "i", IndexConfig(chunk_size=60))
+    name = workspace.settings.embedder
+    chunks, tokens = (rates.rate(cache, by(name)) for by in (indexing.chunks_by, indexing.tokens_by))
+    built = workspace.store.index("i")
+    assert chunks is not None
+    assert tokens == pytest.approx(chunks * built.tokens / built.chunks)  # they were counted over the same seconds
+    indexing.build_index(workspace, corpus, "j", IndexConfig(chunk_size=60))
+    assert rates.rate(cache, indexing.chunks_by(name)) == chunks

@@ -1,0 +1,255 @@
+"""The page of all runs: filtered, renamed, tagged, deleted, compared; links by former names; the stored means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ragviz.records import Retrieved, RunConfig
+from ragviz.runs import judgements, measurements, running, summaries
+from ragviz.store.store import Store
+from ragviz.ui import run_table, widgets
+from ragviz.ui.run_table import Filter
+from ragviz.workspace import open_workspace
+from tests.test_pages import address, bare, built, button, checked, home, show, visit, words  # noqa: F401  # fixtures
+
+
+def ticking(monkeypatch: pytest.MonkeyPatch, *rows: int) -> None:
+    """Tick rows of the table, which AppTest cannot."""
+    monkeypatch.setattr(widgets, "ticked", lambda _, ids: [ids[row] for row in rows if row < len(ids)])
+
+
+def table(app):
+    return next(d.value for d in app.dataframe if "Run" in d.value)
+
+
+def test_runs_stand_with_what_they_measured(home: Path) -> None:  # noqa: F811
+    workspace = open_workspace()
+    rows = table(show("runs")).set_index("Run")
+    assert list(rows.index) == ["vectors", "words"], "the newest first"
+    for name in rows.index:
+        run = workspace.store.run(name)
+        summary = measurements.summary_of(workspace, run)
+        recall = summary.metrics["recall@3"]
+        assert rows.loc[name, "Recall@k"] == f"{recall.mean:.2f} [{recall.low:.2f}, {recall.high:.2f}]"
+        assert rows.loc[name, "Not found to depth"] == summary.misses
+        assert rows.loc[name, "Question set"] == "asked"
+    assert (rows.loc["words", "Retriever"], rows.loc["words", "Chunking"]) == ("bm25", "tokens 20")
+    assert rows.loc["words", "Status"] == "done"
+
+
+def test_runs_are_filtered_and_columns_chosen_by_the_address(home: Path) -> None:  # noqa: F811
+    store = open_workspace().store
+    store.label_run(store.run("words").id, note="the 基线 of June", tags=["baseline"])
+    for params in ({"find": "june 基线"}, {"tags": "baseline"}, {"retrievers": "bm25"}):
+        app = show("runs", fields="MRR,Note", **params)
+        assert list(table(app).columns) == ["Run", "MRR", "Note"]
+        assert list(table(app)["Run"]) == ["words"]
+        assert "1 of 2 runs · filter" in words(app)
+    app = show("runs", find="nothing like it")
+    assert not app.dataframe
+    assert "No run passes the filter" in words(app)
+    app = show("runs", tags="baseline,gone")
+    assert "gone" in app.warning[0].value
+    assert address(app)["tags"] == "baseline"
+
+
+def test_a_filter_wants_all_words_and_one_of_each_choice(home: Path) -> None:  # noqa: F811
+    run = open_workspace().store.run("words")
+    assert Filter().passes(run)
+    assert Filter("WOR  ds", retrievers=["bm25", "knn"], sets=["asked"]).passes(run)
+    assert not Filter("words gone").passes(run)
+    assert not Filter(tags=["x"]).passes(run)
+    assert not Filter(sets=["others"]).passes(run)
+
+
+def test_two_runs_that_are_ticked_are_compared_the_older_as_the_baseline(home: Path, monkeypatch) -> None:  # noqa: F811
+    ticking(monkeypatch, 0)
+    app = show("runs")
+    assert button(app, "Compare").disabled
+    assert "Tick one more run" in words(app)
+    ticking(monkeypatch, 0, 1)
+    app = show("runs")
+    assert "10 common questions to compare" in words(app)
+    assert button(app, "Results").disabled
+    checked(button(app, "Compare").click().run())
+    assert address(app)["runs"] == "words,vectors"
+
+
+def test_runs_that_share_no_question_are_not_compared_and_it_is_said(home: Path, monkeypatch) -> None:  # noqa: F811
+    workspace = open_workspace()
+    store = workspace.store
+    question = store.questions(store.question_set("asked").id)[0]
+    other = store.create_question_set(store.corpus("notes").id, "others")
+    store.put_questions(other.id, [type(question)("own", question.text, question.answer, question.evidence, "hand")])
+    running.run(workspace, "odd", RunConfig("small", "others", "bm25", depth=20))
+    ticking(monkeypatch, 0, 2)
+    app = show("runs")
+    assert button(app, "Compare").disabled
+    assert "They share no question (odd asks “others”, words asks “asked”)" in words(app)
+    unfinished = store.run("words")
+    store.finish_run(unfinished.id, "failed")
+    ticking(monkeypatch, 1, 2)
+    assert "words: not finished" in words(show("runs"))
+
+
+def test_more_runs_than_there_are_colours_are_not_compared(home: Path) -> None:  # noqa: F811
+    run = open_workspace().store.run("words")
+    assert run_table.cannot_compare([run] * 7, 3) == ""
+    assert run_table.cannot_compare([run] * 8, 3) == "8 runs are ticked; at most 7 are compared."
+
+
+def renaming(run_id: str) -> None:
+    """AppTest runs a dialog once only: its body is run as a page."""
+    from ragviz.ui import cache, run_editing
+
+    run_editing.rename.__wrapped__(cache.workspace().store.run(run_id))
+
+
+def annotating(run_ids: str) -> None:
+    from ragviz.ui import cache, run_editing
+
+    run_editing.annotate.__wrapped__([cache.workspace().store.run(i) for i in run_ids.split()], ["old", "first"])
+
+
+def deleting(run_ids: str) -> None:
+    from ragviz.ui import cache, run_editing
+
+    run_editing.delete([run for run in cache.workspace().store.runs() if run.id in run_ids.split()])
+
+
+def asked(body, argument: str) -> AppTest:
+    return AppTest.from_function(body, args=(argument,), default_timeout=60).run()
+
+
+def test_a_run_is_renamed_and_links_by_its_old_name_lead_to_it(home: Path, monkeypatch) -> None:  # noqa: F811
+    ticking(monkeypatch, 1)
+    app = show("runs")
+    button(app, "Rename").click().run()
+    assert app.text_input(key="rename-to").value == "words"
+    run_id = open_workspace().store.run("words").id
+    app = asked(renaming, run_id)
+    app.text_input(key="rename-to").set_value("vectors")
+    app.button(key="rename-do").click().run()
+    assert "already a run called" in app.error[0].value
+    app.text_input(key="rename-to").set_value("基线")
+    checked(app.button(key="rename-do").click().run())
+    assert list(table(show("runs"))["Run"]) == ["vectors", "基线"]
+    app = show("results", run="words")
+    assert address(app)["run"] == "基线"
+    assert "“words” is now called “基线”" in app.info[0].value
+    app = show("compare", runs="words,vectors")
+    assert address(app)["runs"] == "基线,vectors"
+    app = show("results", run=run_id)
+    assert address(app)["run"] == "基线"
+    assert not app.info, "an id is not a former name"
+
+
+def test_renaming_what_another_session_deleted_says_so(home: Path) -> None:  # noqa: F811
+    store = open_workspace().store
+    run = store.run("vectors")
+    app = asked(renaming, run.id)
+    app.text_input(key="rename-to").set_value("x")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Store, "run", lambda *_: run)
+        store.delete_run(run.id)
+        app.button(key="rename-do").click().run()
+    assert "was deleted" in app.error[0].value
+
+
+def test_a_note_and_tags_are_written_and_added_to_several(home: Path, monkeypatch) -> None:  # noqa: F811
+    store = open_workspace().store
+    ids = [store.run(name).id for name in ("vectors", "words")]
+    store.label_run(ids[0], tags=["old"])
+    ticking(monkeypatch, 1)
+    app = show("runs")
+    button(app, "Note and tags").click().run()
+    assert app.text_area(key="note").value == ""
+    app = asked(annotating, ids[1])
+    app.text_area(key="note").set_value("chunks of <b>20</b>")
+    app.multiselect(key="run-tags").set_value(["old"])
+    checked(app.button(key="label-do").click().run())
+    assert (store.run("words").note, store.run("words").tags) == ("chunks of <b>20</b>", ("old",))
+    app = asked(annotating, " ".join(ids))
+    assert not app.text_area
+    app.multiselect(key="run-tags").set_value(["first"])
+    checked(app.button(key="label-do").click().run())
+    assert [store.run(name).tags for name in ("vectors", "words")] == [("old", "first")] * 2
+    assert store.run("words").note == "chunks of <b>20</b>"
+
+
+def test_runs_are_deleted_after_a_question_that_says_what_goes_with_them(home: Path, monkeypatch) -> None:  # noqa: F811
+    store = open_workspace().store
+    ids = [store.run(name).id for name in ("vectors", "words")]
+    ticking(monkeypatch, 0, 1)
+    app = show("runs")
+    button(app, "Delete").click().run()
+    assert "This deletes 2 runs vectors, words. Rankings, answers and judgements of 20 questions" in words(app)
+    monkeypatch.setattr(widgets, "confirm", widgets.confirm.__wrapped__)
+    app = asked(deleting, " ".join(ids))
+    assert len(store.runs()) == 2, "nothing is gone before it is confirmed"
+    store.delete_run(ids[1])  # by another session, meanwhile
+    checked(app.button(key="confirm-do").click().run())
+    assert store.runs() == []
+    assert "has no runs yet" in words(show("runs"))
+
+
+def test_stored_means_are_those_of_the_run_and_follow_its_changes(home: Path, monkeypatch) -> None:  # noqa: F811
+    workspace = open_workspace()
+    run = workspace.store.run("words")
+    ids = [run.id]
+    assert workspace.store.summaries(ids, summaries._version()).keys() == {run.id}, "stored when the run ended"
+    summary = summaries.summaries(workspace, [run])[run.id]
+    measured = measurements.summary_of(workspace, run)
+    assert summary.estimates == measured.metrics | {
+        name: scored.estimate for name, scored in judgements.judgement_of(workspace, run).metrics.items()
+    }
+    assert (summary.questions, summary.ranked, summary.not_found) == (10, measured.n, measured.misses)
+    workspace.store.pay(run.id, 2, 0.25)
+    seen: list[tuple[int, int]] = []
+    again = summaries.summaries(workspace, workspace.store.runs(), lambda *each: seen.append(each))
+    assert seen == [(0, 1)], "the other run's are up to date"
+    assert (again[run.id].calls, again[run.id].dollars) == (2, 0.25)
+    monkeypatch.setattr(measurements, "summary_of", lambda *_: pytest.fail("it was measured again"))
+    assert summaries.summaries(workspace, workspace.store.runs()) == again
+
+
+def test_two_hundred_runs_are_listed_without_measuring_them(home: Path, monkeypatch) -> None:  # noqa: F811
+    workspace = open_workspace()
+    copied(workspace.store, 200)
+    summaries.summaries(workspace, workspace.store.runs())
+    monkeypatch.setattr(Store, "results", lambda *_: pytest.fail("rankings are read"))
+    queries: list[str] = []
+    rows = Store._rows
+    monkeypatch.setattr(Store, "_rows", lambda store, query: queries.append(str(query)) or rows(store, query))
+    app = show("runs")
+    assert len(table(app)) == 202
+    assert len(queries) < 20, "no query for each run"
+
+
+def copied(store: Store, count: int) -> None:
+    """Store copies of the run "words" without reading its questions again."""
+    run = store.run("words")
+    results = [
+        (place, question, Retrieved(question.id, result.ranking, result.gold))
+        for place, (question, result) in enumerate(zip(store.run_questions(run.id), store.results(run.id), strict=True))
+    ]
+    for number in range(count):
+        copy = store.create_run(f"copy {number}", run.corpus_id, run.config, run.fingerprint, run.provenance)
+        store.put_results(copy.id, results)
+        store.finish_run(copy.id, "done")
+
+
+def test_a_bare_corpus_says_how_to_make_a_run(bare: Path) -> None:  # noqa: F811
+    open_workspace().store.create_corpus("空")
+    assert "空 has no runs yet" in words(show("runs"))
+
+
+def test_an_interrupted_run_says_so(home: Path) -> None:  # noqa: F811
+    store = open_workspace().store
+    store.finish_run(store.run("words").id, "running")
+    rows = table(visit("runs")).set_index("Run")
+    assert rows.loc["words", "Status"] == "interrupted"
+    assert rows["Recall@k"].isna()["words"], "not measured while it may go on"

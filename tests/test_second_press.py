@@ -1,0 +1,130 @@
+"""Buttons that start jobs, pressed twice in a real browser: by one person, by two at once. Each starts one job."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from ragviz.jobs import ACTIVE
+from ragviz.records import Job
+from ragviz.store.opening import open_store
+from tests.test_browser import (
+    Server,
+    browser,  # noqa: F401 - a fixture
+    drawn,
+    page,  # noqa: F401 - a fixture
+    serving,
+    visitors,
+)
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
+
+PUMPS = "\n\n".join(f"Pump {n} moves {n * 10} litres a minute and was built in {1990 + n}." for n in range(1, 30))
+ASKED = [
+    {"id": f"q{n}", "question": f"How much does pump {n} move?", "answer": f"{n * 10} litres", "document": "pumps.md",
+     "quote": f"Pump {n} moves {n * 10} litres"}
+    for n in range(2, 8)
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def server(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:  # noqa: F811
+    """A server on a home with an index that needs no model, and questions."""
+    folder = tmp_path_factory.mktemp("pressed")
+    with serving(folder) as started:
+        (folder / "pumps.md").write_text(PUMPS, encoding="utf-8")
+        (folder / "asked.jsonl").write_text("\n".join(map(json.dumps, ASKED)), encoding="utf-8")
+        started.ragviz("corpus", "add", "notes", str(folder / "pumps.md"))
+        started.ragviz("index", "build", "notes", "--name", "words", "--chunk-size", "30", "--embedder", "none")
+        started.ragviz("questions", "import", "notes", str(folder / "asked.jsonl"), "--name", "asked")
+        yield started
+
+
+def ended_jobs(server: Server, before: int) -> list[Job]:
+    """The jobs beyond the first `before`, once at least one has begun, all have ended, and no other comes."""
+    store, deadline = open_store(server.env["RAGVIZ_DATABASE_URL"]), time.monotonic() + 90
+    while time.monotonic() < deadline:
+        started = store.jobs()[: len(store.jobs()) - before]
+        if started and not any(job.status in ACTIVE for job in started):
+            time.sleep(3)  # a press that is still on its way
+            return store.jobs()[: len(store.jobs()) - before]
+        time.sleep(0.2)
+    raise AssertionError(f"no job came to its end: {started}")
+
+
+def press_at(pages: Sequence[Page], label: str, delays: Sequence[float]) -> None:
+    """Click the button of every page at the same moment, and again after these delays, in milliseconds."""
+    moment = time.time() * 1000 + 1500
+    for shown in pages:
+        shown.evaluate(
+            """([label, moments]) => {
+                const named = () => [...document.querySelectorAll("[data-testid=stMain] button")]
+                    .find((button) => button.innerText.trim() === label);
+                for (const moment of moments) setTimeout(() => named()?.click(), moment - Date.now());
+            }""",
+            [label, [moment + delay for delay in delays]],
+        )
+
+
+BUTTONS = {
+    "index": ("Build index", {"tab": "New index", "embedder": "none"}),
+    "run": ("Run", {"index": "words", "set": "asked"}),
+}
+"""Kind of job, which is the page's name too → the button that starts it, and the address."""
+
+
+def shown_page(server: Server, page: Page, kind: str, size: str) -> str:  # noqa: F811
+    """Open the page with choices that no test has used; return the label of its button."""
+    label, params = BUTTONS[kind]
+    page.goto(server.address(kind, corpus="notes", **params, **({"size": size} if kind == "index" else {})))
+    drawn(page)
+    if kind == "run":
+        depth = page.get_by_role("spinbutton", name="Depth")
+        depth.fill(size)
+        depth.press("Enter")
+        drawn(page)
+    expect(page.get_by_role("button", name=label, exact=True)).to_be_enabled()
+    return label
+
+
+@pytest.mark.parametrize("kind", BUTTONS)
+def test_a_double_click_starts_one_job(server: Server, page: Page, kind: str) -> None:  # noqa: F811
+    before = len(open_store(server.env["RAGVIZ_DATABASE_URL"]).jobs())
+    label = shown_page(server, page, kind, "41")
+    page.get_by_role("button", name=label, exact=True).dblclick()
+    [job] = ended_jobs(server, before)
+    assert (job.kind, job.status) == (kind, "done"), job.error
+    drawn(page)
+
+
+@pytest.mark.parametrize("kind", BUTTONS)
+def test_impatient_clicks_start_one_job(server: Server, page: Page, kind: str) -> None:  # noqa: F811
+    """Some arrive while the page is drawn anew, some when the button is disabled."""
+    before = len(open_store(server.env["RAGVIZ_DATABASE_URL"]).jobs())
+    label = shown_page(server, page, kind, "42")
+    press_at([page], label, [0, 60, 150, 300, 500])
+    [job] = ended_jobs(server, before)
+    assert (job.kind, job.status) == (kind, "done"), job.error
+    drawn(page)
+
+
+@pytest.mark.parametrize("kind", BUTTONS)
+def test_two_who_press_at_once_start_one_job(
+    server: Server,
+    browser: Browser,  # noqa: F811
+    page: Page,  # noqa: F811
+    kind: str,
+) -> None:
+    before = len(open_store(server.env["RAGVIZ_DATABASE_URL"]).jobs())
+    another = visitors(browser).new_page()
+    [label] = {shown_page(server, shown, kind, "43") for shown in (page, another)}
+    press_at([page, another], label, [0])
+    [job] = ended_jobs(server, before)
+    assert (job.kind, job.status) == (kind, "done"), job.error
+    for shown in (page, another):
+        drawn(shown)
+    another.close()

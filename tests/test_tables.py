@@ -1,0 +1,302 @@
+"""Everything a run holds as tables: rows by hand, and the same values in CSV, JSON Lines and Parquet."""
+
+import csv
+import io
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+from ragviz.errors import UsageError
+from ragviz.records import (
+    Answer,
+    Bank,
+    BankItem,
+    Call,
+    Chunk,
+    Claim,
+    ClaimVerdict,
+    EvaluatedAnswer,
+    Hit,
+    Matrix,
+    Question,
+    Run,
+    Score,
+)
+from ragviz.runs import exports, foreign, judgements, ragchecker, table_files, tables
+from ragviz.runs.cases import Case
+from ragviz.runs.tables import TABLES, Contents
+from ragviz.workspace import Workspace, open_workspace
+from tests.test_foreign import result, written
+
+README = Path(__file__).resolve().parent.parent / "README.md"
+KEY = "sk-a-secret-of-the-endpoint"
+FIRST, SECOND, OTHER = Chunk.make_id("d1", 0, 20), Chunk.make_id("d2", 5, 9), Chunk.make_id("d1", 30, 40)
+YES, NO, JOINTLY = ClaimVerdict("supported", 0), ClaimVerdict("absent"), ClaimVerdict("together", 2)
+
+
+def call(step, cost=0.25, raw="{}"):
+    return Call(step, "judge-1", "3", 120, 30, 1.5, cost, cached=False, raw=raw)
+
+
+ASKED = Question("q1", "=1+1，谁负责？", "王芳, since 1931", (), "hand", "accepted")
+BANK = Bank(
+    (BankItem("王芳", "谁？", "王芳"), BankItem("1931", "Since when?", "1931"), BankItem("", "Why?", None)),
+    "zh",
+    "judge-1",
+    calls=(call("bank"),),
+)
+EVALUATED = EvaluatedAnswer(
+    ASKED,
+    Answer(
+        "q1", "@王芳 [1]", "answered", "model", (FIRST, OTHER), (OTHER,), (1,), (7,), version="4", call=call("answer")
+    ),
+    matrix=Matrix(
+        (FIRST, OTHER),
+        (Claim("王芳负责", 0), Claim("-5 degrees")),
+        (Claim("since 1931", 1),),
+        ((YES, NO), (JOINTLY, JOINTLY)),
+        None,
+        (YES, NO),
+        None,
+        (True, False),
+    ),
+    bank=BANK,
+    bank_answers=("王芳", None, None),
+    calls=(call("claims", None, f'{{"key": "{KEY}"}}'), call("bank")),
+    equivalence_reason="The same person.",
+)
+SILENT = Question("q2", "Why?", "王芳, since 1931", (), "hand", "accepted")
+REFUSED = EvaluatedAnswer(SILENT, Answer("q2", "I don't know.", "refused", "model"), bank=BANK)
+SCORES = {
+    "equivalence": Score("equivalence", 1.0),
+    "faithfulness": Score("faithfulness", None, "judge_error", "no reply"),
+}
+CASES = [
+    Case(
+        ASKED, ("手册.md", "notes.md"), "found", "fine", 1, {"recall@1": 1.0, "mrr": 0.1 + 0.2},
+        (Hit(FIRST, 1, -0.5), Hit(SECOND, 2, -0.75)), frozenset({FIRST}), {}, EVALUATED, SCORES,
+    ),
+    Case(SILENT, (), "missed", "not_retrieved", None, {"recall@1": 0.0, "mrr": 0.0}, (), frozenset(), {}, REFUSED, {}),
+]  # fmt: skip
+CONTENTS = Contents(CASES, [], {"d1": "手册.md", "d2": "notes.md"}, keys=[KEY])
+
+
+def dicts(name, contents=CONTENTS):
+    columns = [column.name for column in TABLES[name].columns]
+    return [dict(zip(columns, row, strict=True)) for row in tables.rows(name, contents)]
+
+
+def test_a_row_a_question():
+    one, two = dicts("questions")
+    assert one == {
+        "question_id": "q1", "question": "=1+1，谁负责？", "kind": ASKED.kind, "documents": ["手册.md", "notes.md"],
+        "reference_answer": "王芳, since 1931", "outcome": "found", "rank": 1, "cause": "fine",
+    }  # fmt: skip
+    assert (two["outcome"], two["rank"], two["documents"]) == ("missed", None, [])
+
+
+def test_a_row_a_generated_answer():
+    one, two = dicts("generated_answers")
+    assert one == {
+        "question_id": "q1", "answer": "@王芳 [1]", "status": "answered", "reason": None, "answerer": "model",
+        "version": "4", "citations": [1], "wrong_citations": [7], "context": [FIRST, OTHER], "cut": [OTHER],
+    }  # fmt: skip
+    assert (two["status"], two["citations"]) == ("refused", [])
+
+
+def test_a_row_a_score_with_its_reason():
+    rows = dicts("scores")
+    assert [(row["metric"], row["group"], row["value"], row["status"], row["reason"]) for row in rows] == [
+        ("recall@1", "ranking", 1.0, "ok", None),
+        ("mrr", "ranking", 0.1 + 0.2, "ok", None),
+        ("equivalence", "judged", 1.0, "ok", "The same person."),
+        ("faithfulness", "judged", None, "judge_error", "no reply"),
+        ("recall@1", "ranking", 0.0, "ok", None),
+        ("mrr", "ranking", 0.0, "ok", None),
+    ]
+
+
+def test_a_row_a_claim_and_text_it_was_checked_against():
+    keys = ("claim_of", "claim", "sentence", "checked_against", "passage", "document", "verdict", "verdict_sentence")
+    assert [tuple(row[key] for key in keys) for row in dicts("claims")] == [
+        ("answer", 1, 1, "passage", 1, "手册.md", "supported", 1),
+        ("answer", 1, 1, "passage", 2, "手册.md", "absent", None),
+        ("answer", 1, 1, "reference", None, None, "supported", 1),
+        ("answer", 2, None, "passage", 1, "手册.md", "together", 3),
+        ("answer", 2, None, "passage", 2, "手册.md", "together", 3),
+        ("answer", 2, None, "reference", None, None, "absent", None),
+        ("reference", 1, 2, None, None, None, None, None),
+    ]
+
+
+def test_a_row_a_passage():
+    keys = ("rank", "chunk_id", "score", "document", "gold", "in_context", "cut", "useful")
+    assert [tuple(row[key] for key in keys) for row in dicts("passages")] == [
+        (1, FIRST, -0.5, "手册.md", True, True, False, True),
+        (2, SECOND, -0.75, "notes.md", False, False, False, None),
+        (None, OTHER, None, "手册.md", False, True, True, False),
+    ]
+
+
+def test_a_row_a_question_of_a_bank():
+    keys = ("variant", "number", "key", "asked", "reference_answer", "generated_answer", "f1", "answerable_by")
+    assert [tuple(row[key] for key in keys) for row in dicts("questeval")] == [
+        ("judged", 1, "王芳", "谁？", "王芳", "王芳", 1.0, "both"),
+        ("judged", 2, "1931", "Since when?", "1931", None, None, "reference"),
+        ("judged", 3, None, "Why?", None, None, None, "neither"),
+    ]
+
+
+def test_a_row_a_call_and_a_shared_one_once():
+    """Two answers share a bank: its call is listed and counted once, so that the costs sum up to the run's usage."""
+    rows = dicts("calls")
+    assert Counter((row["question_id"], row["step"]) for row in rows) == {
+        ("q1", "answer"): 1, ("q1", "claims"): 1, ("q1", "bank"): 1,
+    }  # fmt: skip
+    assert [row["cost"] for row in rows if row["step"] == "claims"] == [None]
+    assert sum(row["prompt_tokens"] for row in rows) == 360
+
+
+def test_no_key_in_any_table():
+    for name in TABLES:
+        for file_format in table_files.FORMATS:
+            rows = tables.rows(name, CONTENTS)
+            assert KEY.encode() not in table_files.written(name, rows, file_format)
+    assert "sk-" not in next(row["reply"] for row in dicts("calls") if row["step"] == "claims")
+
+
+def from_csv(data, columns):
+    """The values of a CSV file by the kinds of its columns; an empty cell is None."""
+    read = {
+        "text": str, "integer": int, "number": float, "yes/no": {"True": True, "False": False}.__getitem__,
+        "texts": json.loads, "integers": json.loads,
+    }  # fmt: skip
+    rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+    return [
+        {c.name: read[c.kind](row[c.name].removeprefix("'")) if row[c.name] else None for c in columns} for row in rows
+    ]
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("contents", [CONTENTS, Contents([], [], {})], ids=["filled", "empty"])
+def test_every_format_holds_the_same_values(name, contents):
+    rows, columns = tables.rows(name, contents), TABLES[name].columns
+    expected = dicts(name, contents)
+    files = {file_format: table_files.written(name, rows, file_format) for file_format in table_files.FORMATS}
+    assert [json.loads(line) for line in files["jsonl"].decode().splitlines()] == expected
+    read = parquet.read_table(io.BytesIO(files["parquet"]))
+    assert read.to_pylist() == expected
+    assert read.column_names == [column.name for column in columns]
+    assert [read.schema.field(c.name).metadata[b"description"].decode() for c in columns] == [
+        column.explanation for column in columns
+    ]
+    assert from_csv(files["csv"], columns) == expected
+
+
+def test_types_of_an_empty_parquet_file_are_those_of_a_full_one():
+    types = [
+        parquet.read_schema(io.BytesIO(table_files.written(name, tables.rows(name, contents), "parquet")))
+        for contents in (CONTENTS, Contents([], [], {}))
+        for name in TABLES
+    ]
+    assert types[: len(TABLES)] == types[len(TABLES) :]
+
+
+def test_formulas_are_neutralised_in_csv_alone():
+    rows = tables.rows("questions", CONTENTS)
+    assert b"'=1+1" in table_files.written("questions", rows, "csv")
+    assert b"'=1+1" not in table_files.written("questions", rows, "jsonl")
+    assert "'@王芳".encode() in table_files.written(
+        "generated_answers", tables.rows("generated_answers", CONTENTS), "csv"
+    )
+    claims = table_files.written("claims", tables.rows("claims", CONTENTS), "csv").decode("utf-8-sig")
+    assert "'-5 degrees" in claims
+    passages = table_files.written("passages", tables.rows("passages", CONTENTS), "csv").decode("utf-8-sig")
+    assert ",-0.75," in passages, "a negative number is a number"
+
+
+def test_what_no_file_can_hold_is_replaced():
+    broken = replace(ASKED, text="caf\ud800é\0")
+    rows = tables.rows("questions", Contents([replace(CASES[0], question=broken)], [], {}))
+    for file_format in table_files.FORMATS:
+        assert table_files.written("questions", rows, file_format)
+    assert rows[0][1] == "caf?é\ufffd"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
+    return open_workspace()
+
+
+@pytest.fixture
+def imported(workspace: Workspace) -> Run:
+    corpus = workspace.store.create_corpus("c")
+    return foreign.import_run(workspace, corpus, "r", ragchecker.read(written(result()), "out.json"))
+
+
+def test_an_imported_run(workspace, imported):
+    """RAGChecker's verdicts, by hand: 2 claims × (2 passages + reference), 3 claims × (2 passages + answer)."""
+    contents = exports.contents_of(workspace, imported)
+    claims = dicts("claims", contents)
+    assert Counter((row["claim_of"], row["checked_against"]) for row in claims) == {
+        ("answer", "passage"): 4, ("answer", "reference"): 2, ("reference", "passage"): 6, ("reference", "answer"): 3,
+    }  # fmt: skip
+    assert Counter(row["verdict"] for row in claims) == {"supported": 5, "contradicted": 2, "absent": 8}
+    assert [row["text"] for row in dicts("passages", contents)] == ["Dogs stay outside.", "1998: Harlow."]
+    assert {row["outcome"] for row in dicts("questions", contents)} == {"not ranked"}
+    values = {row["metric"]: row["value"] for row in dicts("scores", contents)}
+    stored = judgements.judgement_of(workspace, imported).scores
+    assert values == {name: by_question["7"].value for name, by_question in stored.items()}
+    asked = [(row["key"], row["answerable_by"]) for row in dicts("questeval", contents)]
+    assert asked == [("1998", "both"), ("Harlow", "reference"), ("40", "reference")], "“In 1998 by Miller.” answers one"
+    assert dicts("calls", contents) == []
+    files = exports.export_tables(workspace, imported, file_format="parquet")
+    assert set(files) == {f"{name}.parquet" for name in TABLES}
+
+
+def test_wrong_names_are_refused(workspace, imported):
+    with pytest.raises(UsageError, match="no table 'claim' of a run: choose of questions,"):
+        exports.export_tables(workspace, imported, ["claim"])
+    with pytest.raises(UsageError, match="no format 'xlsx': choose one of csv, jsonl, parquet"):
+        exports.export_tables(workspace, imported, file_format="xlsx")
+
+
+def test_the_command_line_writes_tables_beside_the_files(command_line, workspace, imported, tmp_path):
+    classic = exports.export_run(workspace, imported)
+
+    def export(folder, *words):
+        code, _, err = command_line("export", "r", tmp_path / folder, *words)
+        return {f.name: f.read_bytes() for f in (tmp_path / folder).iterdir()} if not code else (code, err)
+
+    assert export("plain") == classic
+    claims = export("one", "--tables", "claims", "--tables", "claims")
+    assert claims == classic | exports.export_tables(workspace, imported, ["claims"])
+    every = export("all", "--format", "parquet")
+    assert set(every) == set(classic) | {f"{name}.parquet" for name in TABLES}
+    assert every == export("named", "--tables", "all", "--format", "parquet")
+    code, err = export("wrong", "--format", "xlsx")
+    assert (code, "no format 'xlsx'" in err) == (2, True)
+    assert not (tmp_path / "wrong").exists()
+
+
+def test_the_library_has_them_as_frames(workspace, imported):
+    import ragviz
+
+    run = ragviz.open(workspace.settings.home).open_run("r")
+    claims = run.table("claims")
+    assert len(claims) == 15
+    assert (str(claims["claim"].dtype), claims["passage"].isna().sum()) == ("Int64", 5)
+    assert run.table("calls").empty
+    assert str(run.table("calls")["cost"].dtype) == "Float64"
+
+
+def test_the_readme_describes_every_table_and_column():
+    text = README.read_text(encoding="utf-8")
+    for name, table in TABLES.items():
+        columns = "; ".join(f"`{c.name}` {c.explanation.replace('; ', ', ')}" for c in table.columns)
+        assert f"| `{name}` | {table.explanation} | {columns} |" in text
