@@ -130,6 +130,29 @@ def test_replaced_text_stays_while_an_index_needs_it(store):
         store.document(corpus.id, old.id)
 
 
+def test_a_replacement_that_is_replaced_and_deleted_while_evidence_moves_to_it_is_passed_over(store, monkeypatch):
+    corpus = store.create_corpus("one")
+    first, second, third = (make_document(text=text) for text in ("a fact", "Now a fact", "Here is a fact"))
+    question_set = store.create_question_set(corpus.id, "s")
+    store.add_document(corpus.id, first)
+    span = Span(first.id, 0, 6, "a fact")
+    store.put_questions(question_set.id, [Question("q", "What?", "a fact", ((span,),), "hand")])
+    store.add_document(corpus.id, second)
+    reanchored = stores.evidence.reanchored
+
+    def overtaken(*args):
+        monkeypatch.setattr(stores.evidence, "reanchored", reanchored)
+        store.add_document(corpus.id, third)
+        store.settle(corpus.id)
+        return reanchored(*args)
+
+    monkeypatch.setattr(stores.evidence, "reanchored", overtaken)
+    store.settle(corpus.id)
+    [question] = store.questions(question_set.id)
+    assert question.evidence == ((Span(third.id, 8, 14, "a fact"),),)
+    assert [d.id for d in store.documents(corpus.id, replaced=True)] == [third.id]
+
+
 def test_going_back_to_an_earlier_text_makes_it_the_current_one(store):
     corpus = store.create_corpus("one")
     old, new = make_document(text="old"), make_document(text="new")

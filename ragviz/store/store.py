@@ -379,7 +379,7 @@ class Store:
         status = {row.id: row.status for row in rows}
         names = {row.name: row.id for row in rows if row.status == "ok"}
         replacements = {row.id: names.get(row.name) for row in rows if row.status == "replaced"}
-        document_of = lru_cache(maxsize=8)(partial(self.document, corpus_id))
+        document_of = lru_cache(maxsize=8)(partial(self._document_now, corpus_id))
         for row in self._bodies(corpus_id):
             question, successors = codecs.question_from_json(row.body), dict[str, str | None]()
             for span in (span for group in question.evidence for span in group):
@@ -390,6 +390,13 @@ class Store:
             moved = evidence.reanchored(question, successors, document_of)
             if moved != question:
                 yield {"set": row.set_id, "question": row.id, "old": row.body, "new": codecs.question_to_json(moved)}
+
+    def _document_now(self, corpus_id: str, document_id: str) -> Document:
+        """Return a document of `rows` above; `Overtaken` when another process has deleted it since they were read."""
+        try:
+            return self.document(corpus_id, document_id)
+        except NotFoundError:
+            raise Overtaken from None
 
     def _bodies(self, corpus_id: str) -> Iterator[Row[Any]]:
         """Yield every question of a corpus as stored, fetched in batches."""
