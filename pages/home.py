@@ -22,17 +22,28 @@ ABOUT = (
     "answered it."
 )
 PICTURE = Path(__file__).parent.parent / "assets" / "lost.svg"
-INK = {"light": "#1C2530", "dark": "#E4E9EF"}
+ORANGE = "#D55E00"
 SHOWN = 8
 
 
 def picture() -> None:
-    """Draw where questions are lost, in the colour of the theme's text, with its title as alternative text."""
-    drawing = PICTURE.read_text(encoding="utf-8")
-    described = html.escape(drawing.partition("<title>")[2].partition("</title>")[0], quote=True)
-    coloured = drawing.replace("currentColor", INK[st.context.theme.type or "light"])
-    source = f"data:image/svg+xml;base64,{base64.b64encode(coloured.encode()).decode()}"
-    st.html(f'<img class="rv-picture" src="{source}" alt="{described}" style="width: 100%; max-width: 60rem">')
+    """Draw where questions are lost, with its title as alternative text.
+
+    The orange arrows are a picture; all else is a mask over the colour of the text, so that it follows the theme, of
+    which the server may not know at the first visit.
+    """
+    lines = PICTURE.read_text(encoding="utf-8").splitlines()
+    arrows, ink = ([line for line in lines if (ORANGE in line) is kept or "svg" in line] for kept in (True, False))
+    described = html.escape("".join(lines).partition("<title>")[2].partition("</title>")[0], quote=True)
+    st.html(
+        f'<div role="img" aria-label="{described}" style="max-width: 60rem; background: {_url(arrows)} 0 / 100%">'
+        f'<div style="aspect-ratio: 870 / 160; background: currentColor; mask: {_url(ink)} 0 / 100%"></div></div>'
+    )
+
+
+def _url(drawing: list[str]) -> str:
+    encoded = base64.b64encode("".join(drawing).encode()).decode()
+    return f"url(data:image/svg+xml;base64,{encoded})"
 
 
 def sample_button(label: str, *, primary: bool = False) -> None:

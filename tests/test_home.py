@@ -70,16 +70,16 @@ def test_the_picture_names_every_cause_of_a_loss_and_says_it_in_words() -> None:
 
 
 def test_the_picture_has_the_colour_of_the_text_and_an_alternative_text() -> None:
-    [image] = [block.proto.body for block in show().get("html") if "<img" in block.proto.body]
-    data = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', image)
-    alt = re.search(r'alt="([^"]+)"', image)
-    assert data is not None
-    assert alt is not None
-    drawing = base64.b64decode(data[1]).decode()
-    assert ET.fromstring(drawing).tag == f"{SVG}svg"
-    assert "currentColor" not in drawing
-    assert "#1C2530" in drawing
-    assert "A question can be lost at each step" in html.unescape(alt[1])
+    [picture] = [block.proto.body for block in show().get("html") if 'role="img"' in block.proto.body]
+    arrows, ink = (ET.fromstring(base64.b64decode(data)) for data in re.findall(r"base64,([^)]+)\)", picture))
+    label = re.search(r'aria-label="([^"]+)"', picture)
+    assert label is not None
+    assert "A question can be lost at each step" in html.unescape(label[1])
+    assert "background: currentColor; mask: " in picture, "whatever the theme is, and whatever the server takes it for"
+    assert {part.get("stroke") for part in arrows.iter(f"{SVG}path")} == {"#D55E00"}
+    assert not list(arrows.iter(f"{SVG}text"))
+    assert len(list(ink.iter(f"{SVG}rect"))) == 5
+    assert "#D55E00" not in {part.get("stroke") for part in ink.iter()}
 
 
 # The first visit

@@ -205,5 +205,4 @@ def test_names_and_errors_are_text_wherever_they_stand(
     assert [line for line in text.split("\n") if "😄" in line or "𝑥" in line or "a → b" in line] == []
     hosts = page.evaluate("[...document.querySelectorAll('a')].map(link => link.host)")
     assert set(hosts) <= {urlsplit(server.url).netloc}
-    own = ".rv-picture"  # Home's
-    assert page.locator(f".katex, [data-testid=stMain] img:not({own})").count() == 0
+    assert page.locator(".katex, [data-testid=stMain] img").count() == 0
