@@ -158,9 +158,11 @@ def _runs_in(parameter: str, text: str) -> list[str]:
 
 
 def warn(sentence: str) -> None:
-    """Show a warning, and repeat it when the page is rerun at once because something else was deleted too."""
-    st.warning(sentence)
-    st.session_state.setdefault(WARNED, []).append(sentence)
+    """Show a warning, once, and repeat it when the page is rerun at once because something else was deleted too."""
+    warned = st.session_state.setdefault(WARNED, [])
+    if sentence not in warned:
+        st.warning(sentence)
+        warned.append(sentence)
 
 
 def chosen_number(name: str, low: int, high: int, default: int) -> int:
