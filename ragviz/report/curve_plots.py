@@ -54,7 +54,7 @@ def curves(
     if len(lines) <= 3 and labels:
         _label_ends(figure, lines, by_run)
     else:
-        figure.update_layout(showlegend=True, legend=style.legend_above())
+        figure.update_layout(style.legend_above())
     if k is not None:
         figure.add_vline(x=k, line={"dash": "dash", "width": 1.2, "color": CONTEXT})
     return style.described(figure, _curves_in_words(lines, k))

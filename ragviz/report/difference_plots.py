@@ -166,7 +166,13 @@ def _bubbles(ranks: NDArray[np.int_], names: tuple[str, str], depth: int, colour
         customdata=places,
         hovertext=hover,
         hovertemplate="%{hovertext}<extra></extra>",
-        marker={"size": 7 + 4 * np.sqrt(counts), "color": colour, "symbol": symbol, "opacity": 0.75},
+        marker={
+            "size": 7 + 4 * np.sqrt(counts),
+            "color": style.clear(colour, 0.75),
+            "line": {"width": 1, "color": colour},
+            "symbol": symbol,
+            "opacity": 1,  # plotly's own for several sizes is 0.7, of the outline too
+        },
     )
 
 

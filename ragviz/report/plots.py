@@ -196,7 +196,7 @@ def quarters(
             customdata=[[place] for place in range(len(names))],
             hovertext=hover,
             hovertemplate="%{hovertext}<extra></extra>",
-            marker={"size": 8, "color": ACCENT, "opacity": 0.6},
+            marker={"size": 8, "color": style.clear(ACCENT, 0.6), "line": {"width": 1, "color": ACCENT}},
         )
     )
     figure.update_layout(**style.layout("Completeness (0 to 1)", "Conciseness (0 to 1)", height))

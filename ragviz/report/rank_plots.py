@@ -105,7 +105,7 @@ def rank_histograms(runs: Sequence[Ranks], *, depth: int, k: int | None = None, 
         )
         highest = max(highest, run.misses, *counts)
     _rank_axes(figure, bins, highest, height)
-    figure.update_layout(barmode="group", bargroupgap=0.0, showlegend=True, legend=style.legend_above())
+    figure.update_layout(style.legend_above(), barmode="group", bargroupgap=0.0)
     if k is not None and k <= depth:
         _mark_cut(figure, bins, k, f"k = {k}")
     return style.described(figure, " ".join(f"{run.name}: {_ranks_in_words(run, depth, k)}" for run in runs))
@@ -174,9 +174,8 @@ def _rank_axes(figure: go.Figure, bins: Sequence[tuple[int, int]], highest: int,
     named = sorted({0, 1, 2, 4, 9, 14, 19 if not wide else 0} & set(range(len(bins))))
     labels = [str(bins[i][0]) for i in named]
     places, miss = [_places(bins)[i] for i in named], _miss_place(bins)
-    if wide:
-        places.append((_places(bins)[wide[0]] + _places(bins)[wide[-1]]) / 2)
-        labels.append(f"{bins[wide[0]][0]}–{bins[wide[-1]][1]}")
+    places += [_places(bins)[i] for i in wide]
+    labels += [f"{bins[i][0]}–<br>{bins[i][1]}" for i in wide]
     figure.update_layout(**style.layout("Rank of the evidence (its last passage)", "Questions", height), bargap=0.18)
     figure.update_xaxes(
         tickvals=[*places, miss], ticktext=[*labels, f"not in<br>top {bins[-1][1]}"], tickangle=0, showgrid=False

@@ -52,8 +52,9 @@ def layout(x_title: str, y_title: str, height: int) -> dict[str, Any]:
 
 
 def legend_above() -> dict[str, Any]:
-    """Return the layout of a legend above the figure."""
-    return {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "title": {"text": ""}}
+    """Return the layout of a figure with a legend above: one row has room even where plotly makes none (a resize)."""
+    place = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "title": {"text": ""}}
+    return {"showlegend": True, "legend": place, "margin": {"t": 46}}
 
 
 def whole_step(highest: int) -> int:
