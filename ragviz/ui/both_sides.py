@@ -75,10 +75,14 @@ def body(runs: Sequence[Run], question_id: str, k: int) -> None:
     question = cache.retrievals(runs[0])[question_id][0]
     st.html(case.STYLE)
     entries = [("gold", "evidence")] if question.evidence else []
-    st.html(legend([*entries, ("differs", f"words that differ from the answer of {runs[0].name}")]))
     answers = [_answer(run, question_id) for run in runs]
-    marks = [differing(answers[0], answer) for answer in answers]
-    first = differing(answers[0], answers[1])[0] if len(runs) == 2 else []
+    marks: list[tuple[Sequence[Range], Sequence[Range]]] = [([], []) for _ in runs]
+    if answers[0] and any(answers[1:]):
+        entries.append(("differs", f"words that differ from the answer of {runs[0].name}"))
+        marks = [differing(answers[0], answer) if answer else ([], []) for answer in answers]
+    if entries:
+        st.html(legend(entries))
+    first = marks[1][0] if len(runs) == 2 else []
     _columns(runs, lambda place, run: _side(run, question_id, k, marks[place][1] if place else first))
     with st.container(key="case-texts"):
         left, right = st.columns(2, gap="medium")

@@ -32,7 +32,12 @@ def quest_tab(evaluated: EvaluatedAnswer | None, run_name: str, *, answers: bool
     banks = questeval.banks_of(evaluated) if evaluated is not None and answers else {}
     if not banks or evaluated is None:
         with widgets.nothing(_why_none(evaluated, answers=answers)):
-            address.link("run", "Make a run with RAGQuestEval")
+            if (
+                not answers
+                or evaluated is None
+                or (evaluated.question.answer and evaluated.answer.status == "answered")
+            ):
+                address.link("run", "Make a run with RAGQuestEval")
         return
     variant = next(iter(banks))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -162,14 +167,14 @@ def _draw(table: pd.DataFrame, unanswerable: Sequence[bool]) -> None:
         styled, hide_index=True, key="quest-rows", height="content" if len(table) < 12 else 430, placeholder="–",
         alt="Questions of RAGQuestEval",
         column_config={
-            "#": st.column_config.NumberColumn(width=40),
-            "Question": st.column_config.TextColumn(width=230),
-            "Answer from the reference": st.column_config.TextColumn(width=165),
-            "Answer from the generated text": st.column_config.TextColumn(width=165),
+            "#": st.column_config.NumberColumn(width=35),
+            "Question": st.column_config.TextColumn(width=215),
+            "Answer from the reference": st.column_config.TextColumn(width=160),
+            "Answer from the generated text": st.column_config.TextColumn(width=192),
             "F1": st.column_config.NumberColumn(
-                format="%.2f", width=60, help="Token F1 of the two answers; empty unless both texts answer."
+                format="%.2f", width=45, help="Token F1 of the two answers; empty unless both texts answer."
             ),
-            "Answerable by": st.column_config.TextColumn(width=120),
+            "Answerable by": st.column_config.TextColumn(width=100),
         },
     )  # fmt: skip
 
