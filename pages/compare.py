@@ -217,7 +217,8 @@ def stages_table(comparison: Comparison, runs: Sequence[Run], of: cache.State) -
     right = " → ".join(f"{count['fine']:,}" for count in counts)
     said = "answered correctly" if answered else titles[-1].lower()
     of_all = wording.counted(total, "common question")
-    st.markdown(plain(f"Of {of_all}{'' if answered else ' with evidence'}, {said}: {right}."))
+    counted = plain(f"Of {of_all}{'' if answered else ' with evidence'}, {said}: {right}.")
+    st.markdown(counted.replace(" → ", "\u00a0→\u00a0"))
     columns: dict[str, object] = {name: st.column_config.NumberColumn(width=100) for name in names}
     columns |= {"Stage": st.column_config.TextColumn(width=130)}
     columns |= {"Change": st.column_config.NumberColumn(format="%+d", width=65)}
@@ -335,15 +336,15 @@ def metrics_table(table: pd.DataFrame, name: str) -> None:
         widgets.csv_button(table, f"{name}.csv", f"{name}-csv")
     means = [column for column in table.columns if table[column].dtype == float]
     columns: dict[str, object] = {
-        column: st.column_config.NumberColumn(short, format="%.3f", width=85)
+        column: st.column_config.NumberColumn(short, format="%.3f", width=90)
         for column, short in short_names(means, 12).items()
     }
     columns |= {
-        "Metric": st.column_config.TextColumn(width=135),
-        "Difference [95 % CI]": st.column_config.TextColumn(width=135),
-        "p (Holm)": st.column_config.TextColumn(width=58),
-        "Won · tied · lost": st.column_config.TextColumn(width=100),
-        "n": st.column_config.NumberColumn(width=35),
+        "Metric": st.column_config.TextColumn(width=134),
+        "Difference [95 % CI]": st.column_config.TextColumn(width=130),
+        "p (Holm)": st.column_config.TextColumn(width=60),
+        "Won · tied · lost": st.column_config.TextColumn(width=97),
+        "n": st.column_config.NumberColumn(width=33),
     }
     widgets.table(table, f"{name}-metrics", columns=columns, height="content", alt="Metrics of the compared runs")
 
@@ -490,11 +491,14 @@ with widgets.errors_shown():
         left, right = st.columns([2, 3], gap="medium")
         with left:
             leaderboard(comparison, metric)
-            with widgets.errors_shown():
-                stages_table(comparison, runs, of)
+            if len(runs) == 2:
+                with widgets.errors_shown():
+                    stages_table(comparison, runs, of)
         with right:
             if len(runs) > 2:
                 pairs_table(runs, comparison, metric, of)
+                with widgets.errors_shown():
+                    stages_table(comparison, runs, of)
             else:
                 settings_table(comparison)
     if len(runs) > 2:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from ragviz import jobs
 from ragviz.documents import corpora, parsing
+from ragviz.documents.kinds import KINDS
 from ragviz.errors import UsageError
 from ragviz.index import deletion
 from ragviz.questions import authoring
@@ -271,7 +272,7 @@ def table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
         address.put(document=widgets.selected(st.session_state["documents"], [d.name for d in documents]), part=None)
 
     columns = {
-        "Document": st.column_config.TextColumn(width=260 if "Notes" in shown else 360),
+        "Document": st.column_config.TextColumn(width=260),
         "Pages": COUNT,
         "Characters": COUNT,
         "Notes": st.column_config.TextColumn(width=300),
@@ -333,13 +334,16 @@ def opened_document(corpus: Corpus, info: DocumentInfo) -> None:
         text(document, next((i for i in indexes if i.name == name), None))
 
 
+_READ_AS = {kind.media_type: kind.title.partition(" ")[2] for kind in KINDS.values()}
+
+
 def facts(info: DocumentInfo) -> None:
     words = [
         wording.counted(info.pages, "page") if info.pages else "",
         wording.counted(info.characters, "character"),
         language.NAMES.get(info.language, info.language),
         wording.size_words(info.size),
-        info.media_type,
+        _READ_AS.get(info.media_type, info.media_type),
     ]
     st.caption(" · ".join(plain(word) for word in words if word))
     for warning in info.warnings:

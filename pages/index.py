@@ -355,14 +355,17 @@ def search(indexes: Sequence[IndexInfo]) -> None:
     asked = st.query_params.get("query", "")
     if "typed" not in st.session_state or st.session_state.get("typed-for") != asked:
         st.session_state["typed"] = st.session_state["typed-for"] = asked
-    with right, st.form("search", border=False):
-        columns = st.columns([9, 10, 4], vertical_alignment="bottom")  # hybrid is whole at 1024
-        columns[0].text_input("Query", key="typed", type="search")
+    with (
+        right,
+        st.form("search", border=False),
+        st.container(horizontal=True, vertical_alignment="bottom", wrap=False, key="search-row"),
+    ):
+        st.text_input("Query", key="typed", type="search")
         served = offered(info.config)
-        retrievers = columns[1].segmented_control(
+        retrievers = st.segmented_control(
             "Retrievers", served, selection_mode="multi", default=served, key=f"retrievers-{'-'.join(served)}"
         )
-        columns[2].form_submit_button("Search", type="primary", width="stretch", on_click=ask)
+        st.form_submit_button("Search", type="primary", on_click=ask)
     query = st.query_params.get("query", "")
     if not query:
         st.caption("Type a query: the chosen retrievers' results are shown side by side.")

@@ -74,8 +74,9 @@ def tiles(question_set: QuestionSet, questions: Sequence[Question], names: dict[
     note = f"{stale} with stale evidence" if stale else makers
     calls, paid = store.paid(question_set.id)
     note += f" · {calls:,} model calls, {spending.dollars(paid)} paid" if calls else ""
-    judged = f"{by_status['proposed']} proposed, {by_status['rejected']} rejected"
-    kinds = " · ".join(f"{by_kind[kind]:,} {words}" for kind, words in wording.KINDS.items() if by_kind[kind])
+    judged = f"{by_status['proposed']}\u00a0proposed, {by_status['rejected']}\u00a0rejected"
+    counted = [f"{by_kind[kind]:,} {words}" for kind, words in wording.KINDS.items() if by_kind[kind]]
+    kinds = " · ".join(words.replace(" ", "\u00a0") for words in counted)
     with widgets.tiles():
         widgets.tile("Questions", f"{len(questions):,}", plain(note))
         widgets.tile("Accepted", f"{by_status['accepted']:,}", judged)
@@ -161,7 +162,7 @@ def pick(filtered_questions: Sequence[Question], rows: pd.DataFrame) -> None:
     def opened() -> None:
         address.put(question=widgets.selected(st.session_state["questions"], [q.id for q in filtered_questions]))
 
-    widths = {"Question": 290, "Status": 78, "Kind": 112, "Document": 150, "Answer": 290, "Reason": 200}
+    widths = {"Question": 285, "Status": 78, "Kind": 108, "Document": 165, "Answer": 290, "Reason": 200}
     columns = {name: st.column_config.TextColumn(width=width) for name, width in widths.items()}  # status too at 1024
     height = widgets.height_of(len(rows), 8, widgets.TWO_LINES)
     widgets.table(
@@ -237,8 +238,8 @@ def decide(question_set: QuestionSet, question: Question, following: str, versio
 def edit_table(question_set: QuestionSet, filtered_questions: Sequence[Question]) -> None:
     """Draw questions, answers and statuses as a table to edit; nothing is written until *Save* is pressed."""
     columns = {
-        "Question": st.column_config.TextColumn(width="large", required=True),
-        "Answer": st.column_config.TextColumn(width="large"),
+        "Question": st.column_config.TextColumn(width=335, required=True),
+        "Answer": st.column_config.TextColumn(width=290),
         "Status": st.column_config.SelectboxColumn(options=STATUSES, required=True),
     }
     table = unsaved.table_of(question_set, filtered_questions, names)

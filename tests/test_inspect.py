@@ -290,8 +290,8 @@ def test_the_bank_is_a_table_with_its_worked_counts_as_tiles(home: Path) -> None
     assert table["F1"].iloc[0] == 1.0
     assert table["F1"].isna().tolist() == [False, True, True]
     tiles = {tile.label: (tile.value, tile.delta) for tile in app.metric}
-    assert tiles["Recall ↑"] == ("0.50", "|B|/|A| = 1/2")
-    assert tiles["Precision ↑"] == ("1.00", "ΣF1/|B| = 1.00/1")
+    assert tiles["Recall\u00a0↑"] == ("0.50", "|B|/|A| = 1/2")
+    assert tiles["Precision\u00a0↑"] == ("1.00", "ΣF1/|B| = 1.00/1")
     assert tiles["Asked, |Q|"] == ("3", "from the reference")
     assert tiles["Answerable, |A|"] == ("2", "unanswerable: 1 of 3")
     assert tiles["Answered by both, |B|"] == ("1", "1 of |A| missed")
@@ -433,10 +433,10 @@ def test_judging_again_asks_for_a_budget_and_begins_with_the_last_one(server: Mo
 
 def test_tiles_of_answers_have_their_n(home: Path) -> None:
     app = show("results", run="told")
-    tile = next(m for m in app.metric if m.label == "Faithfulness ↑")
+    tile = next(m for m in app.metric if m.label == "Faithfulness\u00a0↑")
     scored = judgements.judgement_of(open_workspace(), open_workspace().store.run("told")).metrics["faithfulness"]
     assert tile.value == f"{scored.estimate.mean:.2f}"
-    assert tile.delta.endswith(f"n = {scored.estimate.n} of {scored.total}")
+    assert tile.delta.endswith(f"n\u00a0=\u00a0{scored.estimate.n}\u00a0of\u00a0{scored.total}")
 
 
 def test_a_cause_filters_the_questions_and_is_a_chip(home: Path) -> None:
@@ -819,6 +819,8 @@ def test_a_run_without_answers_stands_beside_one_with_answers(home: Path) -> Non
     app = show("inspect", runs="words,told", question="q7")
     assert "This run has no answers." in text_of(app)
     assert "not answered" not in text_of(app)
+    assert '<mark class="differs">' not in words(app), "there is nothing that the answer could differ from"
+    assert "words that differ" not in words(app)
 
 
 def test_the_walk_of_two_runs_is_the_list_of_the_comparison(home: Path) -> None:
@@ -869,4 +871,4 @@ def test_compare_counts_what_each_run_lost_at_which_stage(home: Path) -> None:
         assert table.loc["Correct", name] == right[-1]
         assert table[name].sum() == len(causes)
     assert table.loc["Correct", "Change"] == right[1] - right[0]
-    assert f"answered correctly: {right[0]} → {right[1]}" in words(app)
+    assert f"answered correctly: {right[0]}\u00a0→\u00a0{right[1]}" in words(app)

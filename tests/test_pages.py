@@ -755,18 +755,18 @@ def test_results_have_the_numbers_of_the_command_line(home: Path) -> None:
     app = show("results", run="words")
     summary = measurements.summary_of(open_workspace(), open_workspace().store.run("words"))
     tiles = {m.label: m.value for m in app.metric}
-    assert tiles["Recall@3 ↑"] == f"{summary.metrics['recall@3'].mean:.2f}"
-    assert tiles["MRR ↑"] == f"{summary.metrics['mrr'].mean:.2f}"
-    assert tiles["Not in top 20 ↓"] == str(summary.misses)
+    assert tiles["Recall@3\u00a0↑"] == f"{summary.metrics['recall@3'].mean:.2f}"
+    assert tiles["MRR\u00a0↑"] == f"{summary.metrics['mrr'].mean:.2f}"
+    assert tiles["Not in top 20\u00a0↓"] == str(summary.misses)
     assert address(app)["k"] == "3"
 
 
 def test_another_k_is_read_off_the_same_run(home: Path) -> None:
     app = show("results", run="words", k="1")
-    assert "Recall@1 ↑" in {m.label for m in app.metric}
+    assert "Recall@1\u00a0↑" in {m.label for m in app.metric}
     app.number_input(key="k-shown").set_value(5)
     checked(app.run())
-    assert "Recall@5 ↑" in {m.label for m in app.metric}
+    assert "Recall@5\u00a0↑" in {m.label for m in app.metric}
     assert address(app)["k"] == "5"
 
 
@@ -983,6 +983,23 @@ def test_the_store_is_tested_with_its_reply_time(home: Path) -> None:
     app.button(key="test-store").click()
     checked(app.run())
     assert re.search(r"1 corpus, 2 runs · \d+\.\d\d s", words(app))
+
+
+def test_a_name_that_is_not_there_is_reported_once_by_a_framed_page() -> None:
+    """A page reads the run before it draws its box; a framed one writes its choices to the address at its end."""
+
+    def page() -> None:
+        import streamlit as st
+
+        from ragviz.ui import address
+
+        st.session_state[address.FRAMED] = True
+        address.chosen("run", ["kept"], noun="run")
+        address.choose("Run", ["kept"], "run")
+
+    app = AppTest.from_function(page)
+    app.query_params["run"] = "gone"
+    assert [warning.value for warning in app.run().warning] == ["There is no run called “gone” here; this is “kept”."]
 
 
 # Jobs

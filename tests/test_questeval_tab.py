@@ -114,8 +114,8 @@ def test_tiles_tables_and_rows_of_a_run(home: Path) -> None:  # noqa: F811
     assert "Questions are asked that the reference answers" in text_of(app)
     explained = {metric.label: metric.help for metric in app.metric}
     assert "recall is 0.33 and precision 0.33" in explained["Asked, |Q|"], "1 of 3, F1 of 1 over 3"
-    assert shown["Recall ↑"][0] == "0.50"
-    assert shown["Precision ↑"][0] == "1.00"
+    assert shown["Recall\u00a0↑"][0] == "0.50"
+    assert shown["Precision\u00a0↑"][0] == "1.00"
     rows = grid(app)
     assert list(rows["RAGQuestEval question"]) == ["Which colour?", "How many?", "Who?"]
     assert list(rows["Answerable by"]) == ["reference only", "both", "neither"]

@@ -48,6 +48,8 @@ STYLE = """<style>
 .rv-text summary { display: inline; cursor: pointer; list-style: none; opacity: .65; border-bottom: 1px dotted;
   white-space: nowrap; margin: 0 .35em; }
 .rv-text details[open] > summary { display: none; }
+.rv-text details::details-content { display: inline-block; }
+.rv-text details[open]::details-content { display: inline; }
 .rv-text .cut { border-radius: 2px; }
 .rv-text .cut.even, .rv-legend .even { background: rgba(0, 114, 178, .32); }
 .rv-text .cut.odd, .rv-legend .odd { background: rgba(204, 121, 167, .32); }

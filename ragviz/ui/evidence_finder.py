@@ -197,7 +197,7 @@ def _places(question_set: QuestionSet, proposal: Proposal, following: str | None
             shortcut = "a" if number == 0 else None
             if st.button("Accept", key=f"accept-place-{proposal.question.id}-{number}", shortcut=shortcut):
                 _accept(question_set, [(proposal.question, [place])], following)
-    if len(places) < len(proposal.places) and st.button(f"Show all {len(proposal.places)}", type="tertiary"):
+    if len(places) < len(proposal.places) and st.button(f":blue[Show all {len(proposal.places)}]", type="tertiary"):
         st.session_state[more] = True
         st.rerun()
     if proposal.count > len(proposal.places):

@@ -103,7 +103,7 @@ _FRAME_STYLE = """<style>
 [data-testid="stCaptionContainer"] { opacity: .8; }
 [data-testid="stSelectbox"] input { text-overflow: ellipsis; }
 .stApp kbd { opacity: .85; }
-[data-testid^="stBaseButton-primary"], .stApp [data-tag] { background-color: #0072B2; border-color: #0072B2; }
+[data-testid^="stBaseButton-primary"], [data-tag] { background-color: #0072B2; border-color: #0072B2; }
 [data-testid^="stBaseButton-primary"]:hover { background-color: #00639B; border-color: #00639B; }
 .stPlotlyChart :is(.xtick, .ytick, .annotation, .legend) text { fill: currentColor !important; }
 .stPlotlyChart text:is(.xtitle, .ytitle, .bartext-outside) { fill: currentColor !important; }
@@ -112,6 +112,7 @@ _FRAME_STYLE = """<style>
 [class*="st-key-beside-"] [data-testid="stColumn"] { min-width: 420px; }
 div[data-testid="stMetricDelta"], div[data-testid="stMetricDelta"] * { font-variant-numeric: tabular-nums;
   white-space: normal; overflow: visible; }
+div[data-testid="stMetricDelta"] { border-radius: 6px; }
 div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
 [data-testid="stMetric"] > div { display: flex; flex-wrap: wrap; align-items: center; align-content: flex-start;
   gap: 0 .6rem; padding: .5rem .75rem; }
@@ -119,6 +120,9 @@ div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
 [data-testid="stMetricLabel"] .stMarkdownEllipsis, [data-testid="stMetricLabel"] p { white-space: normal;
   overflow: visible; }
 [data-testid="stElementToolbarButton"]:has([aria-label^="Download as CSV"]) { display: none; }
+.stApp button[kind="tertiary"]:is(:active, [aria-expanded="true"]) { color: inherit; }
+.st-key-list-head h2 { padding: .83rem 0 1.17rem; }
+.st-key-search-row [data-testid="stButtonGroup"] button { min-height: 2.5rem; }
 [class*="st-key-above-"] { padding-right: 6rem; }
 [class*="st-key-above-runs"] { padding-right: 7.5rem; }
 </style>"""

@@ -81,7 +81,7 @@ def ranked_chunks(
             bar = score_bar(each.hit.rank, each.hit.score, best, marked=each.hit.chunk_id in gold)
             st.html(anchor(each.hit.chunk_id) + bar)
             _chunk_text(each, question.evidence, note)
-    if len(shown_hits) < len(hits) and st.button(f"Show all {len(hits)}", key=f"{more}-button", type="tertiary"):
+    if len(shown_hits) < len(hits) and st.button(f":blue[Show all {len(hits)}]", key=f"{more}-button", type="tertiary"):
         st.session_state[more] = True
         st.rerun()
     if not hits:

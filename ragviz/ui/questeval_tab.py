@@ -375,13 +375,13 @@ def table_of(frame: pd.DataFrame) -> pd.DataFrame:
 def _columns() -> dict[str, Any]:
     text = st.column_config.TextColumn
     return {
-        "Answerable by": text(width=105),
-        "RAGQuestEval question": text(width=265),
-        "Answer from the reference": text(width=150),
-        "Answer from the generated text": text(width=150),
+        "Answerable by": text(width=98),
+        "RAGQuestEval question": text(width=225),
+        "Answer from the reference": text(width=162),
+        "Answer from the generated text": text(width=192),
         "F1": st.column_config.NumberColumn(
-            format="%.2f", width=55, help="Token F1 of the two answers; empty unless both texts answer."
+            format="%.2f", width=45, help="Token F1 of the two answers; empty unless both texts answer."
         ),
-        "Question": text(width=260),
-        "Document": text(width=130),
+        "Question": text(width=210),
+        "Document": text(width=150),
     }

@@ -31,7 +31,7 @@ def draw(run: Run, rows: pd.DataFrame, total: int, k: int, left_out: str, key: s
     The list is brought into view when a click or a link changed its filters, and on the way back from a case.
     """
     st.html(f"<span id='{ANCHOR}'></span>")
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="list-head"):
         with st.container(width="content"):
             heading.section("Questions")
         words = (

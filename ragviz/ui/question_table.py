@@ -288,6 +288,6 @@ def walk(shown: Sequence[str], question_id: str) -> str | None:
     next_id = shown[place + 1] if place is not None and place + 1 < len(shown) else None
     if place is not None:
         st.caption(f"{place + 1} of {len(shown)}", width="content")
-    to_previous = st.button("Previous", icon=":material/arrow_back:", shortcut="left", disabled=previous_id is None)
-    to_next = st.button("Next", icon=":material/arrow_forward:", shortcut="right", disabled=next_id is None)
+    to_previous = st.button("Previous", shortcut="left", disabled=previous_id is None)
+    to_next = st.button("Next", shortcut="right", disabled=next_id is None)
     return previous_id if to_previous else next_id if to_next else None

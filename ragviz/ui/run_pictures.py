@@ -114,11 +114,12 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
         address.put(kind=None, document=None, **({part.by: part.name} if part else {}))
 
     columns = {
-        "Kind or document": st.column_config.TextColumn(width=215),
-        "95 % CI": st.column_config.TextColumn(width=88),
-        "n": st.column_config.NumberColumn(width=40),
+        "Kind or document": st.column_config.TextColumn(width=176),
+        "95 % CI": st.column_config.TextColumn(width=82),
+        "n": st.column_config.NumberColumn(width=35),
+        "Questions": st.column_config.NumberColumn(width=66),
         title_of(labels[name or "recall"]): st.column_config.ProgressColumn(
-            min_value=0, max_value=1, format="%.2f", width=100
+            min_value=0, max_value=1, format="%.2f", width=80
         ),
     }
     rows["Kind or document"] = [without_middle(name, SHOWN) for name in rows["Kind or document"]]

@@ -56,7 +56,7 @@ def score_distribution(run: Run, judgement: judgements.Judgement, key: str) -> N
     count = f"{len(values)} of {judgement.metrics[name].total} scored{f', {without}' if without else ''}"
     st.caption(f"{ANSWER_METRICS[name].explanation} {count}. Click a bar to list its questions.")
     if unscored := judgement.metrics[name].total - len(values):
-        words = f"{wording.counted(unscored, 'question')} without a score"
+        words = f":blue[{wording.counted(unscored, 'question')} without a score]"
         st.button(
             words, type="tertiary", key="unscored",
             on_click=lambda: question_table.list_only("score", "none", metric=name),

@@ -128,7 +128,7 @@ def column_configs(columns: Sequence[str], metrics: Mapping[str, str]) -> dict[s
         for title, name in metrics.items()
     }
     others = {
-        "Run": st.column_config.TextColumn(width=190, pinned=True),
+        "Run": st.column_config.TextColumn(width=170, pinned=True),
         NOT_FOUND: st.column_config.NumberColumn(
             width=125, help="Questions whose evidence is not, or not all, in the run's depth."
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -116,12 +117,15 @@ def tiles() -> Any:
     return st.grid(4, min_column_width=140)
 
 
+_COUNT = re.compile(r"n = [\d,]+( of [\d,]+)?")
+
+
 def tile(label: str, value: str, note: str = "", *, explained: str | None = None) -> None:
-    """Draw one number with its note: range or interval, and n."""
+    """Draw one number with its note: range or interval, and n; no line ends within “n = 7 of 9”."""
     st.metric(
-        label,
+        label.replace(" ↑", "\u00a0↑").replace(" ↓", "\u00a0↓"),
         value,
-        delta=note or None,
+        delta=_COUNT.sub(lambda count: count[0].replace(" ", "\u00a0"), note) or None,
         delta_color="off",
         delta_arrow="off",
         help=explained,
