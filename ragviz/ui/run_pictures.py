@@ -96,7 +96,7 @@ def lost_words(run: Run, lost: losses.Losses, k: int, chosen: str) -> str:
 
 def slices_table(run: Run, summary: Summary, key: str) -> None:
     """Draw one metric by kind and by document; a row filters the questions by it."""
-    labels = {label.split("@")[0]: label for label in (*summary.scores, *cache.judgement(run).scores)}
+    labels = {label.split("@")[0]: label for label in (*summary.scores, *cache.judgement(run).metrics)}
     with widgets.above_table("by-document"):
         heading.section("By kind and document")
         with st.container(width=210):
