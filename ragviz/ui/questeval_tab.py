@@ -244,8 +244,7 @@ def _slices(run: Run, k: int, counts: Mapping[str, pd.DataFrame], variant: str, 
     table = f"questeval-by-{variant}-{key}"
 
     def opened() -> None:
-        part = widgets.selected(st.session_state[table], parts)
-        address.put(kind=None, document=None, **({part.by: part.name} if part else {}))
+        question_table.list_part(widgets.selected(st.session_state[table], parts))
 
     bar = partial(st.column_config.ProgressColumn, min_value=0, max_value=1, format="%.2f", width=110)
     widgets.table(

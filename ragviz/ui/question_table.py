@@ -265,6 +265,11 @@ def list_clicked(name: str, value: str | None, **others: str) -> None:
         list_only(name, value, **others)
 
 
+def list_part(part: evaluate.Slice | None) -> None:
+    """List the questions of a kind or a document; those of all with None. Other filters stay."""
+    address.put(**{"kind": None, "document": None} | ({part.by: part.name} if part else {}))
+
+
 def forget_selections() -> None:
     """Let figures and tables lose their selections: what they selected is no longer a filter."""
     st.session_state["cleared"] = st.session_state.get("cleared", 0) + 1

@@ -110,8 +110,7 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
     table = f"by-document-{key}"
 
     def opened() -> None:
-        part = widgets.selected(st.session_state[table], shown_slices)
-        address.put(kind=None, document=None, **({part.by: part.name} if part else {}))
+        question_table.list_part(widgets.selected(st.session_state[table], shown_slices))
 
     columns = {
         "Kind or document": st.column_config.TextColumn(width=215),
