@@ -196,8 +196,9 @@ def ranking_causes(run: Run, k: int) -> dict[str, str]:
     """The causes of a run up to its ranking, of the questions with evidence; none where its ranking is not known."""
     if measurements.unranked_words(run):
         return {}
-    pairs = [pair for pair in cache.retrievals(run).values() if pair[0].evidence]
-    return diagnose.attribute_failures([q for q, _ in pairs], [r for _, r in pairs], k)
+    questions, retrieved = cache.questions(run), cache.retrieved(run)
+    ids = [question_id for question_id, question in questions.items() if question.evidence]
+    return diagnose.attribute_failures([questions[i] for i in ids], [retrieved[i] for i in ids], k)
 
 
 def stages_table(comparison: Comparison, runs: Sequence[Run], of: cache.State) -> None:
@@ -410,11 +411,11 @@ def case_rows(
     ranks: Sequence[np.ndarray],
 ) -> pd.DataFrame:
     """A row for each question: its value of the metric and its rank in both runs."""
-    paired, retrievals = comparison.paired(metric), cache.retrievals(runs[0])
+    paired, questions = comparison.paired(metric), cache.questions(runs[0])
     row_of = {question_id: row for row, question_id in enumerate(paired.question_ids)}
     rank_row = {question_id: row for row, question_id in enumerate(comparison.question_ids)}
     names = distinct([comparison.runs[place] for place in pair], 24)
-    cells: dict[str, list[object]] = {"Question": [retrievals[i][0].text for i in ids]}
+    cells: dict[str, list[object]] = {"Question": [questions[i].text for i in ids]}
     if metric in comparison.answers:
         cells |= {name: [float(paired.values[p, row_of[i]]) for i in ids] for name, p in zip(names, pair, strict=True)}
     if comparison.metrics:

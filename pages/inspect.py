@@ -107,10 +107,9 @@ def case_tab(runs: Sequence[Run], question_id: str, k: int) -> None:
     if len(runs) > 1:
         both_sides.body(runs, question_id, k)
         return
-    run, judgement = runs[0], cache.judgement(runs[0])
-    evaluated = judgement.evaluated.get(question_id)
+    run, evaluated = runs[0], cache.evaluated_to(runs[0], question_id)
     claim = chosen_claim(evaluated.matrix if evaluated else Matrix())
-    case.body(run, judgement, *cache.retrievals(run)[question_id], k, claim)
+    case.body(run, cache.questions(run)[question_id], cache.retrieved_for(run, question_id), k, claim)
 
 
 corpus = frame.need_corpus()
@@ -127,11 +126,11 @@ question_id = chosen_question(runs, shown_ids)
 if len(runs) == 1:
     question_list.note_case(runs[0], question_id)
 top(runs, k, shown_ids, question_id)
-question, retrieved = cache.retrievals(runs[0])[question_id]
+question, retrieved = cache.questions(runs[0])[question_id], cache.retrieved_for(runs[0], question_id)
 with heading.header(question.text):
     heading.copy_link()
 judgement = cache.judgement(runs[0])
-if judgement.controls is not None and not judgement.controls.reliable and question_id in judgement.evaluated:
+if judgement.controls is not None and not judgement.controls.reliable and question_id in judgement.statuses:
     st.warning(plain(judgement.controls.sentence))
 if len(runs) == 1:
     with widgets.errors_shown():
@@ -143,11 +142,11 @@ if whole.open:
 if quest.open:
     with quest, widgets.errors_shown():
         run = both_sides.chosen_side(runs) if len(runs) > 1 else runs[0]
-        evaluated = cache.judgement(run).evaluated.get(question_id)
+        evaluated = cache.evaluated_to(run, question_id)
         quest_tab(evaluated, run.name, answers=question_table.answers(run))
 if calls.open:
     with calls, widgets.errors_shown():
         run = both_sides.chosen_side(runs) if len(runs) > 1 else runs[0]
-        evaluated = cache.judgement(run).evaluated.get(question_id)
-        judge_calls(run, cache.retrievals(run)[question_id][1], evaluated)
+        evaluated = cache.evaluated_to(run, question_id)
+        judge_calls(run, cache.retrieved_for(run, question_id), evaluated)
 heading.scroll_to_top(question_id)

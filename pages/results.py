@@ -161,13 +161,12 @@ run = next(run for run in runs if run.name == name)
 k = address.chosen_number("k", 1, run.config.depth, run.config.k)
 st.session_state["k-shown"] = k
 summary = cache.summary(run, k)
-retrievals = cache.retrievals(run)
 judgement = cache.judgement(run)
 rows = question_table.question_rows(run, k) if summary.n or question_table.answers(run) else pd.DataFrame()
 filtered_rows = question_table.filtered(run, rows, k) if len(rows) else rows
 key = f"{run.id}-{st.session_state.get('cleared', 0)}"
 if opened := st.session_state.pop("open-question", None) or st.query_params.get("question"):
-    if opened in retrievals:
+    if opened in cache.questions(run):
         question_list.open_case(run, opened, k, tab=st.session_state.pop("open-tab", None))
     st.warning(f"This run did not ask the question “{wording.quoted(opened)}”.")
 with heading.header("Results", settings_line(run), crumbs=heading.crumbs_of(run, corpus)):
@@ -190,7 +189,7 @@ if summary.n:
         tiles(summary)
         with st.container(gap="xxsmall"):
             sum_line(run, summary)
-if judgement.evaluated:
+if judgement.statuses:
     with widgets.errors_shown():
         run_answers.answer_tiles(run, judgement, k)
         with st.container(gap="xxsmall"):
@@ -200,7 +199,7 @@ elif judgement.paid[0]:
     st.caption(plain(judgements.cost_words(judgement)))
 if unranked := measurements.unranked_words(run):
     st.caption(unranked)
-tab_names = [name for name in TABS if name != "Scores" or judgement.scores]
+tab_names = [name for name in TABS if name != "Scores" or judgement.metrics]
 tabs = dict(zip(tab_names, address.choose_tab(tab_names, "results-tab"), strict=True))
 if tabs["Overview"].open:
     with tabs["Overview"]:

@@ -590,6 +590,20 @@ def test_from_the_waterfall_to_the_lost_question(server, page, judged, run):
     expect(title).to_have_text(words)
 
 
+@pytest.mark.parametrize("tab", ["Overview", "RAGQuestEval"])
+def test_a_row_by_kind_or_document_lists_its_questions(server, page, judged, tab):
+    results = server.ragviz("results", "judged")
+    for row, by in ((3, "document"), (0, "kind")):  # three kinds come first
+        page.goto(server.address("results", run="judged", tab=tab))
+        drawn(page)
+        click_row(page, page.get_by_test_id("stDataFrame").first, row, across=60)
+        page.wait_for_url(lambda url, by=by: by in parse_qs(urlsplit(url).query))
+        drawn(page)
+        asked = {part[by]: part["questions"] for part in results[f"by_{by}"]}[param(page, by)]
+        expect(page.get_by_text(f"{asked} of 100 questions", exact=True)).to_be_visible()
+        assert lacks_param("kind" if by == "document" else "document")(page.url)
+
+
 def test_a_chinese_claim_lights_up_the_sentence_it_rests_on(server, page, judged):
     store = open_store(server.env["RAGVIZ_DATABASE_URL"])
     known = store.evaluated_answers(store.run("judged").id)

@@ -104,7 +104,7 @@ def test_an_earlier_import_that_kept_gold_is_not_ranked_either(workspace):
     )
     results = workspace.store.results(run.id)
     stored = [replace(each, gold=(each.ranking.ids[1:],)) for each in results]
-    workspace.store.results = lambda _: stored
+    workspace.store.results = lambda *_: stored
     assert measurements.summary_of(workspace, run).n == 0
     assert measurements.results_of(workspace, run) == results
 

@@ -456,7 +456,7 @@ def test_a_metric_has_one_interval_on_page_command_line_and_export(home: Path, m
     ids = list(workspace.store.evaluated_answers(run.id))
     by_question = {i: Score("token_f1", n) for i, n in zip(ids, (0, 0.1, 0.2, 0.3, 0.9, 1) * 2, strict=False)}
 
-    def shuffled(store: object, run_id: str) -> dict[str, dict[str, Score]]:
+    def shuffled(store: object, run_id: str, **_: object) -> dict[str, dict[str, Score]]:
         return {"token_f1": {i: by_question[i] for i in random.permutation(list(by_question))}}
 
     monkeypatch.setattr(type(workspace.store), "scores", shuffled)

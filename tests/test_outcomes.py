@@ -62,14 +62,13 @@ def test_causes_follow_k_and_answers_are_told_of_at_their_own_k_only():
     results = [found("one", "abcd", "a"), found("two", "abcd", "d")]
     answer = Answer("one", "Never.", "answered", "m", ("a", "b", "c"), ())
     own = {"one": "wrong", "two": "below_k"}
-    judged = judgements.Judgement({}, {}, {}, {}, own, None, None, (0, 0.0))  # type: ignore[arg-type]
     assert answer.text
     answering = a_run(k=3, answerer="extractive")
-    at = {k: judgements.causes_at(answering, judged, questions, results, k) for k in (1, 3, 4)}
+    at = {k: judgements.causes_at(answering, own, questions, results, k) for k in (1, 3, 4)}
     assert at == {1: {"one": "fine", "two": "below_k"}, 3: own, 4: {"one": "fine", "two": "fine"}}
     assert [judgements.answered_at(answering, k) for k in (1, 3)] == [False, True]
     closed = a_run(k=3, answerer="extractive", context="none")
-    assert judgements.causes_at(closed, judged, questions, results, 1) is own
+    assert judgements.causes_at(closed, own, questions, results, 1) is own
     assert judgements.answered_at(closed, 1)
     assert diagnose.about("fine", k=4, depth=50, answered=False).title == "Found at 4, not split"
     assert diagnose.about("fine", k=4, depth=50).title == "Correct"

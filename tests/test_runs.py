@@ -212,7 +212,7 @@ def test_stored_means_are_those_of_the_run_and_follow_its_changes(home: Path, mo
     again = summaries.summaries(workspace, workspace.store.runs(), lambda *each: seen.append(each))
     assert seen == [(0, 1)], "the other run's are up to date"
     assert (again[run.id].calls, again[run.id].dollars) == (2, 0.25)
-    monkeypatch.setattr(measurements, "summary_of", lambda *_: pytest.fail("it was measured again"))
+    monkeypatch.setattr(measurements, "summary_of", lambda *_, **__: pytest.fail("it was measured again"))
     assert summaries.summaries(workspace, workspace.store.runs()) == again
 
 

@@ -422,21 +422,24 @@ def test_a_summary_holds_until_its_run_changes_but_not_by_name_note_or_tags(stor
     first, second = finished
     ids = [first.id, second.id]
     for run in finished:
-        store.put_summary(run.id, *store.revisions(run.id), "v1", {"n": 3})
+        store.put_summary(run.id, *store.revisions(run.id), "v1", {"n": 3}, {"causes": ["fine"]})
     store.rename_run(first.id, "renamed")
     store.label_run(first.id, note="n", tags=["t"])
     assert store.summaries(ids, "v1") == {i: {"n": 3} for i in ids}
     assert store.summaries(ids, "v2") == {}
+    assert store.overview(first.id, "v1") == {"causes": ["fine"]}
+    assert store.overview(first.id, "v2") is None
     store.pay(second.id, 1, 0.1)
     assert store.summaries(ids, "v1") == {first.id: {"n": 3}}
+    assert store.overview(second.id, "v1") is None
     store.label_run(second.id, note="n")
     assert store.summaries([second.id], "v1") == {}, "it stays out of date"
-    store.put_summary(second.id, *store.revisions(second.id), "v1", {"n": 4})
+    store.put_summary(second.id, *store.revisions(second.id), "v1", {"n": 4}, {})
     assert store.summaries([second.id], "v1") == {second.id: {"n": 4}}
     store.delete_run(first.id)
     assert store.summaries(ids, "v1") == {second.id: {"n": 4}}
     with pytest.raises(Deleted):
-        store.put_summary(first.id, 1, "v1", {})
+        store.put_summary(first.id, 1, "v1", {}, {})
 
 
 def test_ids_of_many_things_are_looked_up_at_once(store):

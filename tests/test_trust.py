@@ -294,7 +294,7 @@ def test_scores_that_the_words_contradict_are_listed_first(ragviz, workspace, mo
 
 
 def test_right_answers_raise_no_doubt(workspace):
-    assert judgements.judgement_of(workspace, running.run(workspace, "r", config())).doubts == []
+    assert judgements.judgement_of(workspace, running.run(workspace, "r", config())).doubts == ()
 
 
 def test_the_export_has_the_judges_accuracy_beside_judged_means(workspace):

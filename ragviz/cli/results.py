@@ -58,7 +58,7 @@ def results(
         )
     slices = exports.breakdown_of(workspace, run, k) if as_json or by else []
     questions, retrieved = workspace.store.run_questions(run.id), measurements.results_of(workspace, run)
-    causes = judgements.causes_at(run, judgement, questions, retrieved, summary.k)
+    causes = judgements.causes_at(run, judgement.causes, questions, retrieved, summary.k)
     body = _results_body(run, summary, judgement, causes) | evaluate.breakdown_to_json(slices)
 
     def draw() -> None:
@@ -66,7 +66,7 @@ def results(
             _draw_slices([part for part in slices if part.by in ("all", by)], by, metrics, summary.depth)
         else:
             _draw_results(run, summary, judgement)
-            if judgement.evaluated:
+            if judgement.statuses:
                 kinds = {question.id: question.kind for question in questions}
                 _draw_losses(run, summary, judgement, causes, kinds)
 
@@ -83,9 +83,9 @@ def _results_body(
         body["not_ranked"] = unranked
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
     body["lost"] = {step.cause: step.count for step in diagnose.waterfall(list(causes.values()))[1:]}
-    if judgement.evaluated or judgement.paid[0]:
+    if judgement.statuses or judgement.paid[0]:
         body["paid"] = dict(zip(("calls", "cost"), judgement.paid, strict=True))
-    if judgement.evaluated:
+    if judgement.statuses:
         body |= {"usage": asdict(judgement.usage)}
         body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
         body |= judgements.judge_to_json(run)
@@ -103,7 +103,7 @@ def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Jud
         console.out.print(outcomes.sum_words(outcomes.count(summary.ranks, summary.k), summary.k, summary.depth))
         if unranked := evaluate.reference_only_words(summary):
             console.out.print(unranked)
-    if judgement.evaluated:
+    if judgement.statuses:
         _draw_judgement(run, judgement, summary.k)
     elif judgement.paid[0]:
         console.out.print(judgements.cost_words(judgement))
@@ -175,7 +175,7 @@ def _draw_losses(
     console.table(("cause", "questions"), counts, f"failure attribution at k = {k}{only}")
     if apart := judgements.losses_at(run, causes, kinds, ranked, k).apart:
         console.out.print(apart)
-    console.out.print(judgements.abstained_words(run, judgement))
+    console.out.print(judgements.abstained_words(run, judgement, kinds))
     console.out.print(judgements.cost_words(judgement))
 
 

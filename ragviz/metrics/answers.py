@@ -86,6 +86,11 @@ def current_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(now for name in names if (now := ALIASES.get(name, name)) in ANSWER_METRICS))
 
 
+def names_of(metrics: Collection[str]) -> list[str]:
+    """Return the names under which scores of these metrics may be stored: their present and their earlier ones."""
+    return [*metrics, *(name for name, name_now in ALIASES.items() if name_now in metrics)]
+
+
 def renamed(stored: Mapping[str, Mapping[str, Score]]) -> dict[str, dict[str, Score]]:
     """Return the scores of an earlier version (metric → question id → score) by their metrics' current names.
 

@@ -13,8 +13,8 @@ A spreadsheet's cell holds 32,767 characters, so the texts of the hits are in an
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ragviz.analysis import outcomes
@@ -158,7 +158,17 @@ def to_json(case: Case, names: Mapping[str, str]) -> dict[str, Any]:
         "rank": case.rank,
         "hits": [_hit(case, hit, names) | {"text": _text(case, hit)} for hit in case.hits],
         "metrics": case.ranking,
-        "scores": {name: asdict(score) | {"reason": case.reason(score)} for name, score in case.scores.items()},
+        "scores": {name: _score_json(case, score) for name, score in case.scores.items()},
+    }
+
+
+def _score_json(case: Case, score: Score) -> dict[str, Any]:
+    return {
+        "metric": score.metric,
+        "value": score.value,
+        "status": score.status,
+        "reason": case.reason(score),
+        "version": score.version,
     }
 
 
@@ -186,19 +196,28 @@ def _text(case: Case, hit: Hit) -> str | None:
 # The files
 
 
+MEANS = "metrics.csv"
+"""The file of means."""
+
+
 def files(
-    run_cases: Sequence[Case], slices: Sequence[Slice], names: Mapping[str, str], controls: Controls | None = None
+    run_cases: Sequence[Case],
+    slices: Sequence[Slice],
+    names: Mapping[str, str],
+    controls: Controls | None,
+    chosen: Collection[str],
 ) -> dict[str, bytes]:
-    """Write a run's cases and means as files, by file name; `controls` holds its judge's control items."""
+    """Write a run's cases and means as the `chosen` files of `FILES`, by file name.
+
+    `names` are those of documents, by id; `controls` holds the control items of the run's judge.
+    """
+    written = {name: write(run_cases, names) for name, write in _OF_CASES.items() if name in chosen}
+    return written | ({MEANS: _metrics(slices, controls)} if MEANS in chosen else {})
+
+
+def _lines(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
     lines = [json.dumps(to_json(case, names), ensure_ascii=False) + "\n" for case in run_cases]
-    return {
-        "results.csv": _results(run_cases, names),
-        "results.jsonl": "".join(lines).encode("utf-8", "replace"),
-        "dataset.csv": _dataset(run_cases, names),
-        "answers.csv": _answers(run_cases, names),
-        "evaluation.csv": _evaluation(run_cases),
-        "metrics.csv": _metrics(slices, controls),
-    }
+    return "".join(lines).encode("utf-8", "replace")
 
 
 def _results(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
@@ -212,7 +231,7 @@ def _results(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
     return _scored((*question_columns, *answer_columns), rows, run_cases)
 
 
-def _evaluation(run_cases: Sequence[Case]) -> bytes:
+def _evaluation(run_cases: Sequence[Case], _: Mapping[str, str]) -> bytes:
     header = ("question_id", "question", "rank", "kind", "cause")
     rows = [[c.question.id, c.question.text, c.rank_cell, c.question.kind, c.cause] for c in run_cases]
     return _scored(header, rows, run_cases)
@@ -259,6 +278,17 @@ def _answers(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
         if not case.hits:
             rows.append([case.question.id, *[""] * 6, *answer_cells])
     return csv_of((*hit_columns, *answer_columns), rows)
+
+
+_OF_CASES: Mapping[str, Callable[[Sequence[Case], Mapping[str, str]], bytes]] = {
+    "results.csv": _results,
+    "results.jsonl": _lines,
+    "dataset.csv": _dataset,
+    "answers.csv": _answers,
+    "evaluation.csv": _evaluation,
+}
+FILES = (*_OF_CASES, MEANS)
+"""The names of the files of a run."""
 
 
 def _metrics(slices: Sequence[Slice], controls: Controls | None) -> bytes:

@@ -9,27 +9,31 @@ from ragviz.errors import UsageError
 from ragviz.questions import interchange
 from ragviz.records import Hit, Run
 from ragviz.retrieval import search
-from ragviz.runs import cases, control_items, judgements, measurements, table_files, tables
+from ragviz.runs import cases, control_items, judgements, measurements, summaries, table_files, tables
 from ragviz.workspace import Workspace
 
 
 def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[cases.Case]:
     """Return the case of every question of a run, ranked at `k` (default: its own)."""
     store = workspace.store
-    results, judgement = measurements.results_of(workspace, current), judgements.judgement_of(workspace, current, k)
-    given = {i for evaluated in judgement.evaluated.values() for i in evaluated.answer.context}
+    questions, results = store.run_questions(current.id), measurements.results_of(workspace, current)
+    evaluated = store.evaluated_to(current.id, questions, workspace.settings.keys)
+    own_causes = summaries.overview(workspace, current).judgement.causes
+    causes_k = k if k and current.config.answerer == "none" else current.config.k  # answers were given at the run's own
+    causes = judgements.causes_at(current, own_causes, questions, results, causes_k)
+    given = {i for each in evaluated.values() for i in each.answer.context}
     hits = {chunk_id: Hit(chunk_id, 0, 0.0) for chunk_id in sorted(given)}  # an oracle's are in no ranking
     hits |= {hit.chunk_id: hit for r in results for hit in r.ranking.hits()[: k or current.config.k]}
     texts = {f.chunk.id: f.chunk for f in search.with_chunks(workspace, current.corpus_id, [*hits.values()]) if f.chunk}
     return cases.cases(
         measurements.summary_of(workspace, current, k, curves=False),
-        store.run_questions(current.id),
+        questions,
         results,
         measurements.document_names(workspace, current),
         chunks=texts,
-        evaluated=judgement.evaluated,
-        scores=judgement.scores,
-        causes=judgement.causes,
+        evaluated=evaluated,
+        scores=measurements.scores_of(workspace, current),
+        causes=causes,
     )
 
 
@@ -43,12 +47,18 @@ def breakdown_of(workspace: Workspace, current: Run, k: int | None = None) -> li
 
 
 def export_run(
-    workspace: Workspace, current: Run, names: Sequence[str] = (), file_format: str = "csv"
+    workspace: Workspace,
+    current: Run,
+    names: Sequence[str] = (),
+    file_format: str = "csv",
+    *,
+    files: Sequence[str] = cases.FILES,
 ) -> dict[str, bytes]:
-    """Write a run as files (see `cases`), by file name, and beside them its tables `names`, as `export_tables` does."""
+    """Write `files` (see `cases`) and tables `names` (as `export_tables` does) of a run, by file name."""
     check_tables(names, file_format)
-    held = contents_of(workspace, current)
-    return cases.files(held.cases, held.slices, held.names, held.controls) | _tables(held, names, file_format)
+    held = contents_of(workspace, current, means=cases.MEANS in files or "means" in names)
+    written = cases.files(held.cases, held.slices, held.names, held.controls, files)
+    return written | _tables(held, names, file_format)
 
 
 def contents_of(workspace: Workspace, current: Run, *, means: bool = True) -> tables.Contents:

@@ -16,8 +16,8 @@ from ragviz.models.spending import dollars
 from ragviz.records import (
     HAND_MADE,
     Answer,
+    AnswerStatus,
     Call,
-    Estimate,
     EvaluatedAnswer,
     Question,
     Retrieved,
@@ -136,43 +136,45 @@ def calls_behind(evaluated_answers: Iterable[EvaluatedAnswer]) -> list[tuple[str
     return calls
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """The judgement of a run's answers: everything by question id, in the order of the questions.
+    """The judgement of a run's answers without their texts: everything by question id, in the order of the questions.
 
-    `scores` are by metric first. `causes` says of every question where it was lost (a key of `diagnose.CAUSES`),
+    `statuses` are those of the answers, `failures` the steps that failed, of the questions with such a step. `metrics`
+    are the means of the scores. `causes` says of every question where it was lost (a key of `diagnose.CAUSES`),
     `rulings` whether its answer is right. `usage` is what all model calls behind it cost when they were made, by any
     run; of these calls the prices of `priced` are known and those of `unpriced` are not. `paid` are the calls and
-    dollars that this run paid. `controls` is how the judge did on the control items, None
-    when it was asked none.
+    dollars that this run paid. `controls` is how the judge did on the control items, None when it was asked none.
+    `doubts` are the questions to look at first: their scores contradict the words of their answers. `claims` says
+    whether the claims of any answer were judged.
     """
 
-    evaluated: Mapping[str, EvaluatedAnswer]
-    scores: Mapping[str, Mapping[str, Score]]
+    statuses: Mapping[str, AnswerStatus]
+    failures: Mapping[str, tuple[str, ...]]
     metrics: Mapping[str, evaluate.Scored]
     rulings: Mapping[str, diagnose.Ruling]
     causes: Mapping[str, str]
     abstention: Abstention
     usage: Usage
     paid: tuple[int, float]
-    controls: controls.Controls | None = None
-    priced: int = 0
-    unpriced: int = 0
-
-    @property
-    def doubts(self) -> list[doubts.Doubt]:
-        """Questions to look at first: their scores contradict the words of their answers."""
-        return doubts.doubts(self.evaluated.values(), self.scores)
-
-    @property
-    def claims(self) -> bool:
-        """Whether the claims of any answer were judged."""
-        return any(evaluated.matrix.answer_claims is not None for evaluated in self.evaluated.values())
+    controls: controls.Controls | None
+    priced: int
+    unpriced: int
+    doubts: tuple[doubts.Doubt, ...]
+    claims: bool
 
     @property
     def failed(self) -> list[str]:
         """Questions of which a step failed: `rejudge` judges them again."""
-        return [question_id for question_id, evaluated in self.evaluated.items() if evaluated.failures]
+        return list(self.failures)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeJudgement(Judgement):
+    """A judgement with the evaluated answers, by question id, and their scores, by metric and question id."""
+
+    evaluated: Mapping[str, EvaluatedAnswer]
+    scores: Mapping[str, Mapping[str, Score]]
 
 
 def cost_words(judgement: Judgement) -> str:
@@ -197,12 +199,11 @@ def judgement_of(
     k: int | None = None,
     *,
     retrieved: Sequence[tuple[Question, Retrieved]] | None = None,
-    known: Mapping[str, Estimate] | None = None,
-) -> Judgement:
+) -> WholeJudgement:
     """Sum up the answers of a run; a run without answers has only causes, up to the ranking at `k`.
 
     Answers were given from the run's own k chunks: where there are answers, `k` is ignored. The run's questions and
-    results are read unless `retrieved` holds them; `known` are means of its present scores that were computed before.
+    results are read unless `retrieved` holds them.
     """
     store, config = workspace.store, current.config
     k = k if k and config.answerer == "none" else config.k
@@ -222,18 +223,22 @@ def judgement_of(
     # Of a question without known evidence an oracle handed over nothing.
     measured = [q for q in questions if config.context != "oracle" or q.kind != "reference"]
     controlled = control_items.controls_of(current)
-    return Judgement(
-        evaluated,
-        scores,
-        evaluate.summarise_scores(scores, seed=config.seed, known=known),
-        rulings,
-        causes,
-        abstention(measured, answers.values()),
-        usage + controlled.usage if controlled else usage,
-        store.paid(current.id),
-        controlled,
-        priced,
-        len(behind) - priced,
+    return WholeJudgement(
+        evaluated=evaluated,
+        scores=scores,
+        statuses={i: each.answer.status for i, each in evaluated.items()},
+        failures={i: tuple(each.failures) for i, each in evaluated.items() if each.failures},
+        metrics=evaluate.summarise_scores(scores, seed=config.seed),
+        rulings=rulings,
+        causes=causes,
+        abstention=abstention(measured, answers.values()),
+        usage=usage + controlled.usage if controlled else usage,
+        paid=store.paid(current.id),
+        controls=controlled,
+        priced=priced,
+        unpriced=len(behind) - priced,
+        doubts=tuple(doubts.doubts(evaluated.values(), scores)),
+        claims=any(each.matrix.answer_claims is not None for each in evaluated.values()),
     )
 
 
@@ -254,16 +259,21 @@ def meaning_of(current: Run, cause: str, k: int, *, claims: bool = False, of: st
     )
 
 
+def attributed_at(current: Run, k: int) -> bool:
+    """Whether the causes at `k` are those of the run's judgement: at its own k, and where answers count at every k."""
+    return k == current.config.k or answered_at(current, k)
+
+
 def causes_at(
-    current: Run, judgement: Judgement, questions: Sequence[Question], results: Sequence[Retrieved], k: int
+    current: Run, own: Mapping[str, str], questions: Sequence[Question], results: Sequence[Retrieved], k: int
 ) -> Mapping[str, str]:
     """Return the cause of every question of a run when the first `k` chunks are kept; nothing is read or measured.
 
     Where the answers were not given from these k chunks (see `answered_at`), these are the causes up to the ranking,
-    and "fine" is found at `k`. `questions` and `results` are the run's.
+    and "fine" is found at `k`. `own` are the causes of its judgement, `questions` and `results` the run's.
     """
-    if k == current.config.k or answered_at(current, k):
-        return judgement.causes
+    if attributed_at(current, k):
+        return own
     return diagnose.attribute_failures(questions, results, k)
 
 
@@ -300,12 +310,14 @@ def made_at(current: Run, k: int) -> str:
     return f"Answers made at k = {current.config.k}"
 
 
-def abstained_words(current: Run, judgement: Judgement) -> str:
-    """Say how many questions the run abstained on, how these fit the causes of loss, and how rightly it abstains."""
+def abstained_words(current: Run, judgement: Judgement, kinds: Mapping[str, str]) -> str:
+    """Say how many questions the run abstained on, how these fit the causes of loss, and how rightly it abstains.
+
+    `kinds` are those of the questions, by id.
+    """
     abstained = judgement.abstention
-    ids = [i for i, each in judgement.evaluated.items() if each.answer.status == "refused"]
-    kinds = [(judgement.evaluated[i].question.kind, judgement.causes[i]) for i in ids if i in judgement.causes]
-    words = losses.abstained_words(kinds, current.config.context)
+    ids = [i for i, status in judgement.statuses.items() if status == "refused" and i in judgement.causes]
+    words = losses.abstained_words([(kinds[i], judgement.causes[i]) for i in ids], current.config.context)
     rates = [] if abstained.precision is None else [f"precision {abstained.precision:.2f}"]
     if abstained.recall is not None:
         rates.append(f"recall {abstained.recall:.2f} ({abstained.both} of {abstained.unanswerable} unanswerable)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 
 from ragviz.analysis import compare as comparing
@@ -43,9 +43,16 @@ def summary_of(
     return evaluate.summarise(results, questions, k or config.k, config.depth, seed=config.seed, curves=curves)
 
 
-def scores_of(workspace: Workspace, current: Run) -> dict[str, dict[str, Score]]:
-    """Return the scores of a run's answers by metric and question id, metrics under their present names."""
-    return answer_metrics.renamed(workspace.store.scores(current.id))
+def scores_of(
+    workspace: Workspace, current: Run, *, metrics: Collection[str] | None = None, question_id: str | None = None
+) -> dict[str, dict[str, Score]]:
+    """Return the scores of a run's answers (by some metrics, of one question) by metric and question id.
+
+    The names of metrics are the present ones.
+    """
+    stored_names = answer_metrics.names_of(metrics) if metrics is not None else None
+    stored = workspace.store.scores(current.id, metrics=stored_names, question_id=question_id)
+    return answer_metrics.renamed(stored)
 
 
 def unranked_words(current: Run) -> str:
@@ -58,9 +65,9 @@ def unranked_words(current: Run) -> str:
     )
 
 
-def results_of(workspace: Workspace, current: Run) -> list[Retrieved]:
-    """Return the rankings of a run, with gold chunks; those of an imported run are not known, and left out."""
-    results = workspace.store.results(current.id)
+def results_of(workspace: Workspace, current: Run, question_ids: Sequence[str] | None = None) -> list[Retrieved]:
+    """Return the rankings of a run, or of some of its questions; gold chunks of an imported run are not known."""
+    results = workspace.store.results(current.id, question_ids)
     return [replace(result, gold=(), grades={}) for result in results] if unranked_words(current) else results
 
 

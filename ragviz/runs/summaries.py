@@ -1,21 +1,22 @@
-"""The means of many runs, cheap to list: each is computed once for a state of its run, and stored."""
+"""What runs measured, cheap to list and to open: computed once for a state of a run and of this code, and stored."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from ragviz.analysis import evaluate
 from ragviz.errors import Deleted
-from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import METRICS, label
 from ragviz.records import Estimate, Run, digest
-from ragviz.runs import measurements
+from ragviz.runs import overviews
+from ragviz.runs.overviews import Overview
 from ragviz.workspace import Workspace
 
-_FORM = "2"  # changes with what is stored, and with how means and their intervals are computed
+_MEASURING = ("text", "answers", "judging", "metrics", "analysis", "runs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,35 +56,39 @@ def summaries(
     return {run.id: found[run.id] for run in still}
 
 
-def known_estimates(workspace: Workspace, run: Run) -> Mapping[str, Estimate]:
-    """Return the means of a run at its own k (`RunSummary.estimates`) where they are stored and up to date, else {}."""
-    bodies = workspace.store.summaries([run.id], _version())
-    return _decoded(bodies[run.id]).estimates if run.id in bodies else {}
+def overview(workspace: Workspace, run: Run) -> Overview:
+    """Return the overview of a run: the stored one, else it is computed, and stored unless the run is being made."""
+    body = workspace.store.overview(run.id, _version())
+    if body is not None:
+        return overviews.from_json(body, run)
+    return overviews.computed(workspace, run) if run.status == "running" else _stored(workspace, run)[1]
 
 
 def stored(workspace: Workspace, run: Run) -> RunSummary:
-    """Compute the summary of a run, and store it."""
-    (revision,) = workspace.store.revisions(run.id)
-    summary = _computed(workspace, run)
-    with suppress(Deleted):  # meanwhile, by another process
-        workspace.store.put_summary(run.id, revision, _version(), asdict(summary))
-    return summary
+    """Compute the summary of a run, and store it with the overview."""
+    return _stored(workspace, run)[0]
 
 
 def finish(workspace: Workspace, run: Run) -> None:
-    """Mark a run as done, and store its summary."""
+    """Mark a run as done, and store its summary and its overview."""
     workspace.store.finish_run(run.id, "done")
     stored(workspace, run)
 
 
-def _computed(workspace: Workspace, run: Run) -> RunSummary:
-    store = workspace.store
-    ranking = measurements.summary_of(workspace, run, curves=False)
-    scored = evaluate.summarise_scores(measurements.scores_of(workspace, run), seed=run.config.seed)
-    answers = {name: each.estimate for name, each in scored.items()}
-    return RunSummary(
-        len(store.answered(run.id)), ranking.n, ranking.misses, dict(ranking.metrics) | answers, *store.paid(run.id)
-    )
+def _stored(workspace: Workspace, run: Run) -> tuple[RunSummary, Overview]:
+    (revision,) = workspace.store.revisions(run.id)
+    whole = overviews.computed(workspace, run)
+    summary = _summary_of(whole)
+    with suppress(Deleted):  # meanwhile, by another process
+        workspace.store.put_summary(run.id, revision, _version(), asdict(summary), overviews.to_json(whole))
+    return summary, whole
+
+
+def _summary_of(whole: Overview) -> RunSummary:
+    ranking, judgement = whole.summary, whole.judgement
+    answers = {name: scored.estimate for name, scored in judgement.metrics.items()}
+    estimates = dict(ranking.metrics) | answers
+    return RunSummary(whole.questions, ranking.n, ranking.misses, estimates, *judgement.paid)
 
 
 def _decoded(body: Mapping[str, Any]) -> RunSummary:
@@ -91,6 +96,10 @@ def _decoded(body: Mapping[str, Any]) -> RunSummary:
     return RunSummary(**{**body, "estimates": estimates})
 
 
+@cache
 def _version() -> str:
-    """Return what a summary's numbers depend on beside its run: the formulas."""
-    return digest(_FORM, *(f"{key}:{metric.version}" for key, metric in METRICS.items()), *ANSWER_METRICS)
+    """Return a digest of the code that what is stored depends on beside its run: that of the folders that measure."""
+    root = Path(__file__).parents[1]
+    files = [root / "records.py", root / "stats.py"]
+    files += sorted(file for folder in _MEASURING for file in (root / folder).glob("*.py"))
+    return digest(*(file.read_bytes() for file in files))

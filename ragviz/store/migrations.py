@@ -112,7 +112,7 @@ CREATE TABLE former_names (name TEXT NOT NULL, run_id VARCHAR(64) NOT NULL, PRIM
 CREATE INDEX ix_former_names_run_id ON former_names (run_id);
 CREATE TABLE summaries (
     run_id VARCHAR(64) NOT NULL, revision INTEGER NOT NULL, version VARCHAR(64) NOT NULL, body TEXT NOT NULL,
-    PRIMARY KEY (run_id)
+    overview TEXT NOT NULL, PRIMARY KEY (run_id)
 );
 """
 

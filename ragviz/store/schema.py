@@ -106,13 +106,14 @@ former_names = sa.Table(  # of renamed runs: links by an old name still find the
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("run_id", identifier, nullable=False, index=True),
 )
-summaries = sa.Table(  # the means of a run, as of a count of its changes
+summaries = sa.Table(  # the means of a run, and what its first screen shows, as of a count of its changes
     "summaries",
     _meta,
     sa.Column("run_id", identifier, primary_key=True),
     sa.Column("revision", sa.Integer, nullable=False),
     sa.Column("version", sa.String(64), nullable=False),
     sa.Column("body", sa.Text, nullable=False),
+    sa.Column("overview", sa.Text, nullable=False),
 )
 results = sa.Table(
     "results",

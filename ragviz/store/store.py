@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import lru_cache, partial
@@ -716,24 +716,34 @@ class Store:
 
     def summaries(self, run_ids: Sequence[str], version: str) -> dict[str, Any]:
         """Return the stored summaries of this version that are up to date, by run id; one query for 500 runs."""
-        table, revisions = schema.summaries, schema.revisions
-        query = sa.select(table.c.run_id, table.c.body).join(revisions, revisions.c.owner_id == table.c.run_id)
-        query = query.where(table.c.version == version, table.c.revision == revisions.c.number)
+        query = self._up_to_date(schema.summaries.c.body, version)
         return {
             row.run_id: json.loads(row.body)
             for batch in changes.batches(run_ids)
-            for row in self._rows(query.where(table.c.run_id.in_(batch)))
+            for row in self._rows(query.where(schema.summaries.c.run_id.in_(batch)))
         }
 
+    def overview(self, run_id: str, version: str) -> Any:
+        """Return what `put_summary` stored as the overview of a run, None where that is of an earlier state."""
+        query = self._up_to_date(schema.summaries.c.overview, version).where(schema.summaries.c.run_id == run_id)
+        return next((json.loads(row.overview) for row in self._rows(query)), None)
+
+    def _up_to_date(self, column: sa.Column[str], version: str) -> sa.Select[Any]:
+        table, revisions = schema.summaries, schema.revisions
+        query = sa.select(table.c.run_id, column).join(revisions, revisions.c.owner_id == table.c.run_id)
+        return query.where(table.c.version == version, table.c.revision == revisions.c.number)
+
     @repeated
-    def put_summary(self, run_id: str, revision: int, version: str, body: Mapping[str, Any]) -> None:
-        """Store the summary of a run as of this count of its changes, in place of an older one.
+    def put_summary(
+        self, run_id: str, revision: int, version: str, body: Mapping[str, Any], overview: Mapping[str, Any]
+    ) -> None:
+        """Store the summary and the overview of a run as of this count of its changes, in place of older ones.
 
         Raises:
             Deleted: there is no such run (any more).
 
         """
-        row = {"revision": revision, "version": version, "body": json.dumps(body)}
+        row = {"revision": revision, "version": version, "body": json.dumps(body), "overview": json.dumps(overview)}
         with self._write() as connection:
             _require(connection, run_id, ("run",))
             insert = _inserted(connection, schema.summaries).values(run_id=run_id, **row)
@@ -778,11 +788,13 @@ class Store:
         shared = sa.select(of_question).where(mine).group_by(of_question).having(sa.func.count() == len(set(run_ids)))
         return int(self._rows(sa.select(sa.func.count()).select_from(shared.subquery()))[0][0])
 
-    def results(self, run_id: str) -> list[Retrieved]:
-        """Return a run's results, in the order of its questions."""
+    def results(self, run_id: str, question_ids: Sequence[str] | None = None) -> list[Retrieved]:
+        """Return the results of a run (or of some of its questions), in the order of its questions."""
         columns = (schema.results.c.question_id, schema.results.c.ranking, schema.results.c.gold)
-        rows = self._rows(sa.select(*columns).where(changes.is_run(run_id)).order_by(schema.results.c.position))
-        return [codecs.retrieved(row) for row in rows]
+        query = sa.select(*columns).where(changes.is_run(run_id)).order_by(schema.results.c.position)
+        if question_ids is not None:
+            query = query.where(schema.results.c.question_id.in_(question_ids))
+        return [codecs.retrieved(row) for row in self._rows(query)]
 
     def run_questions(self, run_id: str) -> list[Question]:
         """Return a run's questions as they were asked, in order."""
@@ -855,10 +867,16 @@ class Store:
         )
         return {row.question_id: row.failed for row in self._rows(query)}
 
-    def scores(self, run_id: str) -> dict[str, dict[str, Score]]:
-        """Return the scores of a run's answers: metric → question id → score."""
+    def scores(
+        self, run_id: str, *, metrics: Collection[str] | None = None, question_id: str | None = None
+    ) -> dict[str, dict[str, Score]]:
+        """Return the scores of a run's answers (by some metrics, of one question): metric → question id → score."""
         names = ("question_id", "metric", "value", "status", "reason", "version")
         query = sa.select(*(schema.scores.c[name] for name in names)).where(schema.scores.c.run_id == run_id)
+        if metrics is not None:
+            query = query.where(schema.scores.c.metric.in_(metrics))
+        if question_id is not None:
+            query = query.where(schema.scores.c.question_id == question_id)
         scores: dict[str, dict[str, Score]] = {}
         for question_id, metric, value, status, reason, version in map(tuple, self._rows(query)):
             scores.setdefault(metric, {})[question_id] = Score(metric, value, status, reason, version)

@@ -41,7 +41,7 @@ def list_parameters() -> dict[str, str]:
 
 def shared_questions(runs: Sequence[Run]) -> list[str]:
     """Return the questions that all of the runs asked, in the order of the first."""
-    first, *others = [cache.retrievals(run) for run in runs]
+    first, *others = [cache.questions(run) for run in runs]
     return [i for i in first if all(i in other for other in others)]
 
 
@@ -72,7 +72,7 @@ def chosen_side(runs: Sequence[Run]) -> Run:
 
 def body(runs: Sequence[Run], question_id: str, k: int) -> None:
     """Draw reference and evidence, then a column for each run: cause, answer, ranking; and the scores side by side."""
-    question = cache.retrievals(runs[0])[question_id][0]
+    question = cache.questions(runs[0])[question_id]
     st.html(case.STYLE)
     entries = [("gold", "evidence")] if question.evidence else []
     answers = [_answer(run, question_id) for run in runs]
@@ -110,16 +110,16 @@ def _columns(runs: Sequence[Run], draw: Callable[[int, Run], None]) -> None:
 
 
 def _answer(run: Run, question_id: str) -> str:
-    evaluated = cache.judgement(run).evaluated.get(question_id) if question_table.answers(run) else None
+    evaluated = cache.evaluated_to(run, question_id) if question_table.answers(run) else None
     return evaluated.answer.text if evaluated else ""
 
 
 def _side(run: Run, question_id: str, k: int, differences: Sequence[Range]) -> None:
     """Draw the cause of a run, where the evidence stands in it, and its answer."""
-    question, retrieved = cache.retrievals(run)[question_id]
+    question, retrieved = cache.questions(run)[question_id], cache.retrieved_for(run, question_id)
     heading.section(plain(run.name))
     _cause(run, question, retrieved, k)
-    evaluated = cache.judgement(run).evaluated.get(question_id)
+    evaluated = cache.evaluated_to(run, question_id)
     if not question_table.answers(run):
         st.caption("This run has no answers.")
     elif evaluated is None:
@@ -166,20 +166,19 @@ def score_table(runs: Sequence[Run], question_id: str, k: int) -> None:
 
 def scores_of(run: Run, question_id: str, k: int) -> dict[str, float | None]:
     """Return the scores of a question in a run by title, ranking metrics at `k` first; None: not scored."""
-    summary, judgement = cache.summary(run, k), cache.judgement(run)
+    summary = cache.summary(run, k)
     values: dict[str, float | None] = {}
     if question_id in summary.question_ids:
         row = summary.question_ids.index(question_id)
         for name in _SHOWN:
             values[registry.title(name, k)] = float(summary.scores[registry.label(name, k)][row])
-    for name, by_question in judgement.scores.items():
-        if question_id in by_question:
-            values[ANSWER_METRICS[name].title] = by_question[question_id].value
-    return values
+    return values | {
+        ANSWER_METRICS[name].title: score.value for name, score in cache.scores_of(run, question_id).items()
+    }
 
 
 def _ranking(run: Run, question_id: str, k: int) -> None:
-    question, retrieved = cache.retrievals(run)[question_id]
+    question, retrieved = cache.questions(run)[question_id], cache.retrieved_for(run, question_id)
     heading.section(f"{plain(run.name)}: ranking by {run.config.retriever}")
     if unranked := measurements.unranked_words(run):
         st.caption(unranked)

@@ -12,11 +12,11 @@ import streamlit as st
 
 from ragviz.analysis import evaluate
 from ragviz.analysis.compare import Comparison
-from ragviz.analysis.doubts import Doubt
 from ragviz.analysis.evaluate import Slice, Summary
 from ragviz.analysis.losses import Losses
-from ragviz.records import Question, Retrieved, Run
+from ragviz.records import EvaluatedAnswer, Question, Retrieved, Run, Score
 from ragviz.runs import judgements, measurements, summaries
+from ragviz.runs.overviews import Overview
 from ragviz.workspace import Workspace, open_workspace
 
 
@@ -44,15 +44,34 @@ def state(*ids: str) -> State:
     return State(store.address, ids, store.revisions(*ids))
 
 
+def overview(run: Run) -> Overview:
+    """Return what the first screen of a run shows; shared by all sessions, so never to be changed."""
+    return _overview(state(run.id))
+
+
+@st.cache_resource(show_spinner="Reading the run", max_entries=16)
+def _overview(of: State) -> Overview:
+    with _without_collection():
+        return summaries.overview(workspace(), workspace().store.run(of.ids[0]))
+
+
 def summary(run: Run, k: int | None = None) -> Summary:
-    """Return the ranking metrics of a run at `k` (default: its own)."""
-    return _summary(state(run.id), k or run.config.k)
+    """Return the ranking metrics of a run at `k` (default: its own); shared by all sessions, so never to be changed."""
+    if k is None or k == run.config.k:
+        return overview(run).summary
+    return _summary(state(run.id), k)
 
 
-@st.cache_data(show_spinner="Measuring", max_entries=64)
+@st.cache_resource(show_spinner="Measuring", max_entries=64)
 def _summary(of: State, k: int) -> Summary:
     run = workspace().store.run(of.ids[0])
-    return measurements.summary_of(workspace(), run, k, retrieved=list(retrievals(run).values()))
+    pairs = list(zip(questions(run).values(), retrieved(run).values(), strict=True))
+    return measurements.summary_of(workspace(), run, k, retrieved=pairs)
+
+
+def kinds(run: Run) -> dict[str, str]:
+    """Return the kinds of a run's questions, by id."""
+    return {question_id: question.kind for question_id, question in questions(run).items()}
 
 
 def documents_of(run: Run) -> dict[str, Sequence[str]]:
@@ -69,7 +88,7 @@ def _documents_of(of: State) -> dict[str, Sequence[str]]:
     names = {d.id: d.name for d in store.documents(corpus_id, replaced=True)}
     return {
         q.id: list(dict.fromkeys(names.get(s.document_id, "(deleted)") for group in q.evidence for s in group))
-        for q, _ in retrievals(store.run(run_id)).values()
+        for q in questions(store.run(run_id)).values()
     }
 
 
@@ -81,11 +100,11 @@ def breakdown(run: Run, k: int, by: tuple[evaluate.Part, ...], names: tuple[str,
 @st.cache_data(show_spinner="Measuring by kind and document", max_entries=64)
 def _breakdown(of: State, k: int, by: tuple[evaluate.Part, ...], names: tuple[str, ...] | None) -> list[Slice]:
     run = workspace().store.run(of.ids[0])
-    questions = [question for question, _ in retrievals(run).values()]
+    shown = [name for name in judgement(run).metrics if names is None or name in names]
     return evaluate.breakdown(
         summary(run, k),
-        judgement(run).scores,
-        questions,
+        {name: scores(run, name) for name in shown},
+        list(questions(run).values()),
         documents_of(run),
         seed=run.config.seed,
         names=names,
@@ -93,21 +112,41 @@ def _breakdown(of: State, k: int, by: tuple[evaluate.Part, ...], names: tuple[st
     )
 
 
-def retrievals(run: Run) -> dict[str, tuple[Question, Retrieved]]:
-    """Return every question of a run with what was retrieved for it, by question id, in order.
-
-    Shared by all sessions, so never to be changed: a copy of 10,000 rankings for each of them takes seconds.
-    """
-    return _retrievals(state(run.id))
+def questions(run: Run) -> dict[str, Question]:
+    """Return every question of a run, by id, in order; shared by all sessions, so never to be changed."""
+    return _questions(state(run.id))
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
-def _retrievals(of: State) -> dict[str, tuple[Question, Retrieved]]:
-    store, run_id = workspace().store, of.ids[0]
+def _questions(of: State) -> dict[str, Question]:
     with _without_collection():
-        results = measurements.results_of(workspace(), store.run(run_id))
-        pairs = zip(store.run_questions(run_id), results, strict=True)
-    return {question.id: (question, retrieved) for question, retrieved in pairs}
+        return {question.id: question for question in workspace().store.run_questions(of.ids[0])}
+
+
+def retrieved(run: Run) -> dict[str, Retrieved]:
+    """Return what a run retrieved for every question, by question id, in order.
+
+    Shared by all sessions, so never to be changed: a copy of 10,000 rankings for each of them takes seconds.
+    """
+    return _retrieved(state(run.id))
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _retrieved(of: State) -> dict[str, Retrieved]:
+    run = workspace().store.run(of.ids[0])
+    with _without_collection():
+        return {result.question_id: result for result in measurements.results_of(workspace(), run)}
+
+
+def retrieved_for(run: Run, question_id: str) -> Retrieved:
+    """Return what a run retrieved for a question of it; never to be changed."""
+    return _retrieved_for(state(run.id), question_id)
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def _retrieved_for(of: State, question_id: str) -> Retrieved:
+    [result] = measurements.results_of(workspace(), workspace().store.run(of.ids[0]), [question_id])
+    return result
 
 
 @st.cache_data(show_spinner="Comparing", max_entries=32)
@@ -117,23 +156,55 @@ def comparison(of: State, k: int) -> Comparison:
 
 
 def judgement(run: Run) -> judgements.Judgement:
-    """Return the evaluated answers of a run and their summary; shared by all sessions, so never to be changed."""
-    return _judgement(state(run.id))
+    """Return the judgement of a run's answers at its own k; shared by all sessions, so never to be changed."""
+    return overview(run).judgement
 
 
-@st.cache_resource(show_spinner="Reading the judgements", max_entries=8)
-def _judgement(of: State) -> judgements.Judgement:
-    run = workspace().store.run(of.ids[0])
-    retrieved = list(retrievals(run).values())
-    known = summaries.known_estimates(workspace(), run)
+def evaluated(run: Run) -> dict[str, EvaluatedAnswer]:
+    """Return every evaluated answer of a run, by question id; shared by all sessions, so never to be changed."""
+    return _evaluated(state(run.id))
+
+
+@st.cache_resource(show_spinner="Reading the answers", max_entries=8)
+def _evaluated(of: State) -> dict[str, EvaluatedAnswer]:
+    store, (run_id,), keys = workspace().store, of.ids, workspace().settings.keys
+    asked = list(questions(store.run(run_id)).values())
     with _without_collection():
-        return judgements.judgement_of(workspace(), run, retrieved=retrieved, known=known)
+        return store.evaluated_to(run_id, asked, keys)
+
+
+def evaluated_to(run: Run, question_id: str) -> EvaluatedAnswer | None:
+    """Return the evaluated answer of a run to a question; None when it has none."""
+    return _evaluated_to(state(run.id), question_id)
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def _evaluated_to(of: State, question_id: str) -> EvaluatedAnswer | None:
+    store, keys = workspace().store, workspace().settings.keys
+    return store.evaluated_answers(of.ids[0], [question_id], keys=keys).get(question_id)
+
+
+def scores(run: Run, metric: str) -> dict[str, Score]:
+    """Return the scores of a run's answers by a metric, by question id; shared, so never to be changed."""
+    return _scores(state(run.id), metric)
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def doubts(of: State) -> list[Doubt]:
-    """Return the contradicted scores of the run whose state is `of` (see `Judgement.doubts`); never to be changed."""
-    return judgement(workspace().store.run(of.ids[0])).doubts
+def _scores(of: State, metric: str) -> dict[str, Score]:
+    run = workspace().store.run(of.ids[0])
+    return measurements.scores_of(workspace(), run, metrics=[metric]).get(metric, {})
+
+
+def scores_of(run: Run, question_id: str) -> dict[str, Score]:
+    """Return the scores of a run's answer to a question, by metric."""
+    return _scores_of(state(run.id), question_id)
+
+
+@st.cache_resource(show_spinner=False, max_entries=256)
+def _scores_of(of: State, question_id: str) -> dict[str, Score]:
+    run = workspace().store.run(of.ids[0])
+    by_metric = measurements.scores_of(workspace(), run, question_id=question_id)
+    return {metric: by_question[question_id] for metric, by_question in by_metric.items()}
 
 
 @contextmanager
@@ -159,8 +230,11 @@ def causes(run: Run, k: int) -> Mapping[str, str]:
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _causes(of: State, k: int) -> Mapping[str, str]:
     run = workspace().store.run(of.ids[0])
-    pairs = retrievals(run).values()
-    return judgements.causes_at(run, judgement(run), [q for q, _ in pairs], [r for _, r in pairs], k)
+    if judgements.attributed_at(run, k):
+        return judgement(run).causes  # no ranking is read
+    return judgements.causes_at(
+        run, judgement(run).causes, list(questions(run).values()), list(retrieved(run).values()), k
+    )
 
 
 def lost(run: Run, k: int) -> Losses:
@@ -171,5 +245,4 @@ def lost(run: Run, k: int) -> Losses:
 @st.cache_data(show_spinner=False, max_entries=64)
 def _lost(of: State, k: int) -> Losses:
     run = workspace().store.run(of.ids[0])
-    kinds = {question_id: question.kind for question_id, (question, _) in retrievals(run).items()}
-    return judgements.losses_at(run, causes(run, k), kinds, set(summary(run, k).question_ids), k)
+    return judgements.losses_at(run, causes(run, k), kinds(run), set(summary(run, k).question_ids), k)

@@ -55,7 +55,7 @@ def cause_line(run: Run, judgement: judgements.Judgement, question: Question, re
         mark = ":blue[●]" if name == "fine" else ":orange[▲]"
         next_step = "" if name == "fine" else f" Next: {cause.next_step}"
         st.markdown(f"{mark} **{cause.title}.**{next_step}", help=cause.explanation)
-        evaluated = judgement.evaluated.get(question.id)
+        evaluated = cache.evaluated_to(run, question.id)
         rank = rank_line(run, question, retrieved, k)
         if name == "cut_by_budget" and evaluated:
             rank = f"Evidence: found, but {truncated_words(run, evaluated.answer)}"
@@ -76,13 +76,13 @@ def cause_of(run: Run, question_id: str, k: int) -> tuple[str, diagnose.Cause] |
     name = cache.causes(run, k).get(question_id)
     if name is None:
         return None
-    of = cache.retrievals(run)[question_id][0].kind
+    of = cache.questions(run)[question_id].kind
     return name, judgements.meaning_of(run, name, k, claims=has_claims(run, question_id), of=of)
 
 
 def has_claims(run: Run, question_id: str) -> bool:
     """Return whether the claims of a run's answer were judged."""
-    evaluated = cache.judgement(run).evaluated.get(question_id)
+    evaluated = cache.evaluated_to(run, question_id)
     return evaluated is not None and evaluated.matrix.answer_claims is not None
 
 
@@ -111,16 +111,9 @@ def context_words(run: Run, evaluated: EvaluatedAnswer | None = None) -> str:
     return " · ".join(filter(None, [by, f"judged by {config.judge}" if config.judge else ""]))
 
 
-def body(
-    run: Run,
-    judgement: judgements.Judgement,
-    question: Question,
-    retrieved: Retrieved,
-    k: int,
-    claim: Chosen | None,
-) -> None:
+def body(run: Run, question: Question, retrieved: Retrieved, k: int, claim: Chosen | None) -> None:
     """Draw answer, reference and evidence side by side, and below them the ranking and the scores."""
-    evaluated = judgement.evaluated.get(question.id)
+    evaluated = cache.evaluated_to(run, question.id)
     st.html(STYLE)
     texts(run, question, retrieved, evaluated, k, claim)
     with st.container(key="case-below"):
@@ -129,7 +122,7 @@ def body(
             ranking(run, question, retrieved, evaluated, k, claim)
         with right, widgets.errors_shown():
             ranking_scores(cache.summary(run, k), question.id)
-            scores(question.id, judgement, evaluated)
+            scores(cache.scores_of(run, question.id), evaluated)
             if evaluated is None or not question_table.answers(run):
                 st.caption("This run has no answers: make one with an answerer to have answers judged.")
     if claim and pressed(claim):

@@ -10,10 +10,9 @@ from functools import partial
 import streamlit as st
 
 from ragviz.records import Run
-from ragviz.runs import exports, table_files, tables
+from ragviz.runs import cases, exports, table_files, tables
 from ragviz.ui import cache
 
-FILES = ("results.csv", "results.jsonl", "dataset.csv", "answers.csv", "evaluation.csv", "metrics.csv")
 _FORMAT_NAMES = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}
 _MEDIA_TYPES = {
     "csv": "text/csv",
@@ -38,7 +37,7 @@ def popover(run: Run) -> None:
         _tables_button(run, names, str(file_format))
         st.markdown("**Files** · a row for each question, as spreadsheets and imports read them")
         with st.container(horizontal=True, gap="small"):
-            for name in FILES:
+            for name in cases.FILES:
                 _button(run, name, partial(_file, run, name), name)
         _button(
             run, "All files and tables (zip)",
@@ -48,7 +47,7 @@ def popover(run: Run) -> None:
 
 
 def _file(run: Run, name: str) -> bytes:
-    return exports.export_run(cache.workspace(), run)[name]
+    return exports.export_run(cache.workspace(), run, files=[name])[name]
 
 
 def _explained() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ import streamlit as st
 from ragviz.analysis.evaluate import Slice
 from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.records import Run
+from ragviz.records import EvaluatedAnswer, Run
 from ragviz.runs.judgements import Judgement
 from ragviz.text.markup import UNANSWERABLE, plain
 from ragviz.ui import address, cache, heading, question_table, widgets, wording
@@ -45,7 +45,7 @@ PAGE = 2000
 def _rows(of: State, variant: questeval.Variant) -> pd.DataFrame:
     """Return the rows of a run, what the answers miss most first; shared by all sessions, so never to be changed."""
     run = cache.workspace().store.run(of.ids[0])
-    evaluated = cache.judgement(run).evaluated.values()
+    evaluated = cache.evaluated(run).values()
     return frame_of(questeval.rows_of_run(evaluated, cache.documents_of(run), (variant,)))
 
 
@@ -58,12 +58,12 @@ def _counts(of: State, variant: questeval.Variant) -> dict[str, pd.DataFrame]:
 
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _variants(of: State) -> list[questeval.Variant]:
-    return variants_of(cache.judgement(cache.workspace().store.run(of.ids[0])))
+    return variants_of(cache.evaluated(cache.workspace().store.run(of.ids[0])).values())
 
 
-def variants_of(judgement: Judgement) -> list[questeval.Variant]:
-    """Return the variants of which a run has rows."""
-    banks = [questeval.banks_of(evaluated) for evaluated in judgement.evaluated.values()]
+def variants_of(evaluated_answers: Iterable[EvaluatedAnswer]) -> list[questeval.Variant]:
+    """Return the variants of which evaluated answers have rows."""
+    banks = [questeval.banks_of(evaluated) for evaluated in evaluated_answers]
     have = {name for by_variant in banks for name, (bank, _) in by_variant.items() if bank.items}
     return [name for name in questeval.VARIANTS if name in have]
 
@@ -244,8 +244,7 @@ def _slices(run: Run, k: int, counts: Mapping[str, pd.DataFrame], variant: str, 
     table = f"questeval-by-{variant}-{key}"
 
     def opened() -> None:
-        part = widgets.selected(st.session_state[table], parts)
-        address.put(kind=None, document=None, **({part.by: part.name} if part else {}))
+        question_table.list_part(widgets.selected(st.session_state[table], parts))
 
     bar = partial(st.column_config.ProgressColumn, min_value=0, max_value=1, format="%.2f", width=110)
     widgets.table(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 import pandas as pd
@@ -13,7 +13,7 @@ from ragviz.analysis import diagnose, evaluate, outcomes
 from ragviz.answers import abstention
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import shown_in
-from ragviz.records import Run, Score
+from ragviz.records import AnswerStatus, Run, Score
 from ragviz.runs import judgements, measurements
 from ragviz.ui import address, cache, wording
 from ragviz.ui.cache import State
@@ -88,10 +88,10 @@ def answers(run: Run) -> bool:
 
 def metric_of(run: Run) -> str:
     """Return the metric that orders the questions: the address's, else the run's first; "" without any."""
-    scores = cache.judgement(run).scores
+    metrics = cache.judgement(run).metrics
     requested = st.query_params.get("metric", "")
-    first = next((name for name in shown_in("sort") if name in scores), next(iter(scores), ""))
-    return requested if requested in scores else first
+    first = next((name for name in shown_in("sort") if name in metrics), next(iter(metrics), ""))
+    return requested if requested in metrics else first
 
 
 def question_rows(run: Run, k: int) -> pd.DataFrame:
@@ -105,17 +105,16 @@ def question_rows(run: Run, k: int) -> pd.DataFrame:
 @st.cache_resource(show_spinner=False, max_entries=32)
 def _question_rows(of: State, k: int, metric: str) -> pd.DataFrame:
     run = cache.workspace().store.run(of.ids[0])
-    measured, judgement = cache.summary(run, k), cache.judgement(run)
-    retrievals = cache.retrievals(run)
-    documents = cache.documents_of(run)
-    ids = list(retrievals) if answers(run) else list(measured.question_ids)
+    measured, questions, documents = cache.summary(run, k), cache.questions(run), cache.documents_of(run)
+    scores = cache.scores(run, metric) if metric else {}
+    ids = list(questions) if answers(run) else list(measured.question_ids)
     places = {question_id: place for place, question_id in enumerate(measured.question_ids)}
     ranks = [int(measured.ranks[places[i]]) if i in places else None for i in ids]
     recall = measured.scores.get(f"recall@{k}")
-    kinds = ["" if measurements.unranked_words(run) else retrievals[i][0].kind for i in ids]
+    kinds = ["" if measurements.unranked_words(run) else questions[i].kind for i in ids]
     outcome_keys = [outcomes.outcome_of(rank, k, kind) for rank, kind in zip(ranks, kinds, strict=True)]
     titles = {outcome: outcomes.title(outcome, k, run.config.depth) for outcome in outcomes.OUTCOMES}
-    rows = pd.DataFrame({"Question": [retrievals[i][0].text for i in ids]})
+    rows = pd.DataFrame({"Question": [questions[i].text for i in ids]})
     rows["Rank"] = pd.array([rank or None for rank in ranks], dtype="Int64")
     rows["Outcome"] = [titles[outcome] for outcome in outcome_keys]
     causes = cache.causes(run, k)
@@ -123,38 +122,39 @@ def _question_rows(of: State, k: int, metric: str) -> pd.DataFrame:
     rows["Cause"] = [meanings[causes[i]] if i in causes else "" for i in ids]
     rows["Document"] = [", ".join(documents[i]) for i in ids]
     rows[f"Recall@{k}"] = [float(recall[places[i]]) if recall is not None and i in places else None for i in ids]
-    rows["Kind"] = [retrievals[i][0].kind for i in ids]
+    rows["Kind"] = [questions[i].kind for i in ids]
     rows["Id"] = ids
     if metric:
-        _insert_answers(rows, metric, judgement)
+        _insert_answers(rows, metric, scores, cache.judgement(run).statuses)
     order = diagnose.worst_first(
         ids,
         causes,
-        {question_id: score.value for question_id, score in judgement.scores.get(metric, {}).items()},
+        {question_id: score.value for question_id, score in scores.items()},
         dict(zip(ids, ranks, strict=True)),
         higher_is_better=not metric or ANSWER_METRICS[metric].higher_is_better,
     )
     return rows.set_index(pd.Index(ids)).loc[order].reset_index(drop=True)
 
 
-def _insert_answers(rows: pd.DataFrame, metric: str, judgement: judgements.Judgement) -> None:
+def _insert_answers(
+    rows: pd.DataFrame, metric: str, scores: Mapping[str, Score], statuses: Mapping[str, AnswerStatus]
+) -> None:
     """Insert a metric of the answers, and their status."""
     title = ANSWER_METRICS[metric].title
-    scores = [judgement.scores[metric].get(question_id) for question_id in rows["Id"]]
-    rows.insert(1, title, [None if score is None else score.value for score in scores])
+    in_order = [scores.get(question_id) for question_id in rows["Id"]]
+    rows.insert(1, title, [None if score is None else score.value for score in in_order])
     rows[title] = rows[title].astype(float)
     rows.insert(
         len(rows.columns) - 4, "Answer",
-        [_answer_words(judgement, i, score) for i, score in zip(rows["Id"], scores, strict=True)],
+        [_answer_words(statuses.get(i), score) for i, score in zip(rows["Id"], in_order, strict=True)],
     )  # fmt: skip
 
 
-def _answer_words(judgement: judgements.Judgement, question_id: str, score: Score | None) -> str:
-    """Return the status of an answer, and whether its judge failed."""
-    evaluated = judgement.evaluated.get(question_id)
-    status = abstention.STATUSES[evaluated.answer.status] if evaluated is not None else "not yet answered"
+def _answer_words(status: AnswerStatus | None, score: Score | None) -> str:
+    """Return the status of an answer, None when there is none yet, and whether its judge failed."""
+    words = abstention.STATUSES[status] if status else "not yet answered"
     failed = score is not None and score.status == "judge_error"
-    return f"{status}, judge error" if failed else status
+    return f"{words}, judge error" if failed else words
 
 
 def cause_title(run: Run, k: int, cause: str) -> str:
@@ -190,7 +190,7 @@ def filtered(run: Run, rows: pd.DataFrame, k: int) -> pd.DataFrame:
     if words := st.query_params.get("find", "").casefold():
         rows = rows[_mask(rows, (words in text.casefold() for text in rows["Question"]))]
     address.readable(
-        "metric", address.one_of(cache.judgement(run).scores), "an answer metric of this run"
+        "metric", address.one_of(cache.judgement(run).metrics), "an answer metric of this run"
     )  # `metric_of` orders by it
     return rows
 
@@ -263,6 +263,11 @@ def list_clicked(name: str, value: str | None, **others: str) -> None:
         address.put(**{name: None})
     else:
         list_only(name, value, **others)
+
+
+def list_part(part: evaluate.Slice | None) -> None:
+    """List the questions of a kind or a document; those of all with None. Other filters stay."""
+    address.put(**{"kind": None, "document": None} | ({part.by: part.name} if part else {}))
 
 
 def forget_selections() -> None:

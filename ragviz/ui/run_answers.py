@@ -68,7 +68,7 @@ def judge_panel(run: Run, judgement: judgements.Judgement) -> None:
     """Draw that a judge is unreliable, and the scores that its answers contradict."""
     if judgement.controls and not judgement.controls.reliable:
         st.warning(plain(judgement.controls.sentence))
-    if not (doubts := cache.doubts(cache.state(run.id))):
+    if not (doubts := judgement.doubts):
         return
     st.markdown("**Contradicted scores**: the words of these answers contradict their scores")
     for doubt in doubts[:LOOK_AT]:
@@ -81,18 +81,17 @@ def judge_panel(run: Run, judgement: judgements.Judgement) -> None:
 
 def coverage(run: Run, judgement: judgements.Judgement) -> str:
     """Return how many questions are scored, from the metric with fewest to that with most, and why others are not."""
-    total, failed = len(cache.retrievals(run)), len(judgement.failed)
-    failures = [step for evaluated in judgement.evaluated.values() for step in evaluated.failures]
-    unanswered = sum("answer" in evaluated.failures for evaluated in judgement.evaluated.values())
+    total, failed = len(cache.questions(run)), len(judgement.failed)
+    unanswered = sum("answer" in steps for steps in judgement.failures.values())
     coverage_words = plain(judgements.coverage_words(judgement, total))
-    words = [coverage_words or f"**{len(judgement.evaluated) - failed} of {total:,}** answered"]
+    words = [coverage_words or f"**{len(judgement.statuses) - failed} of {total:,}** answered"]
     if unanswered:
         words.append(f":orange[▲] {wording.counted(unanswered, 'answer')} failed")
     if errors := failed - unanswered:
         words.append(f":orange[▲] {wording.counted(errors, 'judge error')}")
-    if missing := total - len(judgement.evaluated):
+    if missing := total - len(judgement.statuses):
         words.append(f"{wording.counted(missing, 'question')} not reached")
-    return ", ".join(words) if failures or missing else words[0]
+    return ", ".join(words) if failed or missing else words[0]
 
 
 def abstentions(run: Run, judgement: judgements.Judgement) -> str:
@@ -100,4 +99,4 @@ def abstentions(run: Run, judgement: judgements.Judgement) -> str:
     abstained = judgement.abstention
     if not question_table.answers(run) or not (abstained.refused or abstained.unanswerable):
         return ""
-    return judgements.abstained_words(run, judgement)
+    return judgements.abstained_words(run, judgement, cache.kinds(run))

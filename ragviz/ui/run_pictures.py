@@ -96,7 +96,7 @@ def lost_words(run: Run, lost: losses.Losses, k: int, chosen: str) -> str:
 
 def slices_table(run: Run, summary: Summary, key: str) -> None:
     """Draw one metric by kind and by document; a row filters the questions by it."""
-    labels = {label.split("@")[0]: label for label in (*summary.scores, *cache.judgement(run).scores)}
+    labels = {label.split("@")[0]: label for label in (*summary.scores, *cache.judgement(run).metrics)}
     with widgets.above_table("by-document"):
         heading.section("By kind and document")
         with st.container(width=210):
@@ -110,8 +110,7 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
     table = f"by-document-{key}"
 
     def opened() -> None:
-        part = widgets.selected(st.session_state[table], shown_slices)
-        address.put(kind=None, document=None, **({part.by: part.name} if part else {}))
+        question_table.list_part(widgets.selected(st.session_state[table], shown_slices))
 
     columns = {
         "Kind or document": st.column_config.TextColumn(width=176),

@@ -17,14 +17,14 @@ from ragviz.ui import address, cache, heading, question_table, widgets, wording
 
 def distributions(run: Run, judgement: judgements.Judgement, key: str) -> None:
     """Draw the distribution of one metric, and completeness against conciseness where both were measured."""
-    pairs = ((name, ANSWER_METRICS[name].drawn_against) for name in judgement.scores)
-    pair = next((pair for pair in pairs if pair[1] in judgement.scores), None)
+    pairs = ((name, ANSWER_METRICS[name].drawn_against) for name in judgement.metrics)
+    pair = next((pair for pair in pairs if pair[1] in judgement.metrics), None)
     left, right = st.columns(2, gap="medium") if pair else (st.container(), None)
     with left, widgets.errors_shown():
         score_distribution(run, judgement, key)
     if right is not None and pair is not None:
         with right, widgets.errors_shown():
-            completeness_against_conciseness(run, judgement, pair, key)
+            completeness_against_conciseness(run, pair, key)
 
 
 def score_distribution(run: Run, judgement: judgements.Judgement, key: str) -> None:
@@ -34,11 +34,11 @@ def score_distribution(run: Run, judgement: judgements.Judgement, key: str) -> N
         st.session_state["metric-shown"] = name = question_table.metric_of(run)
         with st.container(width=270):
             st.selectbox(
-                "Metric", list(judgement.scores), key="metric-shown", label_visibility="collapsed",
+                "Metric", list(judgement.metrics), key="metric-shown", label_visibility="collapsed",
                 format_func=lambda name: ANSWER_METRICS[name].title,
                 on_change=lambda: address.put(metric=st.session_state["metric-shown"], score=None),
             )  # fmt: skip
-    values = np.array([s.value for s in judgement.scores[name].values() if s.value is not None])
+    values = np.array([s.value for s in cache.scores(run, name).values() if s.value is not None])
     if len(values):
         bars = f"spread-{name}-{key}"
 
@@ -63,12 +63,10 @@ def score_distribution(run: Run, judgement: judgements.Judgement, key: str) -> N
         )  # fmt: skip
 
 
-def completeness_against_conciseness(
-    run: Run, judgement: judgements.Judgement, pair: tuple[str, str], key: str
-) -> None:
+def completeness_against_conciseness(run: Run, pair: tuple[str, str], key: str) -> None:
     """Each answer by its completeness and conciseness (factual precision); a click opens the question."""
     heading.section("Completeness against conciseness")
-    first, second = (judgement.scores[name] for name in pair)
+    first, second = (cache.scores(run, name) for name in pair)
     ids = [i for i in first if i in second and first[i].value is not None and second[i].value is not None]
     points = f"quadrants-{key}"
 
@@ -77,8 +75,8 @@ def completeness_against_conciseness(
             st.session_state["open-question"] = ids[place[0]]
 
     x, y = (np.array([scores[i].value for i in ids], dtype=float) for scores in (first, second))
-    retrievals = cache.retrievals(run)
-    widgets.figure(plots.quarters(x, y, [retrievals[i][0].text for i in ids]), points, on_select=point_clicked)
+    questions = cache.questions(run)
+    widgets.figure(plots.quarters(x, y, [questions[i].text for i in ids]), points, on_select=point_clicked)
     st.caption(
         "Low completeness: evidence was not retrieved, or was ignored. Low conciseness: too much was retrieved or "
         "said. Low on both: the answer is off topic. Click a point to open its question."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from ragviz.analysis import evaluate
@@ -10,7 +12,6 @@ from ragviz.judging.steps import STEPS
 from ragviz.metrics import registry
 from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
 from ragviz.records import EvaluatedAnswer, Score
-from ragviz.runs import judgements
 from ragviz.text.markup import measure
 from ragviz.ui import heading, wording
 from ragviz.ui.claims import by_passages, claims_of
@@ -18,9 +19,8 @@ from ragviz.ui.claims import by_passages, claims_of
 _OF_RANKINGS = ("recall", "precision", "ndcg", "mrr")
 
 
-def scores(question_id: str, judgement: judgements.Judgement, evaluated: EvaluatedAnswer | None) -> None:
-    """Draw the scores of an answer, those by a judge first."""
-    scores_of_question = {name: by[question_id] for name, by in judgement.scores.items() if question_id in by}
+def scores(scores_of_question: Mapping[str, Score], evaluated: EvaluatedAnswer | None) -> None:
+    """Draw the scores of an answer, by metric, those by a judge first."""
     for title, chosen in (
         ("Judged metrics", [name for name in scores_of_question if ANSWER_METRICS[name].judged]),
         ("Lexical and embedding metrics", [name for name in scores_of_question if not ANSWER_METRICS[name].judged]),

@@ -1,0 +1,98 @@
+"""What the first screen of a run shows: computed once for a state of the run, stored, and read without its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, astuple, dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from ragviz.analysis.diagnose import Ruling
+from ragviz.analysis.doubts import Doubt
+from ragviz.analysis.evaluate import Scored, Summary
+from ragviz.answers.abstention import Abstention
+from ragviz.models.requests import Usage
+from ragviz.records import Estimate, Run
+from ragviz.runs import control_items, judgements, measurements
+from ragviz.runs.judgements import Judgement
+from ragviz.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The measures of a run's rankings, with curves, and the judgement of its answers, both at the run's own k.
+
+    `questions` counts all questions that the run has asked.
+    """
+
+    questions: int
+    summary: Summary
+    judgement: Judgement
+
+
+def computed(workspace: Workspace, current: Run) -> Overview:
+    """Compute the overview of a run from everything that is stored of it."""
+    results = measurements.results_of(workspace, current)
+    retrieved = list(zip(workspace.store.run_questions(current.id), results, strict=True))
+    summary = measurements.summary_of(workspace, current, retrieved=retrieved)
+    return Overview(len(results), summary, judgements.judgement_of(workspace, current, retrieved=retrieved))
+
+
+def to_json(overview: Overview) -> dict[str, Any]:
+    """Return an overview as JSON, for `from_json`; numbers that are NaN stay so."""
+    summary, judgement = overview.summary, overview.judgement
+    arrays = {
+        "ranks": summary.ranks.tolist(),
+        "scores": {name: column.tolist() for name, column in summary.scores.items()},
+        "metrics": {name: asdict(estimate) for name, estimate in summary.metrics.items()},
+        "curves": {name: [column.tolist() for column in band] for name, band in summary.curves.items()},
+    }
+    records = {
+        "metrics": {
+            name: {"estimate": asdict(scored.estimate), "statuses": dict(scored.statuses)}
+            for name, scored in judgement.metrics.items()
+        },
+        "rulings": {question_id: astuple(ruling) for question_id, ruling in judgement.rulings.items()},
+        "abstention": asdict(judgement.abstention),
+        "usage": asdict(judgement.usage),
+        "doubts": [asdict(doubt) for doubt in judgement.doubts],
+    }
+    return {
+        "questions": overview.questions,
+        "summary": {field.name: getattr(summary, field.name) for field in fields(summary)} | arrays,
+        "judgement": {
+            field.name: getattr(judgement, field.name) for field in fields(Judgement) if field.name != "controls"
+        }
+        | records,
+    }
+
+
+def from_json(body: Mapping[str, Any], current: Run) -> Overview:
+    """Return the overview of a run that `to_json` encoded; the control items are stored with the run."""
+    summary, judgement = body["summary"], body["judgement"]
+    arrays = {
+        "question_ids": tuple(summary["question_ids"]),
+        "ranks": np.array(summary["ranks"], dtype=np.int64),
+        "scores": {name: np.array(column, dtype=np.float64) for name, column in summary["scores"].items()},
+        "metrics": {name: Estimate(**estimate) for name, estimate in summary["metrics"].items()},
+        "curves": {
+            name: tuple(np.array(column, dtype=np.float64) for column in band)
+            for name, band in summary["curves"].items()
+        },
+    }
+    rulings = {(right, by): Ruling(right, by) for right, by in judgement["rulings"].values()}
+    records = {
+        "failures": {question_id: tuple(steps) for question_id, steps in judgement["failures"].items()},
+        "metrics": {
+            name: Scored(Estimate(**scored["estimate"]), scored["statuses"])
+            for name, scored in judgement["metrics"].items()
+        },
+        "rulings": {question_id: rulings[right, by] for question_id, (right, by) in judgement["rulings"].items()},
+        "abstention": Abstention(**judgement["abstention"]),
+        "usage": Usage(**judgement["usage"]),
+        "paid": tuple(judgement["paid"]),
+        "controls": control_items.controls_of(current),
+        "doubts": tuple(Doubt(**doubt) for doubt in judgement["doubts"]),
+    }
+    return Overview(body["questions"], Summary(**summary | arrays), Judgement(**judgement | records))

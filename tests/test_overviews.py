@@ -1,0 +1,99 @@
+"""What the first screen of a run shows: stored as it is computed, and read without rankings and answers."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ragviz.analysis import diagnose
+from ragviz.analysis.evaluate import Summary
+from ragviz.records import Run
+from ragviz.runs import judgements, overviews, running, summaries
+from ragviz.store.store import Store
+from ragviz.workspace import Workspace, open_workspace
+from tests.test_inspect import home, judged  # noqa: F401 - fixtures
+from tests.test_pages import bare, built, show, words  # noqa: F401 - fixtures
+
+
+def stored_now(workspace: Workspace, run: Run) -> bool:
+    return workspace.store.overview(run.id, summaries._version()) is not None
+
+
+@pytest.mark.parametrize("name", ["words", "told"])
+def test_a_stored_overview_is_what_rankings_and_answers_are_measured_to(home: Path, name: str) -> None:  # noqa: F811
+    workspace = open_workspace()
+    run = workspace.store.run(name)
+    first = summaries.overview(workspace, run)
+    assert stored_now(workspace, run)
+    second, computed = summaries.overview(workspace, run), overviews.computed(workspace, run)
+    assert type(second.judgement) is judgements.Judgement, "without its answers"
+    for stored in (first, second):
+        assert stored.questions == computed.questions == len(workspace.store.run_questions(run.id))
+        for field in fields(Summary):
+            np.testing.assert_equal(getattr(stored.summary, field.name), getattr(computed.summary, field.name))
+        for field in fields(judgements.Judgement):
+            assert getattr(stored.judgement, field.name) == getattr(computed.judgement, field.name), field.name
+    assert all(type(ruling) is diagnose.Ruling for ruling in second.judgement.rulings.values())
+    assert type(second.summary.ranks) is type(computed.summary.ranks)
+    assert second.summary.ranks.dtype == computed.summary.ranks.dtype
+
+
+def test_a_stored_overview_follows_its_run_and_that_of_an_unfinished_run_is_not_stored(home: Path) -> None:  # noqa: F811
+    workspace = open_workspace()
+    run = workspace.store.run("told")
+    calls, dollars = summaries.overview(workspace, run).judgement.paid
+    workspace.store.rename_run(run.id, "renamed")
+    assert stored_now(workspace, run), "no number depends on its name"
+    workspace.store.pay(run.id, 2, 0.25)
+    assert not stored_now(workspace, run)
+    assert summaries.overview(workspace, run).judgement.paid == (calls + 2, dollars + 0.25)
+    unfinished = workspace.store.create_run("unfinished", run.corpus_id, run.config, "f", run.provenance)
+    assert summaries.overview(workspace, unfinished).questions == 0
+    assert not stored_now(workspace, unfinished)
+
+
+def test_the_overview_of_a_run_is_stored_when_the_run_ends(home: Path) -> None:  # noqa: F811
+    workspace = open_workspace()
+    config = workspace.store.run("words").config
+    assert stored_now(workspace, running.run(workspace, "another", config))
+
+
+def test_the_first_screen_of_a_run_reads_no_rankings_and_no_answers(
+    home: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    workspace = open_workspace()
+    summaries.overview(workspace, workspace.store.run("told"))
+    for name in ("results", "evaluated_to", "evaluated_answers"):
+        monkeypatch.setattr(Store, name, lambda *_, **__: pytest.fail("rankings or answers are read"))
+    app = show("results", run="told")
+    assert "Where questions are lost" in words(app)
+
+
+def test_one_case_reads_its_own_ranking_answer_and_scores_only(
+    home: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    workspace = open_workspace()
+    run = workspace.store.run("told")
+    summaries.overview(workspace, run)
+    asked = workspace.store.run_questions(run.id)[1].id
+    of_store, read = {name: getattr(Store, name) for name in ("results", "evaluated_answers")}, []
+
+    def results(store: Store, run_id: str, question_ids: list[str] | None = None) -> object:
+        read.append(("results", question_ids))
+        return of_store["results"](store, run_id, question_ids)
+
+    def evaluated_answers(store: Store, run_id: str, question_ids: list[str] | None = None, **keys: object) -> object:
+        read.append(("evaluated_answers", question_ids))
+        return of_store["evaluated_answers"](store, run_id, question_ids, **keys)
+
+    monkeypatch.setattr(Store, "results", results)
+    monkeypatch.setattr(Store, "evaluated_answers", evaluated_answers)
+    monkeypatch.setattr(Store, "evaluated_to", lambda *_, **__: pytest.fail("all answers are read"))
+    app = show("inspect", run="told", question=asked)
+    assert "Generated answer" in words(app)
+    assert read == [("results", [asked]), ("evaluated_answers", [asked])]
