@@ -93,7 +93,7 @@ def test_the_verdict_says_the_share_its_interval_the_greatest_loss_and_the_next_
     knn = verdict(RANKING_LOST, RunConfig("i", "s"))
     assert knn == Verdict(
         "3 in 4 questions (60 of 80) find their evidence in the first 3 chunks [0.65, 0.83]. Most of the loss is "
-        "ranking (15 of 20 lost): try hybrid, or k = 10, which finds 12 of the 15 ranked below 3.",
+        "ranking (15 of 20 lost): try hybrid, or k = 7, which finds 12 of the 15 ranked below 3.",
         "below_k",
     )
     low, high = knn.sentence.split("[")[1].split("]")[0].split(", ")
@@ -102,10 +102,39 @@ def test_the_verdict_says_the_share_its_interval_the_greatest_loss_and_the_next_
 
 def test_the_verdict_never_advises_what_the_run_does_already():
     hybrid = verdict(RANKING_LOST, RunConfig("i", "s", retriever="hybrid")).sentence
-    assert "try another embedder, or other chunks, or k = 10" in hybrid
+    assert "try another embedder, or other chunks, or k = 7" in hybrid
     assert "try hybrid" not in hybrid
     bare = verdict(replace(RANKING_LOST, embedder=False), RunConfig("i", "s", retriever="bm25")).sentence
     assert "try hybrid, on an index with an embedder" in bare
+
+
+def test_a_larger_k_is_advised_with_more_context_where_that_is_full_already():
+    ranks, causes = [1] * 20 + [4] * 3 + [6, 9], ["fine"] * 18 + ["cut_by_budget"] * 2 + ["below_k"] * 5
+    answers = Answers(3, 18, 25)
+    full = verdict(of(ranks, causes, answers=answers), RunConfig("i", "s", context_tokens=800, answerer="extractive"))
+    assert "or k = 4, which finds 3 of the 5 ranked below 3 (with more than 800 tokens of context" in full.sentence
+    assert "context, which 2 questions exceed already)." in full.sentence
+    elsewhere = verdict(of(ranks, causes, answers=replace(answers, k=5)), RunConfig("i", "s", answerer="extractive"))
+    assert "which finds 3 of the 5 ranked below 3." in elsewhere.sentence, "other chunks than these were handed over"
+    deep = of([1] * 20 + [101] * 5, ["fine"] * 20 + ["below_k"] * 5)
+    assert "try hybrid." in verdict(deep, RunConfig("i", "s")).sentence
+
+
+def test_one_cause_is_blamed_when_it_is_the_greatest_of_enough_losses():
+    def blames(causes: str) -> str:
+        of_letter = {"r": "below_k", "a": "not_answered", "f": "fine"}
+        return losses.count(
+            by_id := {str(n): of_letter[c] for n, c in enumerate(causes)}, dict.fromkeys(by_id, "single")
+        ).blames
+
+    assert [blames(each) for each in ("rrraaf", "rrraa", "rraa", "rrraaa", "f", "rrrrf")] == [
+        "below_k",
+        "below_k",
+        "",
+        "",
+        "",
+        "",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +208,7 @@ def test_the_greatest_loss_is_of_questions_with_evidence_and_the_others_are_said
     assert said.sentence == (
         "15 of 19 questions find their evidence in the first 3 chunks [0.57, 0.91], an interval as wide as 19 "
         "questions make it; 11 of 22 are answered correctly. The greatest loss is ranking (4 of 9 lost with evidence): "
-        "try hybrid, or k = 10, which finds 3 of the 4 ranked below 3. Without evidence: 1 "
+        "try hybrid, or k = 7, which finds 2 of the 4 ranked below 3. Without evidence: 1 "
         "unanswerable answered, 1 reference only answered incorrectly."
     )
     lost = worked(3).losses

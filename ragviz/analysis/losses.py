@@ -30,6 +30,10 @@ _APART = {
 """Kind of a question without evidence, cause → what became of it."""
 
 
+PATTERN = 5
+"""With fewer questions lost, no stage is blamed: they are to be looked at one by one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Losses:
     """How many questions have each cause (a key of `CAUSES`, "fine" included), by whether their evidence is known.
@@ -56,6 +60,11 @@ class Losses:
         """The causes of most of the `blamed`, in the order of the flow; [] when nothing was lost."""
         most = max(self.blamed.values(), default=0)
         return [cause for cause, n in self.blamed.items() if n == most]
+
+    @property
+    def blames(self) -> str:
+        """The one cause of most of the `blamed`; "" when there are several, and with fewer than `PATTERN` lost."""
+        return self.greatest[0] if self.blamed.total() >= PATTERN and len(self.greatest) == 1 else ""
 
     @property
     def apart(self) -> str:

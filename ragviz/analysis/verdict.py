@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 
 from ragviz.analysis import outcomes
 from ragviz.analysis.diagnose import Ruling
-from ragviz.analysis.losses import STAGES, Losses
+from ragviz.analysis.losses import PATTERN, STAGES, Losses
 from ragviz.records import Estimate, RunConfig
 
 FEW = 20
 """With fewer questions their numbers are given instead of a rounded share, and the doubt is said."""
-PATTERN = 5
-"""With fewer questions lost, no stage is blamed: they are to be looked at one by one."""
-LARGER = (5, 10, 20, 50, 100)
-"""Values of k that are suggested."""
+LARGEST = 100
+"""No larger k is suggested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +174,7 @@ def _questions(count: int, which: str) -> str:
 def _advice(cause: str, measured: Measured, config: RunConfig) -> str:
     """Return the next step against a cause that this run does not take already."""
     if cause == "below_k":
-        return ", or ".join(filter(None, [f"try {_other_retriever(measured, config)}", _larger_k(measured)]))
+        return ", or ".join(filter(None, [f"try {_other_retriever(measured, config)}", _larger_k(measured, config)]))
     if cause == "not_retrieved":
         return f"try {_other_retriever(measured, config)}"
     return {
@@ -207,11 +205,17 @@ def _other_retriever(measured: Measured, config: RunConfig) -> str:
     return "hybrid" if measured.embedder else "hybrid, on an index with an embedder"
 
 
-def _larger_k(measured: Measured) -> str:
-    """Suggest the least k that finds half of what is ranked below `k`, with what it finds."""
-    below = measured.ranks[measured.ranks > measured.k]
-    for k in LARGER:
-        gained = int(np.sum(below <= k))
-        if k > measured.k and gained * 2 >= len(below) > 0:
-            return f"k = {k}, which finds {gained:,} of the {len(below):,} ranked below {measured.k}"
-    return ""
+def _larger_k(measured: Measured, config: RunConfig) -> str:
+    """Suggest the least k that finds half of what is ranked below `k`, with what it finds.
+
+    Where the context budget already truncates what the answers are given, it has to grow with k.
+    """
+    below = np.sort(measured.ranks[measured.ranks > measured.k])
+    if not len(below) or (k := int(below[(len(below) - 1) // 2])) > LARGEST:
+        return ""
+    words = f"k = {k}, which finds {np.sum(below <= k):,} of the {len(below):,} ranked below {measured.k}"
+    truncated = measured.losses.blamed["cut_by_budget"] if measured.answered else 0
+    if not truncated:
+        return words
+    exceed = "1 question exceeds" if truncated == 1 else f"{truncated:,} questions exceed"
+    return f"{words} (with more than {config.context_tokens:,} tokens of context, which {exceed} already)"

@@ -35,7 +35,7 @@ def popover(run: Run) -> None:
             format_func=_FORMAT_NAMES.__getitem__,
         )  # fmt: skip
         _tables_button(run, names, str(file_format))
-        st.markdown("**Files** · a row for each question, as spreadsheets and imports read them")
+        st.markdown("**Files** · for spreadsheets and imports")
         with st.container(horizontal=True, gap="small"):
             for name in cases.FILES:
                 _button(run, name, partial(_file, run, name), name)

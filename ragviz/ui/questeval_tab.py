@@ -163,8 +163,9 @@ def sentence(frame: pd.DataFrame, by_document: pd.DataFrame) -> str:
     words += f" ({both / (both + missed):.0%})"
     if both and frame["maker"].iloc[0] != "extractive":
         words += f"; where both answer, token F1 is {frame['f1'].mean():.2f} on average"
-    if missed and len(by_document) > 1:
-        worst = by_document.sort_values("missed", ascending=False, kind="stable").iloc[0]
+    most_missed = by_document[by_document["missed"] == by_document["missed"].max()]
+    if missed and len(by_document) > 1 == len(most_missed):
+        worst = most_missed.iloc[0]
         words += f". Most is missed of {worst.name}: {int(worst['missed']):,} of {int(worst['answerable']):,}"
     return f"{words}."
 

@@ -68,7 +68,7 @@ def waterfall(run: Run, summary: Summary, key: str) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.caption(f"Answered at k = {config.k}: what became of the answers is known there only.", width="content")
             own_k, show = config.k, f"Show k = {config.k}"
-            st.button(show, type="tertiary", key="own-k", on_click=lambda: address.put(k=own_k, cause=None))
+            st.button(f":blue[{show}]", type="tertiary", key="own-k", on_click=lambda: address.put(k=own_k, cause=None))
     steps = judgements.lost_steps(run, cache.causes(run, k), set(summary.question_ids), k)
     names, bars = [step.cause for step in steps], f"lost-{key}"
 
@@ -85,12 +85,13 @@ def waterfall(run: Run, summary: Summary, key: str) -> None:
 
 
 def lost_words(run: Run, lost: losses.Losses, k: int, chosen: str) -> str:
-    """Return what the `chosen` cause of loss means, "": the greatest; and what was lost without evidence."""
-    name = chosen or next(iter(lost.greatest), "fine")
-    cause = judgements.meaning_of(run, name, k, claims=cache.judgement(run).claims)
-    lead = "" if chosen or not lost.greatest else "Most with evidence: " if lost.apart else "Most: "
-    words = f"{lead}**{cause.title}.** {cause.explanation} *Next:* {cause.next_step}"
-    apart = lost.split(name) if chosen else lost.apart
+    """Return what the `chosen` cause of loss means, "": the one to blame; and what was lost without evidence."""
+    words = ""
+    if name := chosen or lost.blames or ("" if lost.greatest else "fine"):
+        cause = judgements.meaning_of(run, name, k, claims=cache.judgement(run).claims)
+        lead = "" if chosen or not lost.greatest else "Most with evidence: " if lost.apart else "Most: "
+        words = f"{lead}**{cause.title}.** {cause.explanation} *Next:* {cause.next_step}"
+    apart = lost.split(chosen) if chosen else lost.apart
     return " ".join(filter(None, [words, apart, "A bar lists its questions."]))
 
 
