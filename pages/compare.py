@@ -30,14 +30,14 @@ store = workspace.store
 
 
 def chosen_runs(runs: Sequence[Run]) -> list[Run]:
-    """The runs of the address, the first of which is the baseline; by default the two newest on the same questions."""
+    """The runs of the address, the first of which is the baseline; by default the run last seen and another one."""
     by_name = {run.name: run for run in runs} | {run.id: run for run in runs}
     requested = (st.query_params.get("runs") or "").split(",")
     known = list(dict.fromkeys(by_name[name].name for name in requested if name in by_name))
     for name in requested:
         if name and name not in by_name:
             st.warning(f"There is no run called “{wording.quoted(name)}” here.")
-    st.session_state["runs-shown"] = known or default_names(runs)
+    st.session_state["runs-shown"] = known or default_names(runs, address.last_value("run"))
     names = st.multiselect(
         "Runs", [run.name for run in runs], key="runs-shown", max_selections=MOST_COMPARED,
         on_change=lambda: address.put(runs=written(st.session_state["runs-shown"], by_name) or None, question=None),
@@ -46,13 +46,16 @@ def chosen_runs(runs: Sequence[Run]) -> list[Run]:
     return [by_name[name] for name in names]
 
 
-def default_names(runs: Sequence[Run]) -> list[str]:
-    """The newest run and the newest before it on the same questions, the older one first."""
+def default_names(runs: Sequence[Run], seen: str | None) -> list[str]:
+    """The run `seen` last, else the newest, and the newest other one on the same questions; the older one first.
+
+    `runs` come with the newest first.
+    """
     if not runs:
         return []
-    newest = runs[0]
-    same = [run for run in runs[1:] if run.config.questions == newest.config.questions]
-    return [same[0].name, newest.name] if same else [newest.name]
+    shown = next((run for run in runs if run.name == seen), runs[0])
+    other = next((run for run in runs if run != shown and run.config.questions == shown.config.questions), None)
+    return [run.name for run in reversed(runs) if run in (shown, other)]
 
 
 def written(names: Sequence[str], by_name: Mapping[str, Run]) -> str:

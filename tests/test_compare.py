@@ -234,6 +234,21 @@ def test_answers_are_corrected_among_themselves_and_rankings_too():
     assert [d.p_adjusted for d in deltas] == holm([d.difference.p_value for d in deltas])
 
 
+def test_questions_of_the_chunks_own_words_do_not_tell_retrievers_apart():
+    generated = {f"q{n}": "extractive" if n < 3 else "hand" for n in range(5)}
+    lexical, semantic = side("bm25", [1, 2, 3, 1, 2]), side("knn", [2, 1, 3, 0, 1])
+    assert compare([lexical, semantic], generators=generated).notes == (
+        "3 of the 5 questions were generated without a model, from the words of the chunks: they favour BM25, and do "
+        "not show which retriever is better.",
+    )
+    for sides, generators in (
+        ([lexical, replace(lexical, name="c")], generated),
+        ([lexical, semantic], generated | {"q0": "a-model"}),
+        ([lexical, semantic], None),
+    ):
+        assert compare(sides, generators=generators).notes == ()
+
+
 def test_scores_of_two_versions_are_not_compared_and_two_judges_are_noted():
     old, new = with_scores("a", [0.5, 1.0]), with_scores("b", [1.0, 1.0], version="2")
     comparison = compare([old, new])

@@ -890,6 +890,19 @@ def test_runs_are_compared_in_words_numbers_and_pictures(home: Path) -> None:
     assert len(app.get("plotly_chart")) == 7
 
 
+def test_the_run_seen_last_is_compared_with_the_newest_other_on_its_questions(home: Path) -> None:
+    workspace = open_workspace()
+    store, words_run = workspace.store, workspace.store.run("words")
+    others = store.create_question_set(words_run.corpus_id, "others")
+    store.put_questions(others.id, store.questions(store.question_set("asked").id))
+    for name in ("newer", "newest"):
+        running.run(workspace, name, RunConfig("small", "others", "bm25", depth=20))
+    assert address(show("compare"))["runs"] == "newer,newest"
+    app = show("results", run="words")
+    app.switch_page("pages/compare.py")
+    assert address(checked(app.run()))["runs"] == "words,vectors"
+
+
 def test_a_comparison_has_every_metric_of_the_runs_and_always_an_interval(home: Path) -> None:
     workspace = open_workspace()
     for name in ("first", "second"):

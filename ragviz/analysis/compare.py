@@ -209,11 +209,13 @@ def compare(
     *,
     k: int | None = None,
     evidence: Mapping[str, Evidence] | None = None,
+    generators: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Comparison:
     """Compare runs with the first of them at `k` (default: the first run's), to the least of their depths.
 
-    With the questions' `evidence`, by question id, the character metrics are compared too. Runs that share no question
+    With the questions' `evidence`, by question id, the character metrics are compared too; `generators` names what made
+    each question, by question id, for the note on questions made without a model. Runs that share no question
     with known gold chunks, as imported ones, are compared by their answers: `metrics` and `values` are then empty.
 
     Raises:
@@ -237,7 +239,11 @@ def compare(
         depth=depth,
         question_ids=tables[0].question_ids,
         settings=settings_that_differ(sides),
-        notes=(*_notes(sides, k, depth, len(common[0])), *_answer_notes(sides)),
+        notes=(
+            *_notes(sides, k, depth, len(common[0])),
+            *_answer_notes(sides),
+            *_generator_notes(sides, [(generators or {}).get(i, "") for i in tables[0].question_ids]),
+        ),
         metrics=_rows([values], names, seed) if values else {},
         values=values,
         tables=tables,
@@ -467,6 +473,15 @@ def _tests(matrix: Floats) -> tuple[list[int], list[int]]:
     scaled = np.round(matrix / np.where(greatest > 0, greatest, 1.0), 9) + 0.0  # + 0.0: no −0
     _, first, test = np.unique(scaled, axis=1, return_index=True, return_inverse=True)
     return [int(column) for column in first], [int(number) for number in test.ravel()]
+
+
+def _generator_notes(sides: Sequence[RunSide], generators: Sequence[str]) -> Iterator[str]:
+    """Note that questions made of the chunks' own words cannot tell retrievers apart."""
+    if len({side.config.get("retriever") for side in sides}) > 1 and 2 * generators.count("extractive") > len(generators):
+        yield (
+            f"{generators.count('extractive'):,} of the {len(generators):,} questions were generated without a model, "
+            "from the words of the chunks: they favour BM25, and do not show which retriever is better."
+        )
 
 
 def _answer_notes(sides: Sequence[RunSide]) -> Iterator[str]:

@@ -87,8 +87,10 @@ def compare_runs(workspace: Workspace, runs: Sequence[Run], k: int | None = None
     of_models = ("endpoint", "metric embedder")  # compared where every run has them: earlier versions recorded neither
     optional = [key for key in of_models if all(key in current.provenance["identity"] for current in runs)]
     sides = [_side(workspace, current, optional) for current in runs]
-    evidence = {q.id: q.evidence for current in runs for q in store.run_questions(current.id)}
-    return comparing.compare(sides, k=k, evidence=evidence)
+    questions = {q.id: q for current in runs for q in store.run_questions(current.id)}
+    evidence = {question_id: question.evidence for question_id, question in questions.items()}
+    generators = {question_id: question.generator for question_id, question in questions.items()}
+    return comparing.compare(sides, k=k, evidence=evidence, generators=generators)
 
 
 def _side(workspace: Workspace, current: Run, optional: Sequence[str]) -> comparing.RunSide:

@@ -68,6 +68,12 @@ def settle(name: str, value: str | None) -> None:
             write_address()
 
 
+def last_value(name: str) -> str | None:
+    """Return the value that a parameter had last in this session; None when it had none."""
+    value: str | None = st.session_state.get(REMEMBERED, {}).get(name)
+    return value
+
+
 def write_address() -> None:
     """Add the values that the page chose to the address, all in one step, so that it can be shared."""
     if settled := st.session_state.pop(_SETTLED, {}):
@@ -117,8 +123,7 @@ def chosen(name: str, options: Sequence[str], default: str | None = None, *, nou
     option that was shown has been deleted, a click made on it does nothing.
     """
     requested = st.query_params.get(name)
-    remembered = st.session_state.get(REMEMBERED, {}).get(name)
-    value = first_of((requested, remembered, default), options)
+    value = first_of((requested, last_value(name), default), options)
     chosen_before = st.session_state.setdefault(_CHOSEN, {})
     before, chosen_before[name] = chosen_before.get(name), value
     if requested is not None and requested == before and requested not in options:
@@ -170,8 +175,8 @@ def chosen_number(name: str, low: int, high: int, default: int) -> int:
 
     A value in the address that cannot be used is reported.
     """
-    requested, remembered = st.query_params.get(name), st.session_state.get(REMEMBERED, {}).get(name)
-    value = number_of((requested, remembered), low, high, default)
+    requested = st.query_params.get(name)
+    value = number_of((requested, last_value(name)), low, high, default)
     if requested is not None and requested != str(value):
         st.warning(f"“{wording.quoted(requested)}” cannot be {name} here, which is {low} to {high:,}: using {value:,}.")
     settle(name, str(value))

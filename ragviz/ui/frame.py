@@ -103,6 +103,7 @@ _FRAME_STYLE = """<style>
 [data-testid="stCaptionContainer"] { opacity: .8; }
 [data-testid="stSelectbox"] input { text-overflow: ellipsis; }
 .stApp kbd { opacity: .85; }
+[data-testid="stCodeCopyButton"] { opacity: 1; }
 [data-testid^="stBaseButton-primary"], [data-tag] { background-color: #0072B2; border-color: #0072B2; }
 [data-testid^="stBaseButton-primary"]:hover { background-color: #00639B; border-color: #00639B; }
 .stPlotlyChart :is(.xtick, .ytick, .annotation, .legend) text { fill: currentColor !important; }

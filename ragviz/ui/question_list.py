@@ -210,7 +210,7 @@ def _formats(run: Run, k: int) -> dict[str, object]:
     bar = st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.2f", width=110)
     columns: dict[str, object] = {
         "Answer": st.column_config.TextColumn(width=80),
-        "Cause": st.column_config.TextColumn(width=125),
+        "Cause": st.column_config.TextColumn(width=150),
         "Rank": st.column_config.NumberColumn(
             help="By which a chunk of every passage that the question needs has come; empty when one has none.",
             width=50,
