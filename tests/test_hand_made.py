@@ -207,6 +207,10 @@ def test_the_sample_has_an_answered_and_judged_run_that_asked_no_model(loaded: W
     assert all(answer.bank is None or answer.bank.maker == HAND_MADE for answer in answers.values())
     assert loaded.store.paid(run.id)[0] == 0
     assert judgements.judge_words(run) == "answered by hand-made · judged by hand-made"
+    judgement = judgements.judgement_of(loaded, run)
+    assert judgements.decided_words(judgement) == (
+        "correctness decided by Equivalence (70), whether an abstention was expected (30)"
+    )
     assert judgements.judge_to_json(run)["answerer"] == {"answerer": "model", "model": HAND_MADE, "version": None}
 
 

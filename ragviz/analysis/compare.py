@@ -477,7 +477,9 @@ def _tests(matrix: Floats) -> tuple[list[int], list[int]]:
 
 def _generator_notes(sides: Sequence[RunSide], generators: Sequence[str]) -> Iterator[str]:
     """Note that questions made of the chunks' own words cannot tell retrievers apart."""
-    if len({side.config.get("retriever") for side in sides}) > 1 and 2 * generators.count("extractive") > len(generators):
+    if len({side.config.get("retriever") for side in sides}) > 1 and 2 * generators.count("extractive") > len(
+        generators
+    ):
         yield (
             f"{generators.count('extractive'):,} of the {len(generators):,} questions were generated without a model, "
             "from the words of the chunks: they favour BM25, and do not show which retriever is better."

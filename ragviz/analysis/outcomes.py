@@ -106,7 +106,7 @@ def beyond(outcome_by_id: Mapping[str, str], causes: Mapping[str, str], answered
     >>> beyond(dict.fromkeys("abc", "found"), {"a": "fine", "b": "split", "c": "fine"}, False)
     'Of the 3 found, 1 is split by chunking.'
     >>> beyond({"a": "found", "b": "found", "c": "missed"}, {"a": "fine", "b": "wrong", "c": "fine"}, True)
-    'Of the 2 found, 1 is answered correctly; so is 1 whose evidence was not found.'
+    'Of the 2 found, 1 is answered correctly; so is 1 whose evidence was not found, not counted as lost.'
     """
     found = [i for i, outcome in outcome_by_id.items() if outcome == "found" and i in causes]
     others = [i for i, outcome in outcome_by_id.items() if outcome in ("below k", "missed")]
@@ -114,7 +114,7 @@ def beyond(outcome_by_id: Mapping[str, str], causes: Mapping[str, str], answered
         split = _counted(causes, found, "split")
         return f"Of the {len(found):,} found, {split:,} {_is(split)} split by chunking." if split else ""
     right, lucky = _counted(causes, found, "fine"), _counted(causes, others, "fine")
-    more = f"; so {_is(lucky)} {lucky:,} whose evidence was not found" if lucky else ""
+    more = f"; so {_is(lucky)} {lucky:,} whose evidence was not found, not counted as lost" if lucky else ""
     return f"Of the {len(found):,} found, {right:,} {_is(right)} answered correctly{more}." if found or lucky else ""
 
 

@@ -176,6 +176,8 @@ def _draw_losses(
     if apart := judgements.losses_at(run, causes, kinds, ranked, k).apart:
         console.out.print(apart)
     console.out.print(judgements.abstained_words(run, judgement, kinds))
+    if decided := judgements.decided_words(judgement):
+        console.out.print(f"{decided[0].upper()}{decided[1:]}.")
     console.out.print(judgements.cost_words(judgement))
 
 

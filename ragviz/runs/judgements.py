@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -175,6 +176,32 @@ class WholeJudgement(Judgement):
 
     evaluated: Mapping[str, EvaluatedAnswer]
     scores: Mapping[str, Mapping[str, Score]]
+
+
+DECIDED_BY = {
+    "reference_in_answer": "the reference's words in the answer",
+    "refusal": "whether an abstention was expected",
+    "failed": "a failed answer",
+    "judge_failed": "a failed judge",
+}
+"""What decided whether an answer is right, where no metric did."""
+
+
+def decided_by(ruling: diagnose.Ruling) -> str:
+    """Return what decided whether an answer is right: a metric's title, or words; "" when nothing did.
+
+    >>> decided_by(diagnose.Ruling(True, "equivalence")), decided_by(diagnose.Ruling(False, "failed"))
+    ('Equivalence', 'a failed answer')
+    """
+    metric = answer_metrics.ANSWER_METRICS.get(ruling.by)
+    return metric.title if metric else DECIDED_BY.get(ruling.by, "")
+
+
+def decided_words(judgement: Judgement) -> str:
+    """Say what decided of how many answers whether they are right; "" when nothing did of any."""
+    counts = Counter(filter(None, map(decided_by, judgement.rulings.values())))
+    by = ", ".join(f"{what} ({count:,})" for what, count in counts.most_common())
+    return f"correctness decided by {by}" if by else ""
 
 
 def cost_words(judgement: Judgement) -> str:

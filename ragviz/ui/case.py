@@ -9,7 +9,6 @@ import streamlit as st
 from ragviz.analysis import diagnose
 from ragviz.answers import contexts
 from ragviz.answers.abstention import STATUSES
-from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import Answer, EvaluatedAnswer, Matrix, Question, Retrieved, Run, digest
 from ragviz.runs import judgements, measurements
 from ragviz.text.markup import claimed, legend, plain
@@ -17,14 +16,6 @@ from ragviz.ui import cache, heading, passages, question_table, widgets, wording
 from ragviz.ui.claims import Chosen, claim_buttons, passage_note, pressed, said_in, verdict_words
 from ragviz.ui.passages import Note
 from ragviz.ui.score_list import ranking_scores, scores
-
-DECIDED_BY = {
-    "reference_in_answer": "the reference's words in the answer",
-    "refusal": "whether an abstention was expected",
-    "failed": "a failed answer",
-    "judge_failed": "a failed judge",
-}
-"""What decided whether an answer is right, where no metric did."""
 
 STYLE = """<style>
 .st-key-case-texts [data-testid="stColumn"] { min-width: 280px; }
@@ -96,7 +87,7 @@ def rank_line(run: Run, question: Question, retrieved: Retrieved, k: int) -> str
 def ruling_words(judgement: judgements.Judgement, question: Question) -> str:
     """Return whether the answer is right, and what decided it; "" when nothing did."""
     ruling = judgement.rulings.get(question.id, diagnose.Ruling(None))
-    by = ANSWER_METRICS[ruling.by].title if ruling.by in ANSWER_METRICS else DECIDED_BY.get(ruling.by, "")
+    by = judgements.decided_by(ruling)
     verdict = {True: "Correct", False: "Incorrect", None: "Correctness unknown"}[ruling.right]
     return f"{verdict}, by {by}" if by else ""
 

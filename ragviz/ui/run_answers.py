@@ -43,9 +43,8 @@ def answer_line(run: Run, judgement: judgements.Judgement) -> None:
         if judgement.failed or (judgement.controls and not judgement.controls.reliable):
             judge_again(run)
     controls = judgement.controls.sentence if judgement.controls and judgement.controls.reliable else ""
-    st.caption(
-        plain(" · ".join(filter(None, [judgements.judge_words(run), controls, judgements.cost_words(judgement)])))
-    )
+    decided, cost = judgements.decided_words(judgement), judgements.cost_words(judgement)
+    st.caption(plain(" · ".join(filter(None, [judgements.judge_words(run), decided, controls, cost]))))
 
 
 def judge_again(run: Run) -> None:
