@@ -218,8 +218,8 @@ def test_rank_scatter_counts_the_questions_of_a_place() -> None:
     ranks = np.array([[1, 1], [3, 1], [3, 1], [2, 0], [0, 0]])
     figure = difference_plots.rank_scatter(ranks, ("knn", "hybrid"), depth=50)
     better, worse, level = figure.data
-    assert list(better.hovertext) == ["2 questions: rank 3 under knn, rank 1 under hybrid"]
-    assert list(worse.hovertext) == ["1 question: rank 2 under knn, not in top 50 under hybrid"]
+    assert list(better.hovertext) == ["2 questions<br>rank 3 under knn<br>rank 1 under hybrid"]
+    assert list(worse.hovertext) == ["1 question<br>rank 2 under knn<br>not in top 50 under hybrid"]
     assert len(level.x) == 2
     assert worse.y[0] > np.log10(50), "misses are past the deepest rank"
     assert figure.layout.xaxis.ticktext[-1] == "not in<br>top 50"

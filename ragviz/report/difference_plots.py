@@ -156,7 +156,7 @@ def _bubbles(ranks: NDArray[np.int_], names: tuple[str, str], depth: int, colour
     places, counts = np.unique(ranks.reshape(-1, 2), axis=0, return_counts=True)
     first, second = map(style.named, names)
     hover = [
-        f"{style.counted_words(n, 'question')}: {_place(x, depth)} under {first}, {_place(y, depth)} under {second}"
+        f"{style.counted_words(n, 'question')}<br>{_place(x, depth)} under {first}<br>{_place(y, depth)} under {second}"
         for (x, y), n in zip(places, counts, strict=True)
     ]
     return go.Scatter(
