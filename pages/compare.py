@@ -342,11 +342,11 @@ def metrics_table(table: pd.DataFrame, name: str) -> None:
         widgets.csv_button(table, f"{name}.csv", f"{name}-csv")
     means = [column for column in table.columns if table[column].dtype == float]
     columns: dict[str, object] = {
-        column: st.column_config.NumberColumn(short, format="%.3f", width=80)
-        for column, short in short_names(means, 9).items()
+        column: st.column_config.NumberColumn(short, format="%.3f", width=82)
+        for column, short in short_names(means, 10).items()
     }
     columns |= {
-        "Metric": st.column_config.TextColumn(width=138),
+        "Metric": st.column_config.TextColumn(width=134),
         "Difference [95 % CI]": st.column_config.TextColumn(width=146),
         "p (Holm)": st.column_config.TextColumn(width=60),
         "Won · tied · lost": st.column_config.TextColumn(width=97),
