@@ -129,9 +129,9 @@ def in_words(comparison: Comparison, metric: str, other: str) -> None:
     """The verdict in the chosen metric, then the headline's other metrics, always with the interval."""
     section(compare.sentence(comparison, [metric]))
     chosen_delta = delta_of(comparison, metric, other)
-    for name in compare.headline(comparison):
-        if name != metric:
-            st.markdown(f"- {plain(compare.clause(comparison.runs[0], name, delta_of(comparison, name, other)))}")
+    others = [name for name in compare.headline(comparison) if name != metric]
+    clauses = [compare.clause(comparison.runs[0], name, delta_of(comparison, name, other)) for name in others]
+    st.markdown(listed(clauses))
     n, detectable = chosen_delta.difference.n, chosen_delta.detectable
     power = ""
     if compare.verdict(metric, chosen_delta) == "inconclusive" and detectable is not None:
@@ -146,8 +146,13 @@ def in_words(comparison: Comparison, metric: str, other: str) -> None:
         f"runs. Bootstrap 95 % intervals; significant where p (Holm) ≤ "
         f"{compare.ALPHA}, corrected over metrics and runs.{power}"
     )
-    for note in comparison.notes:
-        st.warning(plain(note))
+    if notes := comparison.notes:
+        st.warning(plain(notes[0]) if len(notes) == 1 else listed(notes))
+
+
+def listed(sentences: Sequence[str]) -> str:
+    """Sentences as the items of a list."""
+    return "\n".join(f"- {plain(each)}" for each in sentences)
 
 
 def counted_words(comparison: Comparison, metric: str) -> str:
@@ -223,8 +228,8 @@ def stages_table(comparison: Comparison, runs: Sequence[Run], of: cache.State) -
     of_all = wording.counted(total, "common question")
     counted = plain(f"Of {of_all}{'' if answered else ' with evidence'}, {said}: {right}.")
     st.markdown(counted.replace(" → ", "\u00a0→\u00a0"))
-    columns: dict[str, object] = {name: st.column_config.NumberColumn(width=100) for name in names}
-    columns |= {"Stage": st.column_config.TextColumn(width=130)}
+    columns: dict[str, object] = {name: st.column_config.NumberColumn(width=105) for name in names}
+    columns |= {"Stage": st.column_config.TextColumn(width=125)}
     columns |= {"Change": st.column_config.NumberColumn(format="%+d", width=65)}
     widgets.table(rows, "stages", columns=columns, height="content", alt="Questions lost at each stage, by run")
 
@@ -340,12 +345,12 @@ def metrics_table(table: pd.DataFrame, name: str) -> None:
         widgets.csv_button(table, f"{name}.csv", f"{name}-csv")
     means = [column for column in table.columns if table[column].dtype == float]
     columns: dict[str, object] = {
-        column: st.column_config.NumberColumn(short, format="%.3f", width=90)
-        for column, short in short_names(means, 12).items()
+        column: st.column_config.NumberColumn(short, format="%.3f", width=82)
+        for column, short in short_names(means, 10).items()
     }
     columns |= {
         "Metric": st.column_config.TextColumn(width=134),
-        "Difference [95 % CI]": st.column_config.TextColumn(width=130),
+        "Difference [95 % CI]": st.column_config.TextColumn(width=146),
         "p (Holm)": st.column_config.TextColumn(width=60),
         "Won · tied · lost": st.column_config.TextColumn(width=97),
         "n": st.column_config.NumberColumn(width=33),
@@ -454,7 +459,14 @@ def cases_table(rows: pd.DataFrame, side: str) -> None:
         for name in rows.columns
         if rows[name].dtype == float
     }
-    widgets.table(rows, f"cases-{side}", columns=columns, on_select=opened, height=330, alt=f"Questions {side}")
+    widgets.table(
+        rows,
+        f"cases-{side}",
+        columns=columns,
+        on_select=opened,
+        height=widgets.height_of(len(rows), 9),
+        alt=f"Questions {side}",
+    )
 
 
 corpus = frame.need_corpus()

@@ -291,7 +291,8 @@ def measure(title: str, value: float | None, status: str, why: str, more: Sequen
 def code(text: str) -> str:
     r"""Return text as HTML in one colour, line by line; JSON in it is indented, the names of its fields bold.
 
-    A line that is JSON by itself counts, so that a prompt's data is indented between its words.
+    A line that is JSON by itself counts, so that a prompt's data is indented between its words; a list of numbers
+    stays a line, as the number of a passage does.
 
     >>> code("Look: <b>")
     '<pre class="rv-code" tabindex="0">Look: &lt;b&gt;</pre>'
@@ -299,6 +300,8 @@ def code(text: str) -> str:
     <pre class="rv-code" tabindex="0">{
       <b>&quot;n&quot;</b>: 1
     }</pre>
+    >>> code("[1]")
+    '<pre class="rv-code" tabindex="0">[1]</pre>'
     """
     whole = _indented(text)
     lines = [whole] if whole else [_indented(line) or html.escape(visible(line)) for line in text.split("\n")]
@@ -307,12 +310,14 @@ def code(text: str) -> str:
 
 
 def _indented(text: str) -> str:
-    """Return a JSON object or list as indented HTML, "" for any other text."""
+    """Return a JSON object or list as indented HTML, "" for any other text and for a list of numbers."""
     if not text.strip().startswith(("{", "[")):
         return ""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
+        return ""
+    if isinstance(value, list) and all(isinstance(each, int | float) for each in value):
         return ""
     lines = html.escape(visible(json.dumps(value, indent=2, ensure_ascii=False))).split("\n")
     return "\n".join(_FIELD.sub(r"\1<b>\2</b>:", line) for line in lines)

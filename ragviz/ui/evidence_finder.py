@@ -131,7 +131,7 @@ def _pick(rows: pd.DataFrame) -> None:
         address.put(question=widgets.selected(st.session_state["found"], list(rows["Id"])))
 
     columns = {
-        "Question": st.column_config.TextColumn(width=290),
+        "Question": st.column_config.TextColumn(width=270),
         "Found": st.column_config.TextColumn(width=85),
         "Answer": st.column_config.TextColumn(width=200),
         "Document": st.column_config.TextColumn(width=150),

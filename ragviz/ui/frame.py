@@ -97,6 +97,8 @@ _FRAME_STYLE = """<style>
 .stMain [data-testid="stPageLink"] a, .stMain [data-testid="stPageLink"] a:hover { background: none; }
 .stMain [data-testid="stPageLink"] a * { white-space: normal; overflow-wrap: anywhere; }
 .stMain [data-testid="stPageLink"] a:hover { text-decoration: underline; }
+[class*="st-key-job-card-"] [data-testid="stPageLink"] a { padding: 0; }
+[class*="st-key-job-card-"] button[kind="tertiary"] { min-height: 1.6rem; }
 .rv-verdict { font-size: 1.15rem; line-height: 1.45; margin: .1rem 0 .3rem; max-width: 62rem; }
 .rv-crumb { opacity: .75; }
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }
@@ -126,11 +128,13 @@ div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
 .st-key-search-row [data-testid="stButtonGroup"] button { min-height: 2.5rem; }
 [class*="st-key-above-"] { padding-right: 6rem; }
 [class*="st-key-above-runs"] { padding-right: 7.5rem; }
+[class*="st-key-beside-"] [class*="st-key-above-"], .st-key-scores-head { padding-top: .36rem; }
+[class*="st-key-beside-"] .st-key-above-cases { padding-top: .8rem; }
 </style>"""
 """Text and focus get the contrast that WCAG 2.2 AA requires, in both themes, which Streamlit's own captions, chart
 labels and primary buttons lack. A tile's note stands beside its value where there is room. The tables' own "Download as
 CSV" is hidden: it does not neutralise formulas, `csv_button` does. A table's toolbar (5.5rem wide) covers the end of
-what is above it while a cell has the focus."""
+what is above it while a cell has the focus. The row above a table is on a level with a heading beside it."""
 
 
 _ONE_ENTRY = """

@@ -154,7 +154,7 @@ def _is_unsuccessful(job: Job) -> bool:
 
 
 def _draw_active(job: Job) -> None:
-    with st.container(border=True, gap="xxsmall"):
+    with st.container(border=True, gap="xxsmall", key=f"job-card-{job.id}"):
         st.markdown(f"**{plain(job.title)}**")
         share, words = job_words(job, time.time(), _pace(job) or _learnt_pace(job))
         st.progress(share, text=words)
@@ -177,7 +177,7 @@ def _report_late_resume(others: Mapping[str, Job]) -> None:
 
 
 def _draw_unsuccessful(job: Job) -> None:
-    with st.container(border=True, gap="xxsmall"):
+    with st.container(border=True, gap="xxsmall", key=f"job-card-{job.id}"):
         st.markdown(f"{MARKS[job.status]} **{plain(job.title)}** {_ending(job)}")
         st.caption(sentence(job.error) if job.status == "failed" else plain(jobs.kept(job)))
         if job.status == "interrupted":
@@ -210,7 +210,7 @@ def _page_to_mend(job: Job) -> str:
 
 
 def _draw_removed(job_id: str, title: str) -> None:
-    with st.container(border=True, gap="xxsmall"):
+    with st.container(border=True, gap="xxsmall", key=f"job-card-{job_id}"):
         st.markdown(f"**{plain(title)}** was removed")
         st.caption("What it worked on was deleted, or its command was refused: nothing is left of the job.")
         if st.button("Dismiss", key=f"dismiss-{job_id}", type="tertiary"):

@@ -42,7 +42,7 @@ def answer_line(run: Run, judgement: judgements.Judgement) -> None:
         st.markdown(" · ".join(filter(None, [coverage(run, judgement), abstentions(run, judgement)])), width="stretch")
         if judgement.failed or (judgement.controls and not judgement.controls.reliable):
             judge_again(run)
-    controls = judgement.controls.sentence if judgement.controls and judgement.controls.reliable else ""
+    controls = judgement.controls.sentence.rstrip(".") if judgement.controls and judgement.controls.reliable else ""
     decided, cost = judgements.decided_words(judgement), judgements.cost_words(judgement)
     st.caption(plain(" · ".join(filter(None, [judgements.judge_words(run), decided, controls, cost]))))
 

@@ -123,7 +123,8 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
         ),
     }
     rows["Kind or document"] = [without_middle(name, SHOWN) for name in rows["Kind or document"]]
-    widgets.table(rows, table, columns=columns, on_select=opened, height=320, alt="A metric by kind and document")
+    height = widgets.height_of(len(rows), 8)
+    widgets.table(rows, table, columns=columns, on_select=opened, height=height, alt="A metric by kind and document")
 
 
 def slice_rows(slices: Sequence[Slice], label: str, depth: int) -> pd.DataFrame:

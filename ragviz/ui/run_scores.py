@@ -19,17 +19,18 @@ def distributions(run: Run, judgement: judgements.Judgement, key: str) -> None:
     """Draw the distribution of one metric, and completeness against conciseness where both were measured."""
     pairs = ((name, ANSWER_METRICS[name].drawn_against) for name in judgement.metrics)
     pair = next((pair for pair in pairs if pair[1] in judgement.metrics), None)
-    left, right = st.columns(2, gap="medium") if pair else (st.container(), None)
-    with left, widgets.errors_shown():
-        score_distribution(run, judgement, key)
-    if right is not None and pair is not None:
-        with right, widgets.errors_shown():
-            completeness_against_conciseness(run, pair, key)
+    with st.container(key="beside-scores"):
+        left, right = st.columns(2, gap="medium") if pair else (st.container(), None)
+        with left, widgets.errors_shown():
+            score_distribution(run, judgement, key)
+        if right is not None and pair is not None:
+            with right, widgets.errors_shown():
+                completeness_against_conciseness(run, pair, key)
 
 
 def score_distribution(run: Run, judgement: judgements.Judgement, key: str) -> None:
     """Draw the scores of the answers by one metric, in tenths; a bar filters the questions by its range."""
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key="scores-head"):
         heading.section("Score distribution")
         st.session_state["metric-shown"] = name = question_table.metric_of(run)
         with st.container(width=270):
@@ -121,7 +122,7 @@ def metrics_table(run: Run, summary: Summary) -> None:
         "Mean": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.3f"),
         "Description": st.column_config.TextColumn(width="large"),
     }
-    widgets.table(rows, "metrics", columns=columns, height=320, alt="All metrics")
+    widgets.table(rows, "metrics", columns=columns, height=widgets.height_of(len(rows), 8), alt="All metrics")
 
 
 def mean_words(scored: Scored) -> str:
