@@ -6,8 +6,9 @@ UV := $(shell command -v uv 2>/dev/null)
 
 .PHONY: app test test-fast attack check elasticsearch format clean
 
+# `make app ARGS="--port 8600"` takes another port.
 app: $(VENV)/.installed
-	$(BIN)/ragviz app
+	$(BIN)/ragviz app $(ARGS)
 
 # `make test ARGS="-n 2"` runs them in two processes; tests/conftest.py says which stay together.
 test: $(VENV)/.dev

@@ -12,7 +12,7 @@ from ragviz.questions import authoring, generation
 from ragviz.questions.sets import export_questions, import_banks, import_questions
 from ragviz.questions.sets import question_set as question_set_of
 from ragviz.questions.synthesize import GENERATORS
-from ragviz.records import Question, QuestionSet
+from ragviz.records import IndexInfo, Question, QuestionSet
 from ragviz.store.codecs import version_of
 from ragviz.text import markup
 from ragviz.text.markup import plain
@@ -272,13 +272,20 @@ def generate(suggested: str) -> None:
             address.link("index", "Build an index")
         return
     left, right = st.columns([3, 2], gap="medium")
+    with left:  # outside the form: the number of questions depends on it
+        names = [i.name for i in indexes]
+        widgets.still_there("generate-from", names, "index")
+        first = names.index(address.chosen("index", names) or names[0])
+        source = indexes[names.index(st.selectbox("Source index", names, index=first, key="generate-from"))]
     with left, st.form("generate"):
-        arguments, dollars = generation_choices([i.name for i in indexes], suggested)
+        arguments, dollars = generation_choices(source, suggested)
         name, by_model = arguments["name"], arguments["generator"] == "model"
         with st.container(horizontal=True):
             chosen = {key: value for key, value in arguments.items() if key != "name"}
             going = job_panel.active_job("questions", corpus.id, **chosen) is not None
-            pressed = st.form_submit_button("Generating…" if going else "Generate", type="primary", disabled=going)
+            pressed = st.form_submit_button(
+                "Generating…" if going else "Generate", type="primary", disabled=going, key="generate-questions"
+            )
             estimate_pressed = by_model and st.form_submit_button("Estimate calls and cost")
         if pressed and name:
             question_set_of(workspace, corpus, name)  # the page shows it while its questions are written
@@ -290,30 +297,24 @@ def generate(suggested: str) -> None:
         if estimate_pressed and name:
             estimate(arguments)
         explain_generators()
-        most = ", ".join(f"{plain(i.name)} has {i.chunks:,}" for i in indexes[:5]) + (" …" if len(indexes) > 5 else "")
-        st.caption(f"At most one question is made from each chunk; {most}.")
 
 
-def generation_choices(indexes: Sequence[str], suggested: str) -> tuple[dict[str, Any], float | None]:
+def generation_choices(source: IndexInfo, suggested: str) -> tuple[dict[str, Any], float | None]:
     """Draw the choices of a generation, and return the arguments of its job and the budget."""
-    widgets.still_there("generate-from", indexes, "index")
-    index = st.selectbox(
-        "Source index",
-        indexes,
-        index=indexes.index(address.chosen("index", indexes) or indexes[0]),
-        key="generate-from",
-    )
     generators = [g for g in GENERATORS if g == "extractive" or workspace.settings.model_configured]
     generator = st.selectbox("Generator", generators, index=len(generators) - 1)
     one, two, three = st.columns(3, vertical_alignment="bottom")
-    limit = one.number_input("Number of questions", 1, 100_000, 50, 10)
+    most = max(1, source.chunks)
+    limit = one.number_input("Number of questions", 1, 100_000, min(50, most), 10, key=f"generate-limit-{most}")
     passages = two.selectbox("Passages per question", [1, 3])
     seed = three.number_input("Seed", 0, 2**31 - 1, 0)
+    st.caption(f"At most one question is made from each chunk; {plain(source.name)} has {source.chunks:,}.")
     one, two = st.columns([2, 1])
     with one:
         name = widgets.suggested_name(
-            "Set name", "generate-name", suggested, "A new name, or an existing set to add to."
-        )
+            "Set name", "generate-name", suggested, "A new name, or an existing set to add to.",
+            used_by="generate-questions",
+        )  # fmt: skip
     dollars = None
     if workspace.settings.model_configured:
         with two:
@@ -321,7 +322,7 @@ def generation_choices(indexes: Sequence[str], suggested: str) -> tuple[dict[str
                 "Of the generator “model”, for all questions ever generated into the set. It stops before a call "
                 "that could exceed it, and keeps its questions."
             )
-    arguments: dict[str, Any] = {"index": index, "name": name, "limit": int(limit), "generator": generator}
+    arguments: dict[str, Any] = {"index": source.name, "name": name, "limit": int(limit), "generator": generator}
     return arguments | {"passages": int(passages), "seed": int(seed)}, dollars
 
 
@@ -361,10 +362,13 @@ def newest(corpus_id: str) -> None:
             st.caption("The first questions appear here as they are written.")
 
 
-def generated() -> None:
-    """Draw the outcome of the newest generation: how many questions, why not all that were asked for, what is next."""
+def generated(set_name: str | None) -> None:
+    """Draw the outcome of the newest generation, if it is into the set that is shown.
+
+    It says how many questions were made, why not all that were asked for, and what is next.
+    """
     job = job_panel.finished_job("questions", corpus.id)
-    if job is None or "proposed" not in job.result:
+    if job is None or "proposed" not in job.result or job.result["questions"] != set_name:
         return
     result = job.result
     made = f"**{wording.counted(result['proposed'], 'question')} generated into {plain(result['questions'])}**"
@@ -400,12 +404,13 @@ def bring_in(suggested: str) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left, st.form("import", clear_on_submit=False):
         file = st.file_uploader("CSV, TSV or JSONL", type=["csv", "tsv", "jsonl", "ndjson", "json"])
-        name = widgets.suggested_name("Set name", "import-name", suggested)
-        if st.form_submit_button("Import", type="primary") and file and name:
+        name = widgets.suggested_name("Set name", "import-name", suggested, used_by="import-questions")
+        if st.form_submit_button("Import", type="primary", key="import-questions") and file and name:
             with widgets.errors_shown():
                 imported = import_questions(workspace, corpus, file.getvalue(), file.name, name)
                 st.session_state["imported"] = (name, imported)
                 if imported.questions:
+                    st.session_state.pop("import-name-suggested", None)
                     address.put(set=name, question=None)
                 st.rerun()
     with right:
@@ -523,7 +528,7 @@ with heading.header("Questions", f"Questions about {corpus.name} with reference 
 if not sets:
     address.chosen("set", [], noun="question set")
 unsaved.show_orphaned(store)
-generated()
+generated(question_set.name if sets else None)
 import_outcome()
 banks_outcome()
 newest(corpus.id)

@@ -14,7 +14,7 @@ from ragviz.records import HAND_MADE, IndexInfo, QuestionSet, Run, RunConfig, di
 from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
 from ragviz.runs import choices, foreign, formats, running
 from ragviz.store import rates
-from ragviz.text.markup import plain
+from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, cache, frame, heading, job_panel, widgets, wording
 
 ANSWERERS = {
@@ -412,11 +412,36 @@ def imported() -> None:
             widgets.table(shown, "run-problems", columns=columns, height=widgets.height_of(len(shown), 5))
 
 
+# An index that is not built
+
+AWAITED = "awaited-index"  # session state: the name of the index that is waited for
+
+
+def awaited_index(built: Collection[str]) -> None:
+    """Say that the index named in the address is being built, until it is; or, once, that it could not be built."""
+    requested = st.query_params.get("index")
+    name = requested if requested and requested not in built else st.session_state.get(AWAITED)
+    st.session_state.pop(AWAITED, None)
+    job = job_panel.newest_job("index", corpus.id, name=name)
+    if name is None or name in built or job is None or job.status == "done":
+        return
+    if job.status in jobs.ACTIVE:
+        st.session_state[AWAITED] = name
+        st.info(f"The index “{plain(name)}” is being built (see the sidebar): it can be chosen here when it is done.")
+    else:
+        reason = sentence(job.error) if job.error else f"Its build {'was ' * (job.status != 'failed')}{job.status}."
+        with widgets.nothing(f"The index “{plain(name)}” is not built. {reason}"):
+            address.link("index", "Indexes")
+    if requested == name:
+        address.put(index=None)  # another one is shown
+
+
 corpus = frame.need_corpus()
 heading.header("Run", f"Retrieve, answer and judge the questions about {corpus.name}.")
 imported()
 indexes = [i for i in store.indexes(corpus.id) if i.build]
 sets = [s for s in store.question_sets(corpus.id) if s.total]
+awaited_index([i.name for i in indexes])
 if not indexes or not sets:
     missing, lacks = ("an index", "is no index") if not indexes else ("questions", "are no questions")
     address.chosen("index", [i.name for i in indexes])

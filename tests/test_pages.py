@@ -257,8 +257,25 @@ def test_a_finished_generation_says_how_many_questions_and_why_not_all(home: Pat
     app = show("questions", set="made")
     assert "asked for" not in words(app)
     assert any(b.label == "Next: make a run" for b in app.button)
+    assert "generated into made" not in words(show("questions", set="asked")), "it is no outcome of this set"
     app.button(key="close-generated").click()
     assert "generated into" not in words(checked(app.run()))
+
+
+def test_as_many_questions_are_suggested_as_the_index_has_chunks(home: Path) -> None:
+    workspace = open_workspace()
+    corpora.add_file(workspace, workspace.store.create_corpus("brief"), "brief.md", b"Pump 1 moves water.")
+    brief = workspace.store.corpus("brief")
+    indexing.build_index(workspace, brief, "tiny", IndexConfig(chunk_size=20, overlap=5))
+    chunks = workspace.store.index("tiny").chunks
+    assert chunks < 50 < workspace.store.index("small").chunks
+
+    def suggested(**params: str) -> int:
+        app = show("questions", tab="Generate", **params)
+        assert "At most one question is made from each chunk" in words(app)
+        return int(next(n for n in app.number_input if n.label == "Number of questions").value)
+
+    assert (suggested(index="tiny"), suggested(index="small")) == (chunks, 50)
 
 
 def test_the_first_visit_offers_the_sample_and_starts_it(bare: Path) -> None:
@@ -662,6 +679,8 @@ def test_the_evidence_of_questions_without_any_is_found_and_accepted(home: Path)
     next(b for b in app.button if b.label == "Accept all 1 exact").click()
     app.run()
     assert "0 exact · 0 near · 2 ambiguous · 1 not found" in words(app)
+    assert [each.value for each in app.toast] == ["Evidence accepted for 1 question."]
+    assert not [b.label for b in app.button if b.label.startswith("Accept all 0")]
     assert to_the_head in words(app)
     assert {q.id: q.kind for q in store.questions(found.id)} == dict.fromkeys(answers, "reference") | {
         "exact": "single"
@@ -674,6 +693,17 @@ def test_the_evidence_of_questions_without_any_is_found_and_accepted(home: Path)
     [group] = next(q for q in store.questions(found.id) if q.id == "many").evidence
     assert [span.text for span in group] == ["检修周期为三十天"] * 3
     assert not app.exception
+
+
+def test_accepting_the_last_evidence_that_was_missing_says_so(home: Path) -> None:
+    store = open_workspace().store
+    without = store.create_question_set(store.corpus("notes").id, "without")
+    store.put_questions(without.id, [Question("a", "What?", "Pump 7 moves 70 litres", (), "import", "accepted")])
+    app = show("questions", set="without", tab="Find evidence")
+    button(app, "Look up the answers").click().run()
+    checked(button(app, "Accept all 1 exact").click().run())
+    assert "nothing to look for" in words(app)
+    assert [each.value for each in app.toast] == ["Evidence accepted for 1 question."]
 
 
 def test_questions_are_filtered_by_the_address(home: Path) -> None:
@@ -711,6 +741,21 @@ def test_an_import_tells_row_by_row_what_was_not_taken(home: Path) -> None:
     assert not any("<b>" in caption.value for caption in app.caption)
     assert list(next(d for d in app.dataframe if "Reason" in d.value and "Row" in d.value).value["Row"]) == [2]
     assert open_workspace().store.question_set("brought").total == 1
+    button(app, "Import").click()  # the name is another suggestion by now
+    assert "imported into notes-questions" in words(checked(app.run()))
+
+
+def test_importing_is_pressed_twice_and_makes_one_set(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second press is sent by a page on which the set is not made yet."""
+    app = show("questions", tab="Import")
+    name = app.text_input(key="import-name").value
+    app.get("file_uploader")[0].upload("q.jsonl", b'{"question": "Good?", "answer": "Yes"}', "application/json")
+    store = open_workspace().store
+    store.create_question_set(store.corpus("notes").id, name)  # by the first press
+    button(app, "Import").click()
+    assert f"1 question imported into {name}" in words(checked(app.run()))
+    assert store.question_set(name).total == 1
+    assert len(store.question_sets(store.corpus("notes").id)) == 2
 
 
 # Run
@@ -1013,6 +1058,33 @@ def test_a_name_that_is_not_there_is_reported_once_by_a_framed_page() -> None:
     app = AppTest.from_function(page)
     app.query_params["run"] = "gone"
     assert [warning.value for warning in app.run().warning] == ["There is no run called “gone” here; this is “kept”."]
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ("running", "The index “growing” is being built (see the sidebar)"),
+        ("failed", "The index “growing” is not built. No room."),
+        ("cancelled", "The index “growing” is not built. Its build was cancelled."),
+    ],
+)
+def test_a_run_on_an_index_that_is_not_built_says_what_became_of_it(home: Path, status: str, told: str) -> None:
+    store = open_workspace().store
+    job = store.create_job("index", "Build growing", store.corpus("notes").id, {"name": "growing"})
+    error = "No room." if status == "failed" else ""
+    place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time(), "finished": time.time()}
+    store.update_job(job.id, status=status, error=error, **place)
+    app = show("run", index="growing")
+    shown = "\n".join([words(app), *(box.value for box in app.info)])
+    assert told in shown
+    assert not app.warning
+    assert address(app)["index"] in ("small", "large")
+    again = [box.value for box in checked(app.run()).info]
+    assert again == ([box for box in again if told in box] if status == "running" else [])
+    assert bool(again) == (status == "running"), "it is said until it is built"
+    store.update_job(job.id, status="done")
+    assert not checked(app.run()).info
+    assert "There is no index called" in show("run", index="growing").warning[0].value
 
 
 # Jobs

@@ -136,6 +136,7 @@ def test_a_run_is_renamed_and_links_by_its_old_name_lead_to_it(home: Path, monke
     assert "already a run called" in app.error[0].value
     app.text_input(key="rename-to").set_value("基线")
     checked(app.button(key="rename-do").click().run())
+    assert [each.value for each in app.toast] == ["Renamed: words is now 基线."]
     assert list(table(show("runs"))["Run"]) == ["vectors", "基线"]
     app = show("results", run="words")
     assert address(app)["run"] == "基线"
@@ -171,11 +172,13 @@ def test_a_note_and_tags_are_written_and_added_to_several(home: Path, monkeypatc
     app.text_area(key="note").set_value("chunks of <b>20</b>")
     app.multiselect(key="run-tags").set_value(["old"])
     checked(app.button(key="label-do").click().run())
+    assert [each.value for each in app.toast] == ["Saved: note and tags of the run words."]
     assert (store.run("words").note, store.run("words").tags) == ("chunks of <b>20</b>", ("old",))
     app = asked(annotating, " ".join(ids))
     assert not app.text_area
     app.multiselect(key="run-tags").set_value(["first"])
     checked(app.button(key="label-do").click().run())
+    assert [each.value for each in app.toast] == ["Saved: tags of 2 runs."]
     assert [store.run(name).tags for name in ("vectors", "words")] == [("old", "first")] * 2
     assert store.run("words").note == "chunks of <b>20</b>"
 
@@ -192,6 +195,7 @@ def test_runs_are_deleted_after_a_question_that_says_what_goes_with_them(home: P
     assert len(store.runs()) == 2, "nothing is gone before it is confirmed"
     store.delete_run(ids[1])  # by another session, meanwhile
     checked(app.button(key="confirm-do").click().run())
+    assert [each.value for each in app.toast] == ["Deleted: the run vectors."], "the other was gone"
     assert store.runs() == []
     assert "has no runs yet" in words(show("runs"))
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeVar
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from ragviz.text.markup import plain
 from ragviz.ui import wording
@@ -42,7 +43,12 @@ _DRAWN = "drawn-address"  # session state: the parameters of the last run of the
 
 
 def put(**values: str | int | None) -> None:
-    """Write parameters into the address, as one step of the browser's history; None removes one."""
+    """Write parameters into the address, as one step of the browser's history; None removes one.
+
+    A widget's callback writes nothing when a fragment is redrawn by itself: the change was not made by a person.
+    """
+    if _called_back_by_fragment():
+        return
     remembered = st.session_state.setdefault(REMEMBERED, {})
     before = st.query_params.to_dict()
     after = dict(before)
@@ -53,6 +59,16 @@ def put(**values: str | int | None) -> None:
                 parameters[name] = str(value)
     if after != before:
         st.query_params.from_dict(after)
+
+
+def _called_back_by_fragment() -> bool:
+    """Return whether this is the callback of a widget outside the only fragment that is being redrawn.
+
+    A poll carries the values that the browser's widgets had when it was sent. A poll sent before the browser received
+    what the page had set them to (another tab, for instance) looks to Streamlit like a person who set them back.
+    """
+    context = get_script_run_ctx(suppress_warning=True)
+    return context is not None and bool(context.fragment_ids_this_run) and not context.has_script_started
 
 
 def settle(name: str, value: str | None) -> None:

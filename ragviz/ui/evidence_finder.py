@@ -27,6 +27,7 @@ _ENOUGH = 200  # questions from which the search has a bar
 
 def show(corpus: Corpus, question_set: QuestionSet, questions: Sequence[Question], names: dict[str, str]) -> None:
     """Draw the questions of a set of which only the reference is known, with where their answers stand."""
+    _outcome(question_set)
     pending = occurrences.reference_only(questions)
     if not pending:
         st.caption("No question of this set is reference only: there is nothing to look for.")
@@ -44,7 +45,6 @@ def show(corpus: Corpus, question_set: QuestionSet, questions: Sequence[Question
             st.rerun()
         return
     proposals = _proposals(texts_key, pending)
-    _outcome(question_set)
     _head(question_set, proposals, _rows(proposals, names))
 
 
@@ -106,7 +106,7 @@ def _head(question_set: QuestionSet, proposals: Sequence[Proposal], rows: pd.Dat
     with widgets.above_table("found"):
         st.markdown(f"**{len(proposals):,} {are} reference only**: {found}", width="stretch")
         certain = occurrences.certain(proposals, "exact")
-        if st.button(f"Accept all {len(certain):,} exact", type="primary", key="accept-exact", disabled=not certain):
+        if certain and st.button(f"Accept all {len(certain):,} exact", type="primary", key="accept-exact"):
             _accept(question_set, [(p.question, p.places[:1]) for p in certain], None)
         widgets.csv_button(rows, f"{question_set.name}-evidence.csv", "found-csv")
     outcome = st.session_state["found-filter"] = address.chosen("found", ["all", *FOUND], "all") or "all"
@@ -237,7 +237,7 @@ def _outcome(question_set: QuestionSet) -> None:
     """Say once what the last press saved."""
     set_id, accepted, refused = st.session_state.pop("evidence-accepted", ("", 0, 0))
     if set_id == question_set.id and accepted:
-        st.toast(f"{wording.counted(accepted, 'question')} got evidence")
+        st.toast(f"Evidence accepted for {wording.counted(accepted, 'question')}.")
     if set_id == question_set.id and refused:
         st.warning(
             f"{wording.counted(refused, 'question')} changed by somebody else since shown: not saved. Review and "

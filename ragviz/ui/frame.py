@@ -104,6 +104,8 @@ _FRAME_STYLE = """<style>
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }
 [data-testid="stCaptionContainer"] { opacity: .8; }
 [data-testid="stSelectbox"] input { text-overflow: ellipsis; }
+:is([data-testid="stTextInput"], [data-testid="stNumberInput"]) [data-testid="InputInstructions"] { display: none; }
+body:has([data-testid="stDialog"]) [data-testid="stMultiSelectDropdown"]:has([data-empty="true"]) { display: none; }
 .stApp kbd { opacity: .85; }
 [data-testid="stCodeCopyButton"] { opacity: 1; }
 [data-testid^="stBaseButton-primary"], [data-tag] { background-color: #0072B2; border-color: #0072B2; }
@@ -134,7 +136,9 @@ div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
 """Text and focus get the contrast that WCAG 2.2 AA requires, in both themes, which Streamlit's own captions, chart
 labels and primary buttons lack. A tile's note stands beside its value where there is room. The tables' own "Download as
 CSV" is hidden: it does not neutralise formulas, `csv_button` does. A table's toolbar (5.5rem wide) covers the end of
-what is above it while a cell has the focus. The row above a table is on a level with a heading beside it."""
+what is above it while a cell has the focus. The row above a table is on a level with a heading beside it. "Press Enter
+to submit form" is hidden: it lies over what is typed into a narrow field. In a dialog, an empty list of tags to choose
+from is hidden: it says "No results", though new ones can be typed."""
 
 
 _ONE_ENTRY = """

@@ -55,10 +55,19 @@ def active_jobs() -> list[Job]:
 
 def active_job(kind: str, corpus_id: str, **arguments: Any) -> Job | None:
     """Return the active job of this kind on this corpus that has these arguments among its own, None without one."""
+    return _newest(active_jobs(), kind, corpus_id, arguments)
+
+
+def newest_job(kind: str, corpus_id: str, **arguments: Any) -> Job | None:
+    """Return the newest job of this kind on this corpus that has these arguments among its own, None without one."""
+    return _newest(jobs.jobs(cache.workspace(), 50), kind, corpus_id, arguments)
+
+
+def _newest(listed: Sequence[Job], kind: str, corpus_id: str, arguments: Mapping[str, Any]) -> Job | None:
     wanted = json.loads(json.dumps(arguments))  # a job's arguments were JSON too
     matching = (
         job
-        for job in active_jobs()
+        for job in listed
         if (job.kind, job.corpus_id) == (kind, corpus_id) and wanted.items() <= dict(job.arguments).items()
     )
     return next(matching, None)

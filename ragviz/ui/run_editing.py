@@ -8,6 +8,7 @@ import streamlit as st
 
 from ragviz.records import Run
 from ragviz.store import labels
+from ragviz.text.markup import plain
 from ragviz.ui import cache, job_panel, widgets, wording
 
 
@@ -19,6 +20,7 @@ def rename(run: Run) -> None:
     if _confirmed("Rename", "rename"):
         with widgets.errors_shown():
             cache.workspace().store.rename_run(run.id, name)
+            st.toast(f"Renamed: {plain(run.name)} is now {plain(name.strip())}.")
             st.rerun()
 
 
@@ -26,7 +28,6 @@ def rename(run: Run) -> None:
 def annotate(runs: Sequence[Run], known: Sequence[str]) -> None:
     """Ask for note and tags of one run, for tags to be added to several; the `known` tags can be chosen."""
     only = runs[0] if len(runs) == 1 else None
-    note = st.text_area("Note", only.note, max_chars=labels.LONGEST_NOTE, key="note") if only else None
     own = only.tags if only else ()
     tags = st.multiselect(
         "Tags" if only else f"Tags to add to {len(runs)} runs",
@@ -35,12 +36,18 @@ def annotate(runs: Sequence[Run], known: Sequence[str]) -> None:
         accept_new_options=True,
         key="run-tags",
         placeholder="Choose, or type new ones",
-    )
+    )  # above the note, so that its list does not cover *Save*
+    note = st.text_area("Note", only.note, max_chars=labels.LONGEST_NOTE, key="note") if only else None
     if _confirmed("Save", "label"):
         with widgets.errors_shown():
             for run in runs:
                 cache.workspace().store.label_run(run.id, note=note, tags=tags if only else (*run.tags, *tags))
+            st.toast(f"Saved: {'note and tags' if only else 'tags'} of {_named(runs)}.")
             st.rerun()
+
+
+def _named(runs: Sequence[Run]) -> str:
+    return f"the run {plain(runs[0].name)}" if len(runs) == 1 else wording.counted(len(runs), "run")
 
 
 def _confirmed(verb: str, key: str) -> bool:
@@ -63,5 +70,6 @@ def delete(runs: Sequence[Run]) -> None:
     def deleted() -> None:
         for run in runs:
             cache.workspace().store.delete_run(run.id)
+        st.toast(f"Deleted: {_named(runs)}.")
 
     widgets.confirm(sentence + job_panel.stops_jobs(), "Delete", deleted)
