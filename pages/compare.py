@@ -37,10 +37,11 @@ def chosen_runs(runs: Sequence[Run]) -> list[Run]:
     for name in requested:
         if name and name not in by_name:
             st.warning(f"There is no run called “{wording.quoted(name)}” here.")
-    st.session_state["runs-shown"] = known or default_names(runs, address.last_value("run"))
+    emptied = st.query_params.get("runs") == ""  # by a person
+    st.session_state["runs-shown"] = known or ([] if emptied else default_names(runs, address.last_value("run")))
     names = st.multiselect(
         "Runs", [run.name for run in runs], key="runs-shown", max_selections=MOST_COMPARED,
-        on_change=lambda: address.put(runs=written(st.session_state["runs-shown"], by_name) or None, question=None),
+        on_change=lambda: address.put(runs=written(st.session_state["runs-shown"], by_name), question=None),
     )  # fmt: skip
     address.settle("runs", written(names, by_name) or None)
     return [by_name[name] for name in names]

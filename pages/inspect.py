@@ -37,8 +37,8 @@ def no_run(corpus: Corpus) -> None:
 
 def chosen_runs(done: Sequence[Run]) -> list[Run]:
     """Return the runs of the address: one, or those to be compared."""
-    if several := both_sides.requested_runs(done):
-        return several
+    if requested := both_sides.requested_runs(done):
+        return requested
     name = address.chosen("run", [run.name for run in done], noun="run")
     return [run for run in done if run.name == name]
 

@@ -823,6 +823,18 @@ def test_a_run_without_answers_stands_beside_one_with_answers(home: Path) -> Non
     assert "words that differ" not in words(app)
 
 
+def test_of_two_runs_of_which_one_is_gone_the_other_is_shown(home: Path) -> None:
+    app = show("inspect", runs="words,nope", question="q7")
+    assert "nope" in app.warning[0].value
+    assert "bm25" in words(app)
+    assert [link.proto.label for link in app.get("page_link") if "words" in link.proto.label]
+
+
+def test_causes_after_the_answers_are_known_at_their_own_k_only(home: Path) -> None:
+    app = show("results", run="told", cause="wrong", k="7")
+    assert "No question passes these filters. Answers made at k = 3: causes after them" in words(app)
+
+
 def test_the_walk_of_two_runs_is_the_list_of_the_comparison(home: Path) -> None:
     workspace = open_workspace()
     pair = [workspace.store.run(name) for name in ("words", "vectors")]

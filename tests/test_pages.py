@@ -935,6 +935,15 @@ def test_runs_are_compared_in_words_numbers_and_pictures(home: Path) -> None:
     assert len(app.get("plotly_chart")) == 7
 
 
+def test_the_runs_compared_can_be_emptied(home: Path) -> None:
+    app = show("compare", runs="words,vectors")
+    app.multiselect(key="runs-shown").set_value([])
+    checked(app.run())
+    assert address(app)["runs"] == ""
+    assert app.multiselect(key="runs-shown").value == []
+    assert "Choose two runs or more." in words(app)
+
+
 def test_the_run_seen_last_is_compared_with_the_newest_other_on_its_questions(home: Path) -> None:
     workspace = open_workspace()
     store, words_run = workspace.store, workspace.store.run("words")

@@ -24,14 +24,13 @@ _SHOWN = ("recall", "precision", "mrr")
 
 
 def requested_runs(runs: Sequence[Run]) -> list[Run]:
-    """Return the runs that the parameter `runs` names, by name or id; [] when it names fewer than two."""
+    """Return the runs that the parameter `runs` names, by name or id."""
     requested = [name for name in st.query_params.get("runs", "").split(",") if name]
-    short_names = {run.name: run for run in runs} | {run.id: run for run in runs}
+    by_name = {run.name: run for run in runs} | {run.id: run for run in runs}
     for name in requested:
-        if name not in short_names:
+        if name not in by_name:
             st.warning(f"There is no run called “{wording.quoted(name)}” here.")
-    known = list({short_names[name].id: short_names[name] for name in requested if name in short_names}.values())
-    return known if len(known) > 1 else []
+    return list({by_name[name].id: by_name[name] for name in requested if name in by_name}.values())
 
 
 def list_parameters() -> dict[str, str]:

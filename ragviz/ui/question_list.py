@@ -10,6 +10,7 @@ import streamlit as st
 from ragviz.analysis import outcomes
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import Run
+from ragviz.runs import judgements
 from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, heading, question_table, widgets, wording
 
@@ -46,7 +47,10 @@ def draw(run: Run, rows: pd.DataFrame, total: int, k: int, left_out: str, key: s
     if len(rows):
         _table(run, rows, shown, k, key)
     else:
-        st.caption("No question passes these filters.")
+        made = judgements.made_at(run, k) if st.query_params.get("cause") else ""
+        st.caption(
+            f"No question passes these filters.{f' {made}: causes after them are known there only.' if made else ''}"
+        )
     _bring_into_view(run)
 
 
