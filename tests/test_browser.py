@@ -809,36 +809,62 @@ def test_three_searches_in_a_row_all_count(server, page, measured):
         expect(page.locator(".rv-text").filter(has_text=word).first).to_be_visible()
 
 
+class Line:
+    """What the server sends to a page, and is held back from `hold` to `release`."""
+
+    def __init__(self, page: Page) -> None:
+        self.held: list[str | bytes] = []
+        self._holds = False
+        self._page = page
+        page.route_web_socket("**/_stcore/stream", self._relay)
+
+    def hold(self) -> None:
+        self._holds = True
+
+    def pass_on(self, part: bytes) -> None:
+        """Wait for a message that holds these bytes, and let it through."""
+        deadline = time.monotonic() + PATIENCE / 1000
+        while not (found := [each for each in self.held if isinstance(each, bytes) and part in each]):
+            assert time.monotonic() < deadline, f"the server did not send {part!r}"
+            self._page.wait_for_timeout(20)
+        self.held.remove(found[0])
+        self._browser_end.send(found[0])
+
+    def release(self) -> None:
+        self._holds = False
+        for message in self.held:
+            self._browser_end.send(message)
+
+    def _relay(self, browser_end: WebSocketRoute) -> None:
+        self._browser_end = browser_end
+        server_end = browser_end.connect_to_server()
+        browser_end.on_message(server_end.send)
+
+        def deliver(message: str | bytes) -> None:
+            if self._holds:
+                self.held.append(message)
+            else:
+                browser_end.send(message)
+
+        server_end.on_message(deliver)
+
+
 def test_a_job_that_ends_while_a_search_is_on_its_way_does_not_undo_it(server, page, measured):
     """A poll of the jobs carries the address that the browser had when it was sent."""
     store = open_store(server.env["RAGVIZ_DATABASE_URL"])
     going = store.create_job("questions", "Build elsewhere", store.corpus(sample.NAME).id, {})
     place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time()}
     store.update_job(going.id, status="running", total=9, unit="chunks", **place)
-    delayed: list[Callable[[], None]] = []
-    delays = False
-
-    def relay(browser_end: WebSocketRoute) -> None:
-        server_end = browser_end.connect_to_server()
-        browser_end.on_message(server_end.send)
-
-        def deliver(message: str | bytes) -> None:
-            delayed.append(lambda: browser_end.send(message)) if delays else browser_end.send(message)
-
-        server_end.on_message(deliver)
-
-    page.route_web_socket("**/_stcore/stream", relay)
+    line = Line(page)
     page.goto(server.address("index", corpus=sample.NAME, index="sample-tokens-200", query="ice"))
     drawn(page)  # the embedder is loaded
-    delays = True
+    line.hold()
     page.get_by_label("Query").fill("lodge")
     page.get_by_label("Query").press("Enter")
     page.wait_for_timeout(4000)  # the search is through, the browser does not know of it
     store.update_job(going.id, status="done", finished=time.time())
     page.wait_for_timeout(4000)  # two polls
-    delays = False
-    for send in delayed:
-        send()
+    line.release()
     page.wait_for_url(has_param("query", "lodge"))
     drawn(page)
     expect(page.get_by_text("Build elsewhere")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""Buttons that start jobs, pressed twice in a real browser: by one person, by two at once. Each starts one job."""
+"""Presses that meet something else in a real browser: a second one, by one person or by two at once; a late poll."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from ragviz.jobs import ACTIVE
 from ragviz.records import Job
 from ragviz.store.opening import open_store
 from tests.test_browser import (
+    Line,
     Server,
     browser,  # noqa: F401 - a fixture
     drawn,
+    has_param,
     page,  # noqa: F401 - a fixture
     serving,
+    tile,
     visitors,
 )
 
@@ -128,3 +131,57 @@ def test_two_who_press_at_once_start_one_job(
     for shown in (page, another):
         drawn(shown)
     another.close()
+
+
+def reference_only(page: Page, server: Server, name: str) -> None:  # noqa: F811
+    """Open the tab Import, with a file of one question without evidence chosen."""
+    page.goto(server.address("questions", corpus="notes", set="asked", tab="Import"))
+    drawn(page)
+    field = page.get_by_label("Set name")
+    if name:
+        field.fill(name)
+    row = {"question": "How fast is pump 9?", "answer": "Pump 9 moves 90 litres"}
+    file = {"name": "row.jsonl", "mimeType": "application/json", "buffer": json.dumps(row).encode()}
+    page.locator("input[type=file]").first.set_input_files([file])
+    expect(page.get_by_text("row.jsonl")).to_be_visible()
+    drawn(page)
+
+
+def test_impatient_clicks_import_one_set(server: Server, page: Page) -> None:  # noqa: F811
+    store = open_store(server.env["RAGVIZ_DATABASE_URL"])
+    corpus = store.corpus("notes")
+    before = {each.name for each in store.question_sets(corpus.id)}
+    reference_only(page, server, "")
+    name = page.get_by_label("Set name").input_value()
+    press_at([page], "Import", [0, 60, 150, 300, 500])
+    expect(page.get_by_text(f"1 question imported into {name}")).to_be_visible()
+    drawn(page)
+    assert {each.name for each in store.question_sets(corpus.id)} - before == {name}
+    assert store.question_set(name).total == 1
+
+
+def test_a_late_poll_does_not_open_the_tab_that_was_left(server: Server, page: Page) -> None:  # noqa: F811
+    """A poll is sent when the browser has the new address, and not yet the tab that belongs to it."""
+    line = Line(page)
+    reference_only(page, server, "late")
+    page.get_by_role("button", name="Import", exact=True).click()
+    find = page.get_by_role("button", name="Find their evidence in the documents")
+    expect(find).to_be_visible()
+    drawn(page)
+    page.get_by_role("tab", name="Write").click()
+    page.wait_for_url(has_param("tab", "Write"))
+    drawn(page)
+    line.hold()
+    find.click()
+    line.pass_on(b"tab=Find+evidence")
+    page.wait_for_timeout(4500)  # two polls
+    assert not any(b"tab=Write" in message for message in line.held if isinstance(message, bytes)), "set back"
+    line.release()
+    accept = page.get_by_role("button", name="Accept all 1 exact")
+    expect(accept).to_be_visible()
+    drawn(page)
+    assert has_param("tab", "Find evidence")(page.url)
+    accept.click()
+    expect(page.get_by_text("Evidence accepted for 1 question.")).to_be_visible()
+    drawn(page)
+    expect(tile(page, "With evidence")).to_contain_text("1 one passage")
