@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ragviz.analysis.evaluate import breakdown, summarise
 from ragviz.questions.interchange import documents_of, read_questions, write_questions
 from ragviz.records import Answer, Chunk, Document, EvaluatedAnswer, Question, Ranking, Retrieved, Score, Span
-from ragviz.runs.cases import cases, chosen, files, to_json
+from ragviz.runs.cases import FILES, cases, chosen, files, to_json
 
 DESK = "The desk lends maps for 21 days. Fines are one euro a day. Maps are red."
 GARAGE = "雪链放在车库里。钥匙挂在厨房。"
@@ -90,6 +90,12 @@ def slices():
 @pytest.fixture
 def written(run_cases, slices):
     return files(run_cases, slices, NAMES)
+
+
+def test_a_chosen_file_is_that_of_all(run_cases, slices, written):
+    assert tuple(written) == FILES
+    for name in FILES:
+        assert files(run_cases, slices, NAMES, chosen=[name]) == {name: written[name]}
 
 
 def test_one_file_holds_every_question_answer_rank_hit_and_score_with_reasons(written):

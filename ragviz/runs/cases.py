@@ -204,15 +204,16 @@ def files(
     run_cases: Sequence[Case],
     slices: Sequence[Slice],
     names: Mapping[str, str],
-    controls: Controls | None,
-    chosen: Collection[str],
+    controls: Controls | None = None,
+    chosen: Collection[str] | None = None,
 ) -> dict[str, bytes]:
-    """Write a run's cases and means as the `chosen` files of `FILES`, by file name.
+    """Write a run's cases and means as the `chosen` files of `FILES` (default: all), by file name.
 
     `names` are those of documents, by id; `controls` holds the control items of the run's judge.
     """
-    written = {name: write(run_cases, names) for name, write in _OF_CASES.items() if name in chosen}
-    return written | ({MEANS: _metrics(slices, controls)} if MEANS in chosen else {})
+    wanted = FILES if chosen is None else chosen
+    written = {name: write(run_cases, names) for name, write in _OF_CASES.items() if name in wanted}
+    return written | ({MEANS: _metrics(slices, controls)} if MEANS in wanted else {})
 
 
 def _lines(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
