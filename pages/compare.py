@@ -31,12 +31,8 @@ store = workspace.store
 
 def chosen_runs(runs: Sequence[Run]) -> list[Run]:
     """The runs of the address, the first of which is the baseline; by default the run last seen and another one."""
-    by_name = {run.name: run for run in runs} | {run.id: run for run in runs}
-    requested = (st.query_params.get("runs") or "").split(",")
-    known = list(dict.fromkeys(by_name[name].name for name in requested if name in by_name))
-    for name in requested:
-        if name and name not in by_name:
-            st.warning(f"There is no run called “{wording.quoted(name)}” here.")
+    by_name = {run.name: run for run in runs}
+    known = [run.name for run in both_sides.requested_runs(runs)]
     emptied = st.query_params.get("runs") == ""  # by a person
     st.session_state["runs-shown"] = known or ([] if emptied else default_names(runs, address.last_value("run")))
     names = st.multiselect(

@@ -13,7 +13,7 @@ from ragviz.analysis.evaluate import (
     summarise,
     summarise_scores,
 )
-from ragviz.records import Estimate, Question, Ranking, Retrieved, Score, Span
+from ragviz.records import Question, Ranking, Retrieved, Score, Span
 
 
 def question(number, groups):
@@ -93,10 +93,9 @@ def test_chosen_metrics_and_parts_are_as_in_the_whole(parts):
         assert part.metrics == {"completeness": whole.metrics["completeness"]}
 
 
-def test_means_that_are_known_are_not_computed_again():
-    known = {"completeness": Estimate(0.9, 0.8, 1.0, 3)}
-    scored = summarise_scores(SCORES, known=known)["completeness"]
-    assert scored.estimate is known["completeness"]
+def test_a_score_without_a_value_is_counted_and_not_averaged():
+    scored = summarise_scores(SCORES)["completeness"]
+    assert scored.estimate.n == 3
     assert scored.statuses == {"ok": 3, "no_answer": 1, "judge_error": 1}
 
 

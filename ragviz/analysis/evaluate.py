@@ -155,19 +155,13 @@ def without_words(statuses: Mapping[str, int]) -> str:
     return ", ".join(f"{n:,} {STATUSES[status]}{plural[status]}" for status, n in counts)
 
 
-def summarise_scores(
-    scores: Mapping[str, Mapping[str, Score]], *, seed: int = 0, known: Mapping[str, Estimate] | None = None
-) -> dict[str, Scored]:
-    """Estimate every metric (name → question id → score); a score without a value is counted, never averaged.
-
-    `known` are estimates of the same scores that were computed before: they are taken as they are.
-    """
+def summarise_scores(scores: Mapping[str, Mapping[str, Score]], *, seed: int = 0) -> dict[str, Scored]:
+    """Estimate every metric (name → question id → score); a score without a value is counted, never averaged."""
     summary = {}
     for name, by_question in scores.items():
         values = [score.value for score in by_question.values() if score.value is not None]
         statuses: dict[str, int] = Counter(score.status for score in by_question.values())
-        estimate = (known or {}).get(name) or stats.bootstrap(values, seed=seed)
-        summary[name] = Scored(estimate, statuses)
+        summary[name] = Scored(stats.bootstrap(values, seed=seed), statuses)
     return summary
 
 

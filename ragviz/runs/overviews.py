@@ -33,10 +33,11 @@ class Overview:
 
 def computed(workspace: Workspace, current: Run) -> Overview:
     """Compute the overview of a run from everything that is stored of it."""
-    results = measurements.results_of(workspace, current)
-    retrieved = list(zip(workspace.store.run_questions(current.id), results, strict=True))
+    questions = workspace.store.run_questions(current.id)
+    results = {result.question_id: result for result in measurements.results_of(workspace, current)}
+    retrieved = [(each, results[each.id]) for each in questions if each.id in results]  # the run may go on meanwhile
     summary = measurements.summary_of(workspace, current, retrieved=retrieved)
-    return Overview(len(results), summary, judgements.judgement_of(workspace, current, retrieved=retrieved))
+    return Overview(len(retrieved), summary, judgements.judgement_of(workspace, current, retrieved=retrieved))
 
 
 def to_json(overview: Overview) -> dict[str, Any]:

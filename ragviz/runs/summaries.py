@@ -17,6 +17,7 @@ from ragviz.runs.overviews import Overview
 from ragviz.workspace import Workspace
 
 _MEASURING = ("text", "answers", "judging", "metrics", "analysis", "runs")
+"""The folders whose code makes the numbers that are stored."""
 
 
 @dataclass(frozen=True, slots=True)
