@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -82,13 +83,22 @@ def folder_of(workspace: Workspace) -> Path:
     return index.folder / str(index.live_name())
 
 
+def overwrite(path: Path, content: bytes) -> None:
+    """Change a file in place: one that is cut first, while a thread has it mapped, ends the process (SIGBUS)."""
+    assert len(content) == path.stat().st_size
+    with path.open("r+b") as file:
+        file.write(content)
+
+
 def other_order(workspace: Workspace, name: str) -> None:
     """The same rows in a file of the same size, the first one last."""
     path = folder_of(workspace) / name
     if path.suffix == ".npy":
-        np.save(path, np.roll(np.load(path), 1, axis=0))
+        saved = io.BytesIO()
+        np.save(saved, np.roll(np.load(path), 1, axis=0))
+        overwrite(path, saved.getvalue())
     else:
-        path.write_bytes(np.roll(np.frombuffer(path.read_bytes(), np.uint8), 384 * 4).tobytes())
+        overwrite(path, np.roll(np.frombuffer(path.read_bytes(), np.uint8), 384 * 4).tobytes())
 
 
 def flip(workspace: Workspace, pattern: str) -> None:
@@ -96,7 +106,7 @@ def flip(workspace: Workspace, pattern: str) -> None:
     path = next(folder_of(workspace).glob(pattern))
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
-    path.write_bytes(content)
+    overwrite(path, bytes(content))
 
 
 def older_content(workspace: Workspace) -> None:
