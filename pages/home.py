@@ -127,7 +127,7 @@ def recent() -> None:
             "Recall@k": None if recall is None else recall.mean,
             "k": run.config.k,
             "n": recall.n if recall else None,
-            "Retriever": run.config.retriever,
+            "Retriever": run.config.ranked_by,
             "Answers": "" if answers == "none" else answers,
             "When": wording.ago(run.created) if run.status == "done" else run.status,
         }

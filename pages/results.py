@@ -118,8 +118,10 @@ def settings_line(run: Run) -> str:
     config, cut = run.config, run.provenance["index_config"]
     by = f" · answers: {config.model or config.answerer}" if question_table.answers(run) else ""
     by += f" from {contexts.CONTEXTS[config.context]}" if by and config.context != "retrieved" else ""
+    reranked = measurements.reranking_words(run)
+    ranked = config.ranked_by + (f" ({reranked})" if reranked else "")
     over = (
-        f"{config.retriever} over {wording.chunking(cut)}, overlap {cut['overlap']}, "
+        f"{ranked} over {wording.chunking(cut)}, overlap {cut['overlap']}, "
         f"{cut['embedder'] or 'no embedder'}, {cut['backend']}"
         if cut
         else "Imported: retrieved and judged elsewhere"

@@ -8,9 +8,11 @@ import streamlit as st
 from ragviz import jobs
 from ragviz.answers import contexts
 from ragviz.errors import RagvizError, UsageError
+from ragviz.index import indexing
 from ragviz.metrics.answers import ANSWER_METRICS, current_names
 from ragviz.models.tokenizer import REMOTE
 from ragviz.records import HAND_MADE, IndexInfo, QuestionSet, Run, RunConfig, digest
+from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
 from ragviz.runs import choices, foreign, formats, running
 from ragviz.store import rates
@@ -72,7 +74,37 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
     return {
         "index": index.id, "questions": set_id, "retriever": retriever, "k": int(k), "depth": int(depth),
         "seed": int(seed), "rrf_constant": start.rrf_constant,
-    }  # fmt: skip
+    } | reranking(index, start)  # fmt: skip
+
+
+def reranking(index: IndexInfo, start: RunConfig) -> dict[str, Any]:
+    """Draw the choice of the reranker and of its depth."""
+    one, two, three = st.columns(3)
+    kinds = [rerankers.NONE, *rerankers.RERANKERS]
+    first, named = rerankers.parsed(start.reranker)
+    kind = one.selectbox(
+        "Reranker", kinds, kinds.index(first) if first in kinds else 0, key=f"reranker-{start.hash()}",
+        format_func=lambda name: name.capitalize() if name == rerankers.NONE else name,
+        help="Puts the first chunks of each ranking in a new order.",
+    )  # fmt: skip
+    if kind == rerankers.NONE:
+        return {}
+    spec = rerankers.RERANKERS[kind]
+    depth = two.number_input(
+        "Chunks to rerank", 1, 1000, start.rerank_depth if kind == first else spec.depth,
+        key=f"rerank-depth-{kind}-{start.hash()}",
+        help="The first chunks of each ranking that the reranker reads; those behind keep their order.",
+    )  # fmt: skip
+    name = kind
+    if spec.takes != "none":
+        model = three.text_input(
+            "Reranker's model", named if kind == first else "", max_chars=500,
+            key=f"rerank-model-{kind}-{start.hash()}",
+            placeholder=(index.config.embedder or "an embedder") if spec.takes == "optional" else "name or folder",
+        )  # fmt: skip
+        name = f"{kind}:{model.strip()}" if model.strip() else kind
+    st.caption(spec.description)
+    return {"reranker": name, "rerank_depth": int(depth)}
 
 
 def answering(start: RunConfig) -> dict[str, Any]:
@@ -221,8 +253,20 @@ def form(indexes: list[IndexInfo], sets: list[QuestionSet], earlier: Run | None)
     return RunConfig(**values), dollars
 
 
-CHOICES = {"retriever": "retriever", "k": "k", "depth": "depth", "seed": "seed", "answerer": "answerer"}
-CHOICES |= {"context": "context", "context_tokens": "context budget", "temperature": "temperature"}
+CHOICES = {
+    "retriever": "retriever",
+    "reranker": "reranker",
+    "rerank_depth": "chunks to rerank",
+    "k": "k",
+    "depth": "depth",
+    "seed": "seed",
+}
+CHOICES |= {
+    "answerer": "answerer",
+    "context": "context",
+    "context_tokens": "context budget",
+    "temperature": "temperature",
+}
 """Choice of a run that a preset makes → its name on this page."""
 OF_ANSWERS = ("context", "context_tokens", "temperature")
 
@@ -239,10 +283,11 @@ def pays_embeddings(values: Mapping[str, Any]) -> bool:
 
 
 def naming(config: RunConfig) -> str:
-    """Draw the field for the run's name; it suggests a free one made of index, retriever and answerer."""
+    """Draw the field for the run's name; it suggests a free one made of index, retriever, reranker and answerer."""
     answerer = "" if config.answerer == "none" else f"-{config.answerer}"
     taken = {run.name for run in store.runs()}
-    suggested = wording.free_name(f"{store.index(config.index).name}-{config.retriever}{answerer}", taken)
+    reranker = "" if config.reranker == rerankers.NONE else f"-{rerankers.parsed(config.reranker)[0]}"
+    suggested = wording.free_name(f"{store.index(config.index).name}-{config.retriever}{reranker}{answerer}", taken)
     return widgets.suggested_name("Name", "run-name", suggested)
 
 
@@ -272,15 +317,34 @@ def cost(config: RunConfig) -> None:
             st.caption(plain(forecast.paid_words))
     if resolved.model or resolved.judge:
         estimate(config, key, "Estimate calls and cost" if forecast is None else "Estimate again")
-    work = running.questions_by(config.retriever, index.config.embedder)
+    work = running.questions_by(config, index.config.embedder)
     seconds = rates.duration(store.cache("rate"), work, n)
     loads = "; plus the time to load the embedder" if "embedder" in needs(config.retriever) else ""
     known = f"about {wording.duration(seconds)}{loads}" if seconds is not None else "no estimate yet on this machine"
-    st.caption(f"Retrieving: {known}.")
+    doing = "Retrieving" if config.reranker == rerankers.NONE else "Retrieving and reranking"
+    st.caption(f"{doing}: {known}.")
+    if reads := reranked_words(config, index, n):
+        st.caption(reads)
     if rejected := question_set.counts.get("rejected", 0):
         st.caption(f"{wording.counted(rejected, 'rejected question')} left out.")
     if proposed := question_set.counts.get("proposed", 0):
         st.caption(f"{wording.counted(proposed, 'question')} proposed and not reviewed yet: included.")
+
+
+def reranked_words(config: RunConfig, index: IndexInfo, questions: int) -> str:
+    """Return what a run's reranker reads at most, and how long the vectors that it computes take; "" without one."""
+    spec = rerankers.spec_of(config.reranker)
+    if spec is None:
+        return ""
+    pairs = questions * min(config.rerank_depth, index.chunks)
+    words = f"Reranking: {wording.counted(pairs, 'chunk')} to compare with their questions at most"
+    if not spec.embeds:
+        return f"{words}."
+    texts = min(pairs, index.chunks)
+    embedder = rerankers.parsed(config.reranker)[1] or index.config.embedder
+    seconds = rates.duration(store.cache("rate"), indexing.chunks_by(embedder), texts)
+    took = "" if seconds is None else f", {wording.duration(seconds)} at the speed of earlier builds"
+    return f"{words}; {wording.counted(texts, 'text')} of chunks to embed{took}."
 
 
 def forecast_key(config: RunConfig) -> str:
@@ -342,7 +406,7 @@ def earlier_runs(runs: list[Run], active: Collection[str]) -> None:
                 st.markdown(f"{plain(run.name)} ({'running' if run.name in active else 'interrupted'})")
             by = "" if run.config.answerer == "none" else f", {plain(run.config.model or run.config.answerer)} answers"
             by += "" if run.config.context == "retrieved" else f" from {contexts.CONTEXTS[run.config.context]}"
-            st.caption(f"{run.config.retriever}, k = {run.config.k}{by} · {wording.ago(run.created)}")
+            st.caption(f"{plain(run.config.ranked_by)}, k = {run.config.k}{by} · {wording.ago(run.created)}")
 
 
 def outcome() -> None:

@@ -17,6 +17,8 @@ Backend = Literal["local", "elasticsearch"]
 RetrieverName = str
 """A key of `retrieval.retrievers.RETRIEVERS`, or "imported" where another program ranked."""
 """How chunks are ranked; "imported" is another program's ranking, which cannot be run again."""
+RerankerName = str
+"""A key of `retrieval.rerankers.RERANKERS`, with a colon and a name behind some of them; or "none"."""
 GeneratorName = Literal["extractive", "model"]
 """Programs whose judged runs can be imported."""
 QuestionStatus = Literal["proposed", "accepted", "rejected"]
@@ -464,7 +466,8 @@ class RunConfig:
 
     `model` answers and `judge` judges, "" for none; `metrics` are those of the answers, ranking ones are always
     computed. `context_tokens` bounds the chunks in the prompt, in tokens of the index's embedder. `context` is
-    "retrieved", "none" (closed book) or "oracle" (the gold chunks: an upper bound).
+    "retrieved", "none" (closed book) or "oracle" (the gold chunks: an upper bound). `reranker` puts the first
+    `rerank_depth` chunks of each ranking in a new order.
     """
 
     index: str
@@ -481,10 +484,21 @@ class RunConfig:
     metrics: tuple[str, ...] = ()
     judge: str = ""
     context: ContextKind = "retrieved"
+    reranker: RerankerName = "none"
+    rerank_depth: int = 50
 
     def __post_init__(self) -> None:
         """Accept metrics as a list, as in JSON."""
         object.__setattr__(self, "metrics", tuple(self.metrics))
+
+    @property
+    def ranked_by(self) -> str:
+        """Retriever and reranker, as a person reads them.
+
+        >>> RunConfig("i", "q").ranked_by, RunConfig("i", "q", reranker="maxsim").ranked_by
+        ('knn', 'knn + maxsim')
+        """
+        return self.retriever if self.reranker == "none" else f"{self.retriever} + {self.reranker}"
 
     def hash(self) -> str:
         """Return 16 hex characters, equal for equal configurations."""
@@ -505,7 +519,7 @@ def choices_of(config: IndexConfig | RunConfig) -> dict[str, Any]:
     return {name: value for name, value in asdict(config).items() if name not in _ADDED or value != _ADDED[name]}
 
 
-_ADDED: dict[str, Any] = {"chunker_options": {}, "chunking_rules": 1}
+_ADDED: dict[str, Any] = {"chunker_options": {}, "chunking_rules": 1, "reranker": "none", "rerank_depth": 50}
 """Fields that configurations stored by earlier versions lack, and the value they stand for."""
 
 

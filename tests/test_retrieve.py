@@ -188,9 +188,13 @@ def test_reranking_by_hand():
     assert search(["xy", "z"], 2) == [Ranking(("a", "d"), (2.0, 2.0)), Ranking(("b", "c"), (1.0, 1.0))]
 
 
-def test_reranking_scores_as_many_chunks_as_its_depth():
-    search = reranked(fixed(ranked("c", "b", "a")), letters, letter_texts, 2)
-    assert search(["xy"], 10) == [Ranking(("b", "c"), (1.0, 0.0))]
+def test_what_is_behind_the_depth_keeps_its_order_behind():
+    """Of c, b, d, a the first two are scored, 0 and 1; the others follow with the scores −1 and −2."""
+    search = reranked(fixed(ranked("c", "b", "d", "a")), letters, letter_texts, 2)
+    whole = Ranking(("b", "c", "d", "a"), (1.0, 0.0, -1.0, -2.0))
+    assert search(["xy"], 10) == [whole]
+    for depth in (1, 2, 3):
+        assert search(["xy"], depth) == [Ranking(whole.ids[:depth], whole.scores[:depth])]
 
 
 def test_the_scorer_is_handed_questions_texts_and_scores_in_one_call():

@@ -25,6 +25,7 @@ from rich.table import Table
 from ragviz.cli.lazy import jobs
 from ragviz.errors import Cancelled, InputError, UsageError
 from ragviz.records import Corpus, Estimate, Job, Progress
+from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import RETRIEVERS
 
 if TYPE_CHECKING:
@@ -54,6 +55,12 @@ DryRun = Annotated[
 RetrieverOption = Annotated[
     str | None,
     typer.Option(help=f"{', '.join(RETRIEVERS)} (default: knn; bm25 on an index without an embedder)."),
+]
+RerankerOption = Annotated[
+    str, typer.Option(help=f"What puts the first chunks in a new order: {', '.join(rerankers.written())}.")
+]
+RerankDepthOption = Annotated[
+    int | None, typer.Option(help="Chunks of each ranking that the reranker reads (default: 50).")
 ]
 umask = 0o077
 """Umask of the files that commands write for the user; `main` sets it to the user's own."""

@@ -16,6 +16,7 @@ from ragviz.errors import SearchError, UsageError
 from ragviz.index import chunking
 from ragviz.index.chunking import CHUNKERS
 from ragviz.records import Corpus, DocumentInfo, IndexConfig, IndexInfo
+from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import chosen
 
 if TYPE_CHECKING:
@@ -220,12 +221,16 @@ def index_search(
     query: str,
     k: Annotated[int, typer.Option("-k", min=1, max=1000)] = 5,
     retriever: console.RetrieverOption = None,
+    reranker: console.RerankerOption = rerankers.NONE,
+    rerank_depth: console.RerankDepthOption = None,
     as_json: Json = False,
 ) -> None:
     """Rank the chunks of an index for a query."""
     workspace = console.open_workspace()
     info = workspace.store.index(index_name)
-    hits = search.search(workspace, info, query, chosen(info, retriever), k)
+    hits = search.search(
+        workspace, info, query, chosen(info, retriever), k, reranker, rerank_depth or rerankers.default_depth(reranker)
+    )
     rows = [
         {"rank": f.hit.rank, "score": f.hit.score, "chunk_id": f.hit.chunk_id, "document": f.document_name}
         | ({"start": f.chunk.start, "end": f.chunk.end, "page": f.chunk.page, "text": f.chunk.text} if f.chunk else {})

@@ -78,6 +78,9 @@ def _results_body(
 ) -> dict[str, Any]:
     """Return the results of a run as JSON, without the means per kind and per document."""
     body: dict[str, Any] = {"run": run.name, "fingerprint": run.fingerprint, "status": run.status, "k": summary.k}
+    if run.config.reranker != "none":
+        chosen = {"reranker": run.config.reranker, "depth": run.config.rerank_depth}
+        body["reranking"] = chosen | dict(run.provenance.get("reranking", {}))
     body |= evaluate.to_json(summary)
     if unranked := measurements.unranked_words(run):
         body["not_ranked"] = unranked
@@ -101,6 +104,8 @@ def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Jud
         means = [(name, console.interval(estimate)) for name, estimate in summary.metrics.items()]
         console.table(("metric", "mean [95 %]"), means, run.name)
         console.out.print(outcomes.sum_words(outcomes.count(summary.ranks, summary.k), summary.k, summary.depth))
+        if reranking := measurements.reranking_words(run):
+            console.out.print(console.printable(f"{run.config.ranked_by}: {reranking}"), highlight=False)
         if unranked := evaluate.reference_only_words(summary):
             console.out.print(unranked)
     if judgement.statuses:

@@ -12,6 +12,7 @@ from ragviz.cli.console import DryRun, Json
 from ragviz.cli.lazy import choices, forecast, running, spending
 from ragviz.errors import UsageError
 from ragviz.records import AnswererName, ContextKind, Job, RunConfig
+from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import chosen
 
 
@@ -20,6 +21,8 @@ def run_questions(
     questions: Annotated[str, typer.Option("--questions")],
     run_name: Annotated[str, typer.Option("--name")] = "",
     retriever: console.RetrieverOption = None,
+    reranker: console.RerankerOption = rerankers.NONE,
+    rerank_depth: console.RerankDepthOption = None,
     k: Annotated[int, typer.Option("-k")] = 3,
     depth: int = 50,
     seed: Annotated[int, typer.Option(min=0)] = 0,
@@ -51,6 +54,8 @@ def run_questions(
         metrics=tuple(filter(None, (name.strip() for name in metrics.split(",")))),
         judge=judge,
         context=cast(Any, console.one_of("context", context, get_args(ContextKind))),
+        reranker=reranker,
+        rerank_depth=rerankers.default_depth(reranker) if rerank_depth is None else rerank_depth,
     )
     choices.check_run(config)
     config = choices.resolved(workspace, config)

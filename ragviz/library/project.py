@@ -38,7 +38,7 @@ from ragviz.records import (
     RunConfig,
     silent,
 )
-from ragviz.retrieval import retrievers
+from ragviz.retrieval import rerankers, retrievers
 from ragviz.runs import choices, measurements
 from ragviz.store import disk
 from ragviz.workspace import Workspace, open_workspace
@@ -188,10 +188,13 @@ class Project(Shown):
         metrics: Sequence[str] = (),
         judge: str = "",
         budget: float | None = None,
+        reranker: str = rerankers.NONE,
+        rerank_depth: int | None = None,
     ) -> Run:
         """Retrieve, and if asked for answer and judge, every question of a set that is not rejected, as a run.
 
-        Chunks are ranked to `depth` by `retriever` (default: "knn", or "bm25" on an index without vectors). An
+        Chunks are ranked to `depth` by `retriever` (default: "knn", or "bm25" on an index without vectors). A
+        `reranker` ("maxsim") puts the first `rerank_depth` of them (default: 50) in a new order. An
         `answerer` answers from the first `k` of them, at most `context_tokens` tokens (`context` "none": from
         no chunk, "oracle": from the gold ones); `model` answers where that is "model" (default: RAGVIZ_MODEL).
         `metrics` of the answers are names, "all" or "none" (default: all for a model's answers, for others
@@ -219,6 +222,8 @@ class Project(Shown):
             context_tokens=context_tokens,
             metrics=(metrics,) if isinstance(metrics, str) else tuple(metrics),
             judge=judge,
+            reranker=reranker,
+            rerank_depth=rerankers.default_depth(reranker) if rerank_depth is None else rerank_depth,
         )
         choices.check_run(config)
         config = choices.resolved(self.workspace, config)

@@ -217,7 +217,7 @@ class Run(Shown):
         answered = f", {judgements.answered_words(config)}" if config.answerer != "none" else ""
         status = "" if current.status == "done" else " (not finished: this is what it has so far)"
         return (
-            f"Run '{current.name}': {made_of['n']:,} questions of '{made_of['questions']}', {config.retriever} on "
+            f"Run '{current.name}': {made_of['n']:,} questions of '{made_of['questions']}', {config.ranked_by} on "
             f"'{made_of['index']}', k = {config.k}{answered}{status}"
         )
 

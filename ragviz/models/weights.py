@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from ragviz.records import digest
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
+
+Computed = TypeVar("Computed")
 
 PACKAGED = "all-MiniLM-L6-v2"
 """The embedder that needs no network; Apache-2.0 weights by the Sentence Transformers project."""
@@ -59,18 +61,64 @@ def encoded(card: Card, texts: list[str], kind: Kind) -> Generator[Batch]:
     if not texts:
         return
     model = loaded(card)
-    batches = _by_length(texts, card.max_tokens or 512, *BATCH.get(model.device.type, BATCH[""]))
     encode = model.encode_query if kind == "query" else model.encode_document
 
-    def compute(places: list[int]) -> Vectors:
-        batch = [texts[place] for place in places]
+    def compute(batch: list[str]) -> Vectors:
         vectors = encode(batch, prompt=card.prompts[kind], batch_size=len(batch), show_progress_bar=False)
         return np.asarray(vectors, dtype=np.float32)
 
-    if model.device.type == "cpu" and len(batches) > 1 and _cores() > 1:
-        yield from _in_parallel(compute, batches)
+    yield from in_batches(compute, texts, card.max_tokens, model.device.type)
+
+
+def encoded_tokens(card: Card, texts: list[str], kind: Kind) -> Generator[tuple[list[int], list[Vectors]]]:
+    """Yield batches as `encoded`, but of each text one vector for each of its tokens, not of unit length.
+
+    They are the last hidden state of the model; those of padding and of the tokens that begin and end a text are left
+    out, so a text without tokens has shape (0, dims).
+
+    Raises:
+        UsageError: the model has no token vectors.
+
+    """
+    if not texts:
+        return
+    model = loaded(card)
+    encode = model.encode_query if kind == "query" else model.encode_document
+    names = ("cls_token_id", "sep_token_id", "bos_token_id", "eos_token_id", "pad_token_id")
+    framing = [token for name in names if (token := getattr(model.tokenizer, name, None)) is not None]
+
+    def compute(batch: list[str]) -> list[Vectors]:
+        prompt = card.prompts[kind]
+        states: Any = encode(
+            batch, prompt=prompt, batch_size=len(batch), show_progress_bar=False, output_value=None
+        )  # a dict for each text
+        if "token_embeddings" not in states[0]:
+            raise UsageError(f"'{card.name}' computes no vectors of tokens: name a transformer, such as '{PACKAGED}'.")
+        return [_of_tokens(state, framing) for state in states]
+
+    yield from in_batches(compute, texts, card.max_tokens, model.device.type)
+
+
+def _of_tokens(state: dict[str, Any], framing: list[int]) -> Vectors:
+    seen = state["attention_mask"].bool()
+    for token in framing if "input_ids" in state else ():
+        seen &= state["input_ids"] != token
+    return np.asarray(state["token_embeddings"][seen].float().cpu().numpy(), dtype=np.float32)
+
+
+def in_batches(
+    compute: Callable[[list[str]], Computed], texts: list[str], max_tokens: int | None, device: str
+) -> Generator[tuple[list[int], Computed]]:
+    """Yield what `compute` makes of batches of texts, with their positions: as many as suit the device at once."""
+    batches = _by_length(texts, max_tokens or 512, *BATCH.get(device, BATCH[""]))
+
+    def computed(places: list[int]) -> Computed:
+        return compute([texts[place] for place in places])
+
+    if device == "cpu" and len(batches) > 1 and _cores() > 1:
+        yield from _in_parallel(computed, batches)
     else:
-        yield from ((places, compute(places)) for places in batches)
+        yield from ((places, computed(places)) for places in batches)
 
 
 def _by_length(texts: list[str], max_tokens: int, most: int, budget: int) -> list[list[int]]:
@@ -86,13 +134,15 @@ def _by_length(texts: list[str], max_tokens: int, most: int, budget: int) -> lis
     return batches
 
 
-def _in_parallel(compute: Callable[[list[int]], Vectors], batches: list[list[int]]) -> Generator[Batch]:
+def _in_parallel(
+    compute: Callable[[list[int]], Computed], batches: list[list[int]]
+) -> Generator[tuple[list[int], Computed]]:
     """Compute batches in as many threads as there are cores, and yield them in their order."""
     import torch
 
     workers = min(_cores(), WORKERS)
     pool = ThreadPoolExecutor(workers, "embed", torch.set_num_threads, (_cores() // workers,))
-    waiting: deque[tuple[list[int], Future[Vectors]]] = deque()
+    waiting: deque[tuple[list[int], Future[Computed]]] = deque()
     try:
         for places in batches:
             waiting.append((places, pool.submit(compute, places)))

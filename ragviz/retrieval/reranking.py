@@ -1,13 +1,16 @@
-"""Rankings put in a new order by a scorer that reads the texts of the chunks."""
+"""Rankings put in a new order by a scorer that reads the texts of the chunks; what a reranker is, and is built from."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
 from ragviz.errors import ModelError, UsageError
-from ragviz.records import Ranking
+from ragviz.records import IndexConfig, Progress, Ranking, silent
 from ragviz.retrieval.retriever import Retriever, Texts
 
 
@@ -24,12 +27,52 @@ Scorer = Callable[[Sequence[Candidates]], Sequence[Sequence[float]]]
 """Candidates of several questions → one finite score for each chunk of each question; higher is better."""
 
 
-def reranked(retriever: Retriever, scorer: Scorer, texts: Texts, depth: int) -> Retriever:
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What rerankers are built from: `argument` follows the colon of the name, `embedder_name` is the index's, or "".
+
+    `folder` is where large temporary files may be written, None for the system's own; `progress` hears of long work.
+    """
+
+    argument: str = ""
+    embedder_name: str = ""
+    folder: Path | None = None
+    progress: Progress = silent
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerSpec:
+    """One reranker that can be chosen: `description` for people, whether it `takes` a name after a colon.
+
+    `check` gets the argument and the configuration of an index, and raises UsageError where it cannot work, without
+    loading a model; `identity` names what its scores depend on; `build` loads what it needs. `embeds` says that it
+    computes vectors of every chunk that it reads, `depth` how many chunks of a ranking it reads by default.
+    """
+
+    description: str
+    takes: Literal["none", "optional", "required"]
+    check: Callable[[str, IndexConfig], None]
+    identity: Callable[[Parts], str]
+    build: Callable[[Parts], Scorer]
+    embeds: bool = False
+    depth: int = 50
+
+
+@dataclass(slots=True)
+class Timing:
+    """How many questions were reranked, and the seconds that their scores took."""
+
+    questions: int = 0
+    seconds: float = 0.0
+
+
+def reranked(retriever: Retriever, scorer: Scorer, texts: Texts, depth: int, timing: Timing | None = None) -> Retriever:
     """Rank by the scores that `scorer` gives the first `depth` chunks of another retriever's ranking.
 
-    The scores of the rankings are the scorer's, ties by chunk id. Chunks behind `depth` are not scored and are left
-    out, so a ranking is at most `depth` long, and its head does not change with the depth asked for. Questions for
-    which the retriever finds nothing keep their empty ranking and are not handed to the scorer.
+    The scores of these chunks are the scorer's, ties by chunk id. Chunks behind `depth` are not scored and keep their
+    order behind them; their scores go on downwards from the lowest one in steps of 1, and say no more than that.
+    Questions for which the retriever finds nothing keep their empty ranking and are not handed to the scorer.
+    `timing` gets the time that the scorer takes.
 
     The retriever raises ModelError when the scorer gives another number of scores than there are chunks, or one that
     is not finite.
@@ -42,27 +85,44 @@ def reranked(retriever: Retriever, scorer: Scorer, texts: Texts, depth: int) -> 
         raise UsageError(f"The depth to rerank is {depth}; use at least 1.")
 
     def ranked(questions: Sequence[str], wanted_depth: int) -> list[Ranking]:
-        rankings = retriever(questions, depth)
-        ids = list(dict.fromkeys(chunk_id for ranking in rankings for chunk_id in ranking.ids))
+        rankings = retriever(questions, max(depth, wanted_depth))
+        ids = list(dict.fromkeys(chunk_id for ranking in rankings for chunk_id in ranking.ids[:depth]))
         text_of = dict(zip(ids, texts(ids), strict=True))
         candidates = [
-            Candidates(question, ranking, tuple(text_of[chunk_id] for chunk_id in ranking.ids))
+            Candidates(question, head, tuple(text_of[chunk_id] for chunk_id in head.ids))
             for question, ranking in zip(questions, rankings, strict=True)
-            if ranking.ids
+            if (head := Ranking(ranking.ids[:depth], ranking.scores[:depth])).ids
         ]
-        orders = iter(_reordered(candidates, scorer(candidates) if candidates else [], wanted_depth))
-        return [next(orders) if ranking.ids else ranking for ranking in rankings]
+        started = time.monotonic()
+        scores = scorer(candidates) if candidates else []
+        if timing is not None:
+            timing.questions += len(candidates)
+            timing.seconds += time.monotonic() - started
+        heads = iter(_reordered(candidates, scores))
+        return [
+            _cut(_continued(next(heads), ranking.ids[depth:]), wanted_depth) if ranking.ids else ranking
+            for ranking in rankings
+        ]
 
     return ranked
 
 
-def _reordered(candidates: Sequence[Candidates], scores: Sequence[Sequence[float]], depth: int) -> list[Ranking]:
+def _continued(head: Ranking, behind: Sequence[str]) -> Ranking:
+    lowest = head.scores[-1]
+    return Ranking((*head.ids, *behind), (*head.scores, *(lowest - place for place in range(1, len(behind) + 1))))
+
+
+def _cut(ranking: Ranking, depth: int) -> Ranking:
+    return Ranking(ranking.ids[:depth], ranking.scores[:depth])
+
+
+def _reordered(candidates: Sequence[Candidates], scores: Sequence[Sequence[float]]) -> list[Ranking]:
     if len(scores) != len(candidates):
         raise ModelError(f"The reranker scored {len(scores)} of {len(candidates)} questions: choose another one.")
-    return [_by_score(each, numbers, depth) for each, numbers in zip(candidates, scores, strict=True)]
+    return [_by_score(each, numbers) for each, numbers in zip(candidates, scores, strict=True)]
 
 
-def _by_score(candidates: Candidates, scores: Sequence[float], depth: int) -> Ranking:
+def _by_score(candidates: Candidates, scores: Sequence[float]) -> Ranking:
     ids, question = candidates.ranking.ids, candidates.question[:80]
     if len(scores) != len(ids):
         raise ModelError(
@@ -71,5 +131,5 @@ def _by_score(candidates: Candidates, scores: Sequence[float], depth: int) -> Ra
     for chunk_id, score in zip(ids, scores, strict=True):
         if not math.isfinite(score):
             raise ModelError(f"The reranker gave chunk {chunk_id} the score {score} for '{question}': choose another.")
-    best = sorted(zip(ids, map(float, scores), strict=True), key=lambda pair: (-pair[1], pair[0]))[:depth]
+    best = sorted(zip(ids, map(float, scores), strict=True), key=lambda pair: (-pair[1], pair[0]))
     return Ranking(tuple(chunk_id for chunk_id, _ in best), tuple(score for _, score in best))

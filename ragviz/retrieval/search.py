@@ -9,7 +9,9 @@ from ragviz.errors import SearchError
 from ragviz.index import chunking, indexing
 from ragviz.index.damage import require_sound, sound
 from ragviz.models.spending import Spending
-from ragviz.records import Chunk, Hit, IndexInfo, Progress, Ranking, RetrieverName, silent
+from ragviz.records import Chunk, Hit, IndexInfo, Progress, Ranking, RerankerName, RetrieverName, silent
+from ragviz.retrieval import rerankers
+from ragviz.retrieval.reranking import Parts, Timing, reranked
 from ragviz.retrieval.retriever import Retriever, Sources, Texts
 from ragviz.retrieval.retrievers import RETRIEVERS, check_offered, needs
 from ragviz.workspace import Workspace
@@ -36,12 +38,16 @@ def retriever(
     name: RetrieverName,
     constant: int = 60,
     *,
+    reranker: RerankerName = rerankers.NONE,
+    rerank_depth: int = 50,
+    timing: Timing | None = None,
     spending: Spending | None = None,
     progress: Progress = silent,
 ) -> Retriever:
     """Return the retriever called `name` over an index; what its embedder pays is written into `spending`.
 
-    `progress` hears when the embedder is being loaded.
+    `reranker` puts the first `rerank_depth` chunks of its rankings in a new order; `timing` gets the
+    seconds that this takes. `progress` hears when a model is being loaded, and how far the reranker is.
 
     The retriever raises SearchError when the index is damaged, gone, or built anew since `info` was read.
 
@@ -54,6 +60,9 @@ def retriever(
     embedder = workspace.embedder(info.config.embedder, spending, progress) if "embedder" in needs(name) else None
     sources = Sources(workspace.index(info), embedder, texts_of(workspace, info.corpus_id), constant)
     rank = RETRIEVERS[name].build(sources)
+    if (spec := rerankers.spec_of(reranker)) is not None:
+        scorer = spec.build(parts_of(workspace, info, reranker, progress))
+        rank = reranked(rank, scorer, sources.texts, rerank_depth, timing)
 
     def ranked(questions: Sequence[str], depth: int) -> list[Ranking]:
         try:
@@ -67,9 +76,30 @@ def retriever(
     return ranked
 
 
-def search(workspace: Workspace, info: IndexInfo, query: str, name: RetrieverName, depth: int) -> list[ChunkHit]:
+def parts_of(workspace: Workspace, info: IndexInfo, reranker: RerankerName, progress: Progress = silent) -> Parts:
+    """Return what a reranker over an index is built from; UsageError where the index cannot serve it."""
+    rerankers.check_offered(info.config, reranker)
+    return Parts(rerankers.parsed(reranker)[1], info.config.embedder, workspace.settings.home, progress)
+
+
+def identity_of(workspace: Workspace, info: IndexInfo, reranker: RerankerName) -> str:
+    """Return what the scores of a reranker over an index depend on, "" for "none"."""
+    spec = rerankers.spec_of(reranker)
+    return "" if spec is None else spec.identity(parts_of(workspace, info, reranker))
+
+
+def search(
+    workspace: Workspace,
+    info: IndexInfo,
+    query: str,
+    name: RetrieverName,
+    depth: int,
+    reranker: RerankerName = rerankers.NONE,
+    rerank_depth: int = 50,
+) -> list[ChunkHit]:
     """Rank the chunks of an index for one query; raises as `ready` and `retriever`, and as the retriever itself."""
-    ranking = retriever(workspace, ready(workspace, info), name)([query], depth)[0]
+    rank = retriever(workspace, ready(workspace, info), name, reranker=reranker, rerank_depth=rerank_depth)
+    ranking = rank([query], depth)[0]
     return with_chunks(workspace, info.corpus_id, ranking.hits())
 
 

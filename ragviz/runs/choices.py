@@ -14,7 +14,7 @@ from ragviz.models.chat import ModelClient
 from ragviz.models.tokenizer import REMOTE
 from ragviz.models.vectors import Embedder
 from ragviz.records import HAND_MADE, AnswererName, Cache, ContextKind, RunConfig
-from ragviz.retrieval import retrievers
+from ragviz.retrieval import rerankers, retrievers
 from ragviz.workspace import Workspace
 
 
@@ -32,6 +32,7 @@ def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
     check_not_hand_made(config)
     if (index := workspace.store.index_named(config.index)) is not None:
         retrievers.check_offered(index, config.retriever)
+        rerankers.check_offered(index.config, config.reranker)
     answers, settings = config.answerer != "none", workspace.settings
     chosen = tuple(name for name in config.metrics if name != "none")
     if not config.metrics and answers:
@@ -47,6 +48,9 @@ def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
         metrics=names,
         model=(config.model or settings.model) if config.answerer == "model" else "",
         judge=(config.judge or settings.judge or settings.model) if judged else "",
+        rerank_depth=config.rerank_depth
+        if config.reranker != rerankers.NONE
+        else rerankers.default_depth(rerankers.NONE),
     )
 
 
@@ -69,6 +73,7 @@ def plan_of(
 def check_run(config: RunConfig) -> None:
     """Raise UsageError for a choice that cannot be used."""
     retrievers.check_known(config.retriever)
+    rerankers.spec_of(config.reranker)
     for choice, name, known in (
         ("answerer", config.answerer, get_args(AnswererName)),
         ("context", config.context, get_args(ContextKind)),
@@ -76,7 +81,9 @@ def check_run(config: RunConfig) -> None:
         if name not in known:
             raise UsageError(f"There is no {choice} '{name}': choose one of {', '.join(known)}.")
     whole = {"k": config.k, "depth": config.depth, "seed": config.seed, "rrf_constant": config.rrf_constant}
-    require_whole(**whole, context_tokens=config.context_tokens)
+    require_whole(**whole, context_tokens=config.context_tokens, rerank_depth=config.rerank_depth)
+    if not 1 <= config.rerank_depth <= 1000:
+        raise UsageError(f"The depth to rerank is from 1 to 1,000: {config.rerank_depth} is not.")
     if not 1 <= config.k <= config.depth:
         raise UsageError(f"k must be from 1 to the depth, {config.depth}: {config.k} is not.")
     if config.depth > 1000:

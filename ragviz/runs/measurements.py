@@ -104,3 +104,12 @@ def _side(workspace: Workspace, current: Run, optional: Sequence[str]) -> compar
     controlled = control_items.controls_of(current)
     doubt = controlled.sentence if controlled is not None and not controlled.reliable else ""
     return comparing.RunSide(current.name, choices | index, parts, results_of(workspace, current), scores, doubt)
+
+
+def reranking_words(current: Run) -> str:
+    """Say what a run's reranker read, and its seconds for each question; "" for a run without one."""
+    config, took = current.config, current.provenance.get("reranking")
+    if config.reranker == "none":
+        return ""
+    seconds = f", {took['seconds'] / took['questions']:.2g} s a question" if took and took["questions"] else ""
+    return f"the first {config.rerank_depth} chunks reranked{seconds}"

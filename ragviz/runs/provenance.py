@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from ragviz import __version__
@@ -12,6 +11,8 @@ from ragviz.judging import planning
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.registry import METRICS
 from ragviz.records import IndexInfo, Question, QuestionSet, Run, choices_of, digest
+from ragviz.retrieval import search
+from ragviz.retrieval.reranking import Timing
 from ragviz.store.codecs import corpus_hash, questions_hash
 from ragviz.workspace import Workspace
 
@@ -50,12 +51,14 @@ def _provenance(
         "questions": questions_hash(questions),
         "index": index.config.hash(),
         "embedder": index.embedder_identity,
-        **{key: str(value) for key, value in asdict(config).items() if key not in ("index", "questions")},
+        **{key: str(value) for key, value in choices_of(config).items() if key not in ("index", "questions")},
         "metrics": digest(*(f"{key}:{metric.version}" for key, metric in sorted(METRICS.items()))),
     }
     if config.answerer != "none" or config.metrics:
         versions = [f"{name}:{answer_metrics.ANSWER_METRICS[name].version}" for name in config.metrics]
         identity["judgement"] = digest(wording.VERSIONS.get(config.answerer, ""), *versions)
+    if reranking := search.identity_of(workspace, index, config.reranker):
+        identity["reranking"] = reranking
     if host := _host(plan):
         identity["endpoint"] = host
     if plan.embedder is not None:
@@ -83,3 +86,13 @@ def note_models(workspace: Workspace, current: Run, plan: planning.Plan) -> None
     }
     models = {key: sorted(used[key] | set(provenance.get("models", {}).get(key, ()))) for key in used}
     workspace.store.note_run(current.id, models=models)
+
+
+def note_reranking(workspace: Workspace, current: Run, timing: Timing) -> None:
+    """Add the time that reranking took to a run's record, and the questions that took it, to those of earlier attempts.
+
+    What is done once for many questions is in it: the vectors of a chunk's tokens are computed for the first of them.
+    """
+    before = workspace.store.run(current.id).provenance.get("reranking", {"questions": 0, "seconds": 0.0})
+    questions, seconds = before["questions"] + timing.questions, before["seconds"] + timing.seconds
+    workspace.store.note_run(current.id, reranking={"questions": questions, "seconds": round(seconds, 3)})

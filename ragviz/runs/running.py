@@ -26,6 +26,8 @@ from ragviz.records import (
     silent,
 )
 from ragviz.retrieval import search
+from ragviz.retrieval.reranking import Timing
+from ragviz.retrieval.retriever import Retriever
 from ragviz.runs import choices, contexts, control_items, provenance, summaries
 from ragviz.store import rates
 from ragviz.store.store import Kind, label
@@ -142,7 +144,7 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     paid = Ledger()
     spending = Spending(paid)
     golds = contexts.gold_of(workspace, index, questions)
-    search_all = search.retriever(workspace, index, config.retriever, config.rrf_constant, spending=spending)
+    search_all = _retriever(workspace, index, config, spending)
     rankings = search_all([q.text for q in questions], config.k)
     spending.settle()
     results = [Retrieved(q.id, r, *g) for q, r, g in zip(questions, rankings, golds, strict=True)]
@@ -181,13 +183,18 @@ def retrieve(
 ) -> None:
     """Retrieve to the run's depth for the questions that have no result in it yet, and store the results."""
     store, depth = workspace.store, current.config.depth
-    search_all = search.retriever(
-        workspace, index, current.config.retriever, current.config.rrf_constant, spending=spending, progress=progress
-    )
     answered = store.answered(current.id)
+    finished, timing = len(answered), Timing()
+
+    def within(done: int, total: int | None, unit: str, message: str = "") -> None:
+        """Report a part of a batch: the questions stay what is counted."""
+        words = f"{message}: {done:,} of {total:,} {unit}" if total else message
+        progress(finished, len(questions), "questions", words)
+
+    search_all = _retriever(workspace, index, current.config, spending, within, timing)
     unanswered = [(place, q) for place, q in enumerate(questions) if q.id not in answered]
     progress(len(answered), len(questions), "questions", "Retrieving")
-    learnt, work = store.cache("rate"), questions_by(current.config.retriever, index.config.embedder)
+    learnt, work = store.cache("rate"), questions_by(current.config, index.config.embedder)
     start, size = 0, FIRST_BATCH
     try:
         while batch := unanswered[start : start + size]:
@@ -203,15 +210,40 @@ def retrieve(
             if start:  # the first batch waits for the embedder
                 rates.learn(learnt, work, len(batch), took)
             start += len(batch)
+            finished = len(answered) + start
             size = min(BATCH, 2 * size) if took < TOGETHER else size
-            progress(len(answered) + start, len(questions), "questions", "Retrieving")
+            progress(finished, len(questions), "questions", "Retrieving")
+        if timing.questions:
+            provenance.note_reranking(workspace, current, timing)
     finally:
         spending.settle()
 
 
-def questions_by(retriever: str, embedder: str) -> str:
+def _retriever(
+    workspace: Workspace,
+    index: IndexInfo,
+    config: RunConfig,
+    spending: Spending,
+    progress: Progress = silent,
+    timing: Timing | None = None,
+) -> Retriever:
+    return search.retriever(
+        workspace,
+        index,
+        config.retriever,
+        config.rrf_constant,
+        reranker=config.reranker,
+        rerank_depth=config.rerank_depth,
+        timing=timing,
+        spending=spending,
+        progress=progress,
+    )
+
+
+def questions_by(config: RunConfig, embedder: str) -> str:
     """Return what the rate of retrieving for questions is called; `embedder` is that of the index."""
-    return f"questions by {retriever} with {embedder}"
+    reranked = "" if config.reranker == "none" else f", {config.rerank_depth} reranked by {config.reranker}"
+    return f"questions by {config.retriever} with {embedder}{reranked}"
 
 
 # Answers and their judgement

@@ -178,7 +178,7 @@ def scores_of(run: Run, question_id: str, k: int) -> dict[str, float | None]:
 
 def _ranking(run: Run, question_id: str, k: int) -> None:
     question, retrieved = cache.questions(run)[question_id], cache.retrieved_for(run, question_id)
-    heading.section(f"{plain(run.name)}: ranking by {run.config.retriever}")
+    heading.section(f"{plain(run.name)}: ranking by {plain(run.config.ranked_by)}")
     if unranked := measurements.unranked_words(run):
         st.caption(unranked)
     passages.ranked_chunks(run.corpus_id, question, retrieved, k=min(k, run.config.depth), first=5, key=run.id)

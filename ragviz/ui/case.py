@@ -243,8 +243,8 @@ def ranking(
 ) -> None:
     """Draw the ranking, or the chunks given without one, with what the judge and the budget said of each chunk."""
     config = run.config
-    heading.section({"retrieved": f"Ranking by {config.retriever}",
-                     "none": f"Ranking by {config.retriever}, not given as context (closed book)",
+    heading.section({"retrieved": f"Ranking by {plain(config.ranked_by)}",
+                     "none": f"Ranking by {plain(config.ranked_by)}, not given as context (closed book)",
                      "oracle": "Gold chunks, given as context"}[config.context])  # fmt: skip
     links = passages.evidence_jumps(retrieved) if config.context != "oracle" else ""
     if links:

@@ -92,7 +92,7 @@ def made_of(run: Run) -> dict[str, Any]:
     return {
         "Question set": names["questions"],
         "Questions": names["n"],
-        "Retriever": config.retriever,
+        "Retriever": config.ranked_by,
         "Index": names["index"],
         "Chunking": wording.chunking(names["index_config"]) if names["index_config"] else "",
         "k": config.k,

@@ -1,0 +1,69 @@
+"""Rerankers by name: what puts the first chunks of a retriever's ranking in a new order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ragviz.errors import UsageError
+from ragviz.records import IndexConfig, RerankerName
+from ragviz.retrieval import maxsim_reranker
+from ragviz.retrieval.reranking import RerankerSpec
+
+NONE = "none"
+"""The name of a run's reranker where its retriever's ranking stays as it is."""
+
+RERANKERS: Mapping[str, RerankerSpec] = {
+    "maxsim": RerankerSpec(
+        "Late interaction: each word of the question finds its nearest word in the chunk. The embedder of the index "
+        "computes it on this machine; 'maxsim:NAME' uses another one.",
+        "optional",
+        maxsim_reranker.check,
+        maxsim_reranker.identity,
+        maxsim_reranker.build,
+        embeds=True,
+    ),
+}
+"""Rerankers by their name, without what may follow its colon."""
+
+
+def parsed(name: RerankerName) -> tuple[str, str]:
+    """Return kind and argument of a reranker's name.
+
+    >>> parsed("maxsim"), parsed("cross-encoder:acme/mini")
+    (('maxsim', ''), ('cross-encoder', 'acme/mini'))
+    """
+    kind, _, argument = name.partition(":")
+    return kind.strip(), argument.strip()
+
+
+def written() -> list[str]:
+    """Return the names of all rerankers, with what follows a colon."""
+    forms = {"none": "", "optional": "", "required": ":NAME-OR-FOLDER"}
+    return [NONE, *(f"{name}{forms[spec.takes]}" for name, spec in RERANKERS.items())]
+
+
+def spec_of(name: RerankerName) -> RerankerSpec | None:
+    """Return what the reranker called `name` is, None for "none"; UsageError for one that does not exist."""
+    if name == NONE:
+        return None
+    kind, argument = parsed(name)
+    spec = RERANKERS.get(kind)
+    if spec is None:
+        raise UsageError(f"There is no reranker '{name}': choose one of {', '.join(written())}.")
+    if spec.takes == "required" and not argument:
+        raise UsageError(f"Reranker '{kind}' needs a model: name one, as in {kind}:NAME-OR-FOLDER.")
+    if spec.takes == "none" and argument:
+        raise UsageError(f"Reranker '{kind}' takes nothing after a colon: write '{kind}' instead of '{name}'.")
+    return spec
+
+
+def default_depth(name: RerankerName) -> int:
+    """Return the number of chunks that this reranker reads by default."""
+    spec = spec_of(name)
+    return 50 if spec is None else spec.depth
+
+
+def check_offered(config: IndexConfig, name: RerankerName) -> None:
+    """Raise UsageError for a reranker that does not exist, or that this index cannot serve; loads no model."""
+    if (spec := spec_of(name)) is not None:
+        spec.check(parsed(name)[1], config)

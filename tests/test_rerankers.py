@@ -1,0 +1,250 @@
+"""Rerankers against truth: MaxSim by hand and by a naive loop, and each through a run, the command line and a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragviz.config import Settings
+from ragviz.documents import corpora
+from ragviz.errors import Cancelled, UsageError
+from ragviz.index import indexing
+from ragviz.models import token_vectors, weights
+from ragviz.models.token_vectors import KeptPassages, unit
+from ragviz.questions import sets
+from ragviz.records import IndexConfig, Ranking, RunConfig
+from ragviz.retrieval import maxsim_reranker, rerankers, search
+from ragviz.retrieval.reranking import Candidates, Parts
+from ragviz.runs import choices, measurements, running
+from ragviz.workspace import Workspace
+
+WORDS = {"cat": (1.0, 0.0), "dog": (0.6, 0.8), "fish": (0.0, 2.0), "zero": (0.0, 0.0)}
+"""Vectors of words that are not all of unit length: their cosines are 0.6 (cat, dog), 0 and 0.8 (dog, fish)."""
+
+
+class Encoder:
+    """Vectors of words, in batches of two texts, the last ones first; remembers what it was asked."""
+
+    def __init__(self):
+        self.asked: list[tuple[str, str]] = []
+
+    def __call__(self, texts, kind):
+        self.asked += [(text, kind) for text in texts]
+        places = list(range(len(texts)))[::-1]
+        for start in range(0, len(places), 2):
+            batch = places[start : start + 2]
+            yield batch, [np.array([WORDS[w] for w in texts[p].split()], np.float32).reshape(-1, 2) for p in batch]
+
+
+def candidates(question: str, *texts: str) -> Candidates:
+    ids = tuple(f"c{place}" for place in range(len(texts)))
+    return Candidates(question, Ranking(ids, (0.0,) * len(ids)), texts)
+
+
+# maxsim
+
+
+def test_maxsim_by_hand():
+    """ "cat fish" finds 0.6 and 0.8 in "dog", 1 and 0 in "cat", 1 and 1 in "fish cat"; its mean is half of the sum."""
+    score = maxsim_reranker.scorer(Encoder(), Parts())
+    ((dog, cat, both, empty, zero),) = score([candidates("cat fish", "dog", "cat", "fish cat", "", "zero")])
+    assert (dog, cat, both, empty, zero) == pytest.approx((0.7, 0.5, 1.0, -1.0, 0.0), abs=1e-3)
+    assert score([candidates("", "dog", "cat")]) == [[-1.0, -1.0]]
+    assert score([]) == []
+
+
+def naive(query: np.ndarray, passages: list[np.ndarray]) -> list[float]:
+    scores = []
+    for passage in passages:
+        best = []
+        for q in query:
+            cosines = [float(q @ p) / (np.linalg.norm(q) * np.linalg.norm(p)) for p in passage]
+            if cosines:
+                best.append(max(cosines))
+        scores.append(sum(best) / len(best) if best else -1.0)
+    return scores
+
+
+@given(st.integers(0, 5), st.lists(st.integers(0, 6), max_size=8), st.integers(0, 10_000))
+def test_maxsim_is_the_naive_loop(length, sizes, seed):
+    random = np.random.default_rng(seed)
+    query = random.normal(size=(length, 4)).astype(np.float32)
+    passages = [random.normal(size=(size, 4)).astype(np.float32) for size in sizes]
+    stacked = np.concatenate([np.empty((0, 4), np.float32), *passages])
+    scores = maxsim_reranker.maxsim(unit(query), unit(stacked), np.array(sizes, dtype=np.intp))
+    assert scores.tolist() == pytest.approx(naive(query, passages), abs=1e-5)
+
+
+def test_each_distinct_text_is_embedded_once():
+    encoder = Encoder()
+    score = maxsim_reranker.scorer(encoder, Parts())
+    first = score([candidates("cat", "dog", "fish", "dog"), candidates("fish", "cat dog", "dog")])
+    again = score([candidates("cat", "dog", "fish", "dog"), candidates("dog", "fish", "cat")])
+    passages = [text for text, kind in encoder.asked if kind == "passage"]
+    assert sorted(passages) == ["cat", "cat dog", "dog", "fish"]
+    assert again[0] == first[0] == pytest.approx([0.6, 0.0, 0.6], abs=1e-3)
+    assert first[1] == pytest.approx([0.8, 0.8], abs=1e-3)
+
+
+def test_kept_passages_are_read_as_they_were_computed(tmp_path):
+    """In half precision, whatever their order; a stop keeps what was computed."""
+    kept, texts = KeptPassages(Encoder(), tmp_path), ["cat dog", "", "fish", "dog dog cat"]
+
+    def stop(done: int, total: int) -> None:
+        if done:
+            raise Cancelled("Stopped.")
+
+    with pytest.raises(Cancelled):
+        kept.add(texts, stop)
+    assert kept.computed == 2
+    seen: list[tuple[int, int]] = []
+    kept.add(texts, lambda done, total: seen.append((done, total)))
+    assert seen == [(0, 2), (2, 2)]
+    vectors, counts = kept.read(["dog dog cat", "", "fish", "fish"])
+    assert counts.tolist() == [3, 0, 1, 1]
+    assert vectors == pytest.approx(np.array([(0.6, 0.8), (0.6, 0.8), (1, 0), (0, 1), (0, 1)]), abs=1e-3)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_token_vectors_are_the_models_last_hidden_state():
+    """As transformers computes it for each text by itself, without the tokens that begin and end it."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = weights.packaged()
+    texts = ["Dogs bark at cats.", "", "The quick brown fox, " * 100, "Fish"]
+    model, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    got: dict[int, np.ndarray] = {}
+    for places, batch in token_vectors.encode_by(weights.PACKAGED)(texts, "passage"):
+        got |= dict(zip(places, batch, strict=True))
+    for place, text in enumerate(texts):
+        tokens = tokenizer(text, return_tensors="pt", truncation=True, max_length=256)
+        with torch.inference_mode():
+            expected = model(**tokens).last_hidden_state[0, 1:-1].numpy()
+        assert got[place].shape == expected.shape
+        assert got[place] == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(("name", "reason"), [("openai:bags", "one vector for each text"), ("", "has no embedder")])
+def test_an_index_without_token_vectors_is_refused_with_the_next_step(name, reason):
+    with pytest.raises(UsageError, match=rf"{reason}.*maxsim:all-MiniLM-L6-v2"):
+        rerankers.check_offered(IndexConfig(embedder=name), "maxsim")
+    rerankers.check_offered(IndexConfig(embedder=name), "maxsim:all-MiniLM-L6-v2")
+
+
+# names
+
+
+@pytest.mark.parametrize("name", ["colbert", "", "none:x", "MAXSIM"])
+def test_a_reranker_that_does_not_exist(name):
+    with pytest.raises(UsageError, match=rf"no reranker '{name}': choose one of none, maxsim"):
+        rerankers.spec_of(name)
+
+
+def test_every_reranker_is_whole():
+    for name, spec in rerankers.RERANKERS.items():
+        assert rerankers.parsed(name) == (name, "")
+        assert spec.description.endswith(".")
+        assert spec.depth > 0
+
+
+# runs
+
+DOCUMENT = """The north pump was replaced by Harlow in spring.
+
+The invoice for the south pump names Harlow, and the north pump too, and what both cost in a year.
+
+A visitor asked when the chapel was painted."""
+ROWS = [
+    {
+        "id": "q-north",
+        "question": "Who replaced the north pump?",
+        "answer": "Harlow.",
+        "document": "pumps.txt",
+        "quote": "The north pump was replaced by Harlow in spring.",
+    },
+    {"id": "q-none", "question": "Who painted the chapel?", "answer": ""},
+]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
+    workspace = Workspace(Settings(_env_file=None, home=tmp_path / "home"))
+    corpus = workspace.store.create_corpus("pumps")
+    corpora.add_file(workspace, corpus, "pumps.txt", DOCUMENT.encode())
+    indexing.build_index(workspace, corpus, "i", IndexConfig(chunk_size=30, chunker="sentences"))
+    indexing.build_index(workspace, corpus, "words", IndexConfig(chunk_size=30, chunker="sentences", embedder=""))
+    data = "\n".join(json.dumps(row) for row in ROWS).encode()
+    assert not sets.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
+    return workspace
+
+
+def config(workspace: Workspace, **more) -> RunConfig:
+    index, questions = workspace.store.index("i").id, workspace.store.question_set("q").id
+    return RunConfig(**{"index": index, "questions": questions, "reranker": "maxsim", **more})
+
+
+def test_a_run_reranks_what_its_retriever_finds(workspace):
+    seen: list[str] = []
+    plain = running.run(workspace, "plain", config(workspace, reranker="none", rerank_depth=7))
+    assert plain.config.rerank_depth == 50
+    assert "reranker" not in plain.provenance["identity"]
+    run = running.run(workspace, "r", config(workspace), progress=lambda *words: seen.append(words[-1]))
+    assert run.config.ranked_by == "knn + maxsim"
+    assert run.provenance["identity"]["reranking"].startswith("maxsim 1 by all-MiniLM-L6-v2#")
+    assert run.provenance["reranking"]["questions"] == len(ROWS)
+    assert run.provenance["reranking"]["seconds"] > 0
+    assert any(words.startswith("Embedding the tokens of chunks: 0 of ") for words in seen)
+    before, after = (measurements.results_of(workspace, each) for each in (plain, run))
+    for one, other in zip(before, after, strict=True):
+        assert sorted(one.ranking.ids) == sorted(other.ranking.ids)
+        texts = search.texts_of(workspace, run.corpus_id)(other.ranking.ids)
+        question = next(row["question"] for row in ROWS if row["id"] == other.question_id)
+        encode = token_vectors.encode_by(weights.PACKAGED)
+        query = next(encode([question], "query"))[1][0]
+        expected = naive(query, [next(encode([text], "passage"))[1][0] for text in texts])
+        assert other.ranking.scores == pytest.approx(expected, abs=2e-3)
+    compared = measurements.compare_runs(workspace, [plain, run])
+    assert [(s.key, s.values) for s in compared.settings] == [("reranker", ("none", "maxsim"))]
+
+
+def test_what_cannot_be_reranked_is_refused_before_anything_is_stored(workspace):
+    index = workspace.store.index("words").id
+    with pytest.raises(UsageError, match="has no embedder"):
+        running.run(workspace, "r", config(workspace, index=index, retriever="bm25"))
+    with pytest.raises(UsageError, match="no reranker 'colbert'"):
+        running.run(workspace, "r", config(workspace, reranker="colbert"))
+    with pytest.raises(UsageError, match=r"no folder '\./nowhere'"):
+        running.run(workspace, "r", config(workspace, reranker="maxsim:./nowhere"))
+    for depth in (0, 1001):
+        with pytest.raises(UsageError, match=f"depth to rerank is from 1 to 1,000: {depth} is not"):
+            choices.check_run(config(workspace, rerank_depth=depth))
+    assert not workspace.store.runs()
+    named = config(workspace, index=index, retriever="bm25", reranker=f"maxsim:{weights.PACKAGED}")
+    assert running.run(workspace, "r", named).status == "done"
+
+
+def test_the_command_line_reranks(workspace, command_line):
+    words = ("run", "--index", "i", "--questions", "q", "--name", "r", "--reranker", "maxsim", "--rerank-depth", "2")
+    ended, out, err = command_line(*words, "--json")
+    assert ended == 0, err
+    body = json.loads(out)
+    assert body["metrics"]["recall@3"]["n"] == 1
+    run = workspace.store.run("r")
+    assert body["reranking"] == {"reranker": "maxsim", "depth": 2} | run.provenance["reranking"]
+    assert "knn + maxsim: the first 2 chunks reranked, " in command_line("results", "r")[1]
+    assert (run.config.reranker, run.config.rerank_depth) == ("maxsim", 2)
+    assert "knn + maxsim" in command_line("runs", "list")[1]
+    ended, _, err = command_line(*words[:-3], "colbert")
+    assert (ended, "choose one of none, maxsim" in err) == (2, True)
+    found = ("index", "search", "i", "Who replaced the north pump?", "--json", "-k", "2")
+    ended, out, err = command_line(*found, "--reranker", "maxsim")
+    assert ended == 0, err
+    ranking = search.search(workspace, workspace.store.index("i"), found[3], "knn", 2, "maxsim")
+    assert [hit["score"] for hit in json.loads(out)] == pytest.approx([each.hit.score for each in ranking])
