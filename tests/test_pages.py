@@ -29,11 +29,12 @@ from ragviz.judging.banks import imported_bank_key
 from ragviz.models import weights
 from ragviz.models.vectors import Vectors
 from ragviz.records import HAND_MADE, Document, IndexConfig, Job, Question, RunConfig, Span
+from ragviz.retrieval import rerankers
 from ragviz.runs import foreign, measurements, ragchecker, running
 from ragviz.store import schema
 from ragviz.store.store import Store
 from ragviz.text.markup import plain
-from ragviz.ui import frame
+from ragviz.ui import frame, wording
 from ragviz.ui.cache import workspace
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
@@ -769,6 +770,24 @@ def test_one_click_makes_a_run(home: Path) -> None:
     assert job.kind == "run"
     config = job.arguments["config"]
     assert (config["retriever"], config["k"], config["depth"]) == ("knn", 3, 50)
+
+
+def test_a_run_is_made_with_a_reranker_that_the_estimate_counts(home: Path) -> None:
+    app = show("run")
+    reranker = next(s for s in app.selectbox if s.label == "Reranker")
+    assert reranker.options == ["None", *rerankers.RERANKERS]
+    reranker.set_value("maxsim")
+    checked(app.run())
+    store = open_workspace().store
+    index = store.index(next(s for s in app.selectbox if s.label == "Index").value)
+    assert f"{wording.counted(index.chunks, 'text')} of chunks to embed" in words(app)
+    next(n for n in app.number_input if n.label == "Chunks to rerank").set_value(20)
+    checked(app.run())
+    next(b for b in app.button if b.label == "Run").click()
+    checked(app.run())
+    job = store.jobs()[0]
+    assert (job.arguments["config"]["reranker"], job.arguments["config"]["rerank_depth"]) == ("maxsim", 20)
+    assert "-maxsim" in job.arguments["name"]
 
 
 def test_a_run_gets_the_name_that_was_typed_when_the_suggested_one_is_taken_meanwhile(home: Path) -> None:
