@@ -23,6 +23,10 @@ GeneratorName = Literal["extractive", "model"]
 """Programs whose judged runs can be imported."""
 QuestionStatus = Literal["proposed", "accepted", "rejected"]
 QuestionKind = Literal["single", "multi", "reference", "unanswerable"]
+Side = Literal["validation", "test"]
+"""A side of a split: what is chosen is chosen on "validation", what is reported of the choice is measured on "test"."""
+SIDES: tuple[Side, ...] = ("validation", "test")
+SplitKind = Literal["stratified", "grouped", "imported"]
 ScoreStatus = Literal["ok", "not_applicable", "no_answer", "judge_error", "skipped"]
 AnswererName = Literal["none", "extractive", "model"]
 ContextKind = Literal["retrieved", "none", "oracle"]
@@ -202,6 +206,7 @@ class Question:
     `generator` is "extractive", a model's name, "import" or "hand"; `reason` says why a rejected question was rejected;
     `source_chunks` are the ids of the chunks it was made from, empty for imported spans. `unanswerable` marks one that
     the documents do not answer, whatever its reference answer says; with evidence, it is not looked at.
+    `split` is its side of its set's split, "" when it has none; it is no part of the question as a run asks it.
     """
 
     id: str
@@ -214,6 +219,7 @@ class Question:
     language: str = "en"
     source_chunks: tuple[str, ...] = ()
     unanswerable: bool = False
+    split: Side | Literal[""] = ""
 
     @property
     def kind(self) -> QuestionKind:
@@ -467,7 +473,8 @@ class RunConfig:
     `model` answers and `judge` judges, "" for none; `metrics` are those of the answers, ranking ones are always
     computed. `context_tokens` bounds the chunks in the prompt, in tokens of the index's embedder. `context` is
     "retrieved", "none" (closed book) or "oracle" (the gold chunks: an upper bound). `reranker` puts the first
-    `rerank_depth` chunks of each ranking in a new order.
+    `rerank_depth` chunks of each ranking in a new order. `split` is the side of the question set's split that is asked,
+    "" for all questions.
     """
 
     index: str
@@ -486,6 +493,7 @@ class RunConfig:
     context: ContextKind = "retrieved"
     reranker: RerankerName = "none"
     rerank_depth: int = 50
+    split: Side | Literal[""] = ""
 
     def __post_init__(self) -> None:
         """Accept metrics as a list, as in JSON."""
@@ -519,7 +527,13 @@ def choices_of(config: IndexConfig | RunConfig) -> dict[str, Any]:
     return {name: value for name, value in asdict(config).items() if name not in _ADDED or value != _ADDED[name]}
 
 
-_ADDED: dict[str, Any] = {"chunker_options": {}, "chunking_rules": 1, "reranker": "none", "rerank_depth": 50}
+_ADDED: dict[str, Any] = {
+    "chunker_options": {},
+    "chunking_rules": 1,
+    "reranker": "none",
+    "rerank_depth": 50,
+    "split": "",
+}
 """Fields that configurations stored by earlier versions lack, and the value they stand for."""
 
 
@@ -583,14 +597,32 @@ class IndexInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Split:
+    """How the questions of a set were divided into validation and test.
+
+    `share` is that of validation; it and the seed are None where the sides were read from a file ("imported").
+    """
+
+    kind: SplitKind
+    share: float | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """A named list of questions about a corpus; `counts` is the number of questions by status."""
+    """A named list of questions about a corpus; `counts` is the number of questions by status.
+
+    `split` is None until one is made. `sides` is the number of questions that are not rejected by side of the split, ""
+    for those on neither.
+    """
 
     id: str
     corpus_id: str
     name: str
     created: float
     counts: Mapping[str, int]
+    split: Split | None = None
+    sides: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def total(self) -> int:

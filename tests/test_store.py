@@ -24,6 +24,7 @@ from ragviz.records import (
     RunConfig,
     Score,
     Span,
+    Split,
 )
 from ragviz.store import codecs, database, schema
 from ragviz.store import store as stores
@@ -292,6 +293,61 @@ def test_every_method_that_writes_is_repeated():
             source = inspect.getsource(method) if inspect.isfunction(method) else ""
             if "._write() as" in source or "._change(" in source:
                 assert hasattr(method, "__wrapped__") or name in ("migrate", "_write", "_change"), name
+
+
+def test_a_split_is_kept_with_its_set_whatever_becomes_of_the_questions(store):
+    corpus = store.create_corpus("one")
+    question_set = store.create_question_set(corpus.id, "asked")
+    assert (question_set.split, question_set.sides) == (None, {})
+    questions = [replace(make_question(number), status="accepted") for number in range(1, 6)]
+    questions[4] = replace(questions[4], status="rejected")
+    store.put_questions(question_set.id, questions)
+    sides = {"q1": "validation", "q2": "test", "q3": "test", "gone": "test"}
+    before = store.revisions(question_set.id)
+    store.put_split(question_set.id, Split("grouped", 0.4, 7), sides)
+    assert store.revisions(question_set.id) > before, "caches know of it"
+
+    def split_now() -> dict[str, str]:
+        return {q.id: q.split for q in store.questions(question_set.id)}
+
+    assert store.question_set("asked").split == Split("grouped", 0.4, 7)
+    assert store.question_set("asked").sides == {"validation": 1, "test": 2, "": 1}, "without the rejected one"
+    assert store.questions(question_set.id)[1] == replace(questions[1], split="test")
+    # An edit keeps the side, and so does writing a question again; a new question has none.
+    version = codecs.version_of(questions[1])
+    assert store.put_question(question_set.id, replace(questions[1], text="How?"), version)[0]
+    store.put_questions(question_set.id, [replace(questions[0], answer="So."), make_question(6)])
+    assert split_now() == {"q1": "validation", "q2": "test", "q3": "test", "q4": "", "q5": "", "q6": ""}
+    store.delete_questions(question_set.id, ["q3"])
+    assert store.question_set("asked").sides == {"validation": 1, "test": 1, "": 2}
+    store.put_split(question_set.id, Split("stratified", 0.5, 0), {"q4": "validation"})
+    assert split_now() == {"q1": "", "q2": "", "q4": "validation", "q5": "", "q6": ""}, "nothing is left of the first"
+    store.put_questions(question_set.id, [replace(make_question(7), split="test")], Split("imported"))
+    assert (store.question_set("asked").split, split_now()["q7"]) == (Split("imported"), "test")
+    store.put_split(question_set.id, None, {"q4": "test"})
+    assert (store.question_set("asked").split, set(split_now().values())) == (None, {""})
+
+
+def test_a_split_is_no_part_of_what_a_question_asks():
+    question = make_question()
+    divided = replace(question, split="test")
+    assert codecs.version_of(divided) == codecs.version_of(question)
+    assert codecs.questions_hash([divided]) == codecs.questions_hash([question])
+
+
+def test_the_sides_of_questions_outlast_the_replacement_of_their_document(store):
+    corpus = store.create_corpus("one")
+    old = make_document(text="The pump was replaced in May.")
+    store.add_document(corpus.id, old)
+    question_set = store.create_question_set(corpus.id, "asked")
+    span = Span(old.id, 0, 8, "The pump")
+    store.put_questions(question_set.id, [Question("q1", "What?", "The pump", ((span,),), "hand")])
+    store.put_split(question_set.id, Split("grouped", 0.5, 0), {"q1": "test"})
+    new = make_document(text="In May: The pump was replaced.")
+    store.add_document(corpus.id, new)
+    store.settle(corpus.id)
+    [question] = store.questions(question_set.id)
+    assert (question.evidence[0][0].document_id, question.evidence[0][0].start, question.split) == (new.id, 8, "test")
 
 
 def test_a_newer_schema_is_refused(store):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ragviz.questions import interchange as interchange
     from ragviz.questions import occurrences as occurrences
     from ragviz.questions import sets as sets
+    from ragviz.questions import splits as splits
     from ragviz.retrieval import search as search
     from ragviz.runs import cases as cases
     from ragviz.runs import choices as choices
@@ -86,6 +87,7 @@ if not TYPE_CHECKING:
     search = _Lazy("retrieval.search")
     sets = _Lazy("questions.sets")
     spending = _Lazy("models.spending")
+    splits = _Lazy("questions.splits")
     summaries = _Lazy("runs.summaries")
     tables = _Lazy("runs.tables")
     tokenizer = _Lazy("models.tokenizer")

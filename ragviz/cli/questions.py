@@ -12,10 +12,20 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import authoring, codecs, evaluate, generation, interchange, occurrences, sets, spending
+from ragviz.cli.lazy import authoring, codecs, evaluate, generation, interchange, occurrences, sets, spending, splits
 from ragviz.cli.run import show_forecast
 from ragviz.errors import UsageError
-from ragviz.records import Corpus, Evidence, GeneratorName, Question, QuestionSet, QuestionStatus, Span
+from ragviz.records import (
+    SIDES,
+    Corpus,
+    Evidence,
+    GeneratorName,
+    Question,
+    QuestionSet,
+    QuestionStatus,
+    Span,
+    Split,
+)
 
 if TYPE_CHECKING:
     from ragviz.store.store import Store
@@ -120,14 +130,63 @@ def questions_list(as_json: Json = False) -> None:
     """List the question sets."""
     store = console.open_workspace().store
     names = {c.id: c.name for c in store.corpora()}
+    question_sets, states = store.question_sets(), ("proposed", "accepted", "rejected")
     rows = [
-        {"questions": s.name, "corpus": names[s.corpus_id], "total": s.total, **s.counts}
+        {"questions": s.name, "corpus": names[s.corpus_id], "total": s.total, **s.counts, **_split_body(s)}
         | dict(zip(("paid_calls", "paid_dollars"), store.paid(s.id), strict=True))
-        for s in store.question_sets()
+        for s in question_sets
     ]
-    states = ("proposed", "accepted", "rejected")
-    drawn = [[r["questions"], r["corpus"], r["total"], *(r.get(state, 0) for state in states)] for r in rows]
-    console.show(rows, as_json, lambda: console.table(("question set", "corpus", "total", *states), drawn))
+    drawn = [
+        (s.name, names[s.corpus_id], s.total, *(s.counts.get(state, 0) for state in states), splits.set_words(s))
+        for s in question_sets
+    ]
+    console.show(rows, as_json, lambda: console.table(("question set", "corpus", "total", *states, "split"), drawn))
+
+
+def _split_body(question_set: QuestionSet) -> dict[str, Any]:
+    """Return a set's split as JSON: null without one, `sides` with "" for the questions on neither."""
+    if question_set.split is None:
+        return {"split": None}
+    return {"split": asdict(question_set.split), "sides": question_set.sides}
+
+
+@questions_app.command("split")
+def questions_split(
+    set_name: str,
+    kind: Annotated[
+        str, typer.Option(help="stratified: every document on both sides; grouped: whole documents on one side.")
+    ],
+    share: Annotated[float, typer.Option(help="Share of validation, between 0 and 1.")] = 0.5,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    remake: Annotated[bool, typer.Option("--remake", help="Also when runs used the present split.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the sides, and store nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Divide a set into validation, to choose configurations on, and test, to report the chosen one on.
+
+    The split is kept with the set; `ragviz run --split validation` asks one side.
+    """
+    workspace = console.open_workspace()
+    question_set = workspace.store.question_set(set_name)
+    if dry_run:
+        questions = workspace.store.questions(question_set.id)
+        sides = splits.sides_of(questions, kind, share, seed)
+        questions = [replace(question, split=sides.get(question.id, "")) for question in questions]
+        made: Any = Split(kind, share, seed)  # type: ignore[arg-type]  # `sides_of` has checked it
+    else:
+        question_set = sets.split(workspace, question_set, kind, share, seed, remake=remake)
+        questions, made = workspace.store.questions(question_set.id), question_set.split
+    counted, shared = splits.parts(questions), splits.shared_words(made, questions)
+    body = {"questions": question_set.name, "split": asdict(made), "stored": not dry_run}
+    body |= {"sides": [asdict(part) for part in counted], "documents_on_both": len(splits.on_both(questions))}
+
+    def draw() -> None:
+        rows = [(p.side, p.documents, p.questions, *(p.kinds.get(k, 0) for k in evaluate.KINDS)) for p in counted]
+        console.table(("side", "documents", "questions", *evaluate.KINDS), rows, f"{question_set.name}, {kind}")
+        for line in filter(None, (splits.KINDS[kind], shared, "Nothing was stored." if dry_run else "")):
+            console.out.print(console.printable(line), highlight=False)
+
+    console.show(body, as_json, draw)
 
 
 @questions_app.command("show")
@@ -139,6 +198,7 @@ def questions_show(
     ] = "",
     document: Annotated[str, typer.Option(help="Only questions with evidence in this document.")] = "",
     find: Annotated[str, typer.Option(help="Words in question or answer.")] = "",
+    split: Annotated[str, typer.Option(help="validation, test, or neither side of the split.")] = "",
     as_json: Json = False,
 ) -> None:
     """Show the questions of a set, all or those that pass the filters."""
@@ -148,6 +208,8 @@ def questions_show(
         console.one_of("status", status, get_args(QuestionStatus))
     if kind:
         console.one_of("kind", kind, evaluate.KINDS)
+    if split:
+        console.one_of("side", split, (*SIDES, "neither"))
     names = {d.id: d.name for d in store.documents(question_set.corpus_id, replaced=True)} if document else {}
     words = find.casefold()
     questions = [
@@ -155,12 +217,17 @@ def questions_show(
         for q in store.questions(question_set.id)
         if status in ("", q.status)
         and kind in ("", q.kind)
+        and split in ("", q.split or "neither")
         and (not document or document in interchange.documents_of(q, names))
         and (words in q.text.casefold() or words in q.answer.casefold())
     ]
-    drawn = [(q.id, q.status, q.kind, q.text, q.answer, q.reason) for q in questions]
+    divided = ("split",) if question_set.split else ()
+    drawn = [(q.id, q.status, q.kind, *(q.split for _ in divided), q.text, q.answer, q.reason) for q in questions]
     rows = [asdict(q) | {"kind": q.kind, "version": codecs.version_of(q)} for q in questions]
-    console.show(rows, as_json, lambda: console.table(("id", "status", "kind", "question", "answer", "reason"), drawn))
+    columns = ("id", "status", "kind", *divided, "question", "answer", "reason")
+    console.show(rows, as_json, lambda: console.table(columns, drawn))
+    if neither := splits.neither_words(question_set):
+        console.err.print(console.printable(neither), highlight=False)
 
 
 @questions_app.command("review")

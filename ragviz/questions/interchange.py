@@ -9,6 +9,8 @@ A question's row names its evidence in any of these ways, tried in this order:
     document + quote                the text, which must occur there once
     document + start + end          characters of the parsed text, end exclusive
 
+`split` is the side of the set's split that a question is on, in one of the words of `SIDE_WORDS`.
+
 Beside the place, `grade` (or `relevance`) is its graded relevance, above 0; 1 without one.
 
 `corpus_id` stands for document. A row with none of them, or with a document only, and with an answer, is "reference
@@ -28,19 +30,19 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from ragviz.errors import InputError, UsageError
-from ragviz.records import LONGEST_ID, Chunk, Document, Evidence, Question, QuestionStatus, Span, digest
+from ragviz.records import LONGEST_ID, Chunk, Document, Evidence, Question, QuestionStatus, Side, Span, digest
 from ragviz.text import language, quotes
 from ragviz.text.markup import shortened
 from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
 COLUMNS = (
     *("question", "answer", "status", "kind", "document", "evidence"),
-    *("reason", "generator", "language", "source_chunks", "id"),
+    *("reason", "generator", "language", "source_chunks", "split", "id"),
 )
 """Columns of an export; `document` and `kind` are for readers, the evidence says them again."""
 ANSWERS = ("ground_truth_answer", "ground_truth", "expected_answer", "reference_answer", "answer", "reference")
@@ -50,6 +52,10 @@ MARKS |= {"is_answerable": False, "has_answer": False}
 """Columns that say whether the documents answer the question, and the value of each that says they do not."""
 NO_ANSWERS = ("unanswerable", "not answerable", "no answer", "n/a", "无法推断", "无法回答", "不可回答", "无答案")
 """Reference answers that say that there is none, in any case, with any punctuation around them."""
+SIDE_WORDS: Mapping[str, Side | Literal[""]] = {
+    "": "", "validation": "validation", "valid": "validation", "val": "validation", "dev": "validation", "test": "test",
+}  # fmt: skip
+"""What a column `split` says → the side; of other words, as "train", there is none."""
 _KINDS = ("kind", "question_type", "type")
 _YES, _NO = ("true", "yes", "y", "1", "是"), ("false", "no", "n", "0", "否")
 
@@ -169,6 +175,7 @@ def read_questions(data: bytes, name: str, documents: Mapping[str, Document]) ->
     languages = {document.id: document.language for document in documents.values()}
     columns: dict[str, None] = {}
     answers: dict[str, None] = {}
+    no_sides: dict[str, None] = {}
     for number, row in _json_rows(text) if is_json else _csv_rows(text, name):
         columns |= dict.fromkeys(row)
         answers |= dict.fromkeys(_answer_columns(row)[:1])
@@ -181,7 +188,18 @@ def read_questions(data: bytes, name: str, documents: Mapping[str, Document]) ->
         else:
             rows_of[question.id] = number
             questions.append(question)
-    return Imported(tuple(questions), problems, tuple(_notes(columns, answers)))
+            if (word := _side_word(row)) not in SIDE_WORDS:
+                no_sides[word] = None
+    notes = [*_notes(columns, answers)]
+    if no_sides:
+        words = ", ".join(f"'{word[:60]}'" for word in list(no_sides)[:_LISTED])
+        notes.append(f"Column 'split' says {words}: these are on neither side of a split, validation or test.")
+    return Imported(tuple(questions), problems, tuple(notes))
+
+
+def _side_word(row: Mapping[str, Any]) -> str:
+    """Return what a row says of its side, as `SIDE_WORDS` has it."""
+    return _string(row, "split").strip().casefold()
 
 
 def _answer_columns(row: Mapping[str, Any]) -> list[str]:
@@ -334,6 +352,7 @@ def _question(row: Mapping[str, Any], documents: Mapping[str, Document], languag
         language=language.code(_string(row, "language")) or language.of_short(text, *languages_of_evidence),
         source_chunks=tuple(_string(row, "source_chunks").split() if "source_chunks" in row else chunk_ids),
         unanswerable=is_marked and bool(answer.strip()),  # without an answer it needs no mark
+        split=SIDE_WORDS.get(_side_word(row), ""),
     )
 
 
@@ -488,6 +507,7 @@ def question_row(question: Question, names: Mapping[str, str]) -> dict[str, Any]
         "generator": question.generator,
         "language": question.language,
         "source_chunks": " ".join(question.source_chunks),
+        "split": question.split,
         "id": question.id,
     }
 

@@ -1,11 +1,14 @@
-"""Question sets: created, imported from files, exported to files."""
+"""Question sets: created, imported from files, exported to files, split into validation and test."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from ragviz.errors import UsageError
 from ragviz.judging import banks
-from ragviz.questions import interchange
-from ragviz.records import Corpus, QuestionSet
+from ragviz.questions import interchange, splits
+from ragviz.records import SIDES, Corpus, QuestionSet, Run, Split
 from ragviz.workspace import Workspace
 
 
@@ -13,6 +16,8 @@ def import_questions(
     workspace: Workspace, corpus: Corpus, data: bytes, file_name: str, name: str
 ) -> interchange.Imported:
     """Import questions from CSV or JSONL into the set `name`; rows that cannot be read are reported.
+
+    The sides of a split that they name become those of a set that has no split; one that has a split keeps it.
 
     Raises:
         InputError: the whole file cannot be read; no set is created then, nor when no row can be read.
@@ -22,9 +27,22 @@ def import_questions(
     texts = workspace.store.document_texts(corpus.id, [d.id for d in infos])
     imported = interchange.read_questions(data, file_name, {d.name: d for d in texts})
     if imported.questions:
-        workspace.store.put_questions(question_set(workspace, corpus, name).id, imported.questions)
+        target, is_split = question_set(workspace, corpus, name), any(q.split for q in imported.questions)
+        split = Split("imported") if is_split and target.split is None else None
+        workspace.store.put_questions(target.id, imported.questions, split)
         workspace.store.settle_all()  # a document may have been replaced since it was read
+        if is_split and split is None:
+            kept = {question.id: question.split for question in workspace.store.questions(target.id)}
+            if any(q.split and q.split != kept.get(q.id) for q in imported.questions):
+                imported = replace(imported, notes=(*imported.notes, _split_kept(target)))
     return imported
+
+
+def _split_kept(target: QuestionSet) -> str:
+    return (
+        f"Column 'split' was not kept: '{target.name}' has a split already. New questions are on neither side until it "
+        "is made again."
+    )
 
 
 def import_banks(workspace: Workspace, question_set: QuestionSet, data: bytes) -> banks.ImportedBanks:
@@ -52,6 +70,38 @@ def export_questions(workspace: Workspace, question_set: QuestionSet, file_forma
     """Return a question set as "csv" or "jsonl", from which an import makes the same questions."""
     names = {d.id: d.name for d in workspace.store.documents(question_set.corpus_id, replaced=True)}
     return interchange.write_questions(workspace.store.questions(question_set.id), names, file_format)
+
+
+def split(
+    workspace: Workspace, target: QuestionSet, kind: str, share: float = 0.5, seed: int = 0, *, remake: bool = False
+) -> QuestionSet:
+    """Divide the questions of a set into validation and test, and store that with the set.
+
+    Raises:
+        UsageError: runs used the split that this would replace, and `remake` is not set; or as `splits.sides_of`.
+
+    """
+    used = runs_of_split(workspace, target)
+    if used and not remake:
+        raise UsageError(
+            f"{used_words(used)} the present split of '{target.name}': their questions would be on other sides in the "
+            "set. Give --remake to make it again all the same."
+        )
+    sides = splits.sides_of(workspace.store.questions(target.id), kind, share, seed)
+    workspace.store.put_split(target.id, Split(kind, share, seed), sides)  # type: ignore[arg-type]  # checked above
+    return workspace.store.question_set(target.id)
+
+
+def runs_of_split(workspace: Workspace, target: QuestionSet) -> list[Run]:
+    """Return the runs that asked one side of a question set, the newest first."""
+    runs = workspace.store.runs(target.corpus_id)
+    return [run for run in runs if run.config.questions == target.id and run.config.split in SIDES]
+
+
+def used_words(runs: Sequence[Run], most: int = 5) -> str:
+    """Return the beginning of a sentence on runs that used a split: "2 runs ('a', 'b') used"."""
+    names = ", ".join(f"'{run.name}'" for run in runs[:most]) + (" …" if len(runs) > most else "")
+    return f"{len(runs):,} run{'' if len(runs) == 1 else 's'} ({names}) used"
 
 
 def question_set(workspace: Workspace, corpus: Corpus, name: str) -> QuestionSet:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Row
@@ -27,7 +27,9 @@ from ragviz.records import (
     Retrieved,
     Run,
     RunConfig,
+    Side,
     Span,
+    Split,
     choices_of,
     digest,
 )
@@ -64,11 +66,30 @@ def _hashed(question: Question) -> list[Any]:
 
 
 def question_to_json(question: Question) -> str:
-    """Encode a question as one line of JSON, for `question_from_json`; a mark that is not set is left out."""
+    """Encode a question as one line of JSON, for `question_from_json`; a mark that is not set is left out.
+
+    Its side of a split is not part of it: its set has that in a column.
+    """
     values = asdict(question) | {"evidence": _evidence_rows(question.evidence)}
+    del values["split"]
     if not question.unanswerable:
         del values["unanswerable"]
     return json.dumps(values, ensure_ascii=False)
+
+
+def question(body: str, split: Side | Literal[""]) -> Question:
+    """Return the question of a row, with its side of the split of its set."""
+    return replace(question_from_json(body), split=split)
+
+
+def split_to_json(split: Split | None) -> str:
+    """Encode the split of a question set, None as ""."""
+    return json.dumps(asdict(split)) if split else ""
+
+
+def split_from_json(body: str) -> Split | None:
+    """Decode what `split_to_json` wrote."""
+    return from_stored(Split, json.loads(body), "A split") if body else None
 
 
 def version_of(question: Question) -> str:

@@ -116,6 +116,11 @@ CREATE TABLE summaries (
 );
 """
 
+_SPLITS = """
+ALTER TABLE question_sets ADD COLUMN split TEXT NOT NULL DEFAULT '';
+ALTER TABLE questions ADD COLUMN split VARCHAR(16) NOT NULL DEFAULT '';
+"""
+
 MIGRATIONS = (
     _FIRST,
     _JUDGEMENTS_AND_SCORES,
@@ -126,6 +131,7 @@ MIGRATIONS = (
     _MOVES,
     _RECEIPTS,
     _LABELS_AND_SUMMARIES,
+    _SPLITS,
 )
 """Each brings the schema from version i to i + 1."""
 

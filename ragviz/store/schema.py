@@ -74,6 +74,7 @@ question_sets = sa.Table(
     sa.Column("corpus_id", identifier, nullable=False, index=True),
     sa.Column("name", sa.Text, unique=True, nullable=False),
     sa.Column("created", sa.Float, nullable=False),
+    sa.Column("split", sa.Text, nullable=False, server_default=""),
 )
 questions = sa.Table(
     "questions",
@@ -83,6 +84,7 @@ questions = sa.Table(
     sa.Column("position", sa.Integer, nullable=False),
     sa.Column("status", sa.String(16), nullable=False),
     sa.Column("body", sa.Text, nullable=False),
+    sa.Column("split", sa.String(16), nullable=False, server_default=""),
     sa.Index("ix_questions_set_id_position", "set_id", "position"),
 )
 runs = sa.Table(

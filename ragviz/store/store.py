@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
@@ -21,6 +22,7 @@ from sqlalchemy.engine import Connection, Engine, Row
 from ragviz import records
 from ragviz.errors import Deleted, NotFoundError, ServiceError, UsageError
 from ragviz.records import (
+    SIDES,
     Corpus,
     Document,
     DocumentInfo,
@@ -35,6 +37,8 @@ from ragviz.records import (
     Run,
     RunConfig,
     Score,
+    Side,
+    Split,
     digest,
 )
 from ragviz.store import changes, codecs, database, evidence, labels, schema
@@ -502,13 +506,22 @@ class Store:
 
     def _question_sets(self, rows: Sequence[Row[Any]]) -> list[QuestionSet]:
         """Return the question sets of rows, with the counts of their questions."""
-        by_set: dict[str, dict[str, int]] = {}
-        counts = sa.select(schema.questions.c.set_id, schema.questions.c.status, sa.func.count().label("number"))
-        counts = counts.group_by(schema.questions.c.set_id, schema.questions.c.status)
+        statuses: dict[str, Counter[str]] = {row.id: Counter() for row in rows}
+        sides: dict[str, Counter[str]] = {row.id: Counter() for row in rows}
+        grouping = (schema.questions.c.set_id, schema.questions.c.status, schema.questions.c.split)
+        counts = sa.select(*grouping, sa.func.count().label("number")).group_by(*grouping)
         for batch in changes.batches([row.id for row in rows]):
             for row in self._rows(counts.where(schema.questions.c.set_id.in_(batch))):
-                by_set.setdefault(row.set_id, {})[row.status] = row.number
-        return [QuestionSet(**row._asdict(), counts=by_set.get(row.id, {})) for row in rows]
+                statuses[row.set_id][row.status] += row.number
+                if row.status != "rejected":
+                    sides[row.set_id][row.split] += row.number
+        return [
+            QuestionSet(
+                row.id, row.corpus_id, row.name, row.created, dict(statuses[row.id]),
+                codecs.split_from_json(row.split), dict(sides[row.id]),
+            )
+            for row in rows
+        ]  # fmt: skip
 
     def question_set(self, name: str) -> QuestionSet:
         """Return the question set with this name or id, or raise NotFoundError."""
@@ -526,19 +539,21 @@ class Store:
             changes.delete_question_set(connection, set_id)
 
     @repeated
-    def put_questions(self, set_id: str, questions: Sequence[Question]) -> None:
+    def put_questions(self, set_id: str, questions: Sequence[Question], split: Split | None = None) -> None:
         """Add questions at the end of a set; one with an existing id is replaced in its place.
+
+        A replaced question keeps its side of the set's split, and a new one has none; with `split`, that becomes the
+        set's, and the questions are on the sides that they name.
 
         Evidence in a document that was replaced since it was read is moved by `settle_all`.
         """
         with self._change(set_id, "questions") as connection:
             changes.mark_gone(connection, set_id, questions)
-            mine, places = schema.questions.c.set_id == set_id, dict[str, int]()
+            mine, places, sides = schema.questions.c.set_id == set_id, dict[str, int](), dict[str, str]()
             for batch in changes.batches([q.id for q in questions]):
-                known = sa.select(schema.questions.c.id, schema.questions.c.position).where(
-                    mine, schema.questions.c.id.in_(batch)
-                )
-                places.update((row.id, row.position) for row in connection.execute(known))
+                columns = (schema.questions.c.id, schema.questions.c.position, schema.questions.c.split)
+                for row in connection.execute(sa.select(*columns).where(mine, schema.questions.c.id.in_(batch))):
+                    places[row.id], sides[row.id] = row.position, row.split
                 connection.execute(schema.questions.delete().where(mine, schema.questions.c.id.in_(batch)))
             last = connection.execute(sa.select(sa.func.max(schema.questions.c.position)).where(mine)).scalar()
             fresh = max([-1 if last is None else last, *places.values()]) + 1
@@ -546,9 +561,15 @@ class Store:
             for question in {q.id: q for q in questions}.values():
                 position = places.get(question.id, fresh)
                 fresh += position == fresh
-                rows.append({"set_id": set_id, "position": position, **codecs.question_row(question)})
+                side = question.split if split else sides.get(question.id, "")
+                place = {"set_id": set_id, "position": position, "split": side}
+                rows.append(place | codecs.question_row(question))
             for rows_batch in changes.batches(rows):
                 connection.execute(schema.questions.insert(), rows_batch)
+            if split:
+                values = {"split": codecs.split_to_json(split)}
+                this = schema.question_sets.c.id == set_id
+                connection.execute(schema.question_sets.update().where(this).values(values))
 
     @repeated
     def put_question(self, set_id: str, question: Question, version: str) -> tuple[bool, Question | None]:
@@ -559,12 +580,12 @@ class Store:
         """
         mine = sa.and_(schema.questions.c.set_id == set_id, schema.questions.c.id == question.id)
         with self._write() as connection:
-            body = connection.execute(sa.select(schema.questions.c.body).where(mine)).scalar()
-            current = codecs.question_from_json(body) if body is not None else None
-            if current is None or codecs.version_of(current) != version:
+            row = connection.execute(sa.select(schema.questions.c.body, schema.questions.c.split).where(mine)).first()
+            current = codecs.question(row.body, row.split) if row is not None else None
+            if row is None or current is None or codecs.version_of(current) != version:
                 return False, current
             # Another process may have written since: only the version that was read is replaced.
-            same = sa.and_(mine, schema.questions.c.body == body)
+            same = sa.and_(mine, schema.questions.c.body == row.body)
             done = connection.execute(schema.questions.update().where(same).values(codecs.question_row(question)))
             if done.rowcount:
                 changes.count_change(connection, set_id)
@@ -585,11 +606,27 @@ class Store:
     def questions(self, set_id: str) -> list[Question]:
         """Return all questions of a set, in order, whatever their status."""
         query = (
-            sa.select(schema.questions.c.body)
+            sa.select(schema.questions.c.body, schema.questions.c.split)
             .where(schema.questions.c.set_id == set_id)
             .order_by(schema.questions.c.position)
         )
-        return [codecs.question_from_json(row.body) for row in self._rows(query)]
+        return [codecs.question(row.body, row.split) for row in self._rows(query)]
+
+    @repeated
+    def put_split(self, set_id: str, split: Split | None, sides: Mapping[str, Side]) -> None:
+        """Store a split in place of an earlier one: the side of each question by id; the others are on neither.
+
+        None removes the split.
+        """
+        table = schema.questions
+        mine = table.c.set_id == set_id
+        with self._change(set_id, "questions") as connection:
+            values = {"split": codecs.split_to_json(split)}
+            connection.execute(schema.question_sets.update().where(schema.question_sets.c.id == set_id).values(values))
+            connection.execute(table.update().where(mine, table.c.split != "").values(split=""))
+            for side in SIDES if split else ():
+                for batch in changes.batches([question_id for question_id, s in sides.items() if s == side]):
+                    connection.execute(table.update().where(mine, table.c.id.in_(batch)).values(split=side))
 
     # Runs
 

@@ -1,0 +1,276 @@
+"""Splits into validation and test: of questions, of a set in the store, on the command line."""
+
+import json
+import math
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragviz.errors import UsageError
+from ragviz.questions import sets as question_sets
+from ragviz.questions import splits
+from ragviz.records import SIDES, Document, Question, Span, Split
+
+SHARES = st.floats(0.1, 0.9)
+
+
+def question(name: str, *documents: str, answer: str = "Because.") -> Question:
+    """A question that needs a passage of each of the documents."""
+    return Question(name, "Why?", answer, tuple((Span(each, 0, 4, "Text"),) for each in documents), "hand")
+
+
+@st.composite
+def sets(draw, most_documents: int = 3):
+    evidence = st.lists(st.sampled_from("abcdefgh"), max_size=most_documents)
+    rows = draw(st.lists(st.tuples(evidence, st.booleans()), min_size=2, max_size=60))
+    return [
+        question(f"q{number}", *documents, answer="Because." if answered else "")
+        for number, (documents, answered) in enumerate(rows)
+    ]
+
+
+def within_one(taken: int, total: int, share: float) -> bool:
+    return abs(taken - share * total) < 1 + 1e-9
+
+
+@given(sets(), SHARES, st.integers(0, 99), st.randoms())
+def test_stratified_divides_every_kind_and_each_documents_questions_of_a_kind_in_proportion(
+    questions, share, seed, random
+):
+    sides = splits.stratified(questions, share, seed)
+    assert sides.keys() == {q.id for q in questions}
+    assert set(sides.values()) <= set(SIDES)
+    for block in (lambda q: "", lambda q: q.kind, lambda q: (q.kind, tuple(sorted(splits.documents_of(q))))):
+        totals = Counter(map(block, questions))
+        taken = Counter(block(q) for q in questions if sides[q.id] == "validation")
+        assert all(within_one(taken[key], totals[key], share) for key in totals)
+    shuffled = random.sample(questions, len(questions))
+    assert splits.stratified(shuffled, share, seed) == sides
+
+
+@given(sets(), SHARES, st.integers(0, 99), st.randoms())
+def test_grouped_leaves_no_document_on_both_sides(questions, share, seed, random):
+    sides = splits.grouped(questions, share, seed)
+    assert sides.keys() == {q.id for q in questions}
+    divided = [replace(q, split=sides[q.id]) for q in questions]
+    assert splits.on_both(divided) == set()
+    shuffled = random.sample(questions, len(questions))
+    assert splits.grouped(shuffled, share, seed) == sides
+    for kind in ("reference", "unanswerable"):
+        of_kind = [q for q in questions if q.kind == kind]
+        assert within_one(sum(sides[q.id] == "validation" for q in of_kind), len(of_kind), share)
+
+
+@given(sets(), SHARES, st.integers(0, 99))
+def test_grouped_is_as_far_from_the_share_as_its_greatest_group_at_most(questions, share, seed):
+    ranked = [q for q in questions if q.evidence]
+    sides, groups = splits.grouped(ranked, share, seed), Counter(splits.joined(ranked).values())
+    taken = sum(side == "validation" for side in sides.values())
+    assert abs(taken - share * len(ranked)) <= max(groups.values(), default=0)
+    if len(groups) > 1:
+        assert set(sides.values()) == set(SIDES)
+
+
+@given(sets())
+def test_joined_questions_are_those_that_a_chain_of_documents_connects(questions):
+    """Against a second implementation: groups are merged until none of them shares a document."""
+    groups: list[tuple[set[str], set[str]]] = []
+    for q in questions:
+        if not q.evidence:
+            continue
+        ids, documents = {q.id}, splits.documents_of(q)
+        for other in [group for group in groups if group[1] & documents]:
+            groups.remove(other)
+            ids, documents = ids | other[0], documents | other[1]
+        groups.append((ids, documents))
+    expected = {question_id: min(documents) for ids, documents in groups for question_id in ids}
+    assert splits.joined(questions) == expected
+
+
+@pytest.mark.parametrize("divide", [splits.stratified, splits.grouped])
+def test_another_seed_is_another_split(divide):
+    questions = [question(f"{document}{number}", document) for document in "abcdefgh" for number in range(4)]
+    assert len({tuple(sorted(divide(questions, 0.5, seed).items())) for seed in range(20)}) > 10
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_worked_by_hand(seed):
+    """Four documents: a and b joined by one question (3 + 2 + 1 = 6), c with 4, d with 2, and two without evidence."""
+    questions = [question(f"a{n}", "a") for n in range(3)] + [question(f"b{n}", "b") for n in range(2)]
+    questions += [question("ab", "a", "b"), *(question(f"c{n}", "c") for n in range(4))]
+    questions += [question("d0", "d"), question("d1", "d")]
+    questions += [question("u0", answer=""), question("u1", answer="")]
+    grouped = splits.grouped(questions, 0.5, seed)
+    # 12 with evidence, 6 for each side: the six of a and b on one, then c and d on the other.
+    of_ab = {grouped[i] for i in ("a0", "a1", "a2", "b0", "b1", "ab")}
+    of_cd = {grouped[i] for i in ("c0", "c1", "c2", "c3", "d0", "d1")}
+    assert len(of_ab) == len(of_cd) == 1
+    assert of_ab != of_cd
+    assert {grouped["u0"], grouped["u1"]} == set(SIDES)
+    stratified = splits.stratified(questions, 0.5, seed)
+    counts = {name: sum(stratified[q.id] == "validation" for q in questions if q.id.startswith(name)) for name in "cdu"}
+    assert counts == {"c": 2, "d": 1, "u": 1}
+
+
+def test_a_small_share_leaves_no_side_of_documents_empty():
+    questions = [question(f"{document}{number}", document) for document in "ab" for number in range(10)]
+    assert Counter(splits.grouped(questions, 0.05, 0).values()) == {"validation": 10, "test": 10}
+
+
+@pytest.mark.parametrize(
+    ("kind", "share", "seed", "message"),
+    [
+        ("random", 0.5, 0, "no split 'random': choose one of stratified, grouped"),
+        ("grouped", 0.5, 0, "in one document.*Make a stratified one"),
+        ("stratified", 0, 0, "between 0 and 1"),
+        ("stratified", 1.0, 0, "between 0 and 1"),
+        ("stratified", math.nan, 0, "between 0 and 1"),
+        ("stratified", 0.5, -1, "A seed is 0 or more"),
+        ("stratified", 0.001, 0, "3 questions .* too few for a share of 0.001. No question would be in validation"),
+    ],
+)
+def test_what_cannot_be_split_is_refused_with_the_reason(kind, share, seed, message):
+    questions = [question(f"q{number}", "a") for number in range(3)]
+    with pytest.raises(UsageError, match=message):
+        splits.sides_of(questions, kind, share, seed)
+
+
+def test_rejected_questions_are_on_no_side():
+    questions = [question(f"q{number}", "a") for number in range(4)]
+    questions[0] = replace(questions[0], status="rejected")
+    assert splits.sides_of(questions, "stratified").keys() == {"q1", "q2", "q3"}
+
+
+def test_parts_count_documents_and_kinds_of_each_side_and_of_neither():
+    questions = [
+        replace(question("q1", "a"), split="validation"),
+        replace(question("q2", "a", "b"), split="validation"),
+        replace(question("q3", "a"), split="test"),
+        replace(question("q4", "b"), split="test", status="rejected"),
+        question("q5"),
+    ]
+    assert splits.parts(questions) == [
+        splits.Part("validation", 2, 2, {"single": 1, "multi": 1}),
+        splits.Part("test", 1, 1, {"single": 1}),
+        splits.Part("", 0, 1, {"reference": 1}),
+    ]
+    assert splits.on_both(questions) == {"a"}
+
+
+# In the store, in files, on the command line
+
+
+@pytest.fixture
+def ragviz(workspace, command_line, monkeypatch):
+    """The command line, on a corpus of four documents of three questions each, and one that nothing answers."""
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    corpus = workspace.store.create_corpus("notes")
+    for name in "abcd":
+        text = f"Pump {name} was replaced in May. It moves 40 litres. Its keeper is Ada."
+        document = Document(Document.make_id(name, text), f"{name}.txt", text, (), "en", "text/plain", "h", 12)
+        workspace.store.add_document(corpus.id, document)
+    rows = [
+        {
+            "question": f"{quote}, {name}?",
+            "answer": quote,
+            "document": f"{name}.txt",
+            "quote": quote,
+            "id": f"{name}{n}",
+        }
+        for name in "abcd"
+        for n, quote in enumerate(("in May", "40 litres", "Ada"))
+    ]
+    data = "\n".join(json.dumps(row) for row in [*rows, {"question": "Who paid?", "answer": "", "id": "u"}]).encode()
+    question_sets.import_questions(workspace, corpus, data, "q.jsonl", "asked")
+    return command_line
+
+
+def said(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_a_set_is_split_shown_and_split_again(ragviz, workspace):
+    code, out, _ = ragviz("questions", "split", "asked", "--kind", "grouped", "--dry-run", "--json")
+    shown = json.loads(out)
+    assert (code, shown["stored"], workspace.store.question_set("asked").split) == (0, False, None)
+    code, out, _ = ragviz("questions", "split", "asked", "--kind", "grouped", "--json")
+    body = json.loads(out)
+    assert body["split"] == {"kind": "grouped", "share": 0.5, "seed": 0}
+    assert body["sides"] == shown["sides"]
+    assert [side["documents"] for side in body["sides"]] == [2, 2]
+    assert [side["kinds"]["single"] for side in body["sides"]] == [6, 6]
+    assert body["documents_on_both"] == 0
+    code, out, _ = ragviz("questions", "split", "asked", "--kind", "stratified", "--share", "0.34", "--seed", "3")
+    assert "4 documents have questions on both sides." in said(out)
+    assert "for statements about these documents" in said(out)
+    question_set = workspace.store.question_set("asked")
+    assert question_set.split == Split("stratified", 0.34, 3)
+    _, out, _ = ragviz("questions", "list", "--json")
+    assert json.loads(out)[0]["split"] == {"kind": "stratified", "share": 0.34, "seed": 3}
+    assert json.loads(out)[0]["sides"] == dict(question_set.sides)
+    _, out, _ = ragviz("questions", "list")
+    assert "stratified, share 0.34, seed 3: " in said(out)
+    _, out, _ = ragviz("questions", "show", "asked", "--split", "validation", "--json")
+    assert {q["split"] for q in json.loads(out)} == {"validation"}
+    assert len(json.loads(out)) == question_set.sides["validation"]
+
+
+def test_new_questions_are_on_neither_side_and_that_is_said(ragviz, workspace):
+    ragviz("questions", "split", "asked", "--kind", "grouped")
+    ragviz("questions", "add", "asked", "--question", "Why?", "--answer", "So.")
+    _, out, err = ragviz("questions", "show", "asked", "--split", "neither", "--json")
+    assert [q["text"] for q in json.loads(out)] == ["Why?"]
+    assert "1 question is on neither side of the split" in said(err)
+    ragviz("questions", "split", "asked", "--kind", "grouped")
+    assert "" not in workspace.store.question_set("asked").sides
+
+
+@pytest.mark.parametrize("file_format", ["csv", "jsonl"])
+def test_sides_go_out_and_come_in_with_the_questions(ragviz, workspace, tmp_path, file_format):
+    ragviz("questions", "split", "asked", "--kind", "grouped", "--seed", "5")
+    file = tmp_path / f"q.{file_format}"
+    ragviz("questions", "export", "asked", file)
+    before = workspace.store.questions(workspace.store.question_set("asked").id)
+    code, _, err = ragviz("questions", "import", "notes", file, "--name", "again")
+    again = workspace.store.question_set("again")
+    assert (code, again.split) == (0, Split("imported"))
+    assert workspace.store.questions(again.id) == before
+    assert "split" not in err
+    # A set that has a split keeps it: the same file changes nothing, one with other sides neither, and that is said.
+    _, _, err = ragviz("questions", "import", "notes", file, "--name", "asked")
+    assert "split" not in err
+    words = file.read_text(encoding="utf-8-sig").replace("validation", "test")
+    file.write_text(words, encoding="utf-8")
+    _, _, err = ragviz("questions", "import", "notes", file, "--name", "asked")
+    assert "Column 'split' was not kept: 'asked' has a split already." in said(err)
+    assert workspace.store.questions(workspace.store.question_set("asked").id) == before
+
+
+def test_other_words_of_a_column_split_are_no_side_and_told(ragviz, workspace, tmp_path):
+    file = tmp_path / "q.jsonl"
+    rows = [
+        {"question": f"Q{n}?", "answer": "So.", "split": word} for n, word in enumerate(("Dev", "train", "test", ""))
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    code, _, err = ragviz("questions", "import", "notes", file, "--name", "others")
+    assert (code, [q.split for q in workspace.store.questions(workspace.store.question_set("others").id)]) == (
+        0,
+        ["validation", "", "test", ""],
+    )
+    assert "Column 'split' says 'train'" in said(err)
+
+
+def test_evidence_that_is_edited_over_the_line_of_a_grouped_split_is_told(ragviz, workspace):
+    ragviz("questions", "split", "asked", "--kind", "grouped")
+    question_set = workspace.store.question_set("asked")
+    questions = workspace.store.questions(question_set.id)
+    assert splits.shared_words(question_set.split, questions) == ""
+    here = next(q for q in questions if q.id == "a0")
+    there = next(q for q in questions if q.evidence and q.split != here.split)
+    moved = [replace(q, evidence=there.evidence) if q.id == "a0" else q for q in questions]
+    assert splits.shared_words(question_set.split, moved) == (
+        "1 document has questions on both sides, because evidence was changed since it was made: make the split again."
+    )
