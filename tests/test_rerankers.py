@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +16,13 @@ from hypothesis import strategies as st
 
 from ragviz.config import Settings
 from ragviz.documents import corpora
-from ragviz.errors import Cancelled, UsageError
+from ragviz.errors import Cancelled, ModelError, UsageError
 from ragviz.index import indexing
 from ragviz.models import token_vectors, weights
 from ragviz.models.token_vectors import KeptPassages, unit
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, Ranking, RunConfig
-from ragviz.retrieval import maxsim_reranker, rerankers, search
+from ragviz.retrieval import cross_encoder_reranker, maxsim_reranker, rerankers, search
 from ragviz.retrieval.reranking import Candidates, Parts
 from ragviz.runs import choices, measurements, running
 from ragviz.workspace import Workspace
@@ -153,6 +157,64 @@ def test_every_reranker_is_whole():
         assert spec.depth > 0
 
 
+# cross-encoder
+
+
+def tiny(folder: Path, words: str, labels: int = 1) -> Path:
+    """Save a cross-encoder of random weights that knows these words, made with transformers alone."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+
+    vocabulary = {w: i for i, w in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *sorted(set(words.split()))])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, "[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=64, **names).save_pretrained(folder)
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    config = BertConfig(
+        vocab_size=len(vocabulary), max_position_embeddings=64, initializer_range=0.6, num_labels=labels, **sizes
+    )
+    BertForSequenceClassification(config).save_pretrained(folder)
+    return folder
+
+
+PAIRS = ["dogs bark at cats", "cats purr", "", "fish swim " * 60, "cats purr at dogs bark"]
+
+
+def test_a_cross_encoder_scores_as_predict_does(tmp_path):
+    from sentence_transformers import CrossEncoder
+
+    folder = tiny(tmp_path / "tiny", " ".join(PAIRS) + " who")
+    seen: list[tuple[int, int]] = []
+    parts = Parts(str(folder), progress=lambda done, total, unit, message="": seen.append((done, total)))
+    score = cross_encoder_reranker.build(parts)
+    texts = PAIRS * 20  # each pair is scored once
+    first, second = score([candidates("who bark", *texts), candidates("who swim", *PAIRS[:2])])
+    model = CrossEncoder(str(folder))
+    expected = [float(model.predict([("who bark", text)])[0]) for text in PAIRS]
+    assert first == pytest.approx(expected * 20, abs=1e-5)
+    assert second == pytest.approx([float(model.predict([("who swim", text)])[0]) for text in PAIRS[:2]], abs=1e-5)
+    assert len({round(number, 6) for number in expected}) == len(PAIRS)
+    assert seen[-1] == (7, 7)
+
+
+def test_what_is_no_cross_encoder_is_refused(tmp_path, monkeypatch):
+    spec = rerankers.RERANKERS["cross-encoder"]
+    with pytest.raises(UsageError, match=r"is no cross-encoder.*rerank by 'maxsim'"):
+        spec.build(Parts(str(weights.packaged())))
+    with pytest.raises(ModelError, match="gives a pair 3 scores"):
+        spec.build(Parts(str(tiny(tmp_path / "three", "a b", labels=3))))
+    broken = tiny(tmp_path / "broken", "a b")
+    (broken / "model.safetensors").write_bytes(b"nothing")
+    with pytest.raises(ModelError, match=r"cannot be loaded.*rerank by 'maxsim'"):
+        spec.build(Parts(str(broken)))
+    with pytest.raises(UsageError, match="needs a model: name one, as in cross-encoder:NAME-OR-FOLDER"):
+        rerankers.spec_of("cross-encoder")
+
+
 # runs
 
 DOCUMENT = """The north pump was replaced by Harlow in spring.
@@ -228,6 +290,38 @@ def test_what_cannot_be_reranked_is_refused_before_anything_is_stored(workspace)
     assert not workspace.store.runs()
     named = config(workspace, index=index, retriever="bm25", reranker=f"maxsim:{weights.PACKAGED}")
     assert running.run(workspace, "r", named).status == "done"
+
+
+def test_a_cross_encoder_reranks_a_run_and_is_part_of_its_identity(workspace, tmp_path):
+    from sentence_transformers import CrossEncoder
+
+    folder = tiny(tmp_path / "tiny", DOCUMENT)
+    named = f"cross-encoder:{folder}"
+    run = running.run(workspace, "r", config(workspace, retriever="bm25", reranker=named))
+    assert run.provenance["identity"]["reranking"].startswith("cross-encoder 1 by tiny#")
+    result = measurements.results_of(workspace, run)[0]
+    texts = search.texts_of(workspace, run.corpus_id)(result.ranking.ids)
+    expected = CrossEncoder(str(folder)).predict([(ROWS[0]["question"], text) for text in texts])
+    assert len(texts) > 1
+    assert result.ranking.scores == pytest.approx([float(score) for score in expected], abs=1e-5)
+    other = tiny(tmp_path / "more" / "tiny", DOCUMENT + " more")
+    again = running.run(workspace, "s", config(workspace, retriever="bm25", reranker=f"cross-encoder:{other}"))
+    assert again.provenance["identity"]["reranking"] != run.provenance["identity"]["reranking"]
+
+
+def test_a_cross_encoder_that_cannot_be_fetched_ends_before_the_run_begins(workspace, tmp_path):
+    """In a process of its own: the hub's address is read when its client is imported."""
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # nobody listens
+        variables = {"HF_HOME": str(tmp_path / "hf"), "HF_ENDPOINT": f"http://127.0.0.1:{closed.getsockname()[1]}"}
+        words = ("run", "--index", "i", "--questions", "q", "--name", "r", "--reranker", "cross-encoder:acme/mini")
+        done = subprocess.run(
+            [sys.executable, "-m", "ragviz", *words], capture_output=True, text=True, env=os.environ | variables
+        )
+    assert done.returncode in (1, 2)
+    assert "Model 'acme/mini' cannot be fetched" in done.stderr
+    assert "rerank by 'maxsim', which needs no network" in done.stderr
+    assert not workspace.store.runs()
 
 
 def test_the_command_line_reranks(workspace, command_line):

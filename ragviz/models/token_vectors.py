@@ -34,7 +34,7 @@ def check_has_tokens(name: str) -> None:
 
 
 def encode_by(name: str) -> Encode:
-    """Return what computes the token vectors of the embedder `name`; its model is loaded with the first text.
+    """Return what computes the token vectors of the embedder `name`; loads its model.
 
     Raises:
         UsageError: it has none, or no folder or model has that name.
@@ -42,7 +42,9 @@ def encode_by(name: str) -> Encode:
 
     """
     check_has_tokens(name)
-    return partial(weights.encoded_tokens, weights.card(name))
+    card = weights.card(name)
+    weights.loaded(card)
+    return partial(weights.encoded_tokens, card)
 
 
 def unit(vectors: Vectors) -> Vectors:

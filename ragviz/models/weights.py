@@ -200,12 +200,13 @@ def _load(card: Card) -> SentenceTransformer:
             model = load()  # the small files are cached, the weights are not
         model.encode(["warm"], show_progress_bar=False)  # initialises the tokenizer: afterwards threads only read it
     except Exception as error:
-        reason = f"Embedder '{card.name}' cannot be loaded: {_first_line(error)}"
+        reason = f"Embedder '{card.name}' cannot be loaded: {first_line(error)}"
         raise ModelError(f"{reason}. Give a folder saved by sentence-transformers, or use '{PACKAGED}'.") from error
     return model
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return what an error of another library says, in a line without a full stop."""
     return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
 
 
@@ -265,8 +266,15 @@ def _json(file: Path) -> dict[str, Any]:
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
 
 
-def card(name: str) -> Card:
-    """Return the card of the model called `name`: packaged, in a folder, or on the hub."""
+OTHERWISE = f"Give a folder that holds the model, or use '{PACKAGED}', which needs no network."
+"""What to do where an embedder cannot be fetched."""
+
+
+def card(name: str, otherwise: str = OTHERWISE) -> Card:
+    """Return the card of the model called `name`: packaged, in a folder, or on the hub.
+
+    `otherwise` says what to do where it cannot be fetched.
+    """
     if name in (PACKAGED, f"sentence-transformers/{PACKAGED}"):
         folder = packaged()
         return Card(name, folder, None, None, _identity(PACKAGED, folder))
@@ -276,7 +284,7 @@ def card(name: str) -> Card:
         return Card(name, local, None, None, _identity(local.name, local))
     if not (repository := repository_of(name)):
         raise UsageError(f"There is no folder '{name}': give a model's folder or name, for example '{PACKAGED}'.")
-    folder = _snapshot_folder(repository)
+    folder = _snapshot_folder(repository, otherwise)
     return Card(name, folder, repository, folder.name, f"{repository}@{folder.name}")
 
 
@@ -368,7 +376,7 @@ def _snapshot(repository: str) -> Callable[..., str]:
     )
 
 
-def _snapshot_folder(repository: str) -> Path:
+def _snapshot_folder(repository: str, otherwise: str) -> Path:
     """Return the folder with a hub model's small files, fetched when missing; its name is the revision.
 
     Raises:
@@ -380,11 +388,10 @@ def _snapshot_folder(repository: str) -> Path:
 
     if (folder := fetched_snapshot(repository)) is not None:
         return folder
-    choice = f"Give a folder that holds the model, or use '{PACKAGED}', which needs no network."
     try:
         return Path(_snapshot(repository)())
     except (RepositoryNotFoundError, ValueError) as error:
-        reason = f"The hub has no model '{repository}' that can be read: {_first_line(error)}"
-        raise UsageError(f"{reason}. {choice}") from error
+        reason = f"The hub has no model '{repository}' that can be read: {first_line(error)}"
+        raise UsageError(f"{reason}. {otherwise}") from error
     except Exception as error:
-        raise ModelError(f"Model '{repository}' cannot be fetched: {_first_line(error)}. {choice}") from error
+        raise ModelError(f"Model '{repository}' cannot be fetched: {first_line(error)}. {otherwise}") from error

@@ -58,9 +58,10 @@ def identity(parts: Parts) -> str:
 
 
 def build(parts: Parts) -> Scorer:
-    """Return the scorer by the embedder that the argument names, by default that of the index."""
+    """Return the scorer by the embedder that the argument names, by default that of the index; loads it."""
     from ragviz.models import token_vectors
 
+    parts.progress(0, None, "", "Loading the embedder")
     return scorer(token_vectors.encode_by(parts.argument or parts.embedder_name), parts)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ragviz.errors import UsageError
 from ragviz.records import IndexConfig, RerankerName
-from ragviz.retrieval import maxsim_reranker
+from ragviz.retrieval import cross_encoder_reranker, maxsim_reranker
 from ragviz.retrieval.reranking import RerankerSpec
 
 NONE = "none"
@@ -21,6 +21,13 @@ RERANKERS: Mapping[str, RerankerSpec] = {
         maxsim_reranker.identity,
         maxsim_reranker.build,
         embeds=True,
+    ),
+    "cross-encoder": RerankerSpec(
+        "A model on this machine that reads question and chunk together: give its name on the hub, or its folder.",
+        "required",
+        cross_encoder_reranker.check,
+        cross_encoder_reranker.identity,
+        cross_encoder_reranker.build,
     ),
 }
 """Rerankers by their name, without what may follow its colon."""
