@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.errors import UsageError
+from ragviz.library.project import Project
 from ragviz.questions import sets as question_sets
 from ragviz.questions import splits
-from ragviz.records import SIDES, Document, Question, Span, Split
+from ragviz.records import SIDES, Document, Question, RunConfig, Span, Split, choices_of
 
 SHARES = st.floats(0.1, 0.9)
 
@@ -274,3 +275,97 @@ def test_evidence_that_is_edited_over_the_line_of_a_grouped_split_is_told(ragviz
     assert splits.shared_words(question_set.split, moved) == (
         "1 document has questions on both sides, because evidence was changed since it was made: make the split again."
     )
+
+
+# Runs of one side
+
+
+@pytest.fixture
+def divided(ragviz):
+    """The same, split by documents, with an index of words."""
+    ragviz("index", "build", "notes", "--name", "small", "--embedder", "none", "--chunk-size", "20")
+    ragviz("questions", "split", "asked", "--kind", "grouped", "--seed", "1")
+    return ragviz
+
+
+def test_a_run_asks_one_side_and_says_so(divided, workspace):
+    code, out, _ = divided("run", "--index", "small", "--questions", "asked", "--name", "v", "--split", "validation")
+    store, asked = (
+        workspace.store,
+        {q.id: q for q in workspace.store.questions(workspace.store.question_set("asked").id)},
+    )
+    run = store.run("v")
+    expected = [i for i, q in asked.items() if q.split == "validation"]
+    assert (code, [q.id for q in store.run_questions(run.id)]) == (0, expected)
+    words = f"validation: {len(expected)} of 13 questions"
+    assert f"{words} of 'asked', whose split is grouped" in said(out)
+    assert run.provenance["split"] == {"side": "validation", "of": 13, "kind": "grouped", "share": 0.5, "seed": 1}
+    divided("run", "--index", "small", "--questions", "asked", "--name", "t", "--split", "test")
+    divided("run", "--index", "small", "--questions", "asked", "--name", "all")
+    assert {q.id for q in store.run_questions(store.run("t").id)} == asked.keys() - set(expected)
+    _, out, _ = divided("results", "v", "--json")
+    assert (json.loads(out)["asked"], json.loads(out)["split"]["side"]) == (words, "validation")
+    _, out, _ = divided("results", "all", "--json")
+    assert (json.loads(out)["asked"], json.loads(out)["split"]) == ("13 questions", None)
+    _, out, _ = divided("runs", "list")
+    assert "asked (test)" in said(out)
+    _, out, _ = divided("compare", "all", "v", "--json")
+    compared = json.loads(out)
+    assert compared["asked"] == ""
+    assert compared["notes"][0] == (
+        f"The runs ask different sides of a split (all 13 questions, v {words}): only questions that all of them ask "
+        "are compared."
+    )
+    assert not any("differ in questions" in note for note in compared["notes"])
+    code, _, err = divided("compare", "t", "v")
+    assert code == 2
+    assert f"they ask different sides of a split: t asked test: {13 - len(expected)} of 13 questions; v asked" in said(
+        err
+    )
+    divided("run", "--index", "small", "--questions", "asked", "--name", "v2", "--split", "validation", "-k", "1")
+    _, out, _ = divided("compare", "v", "v2")
+    assert f"All runs asked {words}." in said(out)
+
+
+def test_a_side_that_is_not_there_is_refused_before_a_run_begins(divided, workspace):
+    run = ("run", "--index", "small", "--questions", "asked", "--name", "v", "--split")
+    code, _, err = divided(*run, "train")
+    assert (code, "validation, test" in said(err)) == (2, True)
+    workspace.store.put_split(workspace.store.question_set("asked").id, None, {})
+    code, _, err = divided(*run, "validation")
+    assert (code, workspace.store.runs()) == (2, [])
+    assert "'asked' is not split into validation and test: make one on the page Questions, or with" in said(err)
+    workspace.store.put_split(workspace.store.question_set("asked").id, Split("grouped", 0.5, 0), {"a0": "test"})
+    code, _, err = divided(*run, "validation")
+    assert (code, workspace.store.runs()) == (2, [])
+    assert "has no question on the side validation" in said(err)
+
+
+def test_a_split_that_runs_used_is_made_again_only_on_demand(divided, workspace):
+    divided("run", "--index", "small", "--questions", "asked", "--name", "v", "--split", "validation")
+    before = workspace.store.question_set("asked")
+    code, _, err = divided("questions", "split", "asked", "--kind", "stratified")
+    assert (code, workspace.store.question_set("asked")) == (2, before)
+    assert "1 run ('v') used the present split of 'asked'" in said(err)
+    assert "Give --remake" in said(err)
+    code, _, _ = divided("questions", "split", "asked", "--kind", "stratified", "--remake")
+    assert (code, workspace.store.question_set("asked").split) == (0, Split("stratified", 0.5, 0))
+    run = workspace.store.run("v")
+    assert run.provenance["split"]["kind"] == "grouped", "as it was"
+
+
+def test_the_library_splits_a_set_and_runs_a_side(divided, workspace):
+    project = Project(workspace)
+    asked = project.open_questions("asked").split("stratified", 0.4, 2)
+    sides = asked.to_pandas()["split"].value_counts()
+    assert sides.to_dict() == dict(workspace.store.question_set("asked").sides)
+    run = project.run("small", "asked", "t", split="test")
+    assert f"test: {sides['test']} of 13 questions of 'asked'" in repr(run)
+    with pytest.raises(UsageError, match="used the present split of 'asked'"):
+        asked.split("grouped")
+
+
+def test_configurations_without_a_side_have_the_hash_they_had():
+    config = RunConfig("i", "q")
+    assert "split" not in choices_of(config)
+    assert config.hash() != replace(config, split="test").hash()

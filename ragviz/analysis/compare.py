@@ -37,7 +37,8 @@ class RunSide:
 
     `config` holds its choices, "k" and "depth" among them, those of the index nested; `fingerprint` maps everything
     else that went into its numbers ("corpus", "questions", "metrics" …) to a hash. `scores` are those of its answers,
-    by metric and question id; `doubt` says why their judge is not reliable, "" when it is.
+    by metric and question id; `doubt` says why their judge is not reliable, "" when it is. `asked` says which questions
+    were asked ("validation: 50 of 100 questions").
     """
 
     name: str
@@ -46,6 +47,7 @@ class RunSide:
     results: Sequence[Retrieved]
     scores: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
     doubt: str = ""
+    asked: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ class Comparison:
     `metrics` holds a row per label ("recall@3", "mrr"), `values` the numbers behind it, (runs, n). `tables` are the
     runs' ranks to the common `depth`, for curves and histograms. `answers` holds a row for each metric of answers that
     all runs have, each over the questions for which all of them have a score, which are in `answer_values`: n differs
-    from row to row.
+    from row to row. `asked` says which questions were asked when all runs ask the same side of a split, else "".
     """
 
     runs: tuple[str, ...]
@@ -129,6 +131,7 @@ class Comparison:
     tables: tuple[RankTable, ...]
     answers: dict[str, MetricRow] = field(default_factory=dict)
     answer_values: dict[str, Paired] = field(default_factory=dict)
+    asked: str = ""
 
     @property
     def rows(self) -> dict[str, MetricRow]:
@@ -182,6 +185,7 @@ def to_json(comparison: Comparison, metric: str = "") -> dict[str, Any]:
         "k": comparison.k,
         "depth": comparison.depth,
         "n": len(comparison.question_ids),
+        "asked": comparison.asked,
         "sentence": sentence(comparison),
         "settings": [asdict(setting) for setting in comparison.settings],
         "notes": comparison.notes,
@@ -249,6 +253,7 @@ def compare(
         tables=tables,
         answers={name: rows[name] for name in _answer_metrics(sides) if name in rows},
         answer_values={name: Paired(ids, matrix) for ids, group in scored.items() for name, matrix in group.items()},
+        asked=sides[0].asked if sides[0].config.get("split") and len({side.asked for side in sides}) == 1 else "",
     )
 
 
@@ -371,6 +376,12 @@ def _common(sides: Sequence[RunSide]) -> list[list[Retrieved]]:
     ids = [question_id for question_id in by_id[0] if all(question_id in results for results in by_id)]
     if not ids and not _answer_values(sides):
         counts = ", ".join(f"{side.name} {len(results)}" for side, results in zip(sides, by_id, strict=True))
+        if _of_different_sides(sides):
+            asked = "; ".join(f"{side.name} asked {side.asked}" for side in sides)
+            raise UsageError(
+                f"The runs share no question with evidence, because they ask different sides of a split: {asked}. "
+                "Compare runs of the same side."
+            )
         raise UsageError(f"The runs share no question with evidence ({counts}): compare runs on the same question set.")
     return [[results[question_id] for question_id in ids] for results in by_id]
 
@@ -498,9 +509,19 @@ def _answer_notes(sides: Sequence[RunSide]) -> Iterator[str]:
         yield f"The answers were judged by different models ({each}): a difference may come from the judge."
 
 
+def _of_different_sides(sides: Sequence[RunSide]) -> bool:
+    """Whether the runs ask different sides of a split, or some of them one side and others all questions."""
+    return len({side.config.get("split", "") for side in sides}) > 1
+
+
 def _notes(sides: Sequence[RunSide], k: int, depth: int, common: int) -> Iterator[str]:
     """Yield what, besides the choices compared, is not the same for all runs."""
+    if _of_different_sides(sides):
+        each = ", ".join(f"{side.name} {side.asked}" for side in sides)
+        yield f"The runs ask different sides of a split ({each}): only questions that all of them ask are compared."
     for part in dict.fromkeys(part for side in sides for part in side.fingerprint):
+        if part == "questions" and _of_different_sides(sides):
+            continue  # said above
         if len({side.fingerprint.get(part) for side in sides}) > 1:
             marks = ", ".join(f"{side.name} {side.fingerprint.get(part, 'none')}" for side in sides)
             yield f"The runs differ in {part} ({marks}): a difference may come from that, not from the settings."

@@ -82,6 +82,7 @@ def _results_body(
         chosen = {"reranker": run.config.reranker, "depth": run.config.rerank_depth}
         body["reranking"] = chosen | dict(run.provenance.get("reranking", {}))
     body |= evaluate.to_json(summary)
+    body |= {"split": run.provenance.get("split"), "asked": measurements.asked_words(run)}
     if unranked := measurements.unranked_words(run):
         body["not_ranked"] = unranked
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
@@ -98,6 +99,8 @@ def _results_body(
 
 
 def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Judgement) -> None:
+    if run.config.split:
+        console.out.print(console.printable(_asked(run)), highlight=False)
     if unranked := measurements.unranked_words(run):
         console.err.print(unranked, highlight=False)
     else:
@@ -112,6 +115,11 @@ def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Jud
         _draw_judgement(run, judgement, summary.k)
     elif judgement.paid[0]:
         console.out.print(judgements.cost_words(judgement))
+
+
+def _asked(run: Run) -> str:
+    kind = run.provenance["split"]["kind"]
+    return f"{measurements.asked_words(run)} of '{run.provenance['questions']}', whose split is {kind}"
 
 
 def _draw_slices(slices: Sequence[evaluate.Slice], by: str, metrics: Sequence[str], depth: int) -> None:
@@ -306,6 +314,8 @@ def compare(
         console.out.print(
             console.printable(comparing.sentence(comparison, [metric] if metric else [])), highlight=False
         )
+        if comparison.asked:
+            console.out.print(console.printable(f"All runs asked {comparison.asked}."), highlight=False)
         console.table(("setting", *comparison.runs), [(s.key, *s.values) for s in comparison.settings])
         for note in comparison.notes:
             console.out.print(console.printable(note))

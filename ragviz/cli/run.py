@@ -11,7 +11,7 @@ from ragviz.cli import console, results
 from ragviz.cli.console import DryRun, Json
 from ragviz.cli.lazy import choices, forecast, running, spending
 from ragviz.errors import UsageError
-from ragviz.records import AnswererName, ContextKind, Job, RunConfig
+from ragviz.records import SIDES, AnswererName, ContextKind, Job, RunConfig
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import chosen
 
@@ -21,6 +21,7 @@ def run_questions(
     questions: Annotated[str, typer.Option("--questions")],
     run_name: Annotated[str, typer.Option("--name")] = "",
     retriever: console.RetrieverOption = None,
+    split: Annotated[str, typer.Option(help="Ask one side of the set's split only: validation or test.")] = "",
     reranker: console.RerankerOption = rerankers.NONE,
     rerank_depth: console.RerankDepthOption = None,
     k: Annotated[int, typer.Option("-k")] = 3,
@@ -54,10 +55,13 @@ def run_questions(
         metrics=tuple(filter(None, (name.strip() for name in metrics.split(",")))),
         judge=judge,
         context=cast(Any, console.one_of("context", context, get_args(ContextKind))),
+        split=cast(Any, console.one_of("side of a split", split, SIDES) if split else ""),
         reranker=reranker,
         rerank_depth=rerankers.default_depth(reranker) if rerank_depth is None else rerank_depth,
     )
     choices.check_run(config)
+    if split:
+        choices.check_split(question_set, split, question_set.sides.get(split, 0))
     config = choices.resolved(workspace, config)
     if dry_run:
         show_forecast(running.foresee(workspace, config), as_json)

@@ -54,7 +54,7 @@ def runs_list(
 
     def cells(run: Run) -> tuple[object, ...]:
         made_of, labels = run.provenance, (", ".join(run.tags), console.line(run.note))
-        made = (run.name, status[run.id], made_of["index"], made_of["questions"], run.config.ranked_by)
+        made = (run.name, status[run.id], made_of["index"], measurements.set_words(run), run.config.ranked_by)
         return (*made, _answers_of(run), *labels, *([_mean(measured.get(run.id), n, run) for n in means]))
 
     means = ("recall", "mrr") if metrics else ()

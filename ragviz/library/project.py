@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -36,6 +36,7 @@ from ragviz.records import (
     Progress,
     RetrieverName,
     RunConfig,
+    Side,
     silent,
 )
 from ragviz.retrieval import rerankers, retrievers
@@ -185,6 +186,7 @@ class Project(Shown):
         temperature: float = 0.0,
         context: ContextKind = "retrieved",
         context_tokens: int = 3000,
+        split: Side | Literal[""] = "",
         metrics: Sequence[str] = (),
         judge: str = "",
         budget: float | None = None,
@@ -198,7 +200,8 @@ class Project(Shown):
         `answerer` answers from the first `k` of them, at most `context_tokens` tokens (`context` "none": from
         no chunk, "oracle": from the gold ones); `model` answers where that is "model" (default: RAGVIZ_MODEL).
         `metrics` of the answers are names, "all" or "none" (default: all for a model's answers, for others
-        those that need no judge); `judge` is the model that judges (default: RAGVIZ_JUDGE). `budget` is the
+        those that need no judge); `judge` is the model that judges (default: RAGVIZ_JUDGE). `split` asks one
+        side of the set's split only ("validation", "test"). `budget` is the
         most dollars the run may cost. An interrupted run resumes when it is repeated.
 
         Raises:
@@ -220,12 +223,15 @@ class Project(Shown):
             temperature=temperature,
             context=context,
             context_tokens=context_tokens,
+            split=split,
             metrics=(metrics,) if isinstance(metrics, str) else tuple(metrics),
             judge=judge,
             reranker=reranker,
             rerank_depth=rerankers.default_depth(reranker) if rerank_depth is None else rerank_depth,
         )
         choices.check_run(config)
+        if split:
+            choices.check_split(question_set, split, question_set.sides.get(split, 0))
         config = choices.resolved(self.workspace, config)
         choices.check_budget(self.workspace, config, budget)
         arguments = {"name": name, "config": asdict(config), "budget": budget}

@@ -18,7 +18,7 @@ from ragviz.analysis import diagnose
 from ragviz.documents import corpora
 from ragviz.library.display import Shown
 from ragviz.metrics import registry
-from ragviz.questions import interchange
+from ragviz.questions import interchange, sets
 from ragviz.records import Estimate, RetrieverName
 from ragviz.retrieval import retrievers, search
 from ragviz.runs import exports, judgements, measurements, tables
@@ -104,18 +104,35 @@ class QuestionSet(Shown):
     problems: Mapping[int, str] = field(default_factory=dict)
 
     def to_pandas(self) -> pd.DataFrame:
-        """A row for each question, by id: question, answer, kind, document, status, reason (if rejected), generator."""
+        """A row for each question, by id:
+
+        question, answer, kind, document, status, reason (if rejected), generator, split (its side, "" for neither).
+        """
         store = self.workspace.store
         question_set = store.question_set(self.name)
         names = {d.id: d.name for d in store.documents(question_set.corpus_id, replaced=True)}
         rows = [
             {"question_id": q.id, "question": q.text, "answer": q.answer, "kind": q.kind}
             | {"document": ", ".join(interchange.documents_of(q, names))}
-            | {"status": q.status, "reason": q.reason, "generator": q.generator}
+            | {"status": q.status, "reason": q.reason, "generator": q.generator, "split": q.split}
             for q in store.questions(question_set.id)
         ]
-        columns = ["question_id", "question", "answer", "kind", "document", "status", "reason", "generator"]
+        columns = ["question_id", "question", "answer", "kind", "document", "status", "reason", "generator", "split"]
         return pd.DataFrame(rows, columns=columns).set_index("question_id")
+
+    def split(self, kind: str, share: float = 0.5, seed: int = 0, *, remake: bool = False) -> QuestionSet:
+        """Divide the set into validation and test, and return it.
+
+        `kind` is "stratified" (every document on both sides, for statements about these documents) or "grouped" (whole
+        documents on one side, for statements about documents like these); `share` is that of validation.
+
+        Raises:
+            UsageError: runs used the set's present split, and `remake` is not set; the kind or share cannot be used, or
+                a side would be empty.
+
+        """
+        sets.split(self.workspace, self.workspace.store.question_set(self.name), kind, share, seed, remake=remake)
+        return self
 
     def _title(self) -> str:
         counts = self.workspace.store.question_set(self.name).counts
@@ -217,8 +234,8 @@ class Run(Shown):
         answered = f", {judgements.answered_words(config)}" if config.answerer != "none" else ""
         status = "" if current.status == "done" else " (not finished: this is what it has so far)"
         return (
-            f"Run '{current.name}': {made_of['n']:,} questions of '{made_of['questions']}', {config.ranked_by} on "
-            f"'{made_of['index']}', k = {config.k}{answered}{status}"
+            f"Run '{current.name}': {measurements.asked_words(current)} of '{made_of['questions']}', "
+            f"{config.ranked_by} on '{made_of['index']}', k = {config.k}{answered}{status}"
         )
 
     def _table(self) -> pd.DataFrame:

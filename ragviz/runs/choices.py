@@ -13,7 +13,7 @@ from ragviz.metrics import answers as answer_metrics
 from ragviz.models.chat import ModelClient
 from ragviz.models.tokenizer import REMOTE
 from ragviz.models.vectors import Embedder
-from ragviz.records import HAND_MADE, AnswererName, Cache, ContextKind, RunConfig
+from ragviz.records import HAND_MADE, SIDES, AnswererName, Cache, ContextKind, QuestionSet, RunConfig
 from ragviz.retrieval import rerankers, retrievers
 from ragviz.workspace import Workspace
 
@@ -77,9 +77,10 @@ def check_run(config: RunConfig) -> None:
     for choice, name, known in (
         ("answerer", config.answerer, get_args(AnswererName)),
         ("context", config.context, get_args(ContextKind)),
+        ("side of a split", config.split, ("", *SIDES)),
     ):
         if name not in known:
-            raise UsageError(f"There is no {choice} '{name}': choose one of {', '.join(known)}.")
+            raise UsageError(f"There is no {choice} '{name}': choose one of {', '.join(filter(None, known))}.")
     whole = {"k": config.k, "depth": config.depth, "seed": config.seed, "rrf_constant": config.rrf_constant}
     require_whole(**whole, context_tokens=config.context_tokens, rerank_depth=config.rerank_depth)
     if not 1 <= config.rerank_depth <= 1000:
@@ -94,6 +95,18 @@ def check_run(config: RunConfig) -> None:
         raise UsageError(f"Give the context 1 token or more, not {config.context_tokens}.")
     if not 0 <= config.temperature <= 2:
         raise UsageError(f"Temperature must be from 0 to 2: {config.temperature} is not.")
+
+
+def check_split(question_set: QuestionSet, side: str, count: int) -> None:
+    """Raise UsageError when a question set has no split, or `count`, the questions on a side of it, is 0."""
+    make = f"make one on the page Questions, or with `ragviz questions split {question_set.name} --kind stratified`"
+    if question_set.split is None:
+        raise UsageError(f"Question set '{question_set.name}' is not split into validation and test: {make}.")
+    if not count:
+        raise UsageError(
+            f"Question set '{question_set.name}' has no question on the side {side} that is not rejected: make its "
+            "split again."
+        )
 
 
 def check_not_hand_made(config: RunConfig) -> None:

@@ -103,7 +103,22 @@ def _side(workspace: Workspace, current: Run, optional: Sequence[str]) -> compar
     scores = scores_of(workspace, current)
     controlled = control_items.controls_of(current)
     doubt = controlled.sentence if controlled is not None and not controlled.reliable else ""
-    return comparing.RunSide(current.name, choices | index, parts, results_of(workspace, current), scores, doubt)
+    results, asked = results_of(workspace, current), asked_words(current)
+    return comparing.RunSide(current.name, choices | index, parts, results, scores, doubt, asked)
+
+
+def asked_words(current: Run) -> str:
+    """Return how many questions a run asks, and of which side of the split: "validation: 50 of 100 questions"."""
+    count, split = current.provenance["n"], current.provenance.get("split")
+    if not split:
+        return f"{count:,} question{'' if count == 1 else 's'}"
+    return f"{split['side']}: {count:,} of {split['of']:,} questions"
+
+
+def set_words(current: Run) -> str:
+    """Return the name of a run's question set, with the side of its split that the run asks: "asked (test)"."""
+    name, side = current.provenance["questions"], current.config.split
+    return f"{name} ({side})" if side else str(name)
 
 
 def reranking_words(current: Run) -> str:

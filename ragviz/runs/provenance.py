@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from ragviz import __version__
@@ -63,7 +64,15 @@ def _provenance(
         identity["endpoint"] = host
     if plan.embedder is not None:
         identity["metric embedder"] = plan.embedder.identity
-    names = {"index": index.name, "questions": question_set.name, "ragviz": __version__, "n": len(questions)}
+    names: dict[str, Any] = {
+        "index": index.name,
+        "questions": question_set.name,
+        "ragviz": __version__,
+        "n": len(questions),
+    }
+    if config.split and (split := question_set.split):
+        of = question_set.total - question_set.counts.get("rejected", 0)
+        names["split"] = {"side": config.split, "of": of, **asdict(split)}
     return {"identity": identity, "index_config": choices_of(index.config), **names}
 
 

@@ -158,7 +158,10 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
 
 
 def _inputs(workspace: Workspace, config: RunConfig) -> tuple[IndexInfo, QuestionSet, list[Question], RunConfig]:
-    """Return index, question set, its questions that are not rejected, and the choices with defaults filled in."""
+    """Return index, question set, the questions that are asked, and the choices with defaults filled in.
+
+    These are the questions of the run's side of the split, or all; rejected ones are left out.
+    """
     store = workspace.store
     index, question_set = store.index(config.index), store.question_set(config.questions)
     config = choices.resolved(workspace, replace(config, index=index.id, questions=question_set.id))
@@ -170,6 +173,9 @@ def _inputs(workspace: Workspace, config: RunConfig) -> tuple[IndexInfo, Questio
         raise UsageError(
             f"Question set '{question_set.name}' has no question that is not rejected: generate or import some."
         )
+    if config.split:
+        questions = [question for question in questions if question.split == config.split]
+        choices.check_split(question_set, config.split, len(questions))
     return index, question_set, questions, config
 
 

@@ -11,6 +11,7 @@ import streamlit as st
 
 from ragviz.metrics.registry import METRICS, REGISTRY, shown_in
 from ragviz.records import Run
+from ragviz.runs import measurements
 from ragviz.runs.summaries import RunSummary
 from ragviz.ui import wording
 
@@ -90,7 +91,7 @@ def made_of(run: Run) -> dict[str, Any]:
     """Return the cells of a run's configuration."""
     config, names = run.config, run.provenance
     return {
-        "Question set": names["questions"],
+        "Question set": measurements.set_words(run),
         "Questions": names["n"],
         "Retriever": config.ranked_by,
         "Index": names["index"],
@@ -153,6 +154,6 @@ def cannot_compare(runs: Sequence[Run], common: int) -> str:
     if unfinished := [run.name for run in runs if run.status != "done"]:
         return f"{', '.join(unfinished)}: not finished. Only finished runs are compared."
     if not common:
-        asked = ", ".join(f"{run.name} asks “{run.provenance['questions']}”" for run in runs)
+        asked = ", ".join(f"{run.name} asks “{measurements.set_words(run)}”" for run in runs)
         return f"They share no question ({asked}): only runs on the same questions are compared."
     return ""
