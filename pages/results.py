@@ -199,6 +199,7 @@ if judgement.statuses:
         run_answers.judge_panel(run, judgement)
 elif judgement.paid[0]:
     st.caption(plain(judgements.cost_words(judgement)))
+run_answers.reranking_line(run)
 if unranked := measurements.unranked_words(run):
     st.caption(unranked)
 tab_names = [name for name in TABS if name != "Scores" or judgement.metrics]

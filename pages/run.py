@@ -80,7 +80,8 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
 def reranking(index: IndexInfo, start: RunConfig) -> dict[str, Any]:
     """Draw the choice of the reranker and of its depth."""
     one, two, three = st.columns(3)
-    kinds = [rerankers.NONE, *rerankers.RERANKERS]
+    specs = rerankers.RERANKERS
+    kinds = [rerankers.NONE, *(name for name in specs if settings.model_configured or not specs[name].asks)]
     first, named = rerankers.parsed(start.reranker)
     kind = one.selectbox(
         "Reranker", kinds, kinds.index(first) if first in kinds else 0, key=f"reranker-{start.hash()}",
@@ -100,7 +101,8 @@ def reranking(index: IndexInfo, start: RunConfig) -> dict[str, Any]:
         model = three.text_input(
             "Reranker's model", named if kind == first else "", max_chars=500,
             key=f"rerank-model-{kind}-{start.hash()}",
-            placeholder=(index.config.embedder or "an embedder") if spec.takes == "optional" else "name or folder",
+            placeholder="name or folder" if spec.takes == "required" else settings.model if spec.asks
+            else index.config.embedder or "an embedder",
         )  # fmt: skip
         name = f"{kind}:{model.strip()}" if model.strip() else kind
     st.caption(spec.description)
@@ -154,7 +156,7 @@ def connect() -> None:
         address.link("settings", "Settings")
 
 
-def judging(start: RunConfig, answerer: str, *, pays_embeddings: bool) -> tuple[dict[str, Any], float | None]:
+def judging(start: RunConfig, answerer: str, *, pays: bool) -> tuple[dict[str, Any], float | None]:
     """Draw the choices of judging: metrics, judge, budget."""
     heading.section("Judge")
     ways, how = metric_ways(answerer), "none"
@@ -166,7 +168,7 @@ def judging(start: RunConfig, answerer: str, *, pays_embeddings: bool) -> tuple[
     names = picked(start, answerer) if how == "chosen" else metrics_of(how or "none", answerer)
     st.caption(judged_words(answerer, how or "none"))
     needs_judge = "all" in names or any(n in ANSWER_METRICS and ANSWER_METRICS[n].judged for n in names)
-    if not needs_judge and answerer != "model" and not pays_embeddings:
+    if not needs_judge and answerer != "model" and not pays:
         return {"metrics": names}, None
     one, two = st.columns([2, 1])
     judge = ""
@@ -248,7 +250,7 @@ def form(indexes: list[IndexInfo], sets: list[QuestionSet], earlier: Run | None)
     with st.container(border=True):
         values |= answering(start)
     with st.container(border=True):
-        judge, dollars = judging(start, values["answerer"], pays_embeddings=pays_embeddings(values))
+        judge, dollars = judging(start, values["answerer"], pays=pays_to_rank(values))
         values |= judge
     return RunConfig(**values), dollars
 
@@ -277,8 +279,11 @@ def changed_choices(start: RunConfig, config: RunConfig) -> list[str]:
     return [CHOICES[name] for name in compared if getattr(start, name) != getattr(config, name)]
 
 
-def pays_embeddings(values: Mapping[str, Any]) -> bool:
-    """Return whether the questions are embedded by an endpoint, whose calls may cost money."""
+def pays_to_rank(values: Mapping[str, Any]) -> bool:
+    """Return whether an endpoint embeds the questions or reranks, whose calls may cost money."""
+    kind = rerankers.parsed(values.get("reranker", rerankers.NONE))[0]
+    if kind in rerankers.RERANKERS and rerankers.RERANKERS[kind].asks:
+        return True
     return "embedder" in needs(values["retriever"]) and store.index(values["index"]).config.embedder.startswith(REMOTE)
 
 
@@ -300,11 +305,12 @@ def cost(config: RunConfig) -> None:
     n = question_set.total - question_set.counts.get("rejected", 0)
     heading.section("Estimate")
     resolved = choices.resolved(workspace, config)
+    asks = bool(resolved.model or resolved.judge or rerankers.model_of(resolved.reranker))
     key = forecast_key(resolved)
     forecast = st.session_state.setdefault("forecasts", {}).get(key)
     with st.grid(2, min_column_width=140):
         widgets.tile("Retrievals", f"{n:,}", f"over {wording.counted(index.chunks, 'chunk')}")
-        if not (resolved.model or resolved.judge):
+        if not asks:
             embeds = "embedder" in needs(config.retriever) and index.config.embedder.startswith(REMOTE)
             widgets.tile("Model calls", "0", "except embeddings" if embeds else "no cost")
         elif forecast is None:
@@ -315,7 +321,7 @@ def cost(config: RunConfig) -> None:
         st.caption(f"Calls: {', '.join(f'{count:,} {step}' for step, count in forecast.calls.items())}.")
         if forecast.paid_words:
             st.caption(plain(forecast.paid_words))
-    if resolved.model or resolved.judge:
+    if asks:
         estimate(config, key, "Estimate calls and cost" if forecast is None else "Estimate again")
     work = running.questions_by(config, index.config.embedder)
     seconds = rates.duration(store.cache("rate"), work, n)
@@ -380,7 +386,8 @@ def go_on(run: Run) -> None:
     """Draw the button that resumes a run; its budget holds until another is given."""
     dollars = None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        if run.config.model or run.config.judge or budget.last_budget(run) is not None:
+        asks = run.config.model or run.config.judge or rerankers.model_of(run.config.reranker)
+        if asks or budget.last_budget(run) is not None:
             dollars = budget.field_of_run(run, f"more-{run.id}")
         if st.button("Resume", key=f"go-on-{run.id}"):
             choices.check_budget(workspace, run.config, dollars)

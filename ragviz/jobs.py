@@ -118,8 +118,15 @@ def _run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress)
 
 
 def _result_of(workspace: Workspace, run: Run) -> dict[str, Any]:
-    failed = sum(workspace.store.judged_ids(run.id).values())
-    return {"run": run.name, "fingerprint": run.fingerprint, "failed": failed}
+    return {"run": run.name, "fingerprint": run.fingerprint, "failed": _failed(workspace, run)}
+
+
+def _failed(workspace: Workspace, run: Run) -> int:
+    """Return how many questions of a run were not reranked, answered and judged completely."""
+    from ragviz.runs import provenance
+
+    judged = {question_id for question_id, failed in workspace.store.judged_ids(run.id).items() if failed}
+    return len(judged | provenance.not_reranked(workspace.store.run(run.id)).keys())
 
 
 def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -127,7 +134,7 @@ def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progr
 
     run = workspace.store.run(arguments["run"])
     judged_ids = running.rejudge(workspace, run, budget=arguments.get("budget"), progress=progress)
-    return {"run": run.name, "asked": len(judged_ids), "failed": sum(workspace.store.judged_ids(run.id).values())}
+    return {"run": run.name, "asked": len(judged_ids), "failed": _failed(workspace, run)}
 
 
 def _sample(workspace: Workspace, _arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:

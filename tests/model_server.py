@@ -407,11 +407,20 @@ def _comparison(prompt: str) -> dict[str, Any]:
     return {**rows, "reason": "Compared word by word.", **scores}
 
 
+def _ranking(prompt: str) -> dict[str, Any]:
+    """Rank passages by the number of words that they share with the question, which is the last string."""
+    *texts, question = passages(prompt)
+    words = _content_words(question)
+    shared = [len(words & _content_words(text)) for text in texts]
+    return {"ranking": sorted(range(1, len(texts) + 1), key=lambda number: -shared[number - 1])}
+
+
 REPLIES: list[tuple[set[str], Callable[[str], dict[str, Any]]]] = [
     ({"question", "answer", "evidence"}, _question),
     ({"answerable", "answer"}, _answer),
     ({"key_questions"}, _key_questions),
     ({"answers"}, _answers),
+    ({"ranking"}, _ranking),
     ({"claims", "passages"}, _context),
     ({"answer_claims", "reference_claims"}, _comparison),
     ({"claims", "questions"}, _claims),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ragviz.errors import UsageError
 from ragviz.records import IndexConfig, RerankerName
-from ragviz.retrieval import cross_encoder_reranker, maxsim_reranker
+from ragviz.retrieval import cross_encoder_reranker, maxsim_reranker, model_reranker
 from ragviz.retrieval.reranking import RerankerSpec
 
 NONE = "none"
@@ -28,6 +28,15 @@ RERANKERS: Mapping[str, RerankerSpec] = {
         cross_encoder_reranker.check,
         cross_encoder_reranker.identity,
         cross_encoder_reranker.build,
+    ),
+    "model": RerankerSpec(
+        "The model of the endpoint reads all of these chunks at once and puts them in order: one call for a question.",
+        "optional",
+        model_reranker.check,
+        model_reranker.identity,
+        model_reranker.build,
+        asks=True,
+        depth=20,
     ),
 }
 """Rerankers by their name, without what may follow its colon."""
@@ -68,6 +77,16 @@ def default_depth(name: RerankerName) -> int:
     """Return the number of chunks that this reranker reads by default."""
     spec = spec_of(name)
     return 50 if spec is None else spec.depth
+
+
+def model_of(name: RerankerName) -> str:
+    """Return the endpoint's model that a reranker asks, "" for one that asks none.
+
+    >>> model_of("model:mini"), model_of("maxsim:all-MiniLM-L6-v2"), model_of("none")
+    ('mini', '', '')
+    """
+    spec = spec_of(name)
+    return parsed(name)[1] if spec is not None and spec.asks else ""
 
 
 def check_offered(config: IndexConfig, name: RerankerName) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragviz.errors import ModelError, UsageError
 from ragviz.records import IndexConfig, Progress, Ranking, silent
@@ -23,8 +23,42 @@ class Candidates:
     texts: tuple[str, ...]
 
 
+if TYPE_CHECKING:
+    from ragviz.models.chat import ModelClient
+    from ragviz.models.requests import Completion, Request
+
+AskMany: TypeAlias = "Callable[[Sequence[Request[Any]]], Iterable[Completion[Any] | ModelError]]"
+"""Has a model answer requests; a request that fails is answered by its error."""
+
 Scorer = Callable[[Sequence[Candidates]], Sequence[Sequence[float]]]
 """Candidates of several questions → one finite score for each chunk of each question; higher is better."""
+
+
+@dataclass(slots=True)
+class Report:
+    """What became of reranking: how many questions, and the seconds that their scores took.
+
+    `failures` say why a question (by its text) kept the retriever's order; the rest is of the model calls behind it,
+    cached ones included.
+    """
+
+    questions: int = 0
+    seconds: float = 0.0
+    failures: dict[str, str] = field(default_factory=dict)
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def add(self, completion: Completion[Any]) -> None:
+        """Count a model's reply."""
+        self.calls += 1
+        self.prompt_tokens += completion.prompt_tokens
+        self.completion_tokens += completion.completion_tokens
+
+    def empty(self) -> None:
+        """Forget all."""
+        self.questions, self.seconds, self.calls, self.prompt_tokens, self.completion_tokens = 0, 0.0, 0, 0, 0
+        self.failures.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +66,17 @@ class Parts:
     """What rerankers are built from: `argument` follows the colon of the name, `embedder_name` is the index's, or "".
 
     `folder` is where large temporary files may be written, None for the system's own; `progress` hears of long work.
+    `client` is the model that the argument names, and `ask` sends it requests; both are None for a reranker that asks
+    none. `report` gets what fails for one question only.
     """
 
     argument: str = ""
     embedder_name: str = ""
     folder: Path | None = None
     progress: Progress = silent
+    client: ModelClient | None = None
+    ask: AskMany | None = None
+    report: Report = field(default_factory=Report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +85,8 @@ class RerankerSpec:
 
     `check` gets the argument and the configuration of an index, and raises UsageError where it cannot work, without
     loading a model; `identity` names what its scores depend on; `build` loads what it needs. `embeds` says that it
-    computes vectors of every chunk that it reads, `depth` how many chunks of a ranking it reads by default.
+    computes vectors of every chunk that it reads, `asks` that it calls the model endpoint; `depth` is how many chunks
+    of a ranking it reads by default.
     """
 
     description: str
@@ -55,24 +95,17 @@ class RerankerSpec:
     identity: Callable[[Parts], str]
     build: Callable[[Parts], Scorer]
     embeds: bool = False
+    asks: bool = False
     depth: int = 50
 
 
-@dataclass(slots=True)
-class Timing:
-    """How many questions were reranked, and the seconds that their scores took."""
-
-    questions: int = 0
-    seconds: float = 0.0
-
-
-def reranked(retriever: Retriever, scorer: Scorer, texts: Texts, depth: int, timing: Timing | None = None) -> Retriever:
+def reranked(retriever: Retriever, scorer: Scorer, texts: Texts, depth: int, report: Report | None = None) -> Retriever:
     """Rank by the scores that `scorer` gives the first `depth` chunks of another retriever's ranking.
 
     The scores of these chunks are the scorer's, ties by chunk id. Chunks behind `depth` are not scored and keep their
     order behind them; their scores go on downwards from the lowest one in steps of 1, and say no more than that.
     Questions for which the retriever finds nothing keep their empty ranking and are not handed to the scorer.
-    `timing` gets the time that the scorer takes.
+    `report` gets the time that the scorer takes.
 
     The retriever raises ModelError when the scorer gives another number of scores than there are chunks, or one that
     is not finite.
@@ -95,9 +128,9 @@ def reranked(retriever: Retriever, scorer: Scorer, texts: Texts, depth: int, tim
         ]
         started = time.monotonic()
         scores = scorer(candidates) if candidates else []
-        if timing is not None:
-            timing.questions += len(candidates)
-            timing.seconds += time.monotonic() - started
+        if report is not None:
+            report.questions += len(candidates)
+            report.seconds += time.monotonic() - started
         heads = iter(_reordered(candidates, scores))
         return [
             _cut(_continued(next(heads), ranking.ids[depth:]), wanted_depth) if ranking.ids else ranking

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ragviz.errors import SearchError
 from ragviz.index import chunking, indexing
@@ -11,10 +12,13 @@ from ragviz.index.damage import require_sound, sound
 from ragviz.models.spending import Spending
 from ragviz.records import Chunk, Hit, IndexInfo, Progress, Ranking, RerankerName, RetrieverName, silent
 from ragviz.retrieval import rerankers
-from ragviz.retrieval.reranking import Parts, Timing, reranked
+from ragviz.retrieval.reranking import AskMany, Parts, Report, reranked
 from ragviz.retrieval.retriever import Retriever, Sources, Texts
 from ragviz.retrieval.retrievers import RETRIEVERS, check_offered, needs
 from ragviz.workspace import Workspace
+
+if TYPE_CHECKING:
+    from ragviz.models.chat import ModelClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +44,16 @@ def retriever(
     *,
     reranker: RerankerName = rerankers.NONE,
     rerank_depth: int = 50,
-    timing: Timing | None = None,
+    report: Report | None = None,
+    ask: AskMany | None = None,
     spending: Spending | None = None,
     progress: Progress = silent,
 ) -> Retriever:
     """Return the retriever called `name` over an index; what its embedder pays is written into `spending`.
 
-    `reranker` puts the first `rerank_depth` chunks of its rankings in a new order; `timing` gets the
-    seconds that this takes. `progress` hears when a model is being loaded, and how far the reranker is.
+    `reranker` puts the first `rerank_depth` chunks of its rankings in a new order; `report` gets the seconds that this
+    takes and what failed, and `ask` replaces the calls of its model (a dry run). `progress` hears when a model is being
+    loaded, and how far the reranker is.
 
     The retriever raises SearchError when the index is damaged, gone, or built anew since `info` was read.
 
@@ -61,8 +67,9 @@ def retriever(
     sources = Sources(workspace.index(info), embedder, texts_of(workspace, info.corpus_id), constant)
     rank = RETRIEVERS[name].build(sources)
     if (spec := rerankers.spec_of(reranker)) is not None:
-        scorer = spec.build(parts_of(workspace, info, reranker, progress))
-        rank = reranked(rank, scorer, sources.texts, rerank_depth, timing)
+        parts = parts_of(workspace, info, reranker, progress)
+        parts = replace(parts, ask=ask or _paying(parts.client, spending), report=report or parts.report)
+        rank = reranked(rank, spec.build(parts), sources.texts, rerank_depth, report)
 
     def ranked(questions: Sequence[str], depth: int) -> list[Ranking]:
         try:
@@ -79,7 +86,16 @@ def retriever(
 def parts_of(workspace: Workspace, info: IndexInfo, reranker: RerankerName, progress: Progress = silent) -> Parts:
     """Return what a reranker over an index is built from; UsageError where the index cannot serve it."""
     rerankers.check_offered(info.config, reranker)
-    return Parts(rerankers.parsed(reranker)[1], info.config.embedder, workspace.settings.home, progress)
+    spec, argument = rerankers.spec_of(reranker), rerankers.parsed(reranker)[1]
+    client = workspace.client(argument or workspace.settings.model) if spec is not None and spec.asks else None
+    return Parts(argument, info.config.embedder, workspace.settings.home, progress, client)
+
+
+def _paying(client: ModelClient | None, spending: Spending | None) -> AskMany | None:
+    """Return what sends requests to a model, and records what they cost in `spending`."""
+    if client is None:
+        return None
+    return lambda requests: client.complete_many(replace(each, spending=spending) for each in requests)
 
 
 def identity_of(workspace: Workspace, info: IndexInfo, reranker: RerankerName) -> str:

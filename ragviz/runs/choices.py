@@ -41,13 +41,16 @@ def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
     if config.context == "none" and "all" in chosen:
         names = tuple(name for name in names if not answer_metrics.ANSWER_METRICS[name].of_context)
     judged = bool(answer_metrics.steps_of(names))
-    if (config.answerer == "model" or judged) and not settings.model_configured:
+    reranker = rerankers.spec_of(config.reranker)
+    asks = reranker is not None and reranker.asks
+    if (config.answerer == "model" or judged or asks) and not settings.model_configured:
         raise UsageError("No model is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own.")
     return replace(
         config,
         metrics=names,
         model=(config.model or settings.model) if config.answerer == "model" else "",
         judge=(config.judge or settings.judge or settings.model) if judged else "",
+        reranker=f"{config.reranker}:{settings.model}" if asks and ":" not in config.reranker else config.reranker,
         rerank_depth=config.rerank_depth
         if config.reranker != rerankers.NONE
         else rerankers.default_depth(rerankers.NONE),
@@ -129,7 +132,7 @@ def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) 
     embedders = [index.config.embedder] if index is not None else []
     embedders += [workspace.settings.embedder] if compares_vectors(config) else []
     remote = (name.removeprefix(REMOTE) for name in embedders if name.startswith(REMOTE))
-    for name in (config.model, config.judge, *remote):
+    for name in (config.model, config.judge, rerankers.model_of(config.reranker), *remote):
         if name and not workspace.client(name).priced:
             raise UsageError(f"A budget needs the price of '{name}': enter it on the settings page.")
 

@@ -26,7 +26,7 @@ from ragviz.records import (
     RunConfig,
     Score,
 )
-from ragviz.runs import control_items, measurements
+from ragviz.runs import control_items, measurements, provenance
 from ragviz.workspace import Workspace
 
 
@@ -74,6 +74,8 @@ def check(workspace: Workspace, current: Run) -> Checked:
         problems.append("It is not finished.")
     if failed := sum(store.judged_ids(current.id).values()):
         problems.append(f"A step failed for {failed} of {len(store.run_questions(current.id))} questions.")
+    if not_reranked := provenance.not_reranked(current):
+        problems.append(f"Reranking failed for {len(not_reranked)} questions: {next(iter(not_reranked.values()))}")
     if controlled is not None and not controlled.reliable:
         problems.append(controlled.sentence)
     return Checked(current.name, tuple(problems), controlled)

@@ -13,7 +13,7 @@ from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.registry import METRICS
 from ragviz.records import IndexInfo, Question, QuestionSet, Run, choices_of, digest
 from ragviz.retrieval import search
-from ragviz.retrieval.reranking import Timing
+from ragviz.retrieval.reranking import Report
 from ragviz.store.codecs import corpus_hash, questions_hash
 from ragviz.workspace import Workspace
 
@@ -97,11 +97,30 @@ def note_models(workspace: Workspace, current: Run, plan: planning.Plan) -> None
     workspace.store.note_run(current.id, models=models)
 
 
-def note_reranking(workspace: Workspace, current: Run, timing: Timing) -> None:
-    """Add the time that reranking took to a run's record, and the questions that took it, to those of earlier attempts.
+def note_reranking(workspace: Workspace, current: Run, report: Report, questions: Sequence[Question]) -> None:
+    """Add what became of reranking these questions to a run's record, beside what stands there of others; empty it.
 
-    What is done once for many questions is in it: the vectors of a chunk's tokens are computed for the first of them.
+    The time of what is done once for many questions is in it: the vectors of a chunk's tokens are computed for the
+    first question that reads it. `failures` are reasons by question id.
     """
-    before = workspace.store.run(current.id).provenance.get("reranking", {"questions": 0, "seconds": 0.0})
-    questions, seconds = before["questions"] + timing.questions, before["seconds"] + timing.seconds
-    workspace.store.note_run(current.id, reranking={"questions": questions, "seconds": round(seconds, 3)})
+    before = workspace.store.run(current.id).provenance.get("reranking", {})
+    asked = {question.id for question in questions}
+    failures = {i: reason for i, reason in before.get("failures", {}).items() if i not in asked}
+    failures |= {q.id: report.failures[q.text] for q in questions if q.text in report.failures}
+    facts: dict[str, Any] = {
+        "questions": before.get("questions", 0) + report.questions,
+        "seconds": round(before.get("seconds", 0.0) + report.seconds, 3),
+    }
+    counts = {name: before.get(name, 0) + getattr(report, name) for name in _OF_CALLS}
+    facts |= counts if counts["calls"] else {}
+    facts |= {"failures": failures} if failures else {}
+    workspace.store.note_run(current.id, reranking=facts)
+    report.empty()
+
+
+_OF_CALLS = ("calls", "prompt_tokens", "completion_tokens")
+
+
+def not_reranked(current: Run) -> dict[str, str]:
+    """Return why questions of a run kept their retriever's order, by id: their reranking failed."""
+    return dict(current.provenance.get("reranking", {}).get("failures", {}))

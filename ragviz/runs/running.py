@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
@@ -25,8 +25,8 @@ from ragviz.records import (
     Score,
     silent,
 )
-from ragviz.retrieval import search
-from ragviz.retrieval.reranking import Timing
+from ragviz.retrieval import listwise, rerankers, search
+from ragviz.retrieval.reranking import AskMany, Report
 from ragviz.retrieval.retriever import Retriever
 from ragviz.runs import choices, contexts, control_items, provenance, summaries
 from ragviz.store import rates
@@ -106,7 +106,7 @@ def is_made_as(workspace: Workspace, current: Run, config: RunConfig) -> bool:
 def rejudge(
     workspace: Workspace, current: Run, *, budget: float | None = None, progress: Progress = silent
 ) -> list[str]:
-    """Answer and judge again what failed in a run; return the ids of those questions.
+    """Rerank, answer and judge again what failed in a run; return the ids of those questions.
 
     These are all questions when the judge was not reliable and is now; nothing else is asked again.
 
@@ -115,19 +115,24 @@ def rejudge(
 
     """
     choices.check_not_hand_made(current.config)
-    if current.config.answerer == "none" and not current.config.metrics:
+    not_reranked = provenance.not_reranked(current)
+    if current.config.answerer == "none" and not current.config.metrics and not not_reranked:
         raise UsageError(f"Run '{current.name}' neither answers nor judges: make one with an answerer.")
     if current.status != "done":
         raise UsageError(f"Run '{current.name}' was interrupted: give its command again, or resume it on the run page.")
     failed, before = _unfinished(workspace, current), control_items.controls_of(current)
-    if not failed and (before is None or before.reliable):
+    if not failed and not not_reranked and (before is None or before.reliable):
         return []
     choices.check_budget(workspace, current.config, budget)
     plan = _paying(workspace, current, _plan(workspace, current.config), budget)
     with _deleted_with(workspace, current):
-        judged_ids = _judge_controlled(workspace, current, failed, plan, progress)
+        if not_reranked:
+            _rerank_again(workspace, current, not_reranked, plan.spending, progress)
+            failed = _unfinished(workspace, current)  # those of another ranking now have no answer
+        judges = current.config.answerer != "none" or bool(current.config.metrics)
+        judged_ids = _judge_controlled(workspace, current, failed, plan, progress) if judges else []
         summaries.finish(workspace, current)  # a new time of finishing: cached summaries are out of date
-    return judged_ids
+    return list(dict.fromkeys([*not_reranked, *judged_ids]))
 
 
 def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
@@ -138,15 +143,21 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
 
     """
     index, _, questions, config = _inputs(workspace, config)
-    if config.answerer == "none" and not config.metrics:
+    reranker = rerankers.model_of(config.reranker)
+    judges = config.answerer != "none" or bool(config.metrics)
+    if not judges and not reranker:
         return forecast.Forecast(questions=len(questions))
     index = search.ready(workspace, index)
     paid = Ledger()
     spending = Spending(paid)
     golds = contexts.gold_of(workspace, index, questions)
-    search_all = _retriever(workspace, index, config, spending)
+    dry = listwise.DryRun(workspace.client(reranker)) if reranker else None
+    search_all = _retriever(workspace, index, config, spending, ask=dry)
     rankings = search_all([q.text for q in questions], config.k)
     spending.settle()
+    reranking = _reranking_of(dry, len(questions))
+    if not judges:
+        return replace(reranking, paid_calls=paid.calls, paid=paid.dollars)
     results = [Retrieved(q.id, r, *g) for q, r, g in zip(questions, rankings, golds, strict=True)]
     items = contexts.items(workspace, index.id, index.corpus_id, config, questions, results)
     plan = _plan(workspace, config)
@@ -154,7 +165,31 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     control = [] if plan.judge is None else controls.make(questions, plan.steps)
     requests = [replace(item.request, edition=editions.next) for item in control]
     estimate = forecast.foresee(items, replace(plan, edition=editions.edition), requests, probe=True)
-    return replace(estimate, paid_calls=paid.calls, paid=paid.dollars)
+    return replace(_sum(reranking, estimate), paid_calls=paid.calls, paid=paid.dollars)
+
+
+def _reranking_of(dry: listwise.DryRun | None, questions: int) -> forecast.Forecast:
+    """Return what the calls of a reranker take, nothing without one."""
+    if dry is None:
+        return forecast.Forecast(questions=questions)
+    counts = (dry.prompt_tokens, dry.completion_tokens)
+    unpaid = {dry.client: (dry.unpaid, dry.completion_tokens)} if dry.unpaid else {}
+    seconds = forecast.duration(unpaid, dry.client.concurrency, probe=True)
+    calls = {"reranking": dry.calls}
+    return forecast.Forecast(questions, calls, dry.cached, *counts, dry.client.price(*counts), seconds)
+
+
+def _sum(first: forecast.Forecast, second: forecast.Forecast) -> forecast.Forecast:
+    """Return what both take together, one after the other; what is not known of one is not known of both."""
+    return replace(
+        second,
+        calls={**first.calls, **second.calls},
+        cached=first.cached + second.cached,
+        prompt_tokens=first.prompt_tokens + second.prompt_tokens,
+        completion_tokens=first.completion_tokens + second.completion_tokens,
+        cost=None if first.cost is None or second.cost is None else first.cost + second.cost,
+        seconds=None if first.seconds is None or second.seconds is None else first.seconds + second.seconds,
+    )
 
 
 def _inputs(workspace: Workspace, config: RunConfig) -> tuple[IndexInfo, QuestionSet, list[Question], RunConfig]:
@@ -190,14 +225,14 @@ def retrieve(
     """Retrieve to the run's depth for the questions that have no result in it yet, and store the results."""
     store, depth = workspace.store, current.config.depth
     answered = store.answered(current.id)
-    finished, timing = len(answered), Timing()
+    finished, report = len(answered), Report()
 
     def within(done: int, total: int | None, unit: str, message: str = "") -> None:
         """Report a part of a batch: the questions stay what is counted."""
         words = f"{message}: {done:,} of {total:,} {unit}" if total else message
         progress(finished, len(questions), "questions", words)
 
-    search_all = _retriever(workspace, index, current.config, spending, within, timing)
+    search_all = _retriever(workspace, index, current.config, spending, within, report)
     unanswered = [(place, q) for place, q in enumerate(questions) if q.id not in answered]
     progress(len(answered), len(questions), "questions", "Retrieving")
     learnt, work = store.cache("rate"), questions_by(current.config, index.config.embedder)
@@ -212,6 +247,8 @@ def retrieve(
                 for (place, question), ranking, gold in zip(batch, rankings, golds, strict=True)
             ]
             store.put_results(current.id, results)
+            if report.questions:
+                provenance.note_reranking(workspace, current, report, [q for _, q in batch])
             took = time.monotonic() - began
             if start:  # the first batch waits for the embedder
                 rates.learn(learnt, work, len(batch), took)
@@ -219,10 +256,30 @@ def retrieve(
             finished = len(answered) + start
             size = min(BATCH, 2 * size) if took < TOGETHER else size
             progress(finished, len(questions), "questions", "Retrieving")
-        if timing.questions:
-            provenance.note_reranking(workspace, current, timing)
     finally:
         spending.settle()
+
+
+def _rerank_again(
+    workspace: Workspace, current: Run, ids: Collection[str], spending: Spending, progress: Progress
+) -> None:
+    """Rerank the questions with these ids: where it does not fail again, the new ranking has no answer yet."""
+    store, config, report = workspace.store, current.config, Report()
+    index = search.ready(workspace, store.index(config.index))
+    asked = [(place, q) for place, q in enumerate(store.run_questions(current.id)) if q.id in ids]
+    earlier = {result.question_id: result for result in store.results(current.id)}
+    search_all = _retriever(workspace, index, config, spending, progress, report)
+    try:
+        rankings = search_all([q.text for _, q in asked], config.depth)
+    finally:
+        spending.settle()
+    again = [
+        (place, question, replace(earlier[question.id], ranking=ranking))
+        for (place, question), ranking in zip(asked, rankings, strict=True)
+        if question.text not in report.failures
+    ]
+    store.replace_results(current.id, again)
+    provenance.note_reranking(workspace, current, report, [q for _, q in asked])
 
 
 def _retriever(
@@ -231,7 +288,8 @@ def _retriever(
     config: RunConfig,
     spending: Spending,
     progress: Progress = silent,
-    timing: Timing | None = None,
+    report: Report | None = None,
+    ask: AskMany | None = None,
 ) -> Retriever:
     return search.retriever(
         workspace,
@@ -240,7 +298,8 @@ def _retriever(
         config.rrf_constant,
         reranker=config.reranker,
         rerank_depth=config.rerank_depth,
-        timing=timing,
+        report=report,
+        ask=ask,
         spending=spending,
         progress=progress,
     )

@@ -798,20 +798,21 @@ class Store:
 
         An existing result of a question stays, because its answer may rest on it.
         """
-        rows = [
-            {
-                "run_id": run_id,
-                "question_id": question.id,
-                "position": position,
-                "question": codecs.question_to_json(question),
-                "ranking": json.dumps([result.ranking.ids, result.ranking.scores]),
-                "gold": json.dumps({"groups": result.gold, "grades": result.grades} if result.grades else result.gold),
-            }
-            for position, question, result in results
-        ]
+        rows = _result_rows(run_id, results)
         with self._change(run_id, "run") as connection:
             for batch in changes.batches(rows):
                 connection.execute(_inserted(connection, schema.results).on_conflict_do_nothing(), batch)
+
+    def replace_results(self, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
+        """Store results in place of those of the same questions, whose answers, verdicts and scores are deleted."""
+        rows = _result_rows(run_id, results)
+        with self._change(run_id, "run") as connection:
+            for batch in changes.batches([question.id for _, question, _ in results]):
+                for table in (schema.results, schema.judgements, schema.scores):
+                    mine = sa.and_(table.c.run_id == run_id, table.c.question_id.in_(batch))
+                    connection.execute(table.delete().where(mine))
+            for rows_batch in changes.batches(rows):
+                connection.execute(schema.results.insert(), rows_batch)
 
     def answered(self, run_id: str) -> set[str]:
         """Return the ids of the questions that a run has results of."""
@@ -1107,6 +1108,20 @@ def _schema_of(connection: Connection) -> int:
     if version > len(MIGRATIONS):
         raise ServiceError(f"The database has schema {version}, this ragviz knows {len(MIGRATIONS)}: upgrade ragviz.")
     return version
+
+
+def _result_rows(run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "run_id": run_id,
+            "question_id": question.id,
+            "position": position,
+            "question": codecs.question_to_json(question),
+            "ranking": json.dumps([result.ranking.ids, result.ranking.scores]),
+            "gold": json.dumps({"groups": result.gold, "grades": result.grades} if result.grades else result.gold),
+        }
+        for position, question, result in results
+    ]
 
 
 def _inserted(connection: Connection, table: sa.Table) -> Any:

@@ -10,8 +10,9 @@ from ragviz.analysis.evaluate import Scored
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import shown_in
 from ragviz.records import Run
-from ragviz.runs import choices, judgements
-from ragviz.text.markup import plain
+from ragviz.retrieval import rerankers
+from ragviz.runs import choices, judgements, provenance
+from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, cache, job_panel, question_table, widgets, wording
 
 LOOK_AT = 5
@@ -47,13 +48,23 @@ def answer_line(run: Run, judgement: judgements.Judgement) -> None:
     st.caption(plain(" · ".join(filter(None, [judgements.judge_words(run), decided, controls, cost]))))
 
 
-def judge_again(run: Run) -> None:
-    """Draw the button that judges again what failed, with a budget where a model is asked."""
+def reranking_line(run: Run) -> None:
+    """Say which questions were not reranked, with the button that tries them again; nothing where all were."""
+    if failures := provenance.not_reranked(run):
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+            count, reason = wording.counted(len(failures), "question"), next(iter(failures.values()))
+            words = f"Reranking failed for {count}, which kept the retriever's order: {sentence(reason)}"
+            st.markdown(f":orange[▲] {plain(words)}", width="stretch")
+            judge_again(run, "Rerank again")
+
+
+def judge_again(run: Run, label: str = "Judge again") -> None:
+    """Draw the button that reranks and judges again what failed, with a budget where a model is asked."""
     dollars = None
-    if run.config.model or run.config.judge:
-        dollars = budget.field_of_run(run, f"again-{run.id}")
+    if run.config.model or run.config.judge or rerankers.model_of(run.config.reranker):
+        dollars = budget.field_of_run(run, f"again-{label}-{run.id}")
     if st.button(
-        "Judge again",
+        label,
         help="Repeats the failed calls; all calls, when the judge was unreliable and no longer is.",
         disabled=job_panel.active_job("rejudge", run.corpus_id, run=run.name) is not None,
     ):
