@@ -137,6 +137,12 @@ def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progr
     return {"run": run.name, "asked": len(judged_ids), "failed": _failed(workspace, run)}
 
 
+def _replay(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.runs import replays
+
+    return replays.replay(workspace, workspace.store.run(arguments["run"]), progress=progress)
+
+
 def _sample(workspace: Workspace, _arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.runs import sample_runs
 
@@ -152,6 +158,7 @@ def _subjects(job: Job) -> list[tuple[Kind, str]]:
         "questions": [("index", arguments.get("index")), ("questions", arguments.get("name"))],
         "run": [("index", config.get("index")), ("questions", config.get("questions")), ("run", arguments.get("name"))],
         "rejudge": [("run", arguments.get("run"))],
+        "replay": [("run", arguments.get("run"))],
         "sample": [("corpus", sample.NAME), *(("run", name) for name in sample.RUNS)],
     }
     corpus: list[tuple[Kind, Any]] = [("corpus", job.corpus_id)]
@@ -164,6 +171,7 @@ KINDS: dict[str, Task] = {
     "questions": _generate,
     "run": _run,
     "rejudge": _rejudge,
+    "replay": _replay,
     "sample": _sample,
 }
 
@@ -174,6 +182,7 @@ FIRST: dict[str, str] = {
     "questions": "Reading chunks",
     "run": "Opening the index",
     "rejudge": "Reading the run",
+    "replay": "Reading the run",
     "sample": "Reading the sample",
 }
 """What a job does first, shown until its task reports something itself."""
@@ -353,6 +362,8 @@ def kept(job: Job) -> str:
     if job.kind == "documents":
         read = f"{done} files are read and stay in the corpus." if done else "No file was read yet."
         return read if can_resume(job) else f"{read} Add the others again to read them."
+    if job.kind == "replay":
+        return "The changes that were replayed to the end are kept."
     if not done:
         return "Nothing was finished yet."
     words = {

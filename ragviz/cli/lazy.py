@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ragviz.runs import foreign as foreign
     from ragviz.runs import judgements as judgements
     from ragviz.runs import measurements as measurements
+    from ragviz.runs import replays as replays
     from ragviz.runs import running as running
     from ragviz.runs import summaries as summaries
     from ragviz.runs import tables as tables
@@ -83,6 +84,7 @@ if not TYPE_CHECKING:
     preview = _Lazy("index.preview")
     questeval = _Lazy("metrics.questeval")
     registry = _Lazy("metrics.registry")
+    replays = _Lazy("runs.replays")
     running = _Lazy("runs.running")
     search = _Lazy("retrieval.search")
     sets = _Lazy("questions.sets")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ragviz.index import chunking, indexing
 from ragviz.judging import planning
@@ -29,6 +33,33 @@ def gold_of(
         return spans.get(document_id, [])
 
     return [(gold.gold_chunks(q.evidence, cuts_of), gold.grades(q.evidence, cuts_of)) for q in questions]
+
+
+def sizes_of(workspace: Workspace, index: IndexInfo) -> dict[str, int]:
+    """Return the tokens of every chunk of an index as it is now, by chunk id."""
+    return {
+        chunk_id: tokens
+        for document_id, cuts in workspace.store.cuts(index.build, index.documents).items()
+        for chunk_id, tokens in zip(indexing.chunk_ids(document_id, cuts), cuts[:, 2].tolist(), strict=True)
+    }
+
+
+def tokens_read(results: Sequence[Retrieved], sizes: Mapping[str, int], depth: int) -> NDArray[np.float64] | None:
+    """Return the tokens of the first k chunks of the rankings to questions with evidence, on average, (depth,).
+
+    A ranking may be shorter than `depth`. None without such questions, and when the size of a chunk is not known: its
+    index was cut anew, or deleted.
+    """
+    rankings = [result.ranking.ids[:depth] for result in results if result.gold]
+    try:
+        tokens = np.fromiter((sizes[i] for i in chain.from_iterable(rankings)), dtype=np.float64)
+    except KeyError:
+        return None
+    if not rankings:
+        return None
+    ranks = np.fromiter(chain.from_iterable(range(len(ids)) for ids in rankings), dtype=np.int64, count=len(tokens))
+    by_rank = np.bincount(ranks, weights=tokens, minlength=depth)
+    return np.asarray(by_rank.cumsum() / len(rankings), dtype=np.float64)
 
 
 def items(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragviz.analysis.diagnose import Ruling
 from ragviz.analysis.doubts import Doubt
 from ragviz.analysis.evaluate import Scored, Summary
 from ragviz.answers.abstention import Abstention
 from ragviz.models.requests import Usage
-from ragviz.records import Estimate, Run
-from ragviz.runs import control_items, judgements, measurements
+from ragviz.records import Estimate, Retrieved, Run
+from ragviz.runs import contexts, control_items, judgements, measurements
 from ragviz.runs.judgements import Judgement
 from ragviz.workspace import Workspace
 
@@ -23,12 +24,14 @@ from ragviz.workspace import Workspace
 class Overview:
     """The measures of a run's rankings, with curves, and the judgement of its answers, both at the run's own k.
 
-    `questions` counts all questions that the run has asked.
+    `questions` counts all questions that the run has asked. `tokens` are those that the first k chunks of a ranking
+    hold on average, (depth,), None where they are not known (see `contexts.tokens_read`).
     """
 
     questions: int
     summary: Summary
     judgement: Judgement
+    tokens: NDArray[np.float64] | None = None
 
 
 def computed(workspace: Workspace, current: Run) -> Overview:
@@ -37,7 +40,15 @@ def computed(workspace: Workspace, current: Run) -> Overview:
     results = {result.question_id: result for result in measurements.results_of(workspace, current)}
     retrieved = [(each, results[each.id]) for each in questions if each.id in results]  # the run may go on meanwhile
     summary = measurements.summary_of(workspace, current, retrieved=retrieved)
-    return Overview(len(retrieved), summary, judgements.judgement_of(workspace, current, retrieved=retrieved))
+    judgement = judgements.judgement_of(workspace, current, retrieved=retrieved)
+    return Overview(len(retrieved), summary, judgement, _tokens(workspace, current, list(results.values())))
+
+
+def _tokens(workspace: Workspace, current: Run, results: Sequence[Retrieved]) -> NDArray[np.float64] | None:
+    index = next((i for i in workspace.store.indexes(current.corpus_id) if i.id == current.config.index), None)
+    if index is None or not index.build:
+        return None
+    return contexts.tokens_read(results, contexts.sizes_of(workspace, index), current.config.depth)
 
 
 def to_json(overview: Overview) -> dict[str, Any]:
@@ -66,6 +77,7 @@ def to_json(overview: Overview) -> dict[str, Any]:
             field.name: getattr(judgement, field.name) for field in fields(Judgement) if field.name != "controls"
         }
         | records,
+        "tokens": None if overview.tokens is None else overview.tokens.tolist(),
     }
 
 
@@ -96,4 +108,5 @@ def from_json(body: Mapping[str, Any], current: Run) -> Overview:
         "controls": control_items.controls_of(current),
         "doubts": tuple(Doubt(**doubt) for doubt in judgement["doubts"]),
     }
-    return Overview(body["questions"], Summary(**summary | arrays), Judgement(**judgement | records))
+    tokens = None if body["tokens"] is None else np.array(body["tokens"], dtype=np.float64)
+    return Overview(body["questions"], Summary(**summary | arrays), Judgement(**judgement | records), tokens)

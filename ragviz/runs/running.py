@@ -152,7 +152,7 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     spending = Spending(paid)
     golds = contexts.gold_of(workspace, index, questions)
     dry = listwise.DryRun(workspace.client(reranker)) if reranker else None
-    search_all = _retriever(workspace, index, config, spending, ask=dry)
+    search_all = retriever_of(workspace, index, config, spending, ask=dry)
     rankings = search_all([q.text for q in questions], config.k)
     spending.settle()
     reranking = _reranking_of(dry, len(questions))
@@ -232,7 +232,7 @@ def retrieve(
         words = f"{message}: {done:,} of {total:,} {unit}" if total else message
         progress(finished, len(questions), "questions", words)
 
-    search_all = _retriever(workspace, index, current.config, spending, within, report)
+    search_all = retriever_of(workspace, index, current.config, spending, within, report)
     unanswered = [(place, q) for place, q in enumerate(questions) if q.id not in answered]
     progress(len(answered), len(questions), "questions", "Retrieving")
     learnt, work = store.cache("rate"), questions_by(current.config, index.config.embedder)
@@ -268,7 +268,7 @@ def _rerank_again(
     index = search.ready(workspace, store.index(config.index))
     asked = [(place, q) for place, q in enumerate(store.run_questions(current.id)) if q.id in ids]
     earlier = {result.question_id: result for result in store.results(current.id)}
-    search_all = _retriever(workspace, index, config, spending, progress, report)
+    search_all = retriever_of(workspace, index, config, spending, progress, report)
     try:
         rankings = search_all([q.text for _, q in asked], config.depth)
     finally:
@@ -282,7 +282,7 @@ def _rerank_again(
     provenance.note_reranking(workspace, current, report, [q for _, q in asked])
 
 
-def _retriever(
+def retriever_of(
     workspace: Workspace,
     index: IndexInfo,
     config: RunConfig,
@@ -291,6 +291,7 @@ def _retriever(
     report: Report | None = None,
     ask: AskMany | None = None,
 ) -> Retriever:
+    """Return the retriever of a run's choices over an index, with its reranker; raises as `search.retriever`."""
     return search.retriever(
         workspace,
         index,

@@ -1073,6 +1073,16 @@ class StoreCache:
             values.update((row.key, row.value) for row in self._store._rows(query))
         return values
 
+    def held(self, keys: Sequence[str]) -> set[str]:
+        """Return those of `keys` that are cached; no value is read."""
+        held: set[str] = set()
+        for batch in changes.batches(keys):
+            query = sa.select(schema.cache.c.key).where(
+                schema.cache.c.kind == self._kind, schema.cache.c.key.in_(batch)
+            )
+            held.update(row.key for row in self._store._rows(query))
+        return held
+
     @repeated
     def put_many(self, items: Mapping[str, bytes]) -> None:
         """Store `items`; existing keys are overwritten."""

@@ -119,7 +119,14 @@ ENDINGS = {
 MARKS = {"failed": ":red[✗]", "cancelled": ":gray[■]", "interrupted": ":orange[▲]"}
 """A card's mark: a failure needs a person, a cancelled job was ended by one, an interrupted one waits."""
 AGAIN = {"failed": "Try again", "cancelled": "Resume", "interrupted": "Resume"}
-PAGES = {"documents": "documents", "index": "index", "questions": "questions", "run": "run", "rejudge": "results"}
+PAGES = {
+    "documents": "documents",
+    "index": "index",
+    "questions": "questions",
+    "run": "run",
+    "rejudge": "results",
+    "replay": "results",
+}
 """Kind of job → the page of its choices."""
 
 

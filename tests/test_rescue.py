@@ -1,0 +1,274 @@
+"""What would rescue the lost questions: by ranks worked by hand, and against really making each run."""
+
+import json
+import re
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ragviz import jobs, sample
+from ragviz.analysis import rescue as rescuing
+from ragviz.config import Settings
+from ragviz.documents import corpora
+from ragviz.errors import UsageError
+from ragviz.index import deletion, indexing
+from ragviz.metrics import ranking
+from ragviz.questions import sets
+from ragviz.records import IndexConfig, Run, RunConfig
+from ragviz.runs import replays, running, summaries
+from ragviz.workspace import Workspace
+from tests.model_server import ModelServer
+
+EMBEDDER = "openai:bags"
+
+
+def test_rescued_broken_and_beyond_by_hand():
+    """Six questions at k = 2, of which the first two are found; ranks that are 0 were not found to the depth."""
+    ranks = [1, 2, 3, 5, 0, 0]
+    deeper = rescuing.Replay("k=4", "k", ranks, 4, tokens=400)
+    other = rescuing.Replay("retriever=bm25", "retriever", np.array([0, 1, 2, 1, 0, 2]), 2, tokens=200)
+    worse = rescuing.Replay("index=fine", "index", np.array([3, 0, 9, 3, 0, 0]), 2)
+    table = rescuing.rescue(ranks, 2, [worse, deeper, other])
+    assert table.lost.tolist() == [False, False, True, True, True, True]
+    assert [(row.replay.key, row.rescues, row.breaks, row.net) for row in table.rows] == [
+        ("retriever=bm25", 3, 1, 2),
+        ("k=4", 1, 0, 1),
+        ("index=fine", 0, 2, -2),
+    ]
+    assert table.rows[0].rescued.tolist() == [False, False, True, True, False, True]
+    assert table.rows[0].broken.tolist() == [True, False, False, False, False, False]
+    assert table.beyond.tolist() == [False, False, False, False, True, False]
+    assert table.rows[0].share.mean == pytest.approx(2 / 6)
+    assert table.rows[0].share.low <= 2 / 6 <= table.rows[0].share.high
+    assert table.rows[0].share.n == 6
+
+
+def test_of_equal_gains_the_one_that_breaks_less_comes_first_then_the_one_that_reads_less():
+    ranks = [1, 0, 0, 0]
+    one = rescuing.Replay("a", "retriever", [1, 1, 0, 0], 1, tokens=300)
+    cheaper = rescuing.Replay("b", "index", [1, 0, 1, 0], 1, tokens=100)
+    unknown = rescuing.Replay("c", "run", [1, 0, 1, 0], 1)
+    breaking = rescuing.Replay("d", "run", [0, 0, 1, 1], 1, tokens=1)
+    rows = rescuing.rescue(ranks, 1, [breaking, unknown, one, cheaper]).rows
+    assert [row.replay.key for row in rows] == ["b", "a", "c", "d"]
+
+
+def test_without_changes_or_questions_nothing_is_rescued():
+    alone = rescuing.rescue([0, 1], 1, [])
+    assert alone.rows == ()
+    assert alone.beyond.tolist() == alone.lost.tolist() == [True, False]
+    nothing = rescuing.rescue([], 3, [rescuing.Replay("k=4", "k", [], 4)])
+    assert (nothing.rows[0].net, nothing.rows[0].share.mean) == (0, None)
+
+
+def test_a_replay_of_other_questions_is_refused():
+    with pytest.raises(UsageError, match="k=4 is of 1 questions, the run of 2"):
+        rescuing.rescue([0, 1], 3, [rescuing.Replay("k=4", "k", [1], 4)])
+
+
+def test_ten_thousand_questions_take_no_time():
+    random = np.random.default_rng(0)
+    tried = [rescuing.Replay(f"run={i}", "run", random.integers(0, 51, 10_000), 3) for i in range(20)]
+    began = time.process_time()
+    rescuing.rescue(random.integers(0, 51, 10_000), 3, tried)
+    assert time.process_time() - began < 20
+
+
+# Against runs that are really made
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> tuple[Workspace, ModelServer]:
+    """The sample in four indexes, its questions, and one run of them."""
+    with ModelServer() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", server.url)
+        patch.setenv("RAGVIZ_MODEL", "loopback")
+        patch.setenv("RAGVIZ_EMBEDDER", EMBEDDER)
+        workspace = Workspace(Settings(_env_file=None, home=tmp_path_factory.mktemp("home")))
+        corpus = workspace.store.create_corpus("sample")
+        for name, data in sample.documents():
+            corpora.add_file(workspace, corpus, name, data)
+        assert not sets.import_questions(workspace, corpus, sample.questions(), "questions.jsonl", "q").problems
+        configs = {
+            "tokens-200": IndexConfig(embedder=EMBEDDER),
+            "tokens-80": IndexConfig(embedder=EMBEDDER, chunk_size=80),
+            "recursive-120": IndexConfig(embedder=EMBEDDER, chunker="recursive", chunk_size=120),
+            "words-only": IndexConfig(embedder="", chunk_size=150),
+        }
+        for name, config in configs.items():
+            indexing.build_index(workspace, corpus, name, config)
+        running.run(workspace, "base", RunConfig("tokens-200", "q", "knn", depth=20))
+        yield workspace, server
+
+
+def columns(workspace: Workspace, name: str) -> replays.Columns:
+    return replays.columns_of(workspace, workspace.store.run(name))
+
+
+def counts(table: rescuing.Rescue) -> dict[str, tuple[int, int]]:
+    return {row.replay.key: (row.rescues, row.breaks) for row in table.rows}
+
+
+def by_the_rankings(workspace: Workspace, base: Run, other: Run, k: int, other_k: int) -> tuple[set[str], set[str]]:
+    """Count a second way, from the chunks themselves: found is every group with a chunk among the first k."""
+
+    def found(run: Run, most: int) -> set[str]:
+        return {
+            result.question_id
+            for result in workspace.store.results(run.id)
+            if result.gold and all(set(group) & set(result.ranking.ids[:most]) for group in result.gold)
+        }
+
+    before, after = found(base, k), found(other, other_k)
+    return after - before, before - after
+
+
+def test_the_table_is_what_really_making_each_run_gives(made):
+    """Every row against its run: the counts, the questions and the tokens, at several k, before the runs exist."""
+    workspace, _ = made
+    base = workspace.store.run("base")
+    replays.replay(workspace, base)
+    replayed = columns(workspace, "base")
+    assert not replayed.missing
+    keys = {change.key for change in replayed.changes.changes}
+    assert keys == {"retriever=bm25", "retriever=hybrid", "index=tokens-80", "index=recursive-120"}
+    ids = np.array([question.id for question in replayed.changes.questions])
+    tables = {k: replays.rescue(replayed, k) for k in (1, 3, 7)}
+    for change in replayed.changes.changes:
+        run = running.run(workspace, change.key.replace("=", "-"), replace(change.config, k=3))
+        for k, table in tables.items():
+            row = next(row for row in table.rows if row.replay.key == change.key)
+            rescued, broken = by_the_rankings(workspace, base, run, k, k)
+            assert (set(ids[row.rescued]), set(ids[row.broken])) == (rescued, broken)
+            assert row.replay.tokens == pytest.approx(summaries.overview(workspace, run).tokens[k - 1])
+    for table in tables.values():
+        for row in table.rows:
+            if row.replay.kind == "k":
+                rescued, broken = by_the_rankings(workspace, base, base, table.k, row.replay.k)
+                assert (set(ids[row.rescued]), set(ids[row.broken])) == (rescued, broken) == (rescued, set())
+    assert sum(row.rescues + row.breaks for row in tables[3].rows) > 20  # something is counted
+    now_runs = columns(workspace, "base")  # the same numbers from the runs, which replace the replays
+    assert all(change.runs for change in now_runs.changes.changes)
+    for k, table in tables.items():
+        assert counts(replays.rescue(now_runs, k)) == counts(table)
+        assert replays.rescue(now_runs, k).beyond.tolist() == table.beyond.tolist()
+    for change in replayed.changes.changes:
+        workspace.store.delete_run(workspace.store.run(change.key.replace("=", "-")).id)
+
+
+def test_tokens_read_are_those_of_the_first_chunks(made):
+    workspace, _ = made
+    base = workspace.store.run("base")
+    info = workspace.store.index("tokens-200")
+    size = {
+        chunk_id: int(row[2])
+        for document, cuts in workspace.store.cuts(info.build, info.documents).items()
+        for chunk_id, row in zip(indexing.chunk_ids(document, cuts), cuts, strict=True)
+    }
+    results = [result for result in workspace.store.results(base.id) if result.gold]
+    own = columns(workspace, "base").own
+    for k in (1, 3, 20):
+        mean = sum(sum(size[i] for i in result.ranking.ids[:k]) for result in results) / len(results)
+        assert replays.tokens_at(own, k) == pytest.approx(mean)
+    assert own.ranks.tolist() == ranking.ranks(ranking.measure(ranking.read(results, 20))).tolist()
+
+
+def test_nothing_is_computed_twice_and_a_rebuilt_index_is_replayed_again(made):
+    workspace, server = made
+    base = workspace.store.run("base")
+    replays.replay(workspace, base)
+    before = server.counts.calls
+    assert replays.replay(workspace, base)["replayed"] == []
+    again = Workspace(workspace.settings)  # as after a restart
+    assert not columns(again, "base").missing
+    assert server.counts.calls == before
+    corpus = workspace.store.corpus("sample")
+    info = workspace.store.index("tokens-80")
+    indexing.build_index(workspace, corpus, "tokens-80", replace(info.config, chunk_size=90))
+    missing = [change.key for change in columns(workspace, "base").missing]
+    assert missing == ["index=tokens-80"]
+    assert replays.replay(workspace, base)["replayed"] == missing
+    assert not columns(workspace, "base").missing
+
+
+def test_a_run_made_on_an_index_that_was_rebuilt_since_can_be_rescued_by_it(made):
+    workspace, _ = made
+    corpus = workspace.store.corpus("sample")
+    old = IndexConfig(embedder=EMBEDDER, chunk_size=60)
+    indexing.build_index(workspace, corpus, "changing", old)
+    run = running.run(workspace, "before", RunConfig("changing", "q", "knn", depth=20))
+    assert not replays.changes_of(workspace, run).rebuilt
+    indexing.build_index(workspace, corpus, "changing", replace(old, chunk_size=250))
+    replays.replay(workspace, run)
+    table = columns(workspace, "before")
+    assert table.changes.rebuilt
+    assert replays.title(table, "index=changing") == "index changing, as built since"
+    again = running.run(workspace, "after", RunConfig("changing", "q", "knn", depth=20))
+    rescued, broken = by_the_rankings(workspace, run, again, 3, 3)
+    row = next(row for row in replays.rescue(table, 3).rows if row.replay.key == "index=changing")
+    assert (row.rescues, row.breaks) == (len(rescued), len(broken))
+    for name in ("before", "after"):
+        workspace.store.delete_run(workspace.store.run(name).id)
+    deletion.delete_index(workspace, workspace.store.index("changing"))
+
+
+def test_runs_of_other_choices_are_rows_and_those_of_other_questions_are_not(made):
+    workspace, _ = made
+    base = workspace.store.run("base")
+    other = running.run(workspace, "other", RunConfig("recursive-120", "q", "hybrid", depth=10))
+    twin = running.run(workspace, "twin", replace(base.config, k=5))  # the same rankings as the base
+    corpus = workspace.store.corpus("sample")
+    few = b"\n".join(sample.questions().splitlines()[:5])
+    sets.import_questions(workspace, corpus, few, "few.jsonl", "few")
+    running.run(workspace, "few", RunConfig("tokens-200", "few", "bm25"))
+    table = columns(workspace, "base")
+    assert [c.runs[0].name for c in table.changes.changes if c.kind == "run"] == ["other"]
+    assert table.changes.others == 1
+    row = next(row for row in replays.rescue(table, 3).rows if row.replay.kind == "run")
+    rescued, broken = by_the_rankings(workspace, base, other, 3, 3)
+    assert (row.rescues, row.breaks) == (len(rescued), len(broken))
+    assert replays.title(table, row.replay.key) == "run other"
+    assert replays.detail(table, row.replay.key) == "hybrid over recursive-120"
+    assert f"run={other.id}" not in counts(replays.rescue(table, 11))  # its rankings are 10 deep
+    assert any("not 11 deep: 1" in note for note in replays.notes(table, 11))
+    for run in (other, twin, workspace.store.run("few")):
+        workspace.store.delete_run(run.id)
+
+
+def test_a_change_that_fails_says_why_and_the_others_go_on(made, monkeypatch):
+    workspace, _ = made
+    run = running.run(workspace, "again", RunConfig("words-only", "q", "bm25", depth=20))
+    retriever_of = running.retriever_of
+
+    def refused(workspace, index, *others, **more):
+        if index.name == "tokens-80":
+            raise UsageError("This index cannot be reached.")
+        return retriever_of(workspace, index, *others, **more)
+
+    monkeypatch.setattr(running, "retriever_of", refused)
+    job = jobs.perform_new(workspace, "replay", "Replay again", run.corpus_id, {"run": run.id})
+    assert job.result["failed"] == {"index=tokens-80": "This index cannot be reached."}
+    assert job.result["replayed"] == ["index=recursive-120"]  # BM25 on tokens-200 was replayed for the run "base"
+    assert [change.key for change in columns(workspace, "again").missing] == ["index=tokens-80"]
+    workspace.store.delete_run(run.id)
+
+
+def test_the_command_replays_prints_and_is_json(made, command_line, monkeypatch):
+    workspace, _ = made
+    monkeypatch.setattr("ragviz.workspace.open_workspace", lambda: workspace)
+    code, out, _ = command_line("rescue", "base", "-k", 2, "--json")
+    body = json.loads(out)
+    assert (code, body["run"], body["k"], body["n"]) == (0, "base", 2, 90)
+    table = replays.rescue(columns(workspace, "base"), 2)
+    assert {row["change"]: (row["rescues"], row["breaks"]) for row in body["changes"]} == counts(table)
+    assert [row["net"] for row in body["changes"]] == sorted((row["net"] for row in body["changes"]), reverse=True)
+    assert all(len(row["rescued"]) == row["rescues"] and len(row["broken"]) == row["breaks"] for row in body["changes"])
+    assert len(body["beyond"]) == table.beyond.sum()
+    assert (body["not_replayed"], body["failed"]) == ([], {})
+    code, out, _ = command_line("rescue", "base", "-k", 2)
+    assert code == 0
+    assert re.search(rf"^{body['lost']} of 90 questions are lost at k = 2: ", out)
+    code, _, error = command_line("rescue", "base", "-k", 21)
+    assert (code, "k must be from 1 to the depth of run 'base', 20: 21 is not." in error) == (2, True)
