@@ -200,6 +200,8 @@ if judgement.statuses:
 elif judgement.paid[0]:
     st.caption(plain(judgements.cost_words(judgement)))
 run_answers.reranking_line(run)
+if fit := measurements.fit_words(run):
+    st.caption(plain(fit))
 if unranked := measurements.unranked_words(run):
     st.caption(unranked)
 tab_names = [name for name in TABS if name != "Scores" or judgement.metrics]

@@ -109,6 +109,8 @@ def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Jud
         console.out.print(outcomes.sum_words(outcomes.count(summary.ranks, summary.k), summary.k, summary.depth))
         if reranking := measurements.reranking_words(run):
             console.out.print(console.printable(f"{run.config.ranked_by}: {reranking}"), highlight=False)
+        if fit := measurements.fit_words(run):
+            console.out.print(console.printable(fit), highlight=False)
         if unranked := evaluate.reference_only_words(summary):
             console.out.print(unranked)
     if judgement.statuses:

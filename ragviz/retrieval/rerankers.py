@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ragviz.errors import UsageError
 from ragviz.records import IndexConfig, RerankerName
-from ragviz.retrieval import cross_encoder_reranker, maxsim_reranker, model_reranker
+from ragviz.retrieval import cross_encoder_reranker, learned_reranker, maxsim_reranker, model_reranker
 from ragviz.retrieval.reranking import RerankerSpec
 
 NONE = "none"
@@ -37,6 +37,16 @@ RERANKERS: Mapping[str, RerankerSpec] = {
         model_reranker.build,
         asks=True,
         depth=20,
+    ),
+    "learned": RerankerSpec(
+        "Weighs BM25, cosine, MaxSim, position and title by a logistic regression, fitted on the validation questions "
+        "of the set's split: the run asks the others (test).",
+        "none",
+        learned_reranker.check,
+        learned_reranker.identity,
+        learned_reranker.build,
+        embeds=True,
+        fits=True,
     ),
 }
 """Rerankers by their name, without what may follow its colon."""

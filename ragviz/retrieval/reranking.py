@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -24,8 +24,10 @@ class Candidates:
 
 
 if TYPE_CHECKING:
+    from ragviz.backends.protocol import Index
     from ragviz.models.chat import ModelClient
     from ragviz.models.requests import Completion, Request
+    from ragviz.models.vectors import Embedder
 
 AskMany: TypeAlias = "Callable[[Sequence[Request[Any]]], Iterable[Completion[Any] | ModelError]]"
 """Has a model answer requests; a request that fails is answered by its error."""
@@ -48,6 +50,8 @@ class Report:
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    fit: dict[str, Any] = field(default_factory=dict)
+    """What a reranker learnt, and from how much; empty for one that is not fitted."""
 
     def add(self, completion: Completion[Any]) -> None:
         """Count a model's reply."""
@@ -56,9 +60,23 @@ class Report:
         self.completion_tokens += completion.completion_tokens
 
     def empty(self) -> None:
-        """Forget all."""
+        """Forget all but the fit."""
         self.questions, self.seconds, self.calls, self.prompt_tokens, self.completion_tokens = 0, 0.0, 0, 0, 0
         self.failures.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """Questions that a reranker is fitted on, and their gold chunks; never those that it is measured on.
+
+    `retriever` finds their first `depth` chunks, as it does for the questions that are reranked.
+    """
+
+    questions: tuple[str, ...]
+    gold: tuple[frozenset[str], ...]
+    retriever: Retriever | None = None
+    texts: Texts | None = None
+    depth: int = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +85,8 @@ class Parts:
 
     `folder` is where large temporary files may be written, None for the system's own; `progress` hears of long work.
     `client` is the model that the argument names, and `ask` sends it requests; both are None for a reranker that asks
-    none. `report` gets what fails for one question only.
+    none. `report` gets what fails for one question only. A reranker that is fitted also gets the `index`, the
+    `embedder` of its vectors, the `titles` of chunks (id → name of the document and headings) and its `training`.
     """
 
     argument: str = ""
@@ -77,6 +96,10 @@ class Parts:
     client: ModelClient | None = None
     ask: AskMany | None = None
     report: Report = field(default_factory=Report)
+    index: Index | None = None
+    embedder: Embedder | None = None
+    titles: Callable[[Sequence[str]], Mapping[str, str]] | None = None
+    training: Training | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +108,8 @@ class RerankerSpec:
 
     `check` gets the argument and the configuration of an index, and raises UsageError where it cannot work, without
     loading a model; `identity` names what its scores depend on; `build` loads what it needs. `embeds` says that it
-    computes vectors of every chunk that it reads, `asks` that it calls the model endpoint; `depth` is how many chunks
-    of a ranking it reads by default.
+    computes vectors of every chunk that it reads, `asks` that it calls the model endpoint, `fits` that it is fitted on
+    the validation side of a split; `depth` is how many chunks of a ranking it reads by default.
     """
 
     description: str
@@ -96,6 +119,7 @@ class RerankerSpec:
     build: Callable[[Parts], Scorer]
     embeds: bool = False
     asks: bool = False
+    fits: bool = False
     depth: int = 50
 
 
@@ -119,13 +143,7 @@ def reranked(retriever: Retriever, scorer: Scorer, texts: Texts, depth: int, rep
 
     def ranked(questions: Sequence[str], wanted_depth: int) -> list[Ranking]:
         rankings = retriever(questions, max(depth, wanted_depth))
-        ids = list(dict.fromkeys(chunk_id for ranking in rankings for chunk_id in ranking.ids[:depth]))
-        text_of = dict(zip(ids, texts(ids), strict=True))
-        candidates = [
-            Candidates(question, head, tuple(text_of[chunk_id] for chunk_id in head.ids))
-            for question, ranking in zip(questions, rankings, strict=True)
-            if (head := Ranking(ranking.ids[:depth], ranking.scores[:depth])).ids
-        ]
+        candidates = candidates_of(questions, [_cut(ranking, depth) for ranking in rankings], texts)
         started = time.monotonic()
         scores = scorer(candidates) if candidates else []
         if report is not None:
@@ -138,6 +156,17 @@ def reranked(retriever: Retriever, scorer: Scorer, texts: Texts, depth: int, rep
         ]
 
     return ranked
+
+
+def candidates_of(questions: Sequence[str], rankings: Sequence[Ranking], texts: Texts) -> list[Candidates]:
+    """Return the rankings of questions with the texts of their chunks, without those that are empty."""
+    ids = list(dict.fromkeys(chunk_id for ranking in rankings for chunk_id in ranking.ids))
+    text_of = dict(zip(ids, texts(ids), strict=True))
+    return [
+        Candidates(question, ranking, tuple(text_of[chunk_id] for chunk_id in ranking.ids))
+        for question, ranking in zip(questions, rankings, strict=True)
+        if ranking.ids
+    ]
 
 
 def _continued(head: Ranking, behind: Sequence[str]) -> Ranking:

@@ -13,7 +13,7 @@ from ragviz.metrics import answers as answer_metrics
 from ragviz.models.chat import ModelClient
 from ragviz.models.tokenizer import REMOTE
 from ragviz.models.vectors import Embedder
-from ragviz.records import HAND_MADE, SIDES, AnswererName, Cache, ContextKind, QuestionSet, RunConfig
+from ragviz.records import HAND_MADE, SIDES, AnswererName, Cache, ContextKind, Question, QuestionSet, RunConfig
 from ragviz.retrieval import rerankers, retrievers
 from ragviz.workspace import Workspace
 
@@ -41,6 +41,7 @@ def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
     if config.context == "none" and "all" in chosen:
         names = tuple(name for name in names if not answer_metrics.ANSWER_METRICS[name].of_context)
     judged = bool(answer_metrics.steps_of(names))
+    check_fitted_elsewhere(workspace, config)
     reranker = rerankers.spec_of(config.reranker)
     asks = reranker is not None and reranker.asks
     if (config.answerer == "model" or judged or asks) and not settings.model_configured:
@@ -98,6 +99,27 @@ def check_run(config: RunConfig) -> None:
         raise UsageError(f"Give the context 1 token or more, not {config.context_tokens}.")
     if not 0 <= config.temperature <= 2:
         raise UsageError(f"Temperature must be from 0 to 2: {config.temperature} is not.")
+
+
+def check_fitted_elsewhere(workspace: Workspace, config: RunConfig) -> None:
+    """Raise UsageError for a reranker that would be measured on the questions that it is fitted on."""
+    spec = rerankers.spec_of(config.reranker)
+    if spec is not None and spec.fits and config.split != "test":
+        name = workspace.store.question_set(config.questions).name
+        raise UsageError(
+            f"Reranker '{config.reranker}' is fitted on the validation questions of '{name}', and no run of it may ask "
+            f"those: make the run on the other side (--split test). `ragviz questions split {name} --kind stratified` "
+            "splits a set that is not split yet."
+        )
+
+
+def fitted_on(workspace: Workspace, config: RunConfig) -> list[Question]:
+    """Return the questions that a run's reranker is fitted on: those of the validation side with evidence, or none."""
+    spec = rerankers.spec_of(config.reranker)
+    if spec is None or not spec.fits:
+        return []
+    questions = workspace.store.questions(config.questions)
+    return [q for q in questions if q.split == "validation" and q.status != "rejected" and q.evidence]
 
 
 def check_split(question_set: QuestionSet, side: str, count: int) -> None:

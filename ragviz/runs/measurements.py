@@ -128,3 +128,16 @@ def reranking_words(current: Run) -> str:
         return ""
     seconds = f", {took['seconds'] / took['questions']:.2g} s a question" if took and took["questions"] else ""
     return f"the first {config.rerank_depth} chunks reranked{seconds}"
+
+
+def fit_words(current: Run) -> str:
+    """Say what a run's reranker learnt, and from which questions; "" for one that is not fitted."""
+    fit = current.provenance.get("reranking", {}).get("fit")
+    if not fit:
+        return ""
+    strongest = sorted(fit["coefficients"].items(), key=lambda pair: -abs(pair[1]))
+    weights = ", ".join(f"{name} {weight:+.2f}" for name, weight in strongest)
+    return (
+        f"Weights of the learned reranker for a standard deviation of each feature: {weights}. Fitted on "
+        f"{fit['questions']:,} validation questions ({fit['gold']:,} gold chunks among {fit['chunks']:,})."
+    )

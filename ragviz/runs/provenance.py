@@ -14,6 +14,7 @@ from ragviz.metrics.registry import METRICS
 from ragviz.records import IndexInfo, Question, QuestionSet, Run, choices_of, digest
 from ragviz.retrieval import search
 from ragviz.retrieval.reranking import Report
+from ragviz.runs import choices
 from ragviz.store.codecs import corpus_hash, questions_hash
 from ragviz.workspace import Workspace
 
@@ -59,7 +60,8 @@ def _provenance(
         versions = [f"{name}:{answer_metrics.ANSWER_METRICS[name].version}" for name in config.metrics]
         identity["judgement"] = digest(wording.VERSIONS.get(config.answerer, ""), *versions)
     if reranking := search.identity_of(workspace, index, config.reranker):
-        identity["reranking"] = reranking
+        fitted_on = choices.fitted_on(workspace, config)
+        identity["reranking"] = f"{reranking}, fitted on {questions_hash(fitted_on)}" if fitted_on else reranking
     if host := _host(plan):
         identity["endpoint"] = host
     if plan.embedder is not None:
@@ -114,6 +116,8 @@ def note_reranking(workspace: Workspace, current: Run, report: Report, questions
     counts = {name: before.get(name, 0) + getattr(report, name) for name in _OF_CALLS}
     facts |= counts if counts["calls"] else {}
     facts |= {"failures": failures} if failures else {}
+    if fit := report.fit or before.get("fit"):
+        facts["fit"] = fit
     workspace.store.note_run(current.id, reranking=facts)
     report.empty()
 

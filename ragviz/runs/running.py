@@ -26,7 +26,7 @@ from ragviz.records import (
     silent,
 )
 from ragviz.retrieval import listwise, rerankers, search
-from ragviz.retrieval.reranking import AskMany, Report
+from ragviz.retrieval.reranking import AskMany, Report, Training
 from ragviz.retrieval.retriever import Retriever
 from ragviz.runs import choices, contexts, control_items, provenance, summaries
 from ragviz.store import rates
@@ -260,6 +260,17 @@ def retrieve(
         spending.settle()
 
 
+def _training(workspace: Workspace, index: IndexInfo, config: RunConfig) -> Training | None:
+    """Return the questions that a run's reranker is fitted on, with their gold chunks; None for one that is not."""
+    if not (questions := choices.fitted_on(workspace, config)):
+        return None
+    golds = contexts.gold_of(workspace, index, questions)
+    gold = {
+        q.text: frozenset(i for group in groups for i in group) for q, (groups, _) in zip(questions, golds, strict=True)
+    }
+    return Training(tuple(gold), tuple(gold.values()))
+
+
 def _rerank_again(
     workspace: Workspace, current: Run, ids: Collection[str], spending: Spending, progress: Progress
 ) -> None:
@@ -301,6 +312,7 @@ def retriever_of(
         rerank_depth=config.rerank_depth,
         report=report,
         ask=ask,
+        training=_training(workspace, index, config),
         spending=spending,
         progress=progress,
     )
