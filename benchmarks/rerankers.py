@@ -5,7 +5,8 @@ spans of them, as in brandonstarxel/chunking_evaluation: `state_of_the_union.md`
 question goes through a run as users make them. `gain` is the difference of the means to the retriever alone, with the
 95 % interval of the paired bootstrap over questions; `seconds` those that the reranker took for a question, the vectors
 of the tokens of every distinct chunk included, which are computed once for all questions. `learned` is fitted on the
-validation side of a split, and both sides of its row are of the test side. Prints one JSON line.
+validation half of a stratified split (seed 0); it, the others and the retrievers alone are then measured on the test
+half too. Prints one JSON line.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import os
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import sets
-from ragviz.records import IndexConfig, IndexInfo, Run, RunConfig
+from ragviz.records import IndexConfig, Run, RunConfig
 from ragviz.runs import measurements, running, sample_runs
 from ragviz.workspace import Workspace
 
@@ -57,17 +59,19 @@ def gain(workspace: Workspace, before: Run, after: Run) -> dict[str, Any]:
     return {name: [round(value, 4) for value in (d.mean, d.low, d.high)] for name, d in differences.items()}
 
 
-def rows(workspace: Workspace, index: IndexInfo, question_set: str, options: argparse.Namespace) -> Sequence[Any]:
+def rows(workspace: Workspace, config: RunConfig, rerankers: Sequence[str]) -> list[dict[str, Any]]:
     """Make a run by each retriever, alone and with each reranker."""
-    questions, found = workspace.store.question_set(question_set).id, []
+    found, side = [], config.split
     for retriever in RETRIEVERS:
-        alone = running.run(workspace, f"{retriever} alone", RunConfig(index.id, questions, retriever, k=K))
+        alone = running.run(workspace, f"{retriever} alone {side}", replace(config, retriever=retriever))
         found.append({"ranked by": retriever} | measured(alone, workspace))
-        for name in filter(None, options.rerankers.split(",")):
-            config = RunConfig(index.id, questions, retriever, k=K, reranker=name, rerank_depth=options.depth)
-            run = running.run(workspace, f"{retriever} + {name}", config)
-            row = {"ranked by": config.ranked_by} | measured(run, workspace)
+        for name in rerankers:
+            chosen = replace(config, retriever=retriever, reranker=name)
+            run = running.run(workspace, f"{retriever} + {name} {side}", chosen)
+            row = {"ranked by": chosen.ranked_by} | measured(run, workspace)
             found.append(row | {"gain": gain(workspace, alone, run)})
+            if fit := run.provenance["reranking"].get("fit"):
+                found[-1]["fit"] = fit
     return found
 
 
@@ -80,14 +84,17 @@ def benchmark(workspace: Workspace, options: argparse.Namespace) -> dict[str, An
         corpus_name, question_set = sample.NAME, sample_runs.SAMPLE_QUESTIONS
     corpus = workspace.store.corpus(corpus_name)
     indexing.build_index(workspace, corpus, "measured", IndexConfig(chunk_size=options.chunk_size))
-    index = workspace.store.index("measured")
+    index, asked = workspace.store.index("measured"), workspace.store.question_set(question_set)
+    sets.split(workspace, asked, "stratified", 0.5, 0)
+    config, names = RunConfig(index.id, asked.id, k=K, rerank_depth=options.depth), options.rerankers.split(",")
     return {
         "benchmark": "rerankers",
         "corpus": corpus_name,
         "chunk_size": options.chunk_size,
         "chunks": index.chunks,
         "depth": options.depth,
-        "rows": rows(workspace, index, question_set, options),
+        "all questions": rows(workspace, config, names),
+        "test side": rows(workspace, replace(config, split="test"), [*names, "learned"]),
     }
 
 

@@ -1,4 +1,5 @@
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from ragviz.index.chunking import CHUNKERS
 from ragviz.models import embedding, tokenizer, weights
 from ragviz.records import NO_EMBEDDER, Chunk, DocumentInfo, IndexConfig, IndexInfo
 from ragviz.report import plots
+from ragviz.retrieval import rerankers
 from ragviz.retrieval import search as searcher
 from ragviz.retrieval.retrievers import needs, offered
 from ragviz.text import markup
@@ -365,6 +367,12 @@ def search(indexes: Sequence[IndexInfo]) -> None:
         retrievers = st.segmented_control(
             "Retrievers", served, selection_mode="multi", default=served, key=f"retrievers-{'-'.join(served)}"
         )
+        reranker = rerankers.NONE
+        if len(of_search := reranking(info.config)) > 1:
+            reranker = st.segmented_control(
+                "Reranker", of_search, default=rerankers.NONE, required=True, key=f"search-reranker-{len(of_search)}",
+                help="Puts the first 50 chunks of each ranking in a new order.",
+            )  # fmt: skip
         st.form_submit_button("Search", type="primary", on_click=ask)
     query = st.query_params.get("query", "")
     if not query:
@@ -378,11 +386,22 @@ def search(indexes: Sequence[IndexInfo]) -> None:
         return
     for column, retriever in zip(st.columns(len(retrievers), gap="medium"), retrievers, strict=True):
         with column, widgets.errors_shown():
-            st.markdown(f"**{retriever}**")
+            st.markdown(f"**{retriever if reranker == rerankers.NONE else f'{retriever} + {reranker}'}**")
             loading = "; the first search loads the embedder" * ("embedder" in needs(retriever))
             with st.spinner(f"Searching{loading}"):
-                hits_found = results(cache.state(info.id, corpus.id), query, retriever)
+                hits_found = results(cache.state(info.id, corpus.id), query, retriever, reranker)
             hits(hits_found)
+
+
+def reranking(config: IndexConfig) -> list[str]:
+    """Return the rerankers of a search: those that need no name, no question set and no paid call."""
+    names = [rerankers.NONE]
+    for name, spec in rerankers.RERANKERS.items():
+        if spec.takes != "required" and not spec.asks and not spec.fits:
+            with suppress(UsageError):
+                rerankers.check_offered(config, name)
+                names.append(name)
+    return names
 
 
 def ask() -> None:
@@ -400,10 +419,10 @@ def asks_others(embedder: str) -> str:
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def results(of: cache.State, query: str, way: str) -> list[searcher.ChunkHit]:
+def results(of: cache.State, query: str, way: str, reranker: str) -> list[searcher.ChunkHit]:
     """Return the hits of a query with their text; `of` is the state of the index and of its corpus."""
     workspace = cache.workspace()
-    return searcher.search(workspace, workspace.store.index(of.ids[0]), query, way, 10)  # type: ignore[arg-type]
+    return searcher.search(workspace, workspace.store.index(of.ids[0]), query, way, 10, reranker)
 
 
 def hits(matches: Sequence[searcher.ChunkHit]) -> None:

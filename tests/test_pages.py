@@ -29,7 +29,7 @@ from ragviz.judging.banks import imported_bank_key
 from ragviz.models import weights
 from ragviz.models.vectors import Vectors
 from ragviz.records import HAND_MADE, Document, IndexConfig, Job, Question, RunConfig, Span
-from ragviz.retrieval import rerankers
+from ragviz.retrieval import rerankers, search
 from ragviz.runs import foreign, measurements, ragchecker, running
 from ragviz.store import schema
 from ragviz.store.store import Store
@@ -757,6 +757,20 @@ def test_importing_is_pressed_twice_and_makes_one_set(home: Path, monkeypatch: p
     assert f"1 question imported into {name}" in words(checked(app.run()))
     assert store.question_set(name).total == 1
     assert len(store.question_sets(store.corpus("notes").id)) == 2
+
+
+def test_a_search_is_reranked(home: Path) -> None:
+    app = show("index", query="When is the office open?")
+    store = open_workspace().store
+    info = store.index(next(s for s in app.selectbox if s.label == "Index").value)
+    reranker = next(g for g in app.get("button_group") if g.label == "Reranker")
+    reranker.set_value("maxsim")
+    button(app, "Search").click()
+    checked(app.run())
+    assert "**knn + maxsim**" in [m.value for m in app.markdown]
+    hits = search.search(open_workspace(), info, "When is the office open?", "knn", 10, "maxsim")
+    scores = [f"{each.hit.score:.3f}" for each in hits]
+    assert all(score in words(app) for score in scores)
 
 
 # Run

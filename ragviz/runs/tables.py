@@ -272,7 +272,7 @@ TABLES: dict[str, Table] = {
     ),
     "calls": Table(
         "a call of a model about a question, the answerer's and the judge's; one that serves several questions is "
-        "listed with the first. Control items are not among them",
+        "listed with the first. Control items and calls of a reranker are not among them",
         (
             _QUESTION_ID,
             Column("step", "text", "what was asked: answer, claims, context …"),
