@@ -51,7 +51,8 @@ def default_names(runs: Sequence[Run], seen: str | None) -> list[str]:
     if not runs:
         return []
     shown = next((run for run in runs if run.name == seen), runs[0])
-    other = next((run for run in runs if run != shown and run.config.questions == shown.config.questions), None)
+    asked = (shown.config.questions, shown.config.split)
+    other = next((run for run in runs if run != shown and (run.config.questions, run.config.split) == asked), None)
     return [run.name for run in reversed(runs) if run in (shown, other)]
 
 
@@ -155,13 +156,14 @@ def listed(sentences: Sequence[str]) -> str:
 def counted_words(comparison: Comparison, metric: str) -> str:
     """Over how many questions the means of a metric are: they differ from those of Results where not all are shared."""
     n = comparison.rows[metric].deltas[0].difference.n
+    asked = f" All runs asked {comparison.asked}." if comparison.asked else ""
     runs = "both runs" if len(comparison.runs) == 2 else f"all {len(comparison.runs)} runs"
     if metric in comparison.answers:
         return (
             f"{title_of(metric)}: over the {wording.counted(n, 'question')} scored in {runs}; Results counts every "
-            "question that its run scored."
+            f"question that its run scored.{asked}"
         )
-    return f"{title_of(metric)}: over the {wording.counted(n, 'question')} with evidence in {runs}."
+    return f"{title_of(metric)}: over the {wording.counted(n, 'question')} with evidence in {runs}.{asked}"
 
 
 def stands_alone(delta: Delta) -> bool:

@@ -12,7 +12,7 @@ from ragviz.questions import authoring, generation
 from ragviz.questions.sets import export_questions, import_banks, import_questions
 from ragviz.questions.sets import question_set as question_set_of
 from ragviz.questions.synthesize import GENERATORS
-from ragviz.records import IndexInfo, Question, QuestionSet
+from ragviz.records import SIDES, IndexInfo, Question, QuestionSet
 from ragviz.store.codecs import version_of
 from ragviz.text import markup
 from ragviz.text.markup import plain
@@ -26,6 +26,7 @@ from ragviz.ui import (
     job_panel,
     passages,
     question_editor,
+    split_tab,
     unsaved,
     widgets,
     wording,
@@ -72,6 +73,10 @@ def tiles(question_set: QuestionSet, questions: Sequence[Question], names: dict[
     stale = sum(map(is_stale, questions))
     makers = ", ".join(sorted({wording.MAKERS.get(q.generator, q.generator) for q in questions}))
     note = f"{stale} with stale evidence" if stale else makers
+    if question_set.split:
+        by_side = [f"{question_set.sides.get(side, 0):,} {side}" for side in SIDES]
+        neither = question_set.sides.get("", 0)
+        note = " · ".join([*by_side, *([f"{neither:,} on neither side"] if neither else []), note])
     calls, paid = store.paid(question_set.id)
     note += f" · {calls:,} model calls, {spending.dollars(paid)} paid" if calls else ""
     judged = f"{by_status['proposed']}\u00a0proposed, {by_status['rejected']}\u00a0rejected"
@@ -94,6 +99,7 @@ def rows_of(questions: Sequence[Question], names: dict[str, str]) -> pd.DataFram
             "Question": [q.text or UNASKED for q in questions],
             "Status": [q.status for q in questions],
             "Kind": [wording.KINDS[q.kind] if q.text else "" for q in questions],
+            **({"Side": [q.split for q in questions]} if question_set.split else {}),
             "Document": [documents(q) for q in questions],
             "Answer": [q.answer for q in questions],
             "Reason": [q.reason for q in questions],
@@ -107,11 +113,11 @@ def rows_of(questions: Sequence[Question], names: dict[str, str]) -> pd.DataFram
 
 
 def review(question_set: QuestionSet, questions: Sequence[Question], names: dict[str, str]) -> None:
-    filtered_questions = filtered(questions)
+    filtered_questions = filtered(question_set, questions)
     address.readable("question", address.one_of({q.id for q in questions}), "a question of this set")
     rows = rows_of(filtered_questions, names)
     with widgets.above_table("questions"):
-        filters = [st.query_params.get("status", "all"), st.query_params.get("find", "")]
+        filters = [st.query_params.get(name, "") for name in ("status", "side", "find")]
         filters = [part for part in filters if part not in ("", "all")]
         words = f"{len(filtered_questions)} of {wording.counted(len(questions), 'question')}"
         st.markdown(plain(words + (f" · filter: {', '.join(filters)}" if filters else "")), width="stretch")
@@ -134,9 +140,13 @@ def review(question_set: QuestionSet, questions: Sequence[Question], names: dict
         detail(question_set, filtered_questions)
 
 
-def filtered(questions: Sequence[Question]) -> list[Question]:
-    """Return the questions that pass the filters of the address, status and words; rejected ones last."""
-    left, right = st.columns([3, 2], vertical_alignment="bottom")  # five statuses are whole at 1024
+def filtered(question_set: QuestionSet, questions: Sequence[Question]) -> list[Question]:
+    """Return the questions that pass the filters of the address: status, side of the split, words; rejected ones last.
+
+    The side is asked for where the set has a split.
+    """
+    widths = [6, 2, 2] if question_set.split else [3, 2]  # five statuses are whole at 1024
+    left, *sides, right = st.columns(widths, vertical_alignment="bottom")
     with left:
         status = st.session_state["status-filter"] = address.chosen("status", SHOWN, "all") or "all"
         st.segmented_control(
@@ -150,6 +160,10 @@ def filtered(questions: Sequence[Question]) -> list[Question]:
     )  # fmt: skip
     words = find.casefold()
     matches = [q for q in questions if words in q.text.casefold() or words in q.answer.casefold()]
+    if sides:
+        with sides[0]:
+            side = split_tab.choose_filter()
+        matches = [q for q in matches if split_tab.passes(q, side)]
     kept = [q for q in matches if status in ("all", q.status) or (status == "stale" and is_stale(q))]
     return sorted(kept, key=lambda q: q.status == "rejected")
 
@@ -183,6 +197,7 @@ def detail(question_set: QuestionSet, filtered_questions: Sequence[Question]) ->
     with st.container(border=True):
         st.caption(
             f"{place + 1} of {len(ids)} · {question.status} · {wording.KINDS[question.kind]} · "
+            f"{f'{question.split} · ' if question.split else ''}"
             f"{plain(wording.MAKERS.get(question.generator, question.generator))}"
         )
         st.markdown(f"**{plain(question.text or UNASKED)}**")
@@ -541,9 +556,12 @@ if edited is not None:
     st.stop()
 if sets:
     tiles(question_set, questions, names)
-    reviewing, making, writing, importing, finding = address.choose_tab(
-        ["Review", "Generate", "Write", "Import", "Find evidence"], "questions-tab"
+    reviewing, making, writing, importing, finding, splitting = address.choose_tab(
+        ["Review", "Generate", "Write", "Import", "Find evidence", "Split"], "questions-tab"
     )
+    if splitting.open:
+        with splitting, widgets.errors_shown():
+            split_tab.show(question_set, questions)
     if finding.open:
         with finding, widgets.errors_shown():
             evidence_finder.show(corpus, question_set, questions, names)

@@ -83,7 +83,8 @@ def sum_line(run: Run, summary: Summary) -> None:
     """Draw how the outcomes add up; each number lists its questions."""
     k, counts = summary.k, outcomes.count(summary.ranks, summary.k)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="sum-line"):
-        st.markdown(f"**{wording.counted(counts.total, 'question')} with evidence** =", width="content")
+        side = f"{run.config.split}: " if run.config.split else ""
+        st.markdown(f"**{side}{wording.counted(counts.total, 'question')} with evidence** =", width="content")
         for place, (outcome, count) in enumerate(counts.by_outcome.items()):
             if place:
                 st.markdown("\\+", width="content")
@@ -126,7 +127,12 @@ def settings_line(run: Run) -> str:
         if cut
         else "Imported: retrieved and judged elsewhere"
     )
-    return f"{over} · questions {run.provenance['questions']} · depth {config.depth}{by} · {wording.ago(run.created)}"
+    asked = f"questions {run.provenance['questions']}"
+    if config.split:
+        asked = (
+            f"{measurements.asked_words(run)} of {run.provenance['questions']}, split {run.provenance['split']['kind']}"
+        )
+    return f"{over} · {asked} · depth {config.depth}{by} · {wording.ago(run.created)}"
 
 
 def overview() -> None:

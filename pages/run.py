@@ -11,10 +11,11 @@ from ragviz.errors import RagvizError, UsageError
 from ragviz.index import indexing
 from ragviz.metrics.answers import ANSWER_METRICS, current_names
 from ragviz.models.tokenizer import REMOTE
+from ragviz.questions import splits
 from ragviz.records import HAND_MADE, IndexInfo, QuestionSet, Run, RunConfig, digest
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
-from ragviz.runs import choices, foreign, formats, running
+from ragviz.runs import choices, foreign, formats, measurements, running
 from ragviz.store import rates
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, cache, frame, heading, job_panel, widgets, wording
@@ -28,6 +29,11 @@ CONTEXTS = {
     "retrieved": ("Retrieved chunks", "The first k chunks, as far as they fit the budget."),
     "none": ("Closed book", "No context: what the model knows by itself, the lower bound."),
     "oracle": ("Oracle", "The gold chunks as context: the upper bound, as if retrieval never failed."),
+}
+SIDES_ASKED = {
+    "": "All questions, whichever side of the split they are on.",
+    "validation": "To choose between configurations.",
+    "test": "To report the configuration that was chosen on validation. One that is chosen on test is not tested.",
 }
 CONNECT = "No model is connected. Enter the address or key of one on the settings page."
 
@@ -47,6 +53,8 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
     with right:
         set_name = address.choose("Question set", [s.name for s in sets], "set")
     index = next(i for i in indexes if i.name == index_name)
+    question_set = next(s for s in sets if s.name == set_name)
+    side = asked_side(question_set, start)
     names = offered(index.config)
     retriever = st.segmented_control(
         "Retriever",
@@ -70,11 +78,33 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
     seed = three.number_input(
         "Seed", 0, 2**31 - 1, start.seed, key=f"seed-{start.hash()}", help="Seed of the intervals' resampling."
     )
-    set_id = next(s.id for s in sets if s.name == set_name)
     return {
-        "index": index.id, "questions": set_id, "retriever": retriever, "k": int(k), "depth": int(depth),
-        "seed": int(seed), "rrf_constant": start.rrf_constant,
+        "index": index.id, "questions": question_set.id, "split": side, "retriever": retriever, "k": int(k),
+        "depth": int(depth), "seed": int(seed), "rrf_constant": start.rrf_constant,
     } | reranking(index, start)  # fmt: skip
+
+
+def asked_side(question_set: QuestionSet, start: RunConfig) -> str:
+    """Draw the choice of the side of the split that is asked, where the set has a split; "" is all questions."""
+    if question_set.split is None:
+        return ""
+    side = st.segmented_control(
+        "Questions asked", list(SIDES_ASKED), default=start.split, required=True,
+        key=f"split-{question_set.id}-{start.hash()}", format_func=lambda side: asked_title(question_set, side),
+    )  # fmt: skip
+    st.caption(SIDES_ASKED[side or ""])
+    if neither := splits.neither_words(question_set):
+        st.caption(f":orange[▲] {neither}")
+    return side or ""
+
+
+def asked_count(question_set: QuestionSet, side: str) -> int:
+    """Return how many questions a run of this side asks; "" is all that are not rejected."""
+    return question_set.sides.get(side, 0) if side else sum(question_set.sides.values())
+
+
+def asked_title(question_set: QuestionSet, side: str) -> str:
+    return f"{side.capitalize() or 'All'} · {asked_count(question_set, side):,}"
 
 
 def reranking(index: IndexInfo, start: RunConfig) -> dict[str, Any]:
@@ -262,6 +292,7 @@ CHOICES = {
     "k": "k",
     "depth": "depth",
     "seed": "seed",
+    "split": "questions asked",
 }
 CHOICES |= {
     "answerer": "answerer",
@@ -288,11 +319,13 @@ def pays_to_rank(values: Mapping[str, Any]) -> bool:
 
 
 def naming(config: RunConfig) -> str:
-    """Draw the field for the run's name; it suggests a free one made of index, retriever, reranker and answerer."""
+    """Draw the field for the run's name; it suggests a free one made of index, what ranks and answers, and the side."""
     answerer = "" if config.answerer == "none" else f"-{config.answerer}"
     taken = {run.name for run in store.runs()}
     reranker = "" if config.reranker == rerankers.NONE else f"-{rerankers.parsed(config.reranker)[0]}"
-    suggested = wording.free_name(f"{store.index(config.index).name}-{config.retriever}{reranker}{answerer}", taken)
+    side = f"-{config.split}" if config.split else ""
+    made_of = f"{store.index(config.index).name}-{config.retriever}{reranker}{answerer}{side}"
+    suggested = wording.free_name(made_of, taken)
     return widgets.suggested_name("Name", "run-name", suggested)
 
 
@@ -302,7 +335,7 @@ def naming(config: RunConfig) -> str:
 def cost(config: RunConfig) -> None:
     """Draw the estimate of a run: what is known at once, and the dry run when it was made."""
     question_set, index = store.question_set(config.questions), store.index(config.index)
-    n = question_set.total - question_set.counts.get("rejected", 0)
+    n = asked_count(question_set, config.split)
     heading.section("Estimate")
     resolved = choices.resolved(workspace, config)
     asks = bool(resolved.model or resolved.judge or rerankers.model_of(resolved.reranker))
@@ -331,10 +364,13 @@ def cost(config: RunConfig) -> None:
     st.caption(f"{doing}: {known}.")
     if reads := reranked_words(config, index, n):
         st.caption(reads)
+    if config.split:
+        st.caption(f"{config.split}: {n:,} of {wording.counted(asked_count(question_set, ''), 'question')}.")
     if rejected := question_set.counts.get("rejected", 0):
         st.caption(f"{wording.counted(rejected, 'rejected question')} left out.")
     if proposed := question_set.counts.get("proposed", 0):
-        st.caption(f"{wording.counted(proposed, 'question')} proposed and not reviewed yet: included.")
+        of_set = " in the set" if config.split else ""
+        st.caption(f"{wording.counted(proposed, 'question')}{of_set} proposed and not reviewed yet: included.")
 
 
 def reranked_words(config: RunConfig, index: IndexInfo, questions: int) -> str:
@@ -413,6 +449,7 @@ def earlier_runs(runs: list[Run], active: Collection[str]) -> None:
                 st.markdown(f"{plain(run.name)} ({'running' if run.name in active else 'interrupted'})")
             by = "" if run.config.answerer == "none" else f", {plain(run.config.model or run.config.answerer)} answers"
             by += "" if run.config.context == "retrieved" else f" from {contexts.CONTEXTS[run.config.context]}"
+            by += f" · {measurements.asked_words(run)}" if run.config.split else ""
             st.caption(f"{plain(run.config.ranked_by)}, k = {run.config.k}{by} · {wording.ago(run.created)}")
 
 
@@ -545,6 +582,9 @@ with right:
         with widgets.errors_shown():
             resolved = choices.resolved(workspace, config)
             choices.check_run(resolved)
+            if resolved.split:
+                question_set = store.question_set(resolved.questions)
+                choices.check_split(question_set, resolved.split, asked_count(question_set, resolved.split))
             if store.run_named(name) and job_panel.active_job("run", corpus.id, name=name) is None:
                 raise UsageError(f"There is already a run called “{name}”: choose another name.")
             choices.check_budget(workspace, resolved, dollars)

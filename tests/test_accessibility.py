@@ -18,6 +18,7 @@ pytestmark = pytest.mark.browser
 RUN = "sample-answered"
 PAGES = [
     *((page, "") for section in frame.NAVIGATION.values() for page in section),
+    ("questions", "Split"),
     *(("inspect", tab) for tab in ("Case", "RAGQuestEval", "Judge calls")),
     *(("results", tab) for tab in ("Scores", "RAGQuestEval", "All metrics")),
 ]

@@ -28,13 +28,14 @@ from ragviz.index.chunking import CHUNKERS
 from ragviz.judging.banks import imported_bank_key
 from ragviz.models import weights
 from ragviz.models.vectors import Vectors
-from ragviz.records import HAND_MADE, Document, IndexConfig, Job, Question, RunConfig, Span
+from ragviz.questions import sets as question_sets
+from ragviz.records import HAND_MADE, Document, IndexConfig, Job, Question, RunConfig, Span, Split
 from ragviz.retrieval import rerankers, search
 from ragviz.runs import foreign, measurements, ragchecker, running
 from ragviz.store import schema
 from ragviz.store.store import Store
 from ragviz.text.markup import plain
-from ragviz.ui import frame, wording
+from ragviz.ui import frame, widgets, wording
 from ragviz.ui.cache import workspace
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
@@ -711,6 +712,98 @@ def test_questions_are_filtered_by_the_address(home: Path) -> None:
     app = show("questions", find="older")
     assert list(app.dataframe[0].value["Id"]) == ["two"]
     assert "1 of 10 questions · filter: older" in words(app)
+
+
+def split_asked(kind: str = "stratified") -> None:
+    workspace = open_workspace()
+    question_sets.split(workspace, workspace.store.question_set("asked"), kind)
+
+
+def test_a_set_is_split_from_a_preview_of_its_sizes(home: Path) -> None:
+    app = show("questions", set="asked", tab="Split")
+    assert "for statements about these documents" in words(app)
+    assert "asked is not split yet." in words(app)
+    sizes = next(d.value for d in app.dataframe if "Validation" in d.value).set_index("Number of")
+    assert list(sizes.index) == ["Questions", "One passage", "Several passages", "Unanswerable", "Documents"]
+    assert sizes.loc["Questions"].sum() == 10
+    assert open_workspace().store.question_set("asked").split is None, "a preview stores nothing"
+    app.button(key="make-split").click()
+    checked(app.run())
+    question_set = open_workspace().store.question_set("asked")
+    assert question_set.split == Split("stratified", 0.5, 0)
+    assert question_set.sides == {"validation": sizes["Validation"].iloc[0], "test": sizes["Test"].iloc[0]}
+    assert "Now: **stratified, seed 0:" in words(app)
+    assert app.button(key="make-split").disabled
+    other = show("questions", set="asked", tab="Split", **{"split-share": "0.3", "split-seed": "4"})
+    other.button(key="make-split").click()
+    checked(other.run())
+    assert open_workspace().store.question_set("asked").split == Split("stratified", 0.3, 4)
+
+
+def test_a_split_that_cannot_be_made_is_explained(home: Path) -> None:
+    app = show("questions", set="asked", tab="Split", **{"split-kind": "grouped"})
+    assert "for statements about documents like these" in words(app)
+    assert "is in one document" in app.warning[0].value
+    assert not [b for b in app.button if b.key == "make-split"]
+
+
+def test_a_split_that_runs_used_is_made_again_after_a_question(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    split_asked()
+    running.run(
+        open_workspace(), "v", RunConfig(index="small", questions="asked", retriever="bm25", split="validation")
+    )
+    app = show("questions", set="asked", tab="Split", **{"split-seed": "9"})
+    app.button(key="make-split").click()
+    app.run()
+    assert "1 run ('v') used the present split" in words(app)
+    assert open_workspace().store.question_set("asked").split == Split("stratified", 0.5, 0)
+    assert app.button(key="confirm-do").label == "Make it again"
+    monkeypatch.setattr(widgets, "confirm", lambda sentence, verb, action: action())  # AppTest presses nothing in it
+    app.button(key="make-split").click()
+    app.run()
+    assert open_workspace().store.question_set("asked").split == Split("stratified", 0.5, 9)
+
+
+def test_sides_are_a_column_and_a_filter_where_there_is_a_split(home: Path) -> None:
+    assert "Side" not in show("questions", set="asked").dataframe[0].value
+    split_asked()
+    store = open_workspace().store
+    sides = {q.id: q.split for q in store.questions(store.question_set("asked").id)}
+    app = show("questions", set="asked", side="test")
+    assert "5 validation · 5 test" in next(tile.delta for tile in app.metric if tile.label == "Questions")
+    shown = app.dataframe[0].value
+    assert set(shown["Id"]) == {i for i, side in sides.items() if side == "test"}
+    assert set(shown["Side"]) == {"test"}
+    assert "5 of 10 questions · filter: test" in words(app)
+    store.put_questions(store.question_set("asked").id, [Question("new", "Who?", "Ada", (), "hand", "accepted")])
+    assert list(show("questions", set="asked", side="neither").dataframe[0].value["Id"]) == ["new"]
+    assert "1 question is on neither side" in words(show("questions", set="asked", tab="Split"))
+
+
+def test_a_run_of_one_side_is_offered_and_labelled(home: Path) -> None:
+    assert not [g for g in show("run", index="small").segmented_control if g.label == "Questions asked"]
+    split_asked()
+    app = show("run", index="small", set="asked")
+    asked = next(g for g in app.segmented_control if g.label == "Questions asked")
+    assert asked.options == ["All · 10", "Validation · 5", "Test · 5"]
+    asked.set_value("test")
+    checked(app.run())
+    assert "Changed from Defaults: questions asked." in words(app)
+    assert "test: 5 of 10 questions." in words(app)
+    assert next(each for each in app.text_input if each.label == "Name").value == "small-knn-test"
+    workspace = open_workspace()
+    for side in ("test", "validation"):
+        config = RunConfig(index="small", questions="asked", retriever="bm25", split=side)  # type: ignore[arg-type]
+        running.run(workspace, side[0], config)
+    running.run(workspace, "t2", RunConfig(index="large", questions="asked", retriever="knn", split="test"))
+    shown = words(show("results", run="t"))
+    assert "test: 5 of 10 questions of asked, split stratified" in shown
+    assert "**test: " in shown
+    assert "All runs asked test: 5 of 10 questions." in words(show("compare", runs="t,t2"))
+    suggested = show("compare", run="t")
+    assert sorted(suggested.multiselect(key="runs-shown").value) == ["t", "t2"], "v asks none of its"
+    noted = show("compare", runs="words,t")
+    assert "The runs ask different sides of a split" in " ".join(box.value for box in noted.warning)
 
 
 def test_the_text_of_a_question_is_never_markup(home: Path) -> None:

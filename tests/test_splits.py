@@ -130,13 +130,19 @@ def test_a_small_share_leaves_no_side_of_documents_empty():
         ("stratified", 1.0, 0, "between 0 and 1"),
         ("stratified", math.nan, 0, "between 0 and 1"),
         ("stratified", 0.5, -1, "A seed is 0 or more"),
-        ("stratified", 0.001, 0, "3 questions .* too few for a share of 0.001. No question would be in validation"),
+        ("stratified", 0.001, 0, "3 questions .* too few for a share of 0.001: none would be in validation"),
     ],
 )
 def test_what_cannot_be_split_is_refused_with_the_reason(kind, share, seed, message):
     questions = [question(f"q{number}", "a") for number in range(3)]
     with pytest.raises(UsageError, match=message):
         splits.sides_of(questions, kind, share, seed)
+
+
+def test_a_question_without_evidence_does_not_make_one_document_divisible():
+    questions = [question("q1", "a"), question("q2", "a", "b"), question("q3", "b"), question("u", answer="")]
+    with pytest.raises(UsageError, match="documents that questions join"):
+        splits.sides_of(questions, "grouped")
 
 
 def test_rejected_questions_are_on_no_side():

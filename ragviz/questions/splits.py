@@ -38,7 +38,8 @@ def sides_of(questions: Iterable[Question], kind: str, share: float = 0.5, seed:
     """Divide questions by a split of this kind and return the side of each by its id; rejected ones are left out.
 
     Raises:
-        UsageError: the kind is unknown, `share` is not between 0 and 1, or a side would be empty.
+        UsageError: the kind is unknown, `share` is not between 0 and 1, a side would be empty, or documents cannot be
+            grouped because all are joined.
 
     """
     if kind not in KINDS:
@@ -48,19 +49,18 @@ def sides_of(questions: Iterable[Question], kind: str, share: float = 0.5, seed:
     if seed < 0:
         raise UsageError(f"A seed is 0 or more: {seed} is not.")
     used = [question for question in questions if question.status != "rejected"]
-    sides = stratified(used, share, seed) if kind == "stratified" else grouped(used, share, seed)
-    if missing := [side for side in SIDES if side not in sides.values()]:
-        raise UsageError(f"{_too_few(used, kind, share)} No question would be in {' or '.join(missing)}.")
-    return sides
-
-
-def _too_few(questions: Sequence[Question], kind: str, share: float) -> str:
-    if kind == "grouped" and len(_components(questions)) == 1:
-        return (
+    if kind == "grouped" and len(set(joined(used).values())) == 1:
+        raise UsageError(
             "The evidence of all questions is in one document, or in documents that questions join: a grouped split "
             "cannot divide them. Make a stratified one, or add questions about other documents."
         )
-    return f"{len(questions):,} questions that are not rejected are too few for a share of {share:g}."
+    sides = stratified(used, share, seed) if kind == "stratified" else grouped(used, share, seed)
+    if missing := [side for side in SIDES if side not in sides.values()]:
+        raise UsageError(
+            f"{len(used):,} questions that are not rejected are too few for a share of {share:g}: none would be in "
+            f"{' or '.join(missing)}. Choose another share, or add questions."
+        )
+    return sides
 
 
 def stratified(questions: Iterable[Question], share: float, seed: int) -> dict[str, Side]:

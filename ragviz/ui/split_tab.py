@@ -1,0 +1,154 @@
+"""The split of a question set into validation and test: what there is, a preview of another one, and making it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import get_args
+
+import pandas as pd
+import streamlit as st
+
+from ragviz.errors import UsageError
+from ragviz.questions import sets, splits
+from ragviz.records import SIDES, Question, QuestionKind, QuestionSet, Run, Split
+from ragviz.text.markup import plain
+from ragviz.ui import address, cache, heading, widgets, wording
+
+WHY = (
+    "Configurations are chosen on **validation**, and the chosen one is reported on **test**: on the questions that it "
+    "was chosen on, it looks better than it is."
+)
+LEAST, MOST = 0.01, 0.99
+"""Shares of validation that can be chosen here."""
+FILTERS = ("all", *SIDES, "neither")
+"""Values of the filter of questions by their side."""
+
+
+def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
+    """Draw the split that there is, the choices of another one with its sizes, and the button that makes it."""
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        st.markdown(WHY)
+        _present(question_set, questions)
+        kind, share, seed = _choices(question_set.split)
+    with right:
+        try:
+            sides = splits.sides_of(questions, kind, share, seed)
+        except UsageError as error:
+            st.warning(plain(str(error)))
+            return
+        heading.section("Preview")
+        _sizes([replace(question, split=sides.get(question.id, "")) for question in questions])
+        same = {q.id: q.split for q in questions if q.split} == sides
+        is_made = same and question_set.split is not None and question_set.split.kind == kind
+        _button(question_set, is_made=is_made, kind=kind, share=share, seed=seed)
+
+
+def _choices(present: Split | None) -> tuple[str, float, int]:
+    """Draw the choices of a split, kept in the address; at first they are those of the present one."""
+    kinds = list(splits.KINDS)
+    made = present if present is not None and present.kind in kinds else Split("stratified", 0.5, 0)
+    first: str = made.kind
+    kind = st.segmented_control(
+        "Kind", kinds, required=True, format_func=str.capitalize,
+        **address.bound("split-kind", first, address.one_of(kinds), f"one of {', '.join(kinds)}"),
+    )  # fmt: skip
+    kind = kind or first
+    st.caption(splits.KINDS[kind])
+    one, two = st.columns(2)
+    usual = min(max(made.share or 0.5, LEAST), MOST)
+    share = one.number_input(
+        "Share of validation", LEAST, MOST, step=0.05, format="%.2f",
+        **address.bound("split-share", usual, _share, f"a number from {LEAST} to {MOST}"),
+    )  # fmt: skip
+    numbers = address.number_within(0, 2**31 - 1)
+    seed = two.number_input(
+        "Seed", 0, 2**31 - 1, **address.bound("split-seed", made.seed or 0, numbers, "a number from 0 on")
+    )
+    return kind, float(share), int(seed)
+
+
+def _share(text: str) -> float | None:
+    """Return a share as the address writes it, None for anything else.
+
+    >>> [_share(text) for text in ("0.5", "0.25", "1", "nan", "x")]
+    [0.5, 0.25, None, None, None]
+    """
+    try:
+        share = float(text)
+    except ValueError:
+        return None
+    return share if LEAST <= share <= MOST else None
+
+
+def _present(question_set: QuestionSet, questions: Sequence[Question]) -> None:
+    """Draw what there is, and what has become of it."""
+    if question_set.split is None:
+        st.markdown(f"{plain(question_set.name)} is not split yet.")
+        return
+    st.markdown(f"Now: **{plain(splits.set_words(question_set))}**.")
+    if question_set.split.kind == "grouped" and (shared := splits.shared_words(question_set.split, questions)):
+        st.caption(f":orange[▲] {shared}")
+    if neither := splits.neither_words(question_set):
+        st.caption(f":orange[▲] {neither}")
+
+
+def _sizes(questions: Sequence[Question]) -> None:
+    """Draw documents, questions and kinds of each side."""
+    parts = [part for part in splits.parts(questions) if part.side or part.questions]
+    kinds = [kind for kind in get_args(QuestionKind) if any(kind in part.kinds for part in parts)]
+    counts = {
+        (part.side or "neither").capitalize(): [part.questions, *(part.kinds.get(k, 0) for k in kinds), part.documents]
+        for part in parts
+    }
+    names = ["Questions", *(wording.KINDS[kind].capitalize() for kind in kinds), "Documents"]
+    rows = pd.DataFrame({"Number of": names} | counts)
+    widgets.table(rows, "split-sizes", height="content", alt="Questions, documents and kinds of each side")
+    count = len(splits.on_both(questions))
+    documents = wording.counted(count, "document") if count else "No document"
+    st.caption(f"{documents} {'have' if count > 1 else 'has'} questions on both sides.")
+
+
+def _button(question_set: QuestionSet, *, is_made: bool, kind: str, share: float, seed: int) -> None:
+    """Draw the button that makes the split, unless it `is_made`; it asks first when runs used the present one."""
+    label = "Make the split" if question_set.split is None else "Make it again"
+    pressed = st.button(label, type="primary", key="make-split", disabled=is_made)
+    if is_made:
+        st.caption("This is the split that the set has.")
+    if not pressed:
+        return
+    workspace = cache.workspace()
+    used = sets.runs_of_split(workspace, question_set)
+    if used:
+        widgets.confirm(_question(used, question_set), "Make it again", lambda: _make(question_set, kind, share, seed))
+        return
+    with widgets.errors_shown():
+        _make(question_set, kind, share, seed)
+        st.rerun()
+
+
+def _question(used: Sequence[Run], question_set: QuestionSet) -> str:
+    return (
+        f"{sets.used_words(used)} the present split of “{question_set.name}”. They keep their questions and results, "
+        "but these are on other sides of the set afterwards: what was chosen on validation may be in test."
+    )
+
+
+def _make(question_set: QuestionSet, kind: str, share: float, seed: int) -> None:
+    sets.split(cache.workspace(), question_set, kind, share, seed, remake=True)
+
+
+def choose_filter() -> str:
+    """Draw the filter of questions by their side, bound to the address, and return it."""
+    titles = {"all": "Both sides", "validation": "Validation", "test": "Test", "neither": "Neither side"}
+    bound = address.bound("side", FILTERS[0], address.one_of(FILTERS), f"one of {', '.join(FILTERS)}")
+    selected: str = st.selectbox(
+        "Side of the split", FILTERS, format_func=titles.__getitem__, label_visibility="collapsed", **bound
+    )
+    return selected
+
+
+def passes(question: Question, side: str) -> bool:
+    """Return whether a question passes the filter."""
+    return side in ("all", question.split or "neither")
