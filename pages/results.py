@@ -21,6 +21,7 @@ from ragviz.ui import (
     questeval_tab,
     question_list,
     question_table,
+    rescue_table,
     run_answers,
     run_pictures,
     run_scores,
@@ -148,6 +149,9 @@ def overview() -> None:
             for column, draw in zip(st.columns(len(pair), gap="medium"), pair, strict=True):
                 with column, widgets.errors_shown():
                     draw()
+    if summary.n and not unranked:
+        with widgets.errors_shown():
+            rescue_table.draw(run, k)
 
 
 corpus = frame.need_corpus()

@@ -270,9 +270,27 @@ def judged_words(answerer: str, how: str) -> str:
     return "All metrics are computed from the same few replies of the judge." if how == "all" else ""
 
 
-def form(indexes: list[IndexInfo], sets: list[QuestionSet], earlier: Run | None) -> tuple[RunConfig, float | None]:
-    """Draw all choices of a run; the defaults can be run at once."""
-    start = earlier.config if earlier else RunConfig("", "")
+def started_from(names: Collection[str]) -> None:
+    """Choose the preset that the address names, and report one that does not exist."""
+    if preset := address.readable("preset", address.one_of(names), "a run of this corpus"):
+        st.session_state["start-from"] = preset
+
+
+def other_preset() -> None:
+    """Follow the preset that was chosen: what the address changed of another one is no longer meant."""
+    chosen = st.session_state["start-from"]
+    address.put(preset=None if chosen == "Defaults" else chosen, retriever=None, k=None)
+
+
+def changed_by_address(start: RunConfig) -> RunConfig:
+    """Return the choices of a preset with the retriever and the k that the address names."""
+    retriever = address.readable("retriever", address.one_of(RETRIEVERS), f"one of {', '.join(RETRIEVERS)}")
+    k = address.readable("k", address.number_within(1, 1000), "1 to 1,000")
+    return replace(start, retriever=retriever or start.retriever, k=k or start.k)
+
+
+def form(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConfig) -> tuple[RunConfig, float | None]:
+    """Draw all choices of a run, those of `start` at first; the defaults can be run at once."""
     if HAND_MADE in (start.model, start.judge):  # no model of that name can answer or judge
         start = replace(start, model="", judge="")
     with st.container(border=True):
@@ -564,11 +582,17 @@ left, right = st.columns([3, 2], gap="medium")
 with left:
     names = [run.name for run in runs]
     widgets.still_there("start-from", ["Defaults", *names], "run")
-    preset = st.selectbox("Preset", ["Defaults", *names], key="start-from", help="An earlier run.") if names else None
+    started_from(names)
+    preset = None
+    if names:
+        preset = st.selectbox(
+            "Preset", ["Defaults", *names], key="start-from", help="An earlier run.", on_change=other_preset
+        )
     changed = st.container()
     earlier = next((run for run in runs if run.name == preset), None)
-    config, dollars = form(indexes, sets, earlier)
-    if names and (changes := changed_choices(earlier.config if earlier else RunConfig("", ""), config)):
+    start = earlier.config if earlier else RunConfig("", "")
+    config, dollars = form(indexes, sets, changed_by_address(start))
+    if names and (changes := changed_choices(start, config)):
         changed.caption(f"Changed from {plain(preset or '')}: {', '.join(changes)}.")
 with right:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):

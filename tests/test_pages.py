@@ -31,11 +31,11 @@ from ragviz.models.vectors import Vectors
 from ragviz.questions import sets as question_sets
 from ragviz.records import HAND_MADE, Document, IndexConfig, Job, Question, RunConfig, Span, Split
 from ragviz.retrieval import rerankers, search
-from ragviz.runs import foreign, measurements, ragchecker, running
+from ragviz.runs import foreign, measurements, ragchecker, replays, running
 from ragviz.store import schema
 from ragviz.store.store import Store
 from ragviz.text.markup import plain
-from ragviz.ui import frame, widgets, wording
+from ragviz.ui import frame, job_panel, widgets, wording
 from ragviz.ui.cache import workspace
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
@@ -981,6 +981,69 @@ def test_the_numbers_of_the_page_add_up_and_list_their_questions(home: Path) -> 
     assert len(app.dataframe[-1].value) == numbers[outcome]
     assert address(app)["outcome"] == outcome
     assert "find" not in address(app)
+
+
+def rescued(k: int) -> dict[str, tuple[int, int]]:
+    """What the library counts: change → questions rescued and broken, of the run `words`."""
+    workspace = open_workspace()
+    columns = replays.columns_of(workspace, workspace.store.run("words"))
+    return {row.replay.key: (row.rescues, row.breaks) for row in replays.rescue(columns, k).rows}
+
+
+def test_what_would_rescue_the_lost_questions_is_replayed_counted_and_listed(home: Path) -> None:
+    app = show("results", run="words", k="1")
+    before = rescued(1)
+    assert before
+    assert "Not tried yet: " in words(app)
+    workspace = open_workspace()
+    replays.replay(workspace, workspace.store.run("words"))  # what the button's job does
+    checked(app.run())
+    assert "Not tried yet" not in words(app)
+    counts = rescued(1)
+    assert set(counts) > set(before)
+    shown = {b.key: b for b in app.button if b.key and b.key.startswith(("rescue-rescued-", "rescue-broken-"))}
+    for key, (rescues, breaks) in counts.items():
+        if f"rescue-rescued-{key}" in shown:
+            numbers = [re.search(r"\d+", shown[f"rescue-{name}-{key}"].label)[0] for name in ("rescued", "broken")]
+            assert [int(number) for number in numbers] == [rescues, breaks]
+    assert len(shown) == 2 * min(len(counts), 8)
+    key = max(counts, key=lambda key: counts[key][0])
+    app.button(key=f"rescue-rescued-{key}").click()
+    checked(app.run())
+    assert address(app)["rescued"] == key
+    assert len(app.dataframe[-1].value) == counts[key][0] > 0
+
+
+def test_the_button_replays_in_a_job(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = show("results", run="words", k="1")
+    submitted: list[tuple[object, ...]] = []
+    monkeypatch.setattr(job_panel, "submit", lambda *job: submitted.append(job))
+    app.button(key="replay-missing").click()
+    checked(app.run())
+    run = open_workspace().store.run("words")
+    assert submitted == [("replay", "Replay words", run.corpus_id, {"run": run.id})]
+
+
+@pytest.mark.parametrize("name", ["rescued", "broken"])
+def test_a_change_that_was_not_tried_filters_nothing(home: Path, name: str) -> None:
+    app = show("results", run="words", **{name: "retriever=unheard of"})
+    assert f"cannot be {name} here, which is a change that was tried at this k" in app.warning[0].value
+    assert name not in address(app)
+
+
+def test_a_change_fills_in_the_run_page(home: Path) -> None:
+    store = open_workspace().store
+    run = store.run("words")
+    app = show("run", preset="words", retriever="bm25", k="7", index=run.provenance["index"])
+    assert app.selectbox(key="start-from").value == "words"
+    assert next(n for n in app.number_input if n.label == "k").value == 7
+    assert next(n for n in app.number_input if n.label == "Depth").value == run.config.depth
+    changed = ["retriever"] * (run.config.retriever != "bm25") + ["k"]
+    assert f"Changed from words: {', '.join(changed)}." in words(app)
+    app.selectbox(key="start-from").set_value("Defaults")
+    checked(app.run())
+    assert next(n for n in app.number_input if n.label == "k").value == 3
+    assert not {"preset", "retriever", "k"} & set(address(app))
 
 
 def test_columns_are_chosen_in_the_address(home: Path) -> None:

@@ -238,8 +238,9 @@ def _serves(info: IndexInfo, config: RunConfig) -> bool:
 
 
 def held(workspace: Workspace, changes: Changes) -> set[str]:
-    """Return the keys of the replays that are stored."""
-    return workspace.store.cache("replay").held([change.stored for change in changes.changes if change.stored])
+    """Return the keys of the replays, and of the times of searches, that are stored."""
+    keys = [changes.timed, *(key for change in changes.changes for key in (change.stored, change.timed))]
+    return workspace.store.cache("replay").held([key for key in keys if key])
 
 
 def replay(workspace: Workspace, current: Run, *, progress: Progress = silent) -> dict[str, Any]:

@@ -27,7 +27,7 @@ _CARRIED = {
     "inspect": ("corpus", "run"),
     "compare": ("corpus", "runs", "k"),
 }
-_NAMES_OF_RUNS = {"run", "runs"}  # parameters that hold names of runs: one, or several with commas between
+_NAMES_OF_RUNS = {"run", "runs", "preset"}  # parameters that hold names of runs: one, or several with commas between
 Read = TypeVar("Read")
 
 REMEMBERED = "remembered"  # session state: the last value of every parameter
@@ -175,7 +175,7 @@ def follow_renamed(found: Callable[[Sequence[str]], Mapping[str, tuple[str, str]
 
 def _runs_in(parameter: str, text: str) -> list[str]:
     """Return the names of runs that a parameter holds, none for other parameters."""
-    return {"run": [text], "runs": text.split(",")}.get(parameter, [])
+    return {"run": [text], "preset": [text], "runs": text.split(",")}.get(parameter, [])
 
 
 def warn(sentence: str) -> None:

@@ -14,8 +14,9 @@ from ragviz.analysis import evaluate
 from ragviz.analysis.compare import Comparison
 from ragviz.analysis.evaluate import Slice, Summary
 from ragviz.analysis.losses import Losses
+from ragviz.analysis.rescue import Rescue
 from ragviz.records import EvaluatedAnswer, Question, Retrieved, Run, Score
-from ragviz.runs import judgements, measurements, summaries
+from ragviz.runs import judgements, measurements, replays, summaries
 from ragviz.runs.overviews import Overview
 from ragviz.workspace import Workspace, open_workspace
 
@@ -246,3 +247,45 @@ def lost(run: Run, k: int) -> Losses:
 def _lost(of: State, k: int) -> Losses:
     run = workspace().store.run(of.ids[0])
     return judgements.losses_at(run, causes(run, k), kinds(run), set(summary(run, k).question_ids), k)
+
+
+def replay_columns(run: Run) -> replays.Columns:
+    """Return what is known of the changes that a run's questions can be replayed with; nothing is searched."""
+    of = _changes_state(run)
+    return _replay_columns(of, _held(of))
+
+
+def rescue(run: Run, k: int) -> Rescue:
+    """Return what every change that is known would rescue and break of a run of which `k` chunks are kept."""
+    of = _changes_state(run)
+    return _rescue(of, _held(of), k)
+
+
+def _changes_state(run: Run) -> State:
+    """Return the state of a run and of all that its questions can be replayed with."""
+    store = workspace().store
+    others = [index.id for index in store.indexes(run.corpus_id)]
+    others += [each.id for each in store.runs(run.corpus_id) if each.id != run.id]
+    return state(run.id, run.corpus_id, run.config.questions, *others)
+
+
+def _held(of: State) -> frozenset[str]:
+    return frozenset(replays.held(workspace(), _changes(of)))
+
+
+@st.cache_resource(show_spinner="Looking for what can be tried", max_entries=16)
+def _changes(of: State) -> replays.Changes:
+    opened, run = workspace(), workspace().store.run(of.ids[0])
+    return replays.changes_of(opened, run)
+
+
+@st.cache_resource(show_spinner="Reading the other runs", max_entries=16)
+def _replay_columns(of: State, held: frozenset[str]) -> replays.Columns:
+    opened, run, changes = workspace(), workspace().store.run(of.ids[0]), _changes(of)
+    return replays.columns_of(opened, run, changes)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _rescue(of: State, held: frozenset[str], k: int) -> Rescue:
+    columns = _replay_columns(of, held)
+    return replays.rescue(columns, k)

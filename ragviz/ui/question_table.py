@@ -14,7 +14,7 @@ from ragviz.answers import abstention
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import shown_in
 from ragviz.records import AnswerStatus, Run, Score
-from ragviz.runs import judgements, measurements
+from ragviz.runs import judgements, measurements, replays
 from ragviz.ui import address, cache, wording
 from ragviz.ui.cache import State
 
@@ -75,10 +75,12 @@ def score_words(low: float, high: float) -> str:
     return f"{low:.4g}-{high:.4g}"
 
 
-FILTERS = ("rank", "document", "kind", "outcome", "cause", "score", "find")
+FILTERS = ("rank", "document", "kind", "outcome", "cause", "rescued", "broken", "score", "find")
 """Parameters of the address that filter the questions of a run."""
-BECAME = ("rank", "outcome", "cause", "score")
+BECAME = ("rank", "outcome", "cause", "rescued", "broken", "score")
 """Filters by what became of a question: one of them may contradict another."""
+NOTHING = "nothing"
+"""Value of the filter `rescued` for the lost questions that no change rescues."""
 
 
 def answers(run: Run) -> bool:
@@ -185,6 +187,10 @@ def filtered(run: Run, rows: pd.DataFrame, k: int) -> pd.DataFrame:
     if cause := address.readable("cause", address.one_of(diagnose.CAUSES), f"one of {', '.join(diagnose.CAUSES)}"):
         causes = cache.causes(run, k)
         rows = rows[_mask(rows, (causes.get(i) == cause for i in rows["Id"]))]
+    for name in ("rescued", "broken"):
+        ids = address.readable(name, partial(_changed_ids, run, k, name), "a change that was tried at this k")
+        if ids is not None:
+            rows = rows[_mask(rows, (i in ids for i in rows["Id"]))]
     if limits := address.readable("score", score_range, "a range as in 0.2-0.5, or none"):
         rows = rows[_within(rows[score_column(run, k)], *limits)]
     if words := st.query_params.get("find", "").casefold():
@@ -193,6 +199,21 @@ def filtered(run: Run, rows: pd.DataFrame, k: int) -> pd.DataFrame:
         "metric", address.one_of(cache.judgement(run).metrics), "an answer metric of this run"
     )  # `metric_of` orders by it
     return rows
+
+
+def _changed_ids(run: Run, k: int, name: str, key: str) -> frozenset[str] | None:
+    """Return the ids of the questions that a change rescues or breaks, None of one that was not tried."""
+    if measurements.unranked_words(run):
+        return None
+    rescue, ids = cache.rescue(run, k), cache.summary(run, k).question_ids
+    if name == "rescued" and key == NOTHING:
+        chosen = rescue.beyond
+    else:
+        row = next((row for row in rescue.rows if row.replay.key == key), None)
+        if row is None:
+            return None
+        chosen = row.rescued if name == "rescued" else row.broken
+    return frozenset(ids[place] for place in chosen.nonzero()[0])
 
 
 def _within(scores: pd.Series[float], low: float, high: float) -> pd.Series[bool]:
@@ -224,6 +245,8 @@ def filter_words(run: Run, k: int, name: str, value: str) -> str:
         return cause_title(run, k, value)
     if name == "outcome" or (name == "rank" and value == "miss"):
         return outcomes.title("missed" if value == "miss" else value, k, run.config.depth)
+    if name in ("rescued", "broken"):
+        return f"by {replays.title(cache.replay_columns(run), value) if value != NOTHING else 'nothing that was tried'}"
     if name == "score" and (limits := score_range(value)):
         of = score_column(run, k)
         low, high = limits
