@@ -367,12 +367,6 @@ def search(indexes: Sequence[IndexInfo]) -> None:
         retrievers = st.segmented_control(
             "Retrievers", served, selection_mode="multi", default=served, key=f"retrievers-{'-'.join(served)}"
         )
-        reranker = rerankers.NONE
-        if len(of_search := reranking(info.config)) > 1:
-            reranker = st.segmented_control(
-                "Reranker", of_search, default=rerankers.NONE, required=True, key=f"search-reranker-{len(of_search)}",
-                help="Puts the first 50 chunks of each ranking in a new order.",
-            )  # fmt: skip
         st.form_submit_button("Search", type="primary", on_click=ask)
     query = st.query_params.get("query", "")
     if not query:
@@ -384,6 +378,12 @@ def search(indexes: Sequence[IndexInfo]) -> None:
     if query != st.session_state.get("searched") and (reason := asks_others(info.config.embedder)):
         st.caption(f"{reason} Press *Search*.")
         return
+    reranker = rerankers.NONE
+    if len(of_search := reranking(info.config)) > 1:
+        reranker = st.segmented_control(
+            "Rerank the first 50", of_search, default=rerankers.NONE, required=True,
+            key=f"search-reranker-{len(of_search)}",
+        )  # fmt: skip
     for column, retriever in zip(st.columns(len(retrievers), gap="medium"), retrievers, strict=True):
         with column, widgets.errors_shown():
             st.markdown(f"**{retriever if reranker == rerankers.NONE else f'{retriever} + {reranker}'}**")

@@ -374,12 +374,7 @@ def cost(config: RunConfig) -> None:
             st.caption(plain(forecast.paid_words))
     if asks:
         estimate(config, key, "Estimate calls and cost" if forecast is None else "Estimate again")
-    work = running.questions_by(config, index.config.embedder)
-    seconds = rates.duration(store.cache("rate"), work, n)
-    loads = "; plus the time to load the embedder" if "embedder" in needs(config.retriever) else ""
-    known = f"about {wording.duration(seconds)}{loads}" if seconds is not None else "no estimate yet on this machine"
-    doing = "Retrieving" if config.reranker == rerankers.NONE else "Retrieving and reranking"
-    st.caption(f"{doing}: {known}.")
+    st.caption(duration_words(config, index, n))
     if reads := reranked_words(config, index, n):
         st.caption(reads)
     if config.split:
@@ -389,6 +384,19 @@ def cost(config: RunConfig) -> None:
     if proposed := question_set.counts.get("proposed", 0):
         of_set = " in the set" if config.split else ""
         st.caption(f"{wording.counted(proposed, 'question')}{of_set} proposed and not reviewed yet: included.")
+
+
+def duration_words(config: RunConfig, index: IndexInfo, questions: int) -> str:
+    """Return how long retrieving takes, without what is loaded or computed once."""
+    spec = rerankers.spec_of(config.reranker)
+    doing = "Retrieving" if spec is None else "Retrieving and reranking"
+    work = running.questions_by(config, index.config.embedder)
+    seconds = rates.duration(store.cache("rate"), work, questions)
+    if seconds is None:
+        return f"{doing}: no estimate yet on this machine."
+    embeds = spec is not None and spec.embeds
+    loads = "; plus the time to load the embedder" if embeds or "embedder" in needs(config.retriever) else ""
+    return f"{doing}: about {wording.duration(seconds)}{loads}{' and to embed chunks' if embeds else ''}."
 
 
 def reranked_words(config: RunConfig, index: IndexInfo, questions: int) -> str:

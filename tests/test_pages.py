@@ -856,9 +856,8 @@ def test_a_search_is_reranked(home: Path) -> None:
     app = show("index", query="When is the office open?")
     store = open_workspace().store
     info = store.index(next(s for s in app.selectbox if s.label == "Index").value)
-    reranker = next(g for g in app.get("button_group") if g.label == "Reranker")
+    reranker = next(g for g in app.get("button_group") if g.label == "Rerank the first 50")
     reranker.set_value("maxsim")
-    button(app, "Search").click()
     checked(app.run())
     assert "**knn + maxsim**" in [m.value for m in app.markdown]
     hits = search.search(open_workspace(), info, "When is the office open?", "knn", 10, "maxsim")

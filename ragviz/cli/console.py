@@ -60,7 +60,7 @@ RerankerOption = Annotated[
     str, typer.Option(help=f"What puts the first chunks in a new order: {', '.join(rerankers.written())}.")
 ]
 RerankDepthOption = Annotated[
-    int | None, typer.Option(help="Chunks of each ranking that the reranker reads (default: 50).")
+    int | None, typer.Option(help="Chunks of each ranking that the reranker reads (default: 50; model: 20).")
 ]
 umask = 0o077
 """Umask of the files that commands write for the user; `main` sets it to the user's own."""

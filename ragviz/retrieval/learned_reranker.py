@@ -5,6 +5,7 @@ It is fitted on the questions of one side of a split ("validation"), and may be 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,7 @@ def _fit(training: Training, maxsim: Scorer, parts: Parts) -> Regression:
     assert training.retriever is not None
     assert training.texts is not None
     parts.progress(0, None, "", "Fitting the reranker")
+    started = time.monotonic()
     heads = training.retriever(training.questions, training.depth)
     candidates = candidates_of(training.questions, heads, training.texts)
     gold_of = dict(zip(training.questions, training.gold, strict=True))
@@ -101,6 +103,9 @@ def _fit(training: Training, maxsim: Scorer, parts: Parts) -> Regression:
         "coefficients": {name: round(float(weight), 4) for name, weight in zip(FEATURES, fitted.weights, strict=True)},
         "intercept": round(fitted.intercept, 4),
     }
+    parts.report.seconds += (
+        time.monotonic() - started
+    )  # most of it are vectors of tokens, which the others then need not
     return fitted
 
 
