@@ -803,6 +803,7 @@ class Store:
             for batch in changes.batches(rows):
                 connection.execute(_inserted(connection, schema.results).on_conflict_do_nothing(), batch)
 
+    @repeated
     def replace_results(self, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
         """Store results in place of those of the same questions, whose answers, verdicts and scores are deleted."""
         rows = _result_rows(run_id, results)
