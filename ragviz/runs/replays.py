@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -83,20 +83,36 @@ class Measured:
     milliseconds: float | None = None
 
 
-def changes_of(workspace: Workspace, current: Run) -> Changes:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The questions of a run with evidence, where its set has them still with their evidence as it is now, and a hash.
+
+    To read them takes longest of all, so they are kept apart from what other runs and indexes change.
+    """
+
+    questions: tuple[Question, ...]
+    hash: str
+
+
+def asked_by(workspace: Workspace, current: Run) -> Asked:
+    """Return the questions of a run, to be replayed; raises as `changes_of`."""
+    check(current)
+    questions = _asked(workspace, current)
+    return Asked(tuple(questions), questions_hash(questions))
+
+
+def changes_of(workspace: Workspace, current: Run, asked: Asked | None = None) -> Changes:
     """Return what can be tried with the questions of a run: retrievers, indexes of the corpus, runs that exist.
 
-    Nothing is searched. Choices that a run was made with, of the same questions and an index in the same state, are
-    that run's.
+    Nothing is searched; its questions are read unless `asked` holds them. Choices that a run was made with, of the same
+    questions and an index in the same state, are that run's.
 
     Raises:
         UsageError: the rankings of the run cannot be measured, or it is not finished.
 
     """
-    check(current)
     store, config = workspace.store, current.config
-    questions = _asked(workspace, current)
-    asked = questions_hash(questions)
+    asked = asked or asked_by(workspace, current)
     indexes = [info for info in store.indexes(current.corpus_id) if info.build]
     states = _states(workspace, indexes)
     same, others = _same_questions(store.runs(current.corpus_id), current)
@@ -122,7 +138,7 @@ def changes_of(workspace: Workspace, current: Run) -> Changes:
             continue
         label = name if kind == "retriever" else info.name
         reranking = search.identity_of(workspace, info, new.reranker)
-        stored = digest(_VERSION, *_searched(info, new), reranking, asked)
+        stored = digest(_VERSION, *_searched(info, new), reranking, asked.hash)
         changes.append(Change(f"{kind}={label}", kind, new, info.name, tuple(made), stored, _timed_by(info, new)))  # type: ignore[arg-type]
     rest: dict[tuple[str, ...], list[Run]] = {}
     for run in same:
@@ -135,7 +151,7 @@ def changes_of(workspace: Workspace, current: Run) -> Changes:
         name = runs[0].provenance["index"]
         changes.append(Change(f"run={runs[0].id}", "run", new, name, tuple(runs), timed=timing))
     timed = "" if own is None or rebuilt else _timed_by(own, config)
-    return Changes(tuple(questions), tuple(changes), rebuilt, own is None, others, timed, paid)
+    return Changes(asked.questions, tuple(changes), rebuilt, own is None, others, timed, paid)
 
 
 def _searched(info: IndexInfo, config: RunConfig) -> tuple[str, ...]:
@@ -354,23 +370,33 @@ class Columns:
         return next((change for change in self.changes.changes if change.key == key), None)
 
 
-def columns_of(workspace: Workspace, current: Run, changes: Changes | None = None) -> Columns:
-    """Read what is known of the changes of a run: of stored runs and replays; nothing is searched."""
+def columns_of(
+    workspace: Workspace,
+    current: Run,
+    changes: Changes | None = None,
+    measured: Callable[[Run], Measured] | None = None,
+) -> Columns:
+    """Read what is known of the changes of a run: of stored runs and replays; nothing is searched.
+
+    `measured` returns what a run measured, by default as `measured_by` reads it.
+    """
     changes = changes or changes_of(workspace, current)
+    measured = measured or partial(measured_by, workspace)
     cache = workspace.store.cache("replay")
     replays = cache.get_many([change.stored for change in changes.changes if change.stored and not change.runs])
     times = cache.get_many([key for key in (changes.timed, *(c.timed for c in changes.changes)) if key])
     known: dict[str, Measured] = {}
     for change in changes.changes:
         if change.runs:
-            known[change.key] = _of_run(workspace, max(change.runs, key=lambda run: run.config.depth))
+            known[change.key] = measured(max(change.runs, key=lambda run: run.config.depth))
         elif change.stored in replays:
             known[change.key] = _decoded(replays[change.stored])
     known = {c.key: _with_time(known[c.key], times.get(c.timed)) for c in changes.changes if c.key in known}
-    return Columns(current, changes, _with_time(_of_run(workspace, current), times.get(changes.timed)), known)
+    return Columns(current, changes, _with_time(measured(current), times.get(changes.timed)), known)
 
 
-def _of_run(workspace: Workspace, run: Run) -> Measured:
+def measured_by(workspace: Workspace, run: Run) -> Measured:
+    """Return what a run measured, of its overview."""
     overview = summaries.overview(workspace, run)
     return Measured(overview.summary.ranks, overview.tokens)
 

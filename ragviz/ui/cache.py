@@ -276,13 +276,24 @@ def _held(of: State) -> frozenset[str]:
 @st.cache_resource(show_spinner="Looking for what can be tried", max_entries=16)
 def _changes(of: State) -> replays.Changes:
     opened, run = workspace(), workspace().store.run(of.ids[0])
-    return replays.changes_of(opened, run)
+    return replays.changes_of(opened, run, _asked(state(run.id, run.config.questions)))
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _asked(of: State) -> replays.Asked:
+    with _without_collection():
+        return replays.asked_by(workspace(), workspace().store.run(of.ids[0]))
 
 
 @st.cache_resource(show_spinner="Reading the other runs", max_entries=16)
 def _replay_columns(of: State, held: frozenset[str]) -> replays.Columns:
     opened, run, changes = workspace(), workspace().store.run(of.ids[0]), _changes(of)
-    return replays.columns_of(opened, run, changes)
+    return replays.columns_of(opened, run, changes, lambda each: _measured(state(each.id)))
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _measured(of: State) -> replays.Measured:
+    return replays.measured_by(workspace(), workspace().store.run(of.ids[0]))
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
