@@ -255,6 +255,19 @@ def test_a_change_that_fails_says_why_and_the_others_go_on(made, monkeypatch):
     workspace.store.delete_run(run.id)
 
 
+@pytest.mark.parametrize("reranker", ["model:loopback", "cross-encoder:/no/such/folder"])
+def test_a_reranker_that_costs_or_is_gone_leaves_the_larger_k(made, reranker):
+    workspace, server = made
+    base = workspace.store.run("base")
+    reranked = replace(base, config=replace(base.config, reranker=reranker))
+    before = server.counts.calls
+    assert [c.key for c in replays.changes_of(workspace, reranked).missing(set())] == []
+    table = replays.columns_of(workspace, reranked)
+    assert {row.replay.kind for row in replays.rescue(table, 3).rows} - {"run"} == {"k"}
+    assert any("asks a model, which costs" in note for note in replays.notes(table, 3)) == (reranker[:5] == "model")
+    assert server.counts.calls == before
+
+
 def test_the_command_replays_prints_and_is_json(made, command_line, monkeypatch):
     workspace, _ = made
     monkeypatch.setattr("ragviz.workspace.open_workspace", lambda: workspace)

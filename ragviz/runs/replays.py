@@ -130,15 +130,13 @@ def changes_of(workspace: Workspace, current: Run, asked: Asked | None = None) -
     for kind, info, name in targets:
         assert info is not None
         new = replace(config, index=info.id, retriever=name)
-        if not _serves(info, new):
-            continue
         made = [run for run in same if _ranked_by(run.config) == _ranked_by(new) and _made_on(run, info, states)]
         counted.update(map(id, made))
-        if paid and not made:
+        reranking = None if paid else _reranking(workspace, info, new)
+        if reranking is None and not made:
             continue
         label = name if kind == "retriever" else info.name
-        reranking = search.identity_of(workspace, info, new.reranker)
-        stored = digest(_VERSION, *_searched(info, new), reranking, asked.hash)
+        stored = "" if reranking is None else digest(_VERSION, *_searched(info, new), reranking, asked.hash)
         changes.append(Change(f"{kind}={label}", kind, new, info.name, tuple(made), stored, _timed_by(info, new)))  # type: ignore[arg-type]
     rest: dict[tuple[str, ...], list[Run]] = {}
     for run in same:
@@ -241,13 +239,12 @@ def _retrievers(info: IndexInfo | None) -> list[str]:
     return [] if info is None else offered(info.config)
 
 
-def _serves(info: IndexInfo, config: RunConfig) -> bool:
-    """Whether the reranker of these choices can read the chunks of an index."""
+def _reranking(workspace: Workspace, info: IndexInfo, config: RunConfig) -> str | None:
+    """Return what the scores of the reranker depend on, None where it cannot read the chunks of this index (now)."""
     try:
-        rerankers.check_offered(info.config, config.reranker)
+        return search.identity_of(workspace, info, config.reranker)
     except UsageError:
-        return False
-    return True
+        return None
 
 
 # Computed and kept
