@@ -1,12 +1,12 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz import stats
-from ragviz.analysis import compare, diagnose
+from ragviz.analysis import compare, diagnose, rules
 from ragviz.analysis.compare import Comparison, Delta
 from ragviz.analysis.evaluate import CURVES
 from ragviz.metrics import ranking
@@ -14,13 +14,21 @@ from ragviz.metrics.registry import METRICS, title_of
 from ragviz.records import Run
 from ragviz.report import curve_plots, difference_plots, rank_plots
 from ragviz.runs import judgements, measurements
+from ragviz.stats import intervals
+from ragviz.stats.standings import Standing
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct, short_names
 from ragviz.ui import address, both_sides, cache, frame, heading, question_table, widgets, wording
 from ragviz.ui.run_table import MOST_COMPARED
 
 SIDES = ("won", "lost", "tied")
-MARKS = {"better": "▲ better", "worse": "▼ worse", "inconclusive": "≈ inconclusive", "equal": "= equal"}
+MARKS = {
+    "better": "▲ better",
+    "worse": "▼ worse",
+    "equivalent": "≈ equivalent",
+    "undecided": "? undecided",
+    "equal": "= equal",
+}
 
 workspace = frame.begin()
 store = workspace.store
@@ -94,26 +102,65 @@ def choose_other(comparison: Comparison) -> str:
     return shown or others[0]
 
 
+def choose_rule(of: cache.State, k: int) -> tuple[str, float | None]:
+    """The metric that decides, and the smallest difference that matters, as a share; "" and None for the defaults."""
+    effect = address.readable("effect", share, "a share from 0.001 to 0.5, as 0.02")
+    known = cache.comparison(of, k)
+    names = list(known.rows)
+    primary = address.readable("primary", address.one_of(names), f"one of {', '.join(names)}") or ""
+    st.session_state["primary-chosen"], st.session_state["effect-chosen"] = (
+        primary or known.rule.primary,
+        effect or rules.MINIMUM_EFFECT,
+    )
+    with st.popover("Rule", icon=":material/gavel:", width="stretch"):
+        st.selectbox(
+            "Primary metric", names, key="primary-chosen", format_func=title_of,
+            on_change=lambda: address.put(primary=st.session_state["primary-chosen"], metric=None),
+            help="The one metric that decides. All others are exploratory. Name it before you see a result.",
+        )  # fmt: skip
+        st.number_input(
+            "Smallest difference that matters", 0.001, 0.5, step=0.01, format="%.3f", key="effect-chosen",
+            on_change=lambda: address.put(effect=f"{st.session_state['effect-chosen']:g}"),
+            help="As a share of the metric's range. Runs that are closer than this are equivalent.",
+        )  # fmt: skip
+    return primary, effect
+
+
+def share(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0.001 <= value <= 0.5 else None
+
+
 def choose_metric(comparison: Comparison) -> str:
-    default = compare.headline(comparison)[0]
+    default = comparison.rule.primary
     names = list(comparison.rows)
     return address.choose("Metric", names, "metric", default=default, format_func=title_of) or default
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
-def bands(of: cache.State, k: int, name: str) -> list[curve_plots.Curve]:
-    comparison = cache.comparison(of, k)
+def bands(of: cache.State, k: int, name: str, _comparison: Comparison) -> list[curve_plots.Curve]:
+    comparison = _comparison
     ks, n = np.arange(1, comparison.depth + 1), len(comparison.question_ids)
     curves = []
     for run, table in zip(distinct(comparison.runs, 28), comparison.tables, strict=True):
-        mean, low, high = stats.bootstrap_columns(CURVES[name](table))
+        mean, low, high = intervals.bands(CURVES[name](table), comparison.clusters)
         curves.append(curve_plots.Curve(run, ks, mean, low, high, n))  # type: ignore[arg-type]
     return curves
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def all_pairs(of: cache.State, k: int, metric: str) -> tuple[compare.Pair, ...]:
-    return compare.pairs(cache.comparison(of, k), metric)
+def all_pairs(
+    of: cache.State, k: int, rule: rules.Rule, metric: str, _comparison: Comparison
+) -> tuple[compare.Pair, ...]:
+    return compare.pairs(_comparison, metric)
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def standings(of: cache.State, k: int, metric: str, _comparison: Comparison) -> list[Standing]:
+    return compare.standings_by(_comparison, metric)
 
 
 # The answer
@@ -130,22 +177,23 @@ def in_words(comparison: Comparison, metric: str, other: str) -> None:
     others = [name for name in compare.headline(comparison) if name != metric]
     clauses = [compare.clause(comparison.runs[0], name, delta_of(comparison, name, other)) for name in others]
     st.markdown(listed(clauses))
-    n, detectable = chosen_delta.difference.n, chosen_delta.detectable
-    power = ""
-    if compare.verdict(metric, chosen_delta) == "inconclusive" and detectable is not None:
-        power = f" {wording.counted(n, 'question')} detect a true difference of {detectable:.2f} with 80 % power."
-        if stands_alone(chosen_delta):
-            power += (
-                " The interval of this difference alone excludes 0, but p, corrected for all tests, is above the limit."
-            )
     st.markdown(plain(counted_words(comparison, metric)))
-    st.caption(
-        f"Paired by question: rankings over those with evidence that all runs share, answers over those scored in all "
-        f"runs. Bootstrap 95 % intervals; significant where p (Holm) ≤ "
-        f"{compare.ALPHA}, corrected over metrics and runs.{power}"
-    )
+    role = "" if metric == comparison.rule.primary else f"{title_of(metric)} is exploratory. "
+    st.caption(plain(f"{role}{compare.rule_words(comparison)}{power_words(chosen_delta)}"))
     if notes := comparison.notes:
         st.warning(plain(notes[0]) if len(notes) == 1 else listed(notes))
+
+
+def power_words(delta: Delta) -> str:
+    """What an undecided comparison could have shown, as sentences after a blank; "" for others."""
+    if delta.verdict != "undecided" or delta.detectable is None:
+        return ""
+    words = f" These questions detect a true difference of {delta.detectable:.2f} with 80 % power."
+    if stands_alone(delta):
+        words += (
+            " The interval of this difference alone excludes 0, but its p-value, corrected for all tests, does not."
+        )
+    return words
 
 
 def listed(sentences: Sequence[str]) -> str:
@@ -176,14 +224,19 @@ def delta_of(comparison: Comparison, metric: str, other: str) -> Delta:
     return next(delta for delta in comparison.rows[metric].deltas if delta.run == other)
 
 
-def leaderboard(comparison: Comparison, metric: str) -> None:
+def leaderboard(comparison: Comparison, metric: str, of: cache.State) -> None:
     section(f"Leaderboard by {title_of(metric)}")
     row = comparison.rows[metric]
-    verdicts = ["baseline", *(MARKS[compare.verdict(metric, delta)] for delta in row.deltas)]
+    verdicts = ["baseline", *(MARKS[delta.verdict] for delta in row.deltas)]
     verdicts = [f"n = {estimate.n:,} · {said}" for estimate, said in zip(row.estimates, verdicts, strict=True)]
     rows = list(zip(distinct(comparison.runs, 28), row.estimates, strict=True))
     title = f"{title_of(metric)} (0 to 1)"
     widgets.figure(difference_plots.forest(rows, x_title=title, baseline=0, notes=verdicts), "leaderboard")
+    places = [compare.standing_words(each) for each in standings(of, comparison.k, metric, comparison)]
+    if places:
+        each = zip(distinct(comparison.runs, 28), places, strict=True)
+        ranks = [f"{run} {rank}{f' (best in {often} of resamples)' if often else ''}" for run, (rank, often) in each]
+        st.caption(plain(f"Ranks that cannot be excluded, 95 % for all together: {'; '.join(ranks)}."))
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
@@ -235,14 +288,14 @@ def stages_table(comparison: Comparison, runs: Sequence[Run], of: cache.State) -
 
 def pairs_table(runs: Sequence[Run], comparison: Comparison, metric: str, of: cache.State) -> None:
     """Every pair of runs in the chosen metric; a click chooses the pair."""
-    found = all_pairs(of, comparison.k, metric)
+    found = all_pairs(of, comparison.k, comparison.rule, metric, comparison)
     short = short_names([run.name for run in runs], 20)
     rows = pd.DataFrame(
         {
             "Run": short[pair.delta.run],
             "Against": short[pair.baseline],
             "Difference [95 % CI]": compare.difference_words(pair.delta.difference),
-            "Verdict": MARKS[compare.verdict(metric, pair.delta)],
+            "Verdict": MARKS[pair.delta.verdict],
             "p (Holm)": compare.p_words(pair.delta.p_adjusted),
             "Won · tied · lost": won_words(pair.delta),
         }
@@ -267,7 +320,7 @@ def pairs_table(runs: Sequence[Run], comparison: Comparison, metric: str, of: ca
         "Won · tied · lost": text(width=105),
     }
     widgets.table(rows, "pairs", columns=columns, on_select=opened, height=height, alt="All pairs of the compared runs")
-    st.caption("p-values are corrected over these pairs. A click makes a pair the one compared below.")
+    st.caption("p-values are corrected over these pairs (Holm). A click makes a pair the one compared below.")
 
 
 def won_words(delta: Delta) -> str:
@@ -309,7 +362,7 @@ def metrics_part(comparison: Comparison, measured: Mapping[str, compare.MetricRo
             changes = [
                 difference_plots.Change(
                     title_of(metric), d.difference.mean or 0.0, d.difference.low or 0.0, d.difference.high or 0.0,
-                    d.difference.n, d.significant, compare.direction(metric) > 0,
+                    d.difference.n, d.verdict,
                 )
                 for metric in measured
                 for d in [delta_of(comparison, metric, other)]
@@ -317,6 +370,10 @@ def metrics_part(comparison: Comparison, measured: Mapping[str, compare.MetricRo
             widgets.figure(difference_plots.differences(changes, x_title="Difference"), f"{name}-differences")
         with right:
             metrics_table(rows_of(comparison, measured, other), name)
+            for row in measured.values():
+                own = tuple(each for each in row.deltas if each.run == other)
+                for words in compare.missing_words(replace(row, deltas=own), comparison.runs[0]):
+                    st.caption(plain(words))
 
 
 def rows_of(comparison: Comparison, measured: Mapping[str, compare.MetricRow], other: str) -> pd.DataFrame:
@@ -329,7 +386,8 @@ def rows_of(comparison: Comparison, measured: Mapping[str, compare.MetricRow], o
         cells |= {run: estimate.mean for run, estimate in means if run in shown}
         cells |= {
             "Difference [95 % CI]": compare.difference_words(delta.difference),
-            "p (Holm)": compare.p_words(delta.p_adjusted),
+            "Verdict": delta.verdict,
+            "p (adjusted)": compare.p_words(delta.p_adjusted),
             "Won · tied · lost": won_words(delta),
             "n": delta.difference.n,
         }
@@ -344,14 +402,15 @@ def metrics_table(table: pd.DataFrame, name: str) -> None:
         widgets.csv_button(table, f"{name}.csv", f"{name}-csv")
     means = [column for column in table.columns if table[column].dtype == float]
     columns: dict[str, object] = {
-        column: st.column_config.NumberColumn(short, format="%.3f", width=82)
+        column: st.column_config.NumberColumn(short, format="%.3f", width=68)
         for column, short in short_names(means, 10).items()
     }
     columns |= {
-        "Metric": st.column_config.TextColumn(width=134),
-        "Difference [95 % CI]": st.column_config.TextColumn(width=146),
-        "p (Holm)": st.column_config.TextColumn(width=60),
-        "Won · tied · lost": st.column_config.TextColumn(width=97),
+        "Metric": st.column_config.TextColumn(width=120),
+        "Difference [95 % CI]": st.column_config.TextColumn(width=134),
+        "Verdict": st.column_config.TextColumn(width=74),
+        "p (adjusted)": st.column_config.TextColumn("p (adj.)", width=54),
+        "Won · tied · lost": st.column_config.TextColumn(width=92),
         "n": st.column_config.NumberColumn(width=33),
     }
     widgets.table(table, f"{name}-metrics", columns=columns, height="content", alt="Metrics of the compared runs")
@@ -362,7 +421,7 @@ def pictures(comparison: Comparison, of: cache.State) -> None:
     with st.grid(len(CURVES), min_column_width=300):
         for name in CURVES:
             with st.container(), widgets.errors_shown():
-                lines = bands(of, comparison.k, name)
+                lines = bands(of, comparison.k, name, comparison)
                 title = f"{METRICS[name].name} (0 to 1)"
                 drawn = curve_plots.curves(
                     lines, k=comparison.k, by_run=True, labels=False, y_title=title, height=290
@@ -482,13 +541,14 @@ if len(runs) < 2:
     st.markdown("Choose two runs or more.")
     st.stop()
 warnings = st.container()
-with st.grid(4 if len(runs) > 2 else 3, min_column_width=140):
+with st.grid(5 if len(runs) > 2 else 4, min_column_width=140):
     with st.container():
         choose_baseline(runs)
     of_other = st.container() if len(runs) > 2 else warnings
     of_metric = st.container()
     with st.container():
         k = choose_k(runs)
+    of_rule = st.container(vertical_alignment="bottom", height="stretch")
 of = cache.state(*(run.id for run in runs))
 opened_id, opened_side = st.session_state.pop("open-case", None) or (st.query_params.get("question"), None)
 if opened_id:  # a case has a page of its own
@@ -496,7 +556,9 @@ if opened_id:  # a case has a page of its own
     shown_runs = written([run.name for run in runs], {run.name: run for run in runs})
     address.go_to("inspect", runs=shown_runs, question=opened_id, k=k, side=opened_side, **kept)
 with widgets.errors_shown():
-    comparison = cache.comparison(of, k)
+    with of_rule:
+        primary, effect = choose_rule(of, k)
+    comparison = cache.comparison(of, k, primary, effect)
     with of_other:
         other = choose_other(comparison)
     with of_metric:
@@ -505,7 +567,7 @@ with widgets.errors_shown():
     with st.container(key="beside-answer"):
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            leaderboard(comparison, metric)
+            leaderboard(comparison, metric, of)
             if len(runs) == 2:
                 with widgets.errors_shown():
                     stages_table(comparison, runs, of)

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz import stats
-from ragviz.analysis import outcomes, verdict
+from ragviz.analysis import evaluate, outcomes, verdict
 from ragviz.analysis.evaluate import Summary
 from ragviz.answers import contexts
 from ragviz.metrics.registry import METRICS, label, shown_in
 from ragviz.records import Run
 from ragviz.runs import judgements, measurements
+from ragviz.stats import intervals
 from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
@@ -63,7 +63,7 @@ def verdict_line(run: Run, summary: Summary) -> None:
 
 
 def tiles(summary: Summary) -> None:
-    missed = stats.bootstrap(np.asarray(summary.ranks == 0))
+    missed = intervals.estimate(np.asarray(summary.ranks == 0), summary.clusters)
     note = f"{missed.mean:.0%} [{missed.low:.0%}, {missed.high:.0%}] of {summary.n}"
     with widgets.tiles():
         recall, *others = [name for name in shown_in("tile") if name in METRICS]
@@ -105,7 +105,8 @@ def sum_line(run: Run, summary: Summary) -> None:
     more = outcomes.beyond(by_id, cache.causes(run, k), judgements.answered_at(run, k))
     apart = outcomes.apart(summary.unanswerable, summary.reference_only)
     several = "Evidence is found when a chunk of every passage that the question needs has come."
-    st.caption(" ".join(filter(None, [several, more, f"{apart[:1].upper()}{apart[1:]}." if apart else ""])))
+    apart = f"{apart[:1].upper()}{apart[1:]}." if apart else ""
+    st.caption(" ".join(filter(None, [several, more, apart, plain(evaluate.doubt_words(summary))])))
 
 
 def show_outcome(outcome: str) -> None:

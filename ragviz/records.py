@@ -425,12 +425,18 @@ class EvaluatedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over questions with its 95 % interval; all None when `n` (questions that have the score) is 0."""
+    """A mean over questions with its 95 % interval; all None when `n` (questions that have the score) is 0.
+
+    `clusters` counts the groups of questions that share documents, which are the units of doubt. `design_effect` is the
+    variance of the mean ÷ that of as many independent questions; None where unknown.
+    """
 
     mean: float | None
     low: float | None
     high: float | None
     n: int
+    clusters: int = 0
+    design_effect: float | None = None
 
 
 NO_EMBEDDER = "none"

@@ -5,7 +5,6 @@ import time
 import numpy as np
 import pytest
 
-from ragviz import stats
 from ragviz.analysis.evaluate import (
     breakdown,
     breakdown_to_json,
@@ -14,6 +13,8 @@ from ragviz.analysis.evaluate import (
     summarise_scores,
 )
 from ragviz.records import Question, Ranking, Retrieved, Score, Span
+from ragviz.stats import intervals
+from ragviz.stats.clusters import numbered
 
 
 def question(number, groups):
@@ -71,8 +72,8 @@ def test_by_hand(parts):
         ("document", "a.md"): (3, 0, pytest.approx(2 / 3)),
     }
     complete = {key: part.metrics["completeness"] for key, part in parts.items()}
-    assert complete["all", ""].estimate == stats.bootstrap([1.0, 0.25, 0.5])
-    assert complete["document", "a.md"].estimate == stats.bootstrap([1.0, 0.5])
+    assert complete["all", ""].estimate == intervals.estimate([1.0, 0.25, 0.5], numbered([0, 0, 0]))
+    assert complete["document", "a.md"].estimate == intervals.estimate([1.0, 0.5], numbered([0, 0]))
     assert complete["document", "a.md"].statuses == {"ok": 2, "judge_error": 1}
     assert (complete["kind", "unanswerable"].estimate.n, complete["kind", "unanswerable"].statuses) == (
         0,
@@ -94,7 +95,7 @@ def test_chosen_metrics_and_parts_are_as_in_the_whole(parts):
 
 
 def test_a_score_without_a_value_is_counted_and_not_averaged():
-    scored = summarise_scores(SCORES)["completeness"]
+    scored = summarise_scores(SCORES, QUESTIONS)["completeness"]
     assert scored.estimate.n == 3
     assert scored.statuses == {"ok": 3, "no_answer": 1, "judge_error": 1}
 
@@ -129,7 +130,15 @@ def test_as_json(parts):
     ]
     [first, _] = body["by_document"]
     assert (first["document"], first["misses"]) == ("手册.md", 1)
-    assert set(first["metrics"]["completeness"]) == {"mean", "low", "high", "n", "statuses"}
+    assert set(first["metrics"]["completeness"]) == {
+        "mean",
+        "low",
+        "high",
+        "n",
+        "clusters",
+        "design_effect",
+        "statuses",
+    }
 
 
 def test_a_run_without_a_question_that_is_ranked():

@@ -6,23 +6,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragviz import stats
 from ragviz.analysis.compare import (
     RunSide,
     compare,
     metric_of,
+    missing_words,
     outcomes,
     pairs,
+    rule_words,
     sentence,
     settings_that_differ,
+    standings_by,
     to_json,
-    verdict,
 )
+from ragviz.analysis.rules import Rule
 from ragviz.errors import NotFoundError, UsageError
 from ragviz.metrics.registry import REGISTRY
 from ragviz.records import Chunk, Ranking, Retrieved, Score, Span
-from ragviz.stats import holm
+from ragviz.stats.corrections import benjamini_hochberg, holm
+from ragviz.stats.differences import paired_difference
+from ragviz.stats.intervals import estimate
 
+GOLD = Chunk.make_id("d", 0, 5)
 FINGERPRINT = {"corpus": "c0ffee", "questions": "9a9a"}
 
 
@@ -30,10 +35,10 @@ def side(name, ranks, *, fingerprint=FINGERPRINT, **config):
     """A run whose questions q0, q1 … have their gold chunk at these ranks, 0 for a miss, None for unanswerable."""
     results = []
     for number, rank in enumerate(ranks):
-        ids = [f"other-{n}" for n in range(10)]
+        ids = [Chunk.make_id("d", 10 * n, 10 * n + 5) for n in range(1, 11)]
         if rank:
-            ids[rank - 1] = "gold"
-        gold = () if rank is None else (("gold",),)
+            ids[rank - 1] = GOLD
+        gold = () if rank is None else ((GOLD,),)
         results.append(Retrieved(f"q{number}", Ranking(tuple(ids), tuple(range(10, 0, -1))), gold))
     return RunSide(name, {"k": 3, "depth": 10, "retriever": name, **config}, fingerprint, results)
 
@@ -83,10 +88,10 @@ def test_sentence_names_what_beats_what_trails_and_what_is_not_significant():
     assert sentence(compare([hybrid, knn]), ["recall@3"]).startswith("knn trails hybrid on Recall@3: −0.47 [−0.")
     bm25 = side("bm25", [1] * 14 + [2] + [0] * 25)
     mrr = compare([knn, bm25]).metrics["mrr"].deltas[0].difference
-    assert (mrr.mean, mrr.high) == (pytest.approx(-0.5 / 40), 0.0)
+    assert mrr.mean == pytest.approx(-0.5 / 40)
     assert sentence(compare([knn, bm25])) == (
         "bm25 equals knn on Recall@3 for each of 40 questions; "
-        f"bm25 against knn on MRR: −0.01 [−{-mrr.low:.2f}, 0.00], inconclusive."
+        f"bm25 against knn on MRR: −0.01 [−{-mrr.low:.2f}, {mrr.high:.2f}], undecided."
     )
     three = compare([knn, bm25, hybrid])
     assert sentence(three, ["recall"]) == f"bm25 equals knn on Recall@3 for each of 40 questions; {beats}."
@@ -95,6 +100,8 @@ def test_sentence_names_what_beats_what_trails_and_what_is_not_significant():
 def test_small_differences_keep_a_digit():
     flips = [1] * 995 + [0] * 5
     text = sentence(compare([side("a", [0] * 8 + flips[8:]), side("b", flips)]), ["recall"])
+    assert text.startswith("b is equivalent to a on Recall@3 within ±0.02: +0.008 [+0.00")
+    text = sentence(compare([side("a", [0] * 8 + flips[8:]), side("b", flips)], minimum_effect=0.001), ["recall"])
     assert text.startswith("b beats a on Recall@3: +0.008 [+0.00")
 
 
@@ -148,9 +155,104 @@ def test_correction_counts_a_test_once_however_many_metrics_repeat_it():
     p = {name: row.deltas[0].difference.p_value for name, row in comparison.metrics.items()}
     adjusted = {name: row.deltas[0].p_adjusted for name, row in comparison.metrics.items()}
     assert p["recall@3"] == p["precision@3"] == p["f1@3"] == p["hit@3"]
-    expected = holm([p["recall@3"], p["ndcg@3"], p["mrr"]])
-    assert [adjusted["recall@3"], adjusted["ndcg@3"], adjusted["mrr"]] == expected
-    assert (adjusted["f1@3"], adjusted["map"]) == (adjusted["recall@3"], adjusted["mrr"])
+    assert adjusted["recall@3"] == p["recall@3"], "the primary metric of two runs is one test"
+    expected = benjamini_hochberg([p["precision@3"], p["ndcg@3"], p["mrr"]])
+    assert [adjusted["precision@3"], adjusted["ndcg@3"], adjusted["mrr"]] == expected
+    assert (adjusted["f1@3"], adjusted["map"]) == (adjusted["precision@3"], adjusted["mrr"])
+
+
+def test_the_primary_metric_is_corrected_over_the_runs_and_can_be_declared():
+    random = np.random.default_rng(1)
+    sides = [side(name, random.integers(0, 9 - 2 * n, 60)) for n, name in enumerate("abc")]
+    by_default, declared = compare(sides), compare(sides, primary="mrr", minimum_effect=0.1)
+    assert (by_default.rule, declared.rule) == (Rule("recall@3"), Rule("mrr", 0.1, declared=True))
+    for comparison, primary in ((by_default, "recall@3"), (declared, "mrr")):
+        deltas = comparison.metrics[primary].deltas
+        assert [d.p_adjusted for d in deltas] == holm([d.difference.p_value for d in deltas])
+        others = [d for name, row in comparison.metrics.items() if name != primary for d in row.deltas]
+        assert all(d.primary for d in deltas)
+        assert not any(d.primary for d in others)
+    with pytest.raises(NotFoundError, match="'faithfulness' is not compared; there are recall@3"):
+        compare(sides, primary="faithfulness")
+    for wrong in (0.0, 1.0, -0.1):
+        with pytest.raises(UsageError, match=f"smallest difference that matters is {wrong}"):
+            compare(sides, minimum_effect=wrong)
+
+
+def test_verdicts_follow_from_the_smallest_difference_that_matters():
+    """Of 400 questions one is won: ±0.02 holds the difference; 5 more of 40 do not."""
+    ranks = [1, 0] * 200
+    nearly = compare([side("a", ranks), side("b", [1, 1, *ranks[2:]])])
+    (delta,) = nearly.metrics["recall@3"].deltas
+    assert delta.verdict == "equivalent"
+    assert sentence(nearly, ["recall"]).startswith("b is equivalent to a on Recall@3 within ±0.02: +0.003 [")
+    strict = compare([side("a", ranks), side("b", [1, 1, *ranks[2:]])], minimum_effect=0.001)
+    assert strict.metrics["recall@3"].deltas[0].verdict == "undecided"
+
+
+def spans(*documents):
+    """Evidence of one passage in each of these documents."""
+    return tuple((Span(name, 0, 5),) for name in documents)
+
+
+def test_questions_about_one_document_are_one_cluster():
+    """Every question of four of eight documents is won: eight clusters, and 2 × (1 of 16 flips of four sums)."""
+    a, b = side("a", [0] * 80), side("b", [1] * 40 + [0] * 40)
+    evidence = {f"q{n}": spans(f"d{n // 10}") for n in range(80)}
+    alone = compare([a, b]).metrics["recall@3"].deltas[0].difference
+    clustered = compare([a, b], evidence=evidence)
+    assert clustered.clusters.count == 8
+    difference = clustered.metrics["recall@3"].deltas[0].difference
+    assert difference.p_value == 2 / 16
+    assert alone.p_value < 0.001
+    assert difference.high - difference.low > 2 * (alone.high - alone.low)
+    assert difference.design_effect == pytest.approx(79 / 7)
+    assert clustered.notes == ()
+    assert "80 questions on 8 documents, in 8 clusters: intervals are for documents like these" in rule_words(clustered)
+
+
+def test_few_documents_say_nothing_about_others():
+    """A question that needs two documents joins them; below six clusters doubt is that of these documents."""
+    a, b = side("a", [0] * 40), side("b", [1, 0] * 20)
+    evidence = {f"q{n}": spans(f"d{n % 4}") for n in range(40)} | {"q0": spans("d0", "d1")}
+    comparison = compare([a, b], evidence=evidence)
+    assert (comparison.clusters.count, comparison.clusters.documents) == (3, 4)
+    assert comparison.notes == (
+        "The questions fall into 3 clusters of documents because questions that need several documents join them: "
+        "below 6, nothing can be said about other documents. Intervals and tests are for further questions on these.",
+    )
+    delta = comparison.metrics["recall@3"].deltas[0]
+    assert not delta.difference.generalises
+    assert delta.verdict == "better"
+    assert delta.difference.p_value < 0.001, "20 questions are won, none lost"
+
+
+def test_missing_scores_are_described_and_bounded():
+    """Of six questions a lacks one, b another: 4 scored in both; the difference over all six between −1/6 and +5/6."""
+    a, b = answered("a", [0.5, 1, None, 0.5, 0, 1]), answered("b", [1, 1, 0.5, 0.25, 0.75, None])
+    comparison = compare([a, b])
+    row = comparison.answers["completeness"]
+    lacking = row.deltas[0].missing
+    assert (lacking.n, lacking.baseline, lacking.other, lacking.both) == (6, 1, 1, 0)
+    known = 0.5 + 0 - 0.25 + 0.75
+    assert (lacking.low, lacking.high) == pytest.approx(((known + (0.5 - 1) + (0 - 1)) / 6, (known + 0.5 + 0) / 6))
+    assert lacking.p_value == 1
+    assert missing_words(row, "a")[0].startswith(
+        "Completeness, of 6 questions: 1 without a score in a only, 1 in b only"
+    )
+    whole = compare([answered("a", [0.5]), answered("b", [0.5])])
+    assert whole.answers["completeness"].deltas[0].missing is None
+
+
+def test_three_runs_have_standings():
+    """c is best and a worst on each of 40 questions; b and b2 are the same."""
+    a, b, c = side("a", [0] * 40), side("b", [2] * 40), side("c", [1] * 40)
+    comparison = compare([a, b, replace(b, name="b2"), c])
+    found = standings_by(comparison, "mrr")
+    assert [(each.low, each.high) for each in found] == [(4, 4), (2, 3), (2, 3), (1, 1)]
+    assert [each.best for each in found] == [0, 0, 0, 1]
+    assert standings_by(compare([a, b]), "mrr") == []
+    assert to_json(comparison, "mrr")["standings"][3] == {"low": 1, "high": 1, "best": 1.0}
 
 
 def test_power_goes_with_the_difference():
@@ -158,7 +260,10 @@ def test_power_goes_with_the_difference():
     delta = comparison.metrics["recall@3"].deltas[0]
     spread = np.std([0] * 59 + [1], ddof=1)
     assert delta.detectable == pytest.approx(2.801585 * spread / np.sqrt(60))
-    assert delta.needed == int(np.ceil((2.801585 * spread * 60) ** 2))
+    in_all = (2.801585 * spread * 60) ** 2
+    assert (delta.needed.questions, delta.needed.documents) == (int(np.ceil(in_all - 60)),) * 2
+    said = sentence(compare([side("a", [1, 0] * 30), side("b", [1, 0] * 29 + [1, 1])]), ["recall"])
+    assert f"undecided (about {delta.needed.questions:,} more questions from " in said
     same = compare([side("a", [1, 0]), side("b", [1, 0])]).metrics["recall@3"].deltas[0]
     assert (same.detectable, same.needed, same.p_adjusted) == (None, None, 1)
 
@@ -205,16 +310,16 @@ def test_answers_are_paired_over_the_questions_that_every_run_has_a_score_for():
     comparison = compare([with_scores("a", first), with_scores("b", second)])
     row = comparison.answers["completeness"]
     shared_first, shared_second = [0.5, 1.0, 0.25, 1.0], [1.0, 1.0, 0.5, 0.5]
-    assert row.estimates == (stats.bootstrap(shared_first), stats.bootstrap(shared_second))
+    assert row.estimates == (estimate(shared_first), estimate(shared_second))
     (delta,) = row.deltas
-    assert delta.difference == stats.paired_difference(shared_first, shared_second)
+    assert delta.difference == paired_difference(shared_first, shared_second)
     assert (delta.difference.wins, delta.difference.ties, delta.difference.losses) == (2, 1, 1)
     assert to_json(comparison)["answers"]["completeness"]["deltas"][0]["difference"]["n"] == 4
     assert "completeness" not in comparison.metrics
 
 
-def test_answers_are_corrected_among_themselves_and_rankings_too():
-    """Comparing answers too does not change the adjusted p-values of the rankings."""
+def test_exploratory_metrics_of_rankings_and_answers_are_corrected_together():
+    """Comparing answers too does not change the primary metric."""
     ranks, other = [1] * 20 + [0] * 10, [1] * 20 + [2] * 8 + [0] * 2
     plain = compare([side("a", ranks), side("b", other)])
     random = np.random.default_rng(0)
@@ -229,9 +334,11 @@ def test_answers_are_corrected_among_themselves_and_rankings_too():
             for s, answer_scores in zip(sides, scores, strict=True)
         ]
     )
-    assert with_answers.metrics == plain.metrics
-    deltas = [with_answers.answers[m].deltas[0] for m in ("x", "y", "z")]
-    assert [d.p_adjusted for d in deltas] == holm([d.difference.p_value for d in deltas])
+    assert with_answers.metrics["recall@3"] == plain.metrics["recall@3"]
+    deltas = [with_answers.rows[m].deltas[0] for m in ("mrr", "x", "y", "z")]  # all metrics of rankings are one test
+    expected = benjamini_hochberg([d.difference.p_value for d in deltas])
+    assert [d.p_adjusted for d in deltas] == pytest.approx(expected)
+    assert [d.p_adjusted for d in deltas] != pytest.approx([d.difference.p_value for d in deltas])
 
 
 def test_questions_of_the_chunks_own_words_do_not_tell_retrievers_apart():
@@ -285,7 +392,7 @@ def test_answers_are_won_and_lost_over_the_questions_scored_in_every_run():
     assert (won.won, won.tied, won.lost) == (("q4", "q0"), ("q1",), ("q3",))
     assert comparison.paired("completeness").values.tolist() == [[0.5, 1, 0.5, 0], [1, 1, 0.25, 0.75]]
     assert delta.difference.p_value == pytest.approx(4 / 8), "sums of ±0.5 ±0.25 ±0.75 at least 1.0 from 0: half of 8"
-    assert verdict("completeness", delta) == "inconclusive"
+    assert delta.verdict == "undecided"
     body = to_json(comparison, "completeness")
     assert body["questions"]["b"] == {"won": ("q4", "q0"), "tied": ("q1",), "lost": ("q3",)}
     assert body["metric"] == "completeness"

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz import stats
 from ragviz.analysis import diagnose, losses, outcomes
 from ragviz.analysis.verdict import Answers, Measured, Verdict, answers_of, verdict
 from ragviz.metrics import ranking
 from ragviz.records import Answer, Question, Ranking, Retrieved, Run, RunConfig, Span
 from ragviz.report import plots, rank_plots
 from ragviz.runs import judgements
+from ragviz.stats import intervals
 
 DEPTH = 6
 CHUNKS = "abcdef"
@@ -83,7 +83,7 @@ def of(ranks: list[int], causes: list[str], k: int = 3, **more: object) -> Measu
     found_at_k = [0 < rank <= k for rank in ranks]
     by_id = {str(place): cause for place, cause in enumerate(causes)}
     lost = losses.count(by_id, dict.fromkeys(by_id, "single" if ranks else "reference"))
-    return Measured(k, np.array(ranks, dtype=int), stats.bootstrap(found_at_k) if ranks else None, lost, **more)  # type: ignore[arg-type]
+    return Measured(k, np.array(ranks, dtype=int), intervals.estimate(found_at_k) if ranks else None, lost, **more)  # type: ignore[arg-type]
 
 
 RANKING_LOST = of([1] * 60 + [7] * 12 + [15] * 3 + [0] * 5, ["fine"] * 60 + ["below_k"] * 15 + ["not_retrieved"] * 5)
@@ -192,7 +192,7 @@ def worked(k: int) -> Measured:
     ranked = [i for i, kind in KIND_OF.items() if kind == "single"]
     up_to_the_ranking = {i: outcomes_cause(rank, k) for i, rank in zip(ranked, RANKS, strict=True)}
     causes = BY_ID if k == 3 else up_to_the_ranking | dict.fromkeys(["q19", "q20"], "fine") | {"q21": ""}
-    found_at_k = stats.bootstrap([rank <= k for rank in RANKS])
+    found_at_k = intervals.estimate([rank <= k for rank in RANKS])
     lost = judgements.losses_at(run, causes, KIND_OF, ranked, k)
     return Measured(k, np.array(RANKS), found_at_k, lost, answers_of(BY_ID, RULINGS, 3))
 
@@ -231,7 +231,7 @@ def test_at_another_k_the_verdict_tells_of_retrieval_and_of_the_answers_at_their
 
 def test_a_loss_of_answers_to_unanswerable_questions_alone_is_no_loss_of_a_stage():
     lost = losses.count({"a": "fine", "b": "wrong"}, {"a": "single", "b": "unanswerable"})
-    measured = Measured(3, np.array([1]), stats.bootstrap([True]), lost, Answers(3, 1, 2))
+    measured = Measured(3, np.array([1]), intervals.estimate([True]), lost, Answers(3, 1, 2))
     assert verdict(measured, EXTRACTIVE).sentence.endswith(
         "No question with evidence was lost. Without evidence: 1 unanswerable answered."
     )

@@ -1166,8 +1166,19 @@ def test_a_comparison_has_every_metric_of_the_runs_and_always_an_interval(home: 
     n = delta.difference.n
     assert delta.difference.mean == pytest.approx(0.4 / n)
     app = show("compare", runs="first,second", metric="token_f1")
-    assert f"second against first on Token F1: +{0.4 / n:.2f} [0.00, +" in words(app)
-    assert "inconclusive" in words(app)
+    interval = compare.difference_words(delta.difference)
+    assert interval.startswith(f"+{0.4 / n:.2f} [")
+    assert f"second against first on Token F1: {interval}, undecided" in words(app)
+    assert "Token F1 is exploratory. Primary metric: Recall@3 (the default)" in words(app)
+    declared = show("compare", runs="first,second", primary="token_f1", effect="0.5")
+    assert "Primary metric: Token F1 (declared), Holm's correction over the runs, equivalent within ±0.5" in words(
+        declared
+    )
+    assert f"second is equivalent to first on Token F1 within ±0.5: {interval}" in words(declared)
+    odd = show("compare", runs="first,second", primary="beauty", effect="2")
+    warned = " ".join(box.value for box in odd.warning)
+    assert "“beauty” cannot be primary here" in warned
+    assert "“2” cannot be effect here, which is a share from 0.001 to 0.5" in warned
     rows = next(d.value for d in app.dataframe if "Token F1" in list(d.value.get("Metric", []))).set_index("Metric")
     assert set(rows.index) == {"ROUGE-L", "Token F1"}
     assert rows.loc["Token F1", "Won · tied · lost"] == f"1 · {n - 1} · 0"

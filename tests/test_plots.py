@@ -199,17 +199,17 @@ def test_forest_leaves_out_what_no_question_has() -> None:
     assert not figure.data
 
 
-def test_differences_show_better_worse_and_inconclusive_by_shape_and_colour() -> None:
+def test_differences_show_their_verdict_by_shape_and_colour() -> None:
     rows = [
-        Change("recall@3", 0.07, 0.02, 0.12, 80, True),
-        Change("mrr", -0.05, -0.09, -0.01, 80, True),
-        Change("ndcg@3", 0.01, -0.02, 0.04, 80, False),
-        Change("misses", -3, -5, -1, 80, True, higher_is_better=False),
+        Change("recall@3", 0.07, 0.02, 0.12, 80, "better"),
+        Change("mrr", -0.05, -0.09, -0.01, 80, "worse"),
+        Change("ndcg@3", 0.01, -0.02, 0.04, 80, "undecided"),
+        Change("misses", -3, -5, -1, 80, "better"),
+        Change("map", 0.001, -0.002, 0.004, 80, "equivalent"),
     ]
-    assert [row.verdict for row in rows] == ["better", "worse", "inconclusive", "better"]
     figure = difference_plots.differences(rows, x_title="Difference")
     symbols = [trace.marker.symbol for trace in figure.data]
-    assert symbols == ["triangle-up", "triangle-down", "circle-open", "triangle-up"]
+    assert symbols == ["triangle-up", "triangle-down", "circle-open", "triangle-up", "square"]
     assert len({trace.marker.color for trace in figure.data}) == 3
     assert "+0.070, better" in figure.data[0].hovertext[0]
 

@@ -12,23 +12,21 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ragviz.analysis.rules import ALPHA, Rule, Verdict, checked_effect, direction, verdict_of
+from ragviz.analysis.scope import cluster_words
 from ragviz.errors import NotFoundError, UsageError
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.metric import Floats
 from ragviz.metrics.ranking import Rankings, RankTable, measure, read
 from ragviz.metrics.registry import METRICS, REGISTRY, label, scores, shown_in, title_of
 from ragviz.records import Estimate, Evidence, Retrieved, Score
-from ragviz.stats import (
-    Difference,
-    estimates,
-    holm,
-    minimum_detectable_difference,
-    paired_differences,
-    questions_needed,
-)
-
-ALPHA = 0.05
-"""Adjusted p-values up to this are significant."""
+from ragviz.stats import power
+from ragviz.stats.clusters import FEW, Clusters, clusters_of
+from ragviz.stats.corrections import benjamini_hochberg, holm
+from ragviz.stats.differences import Difference, paired_differences
+from ragviz.stats.intervals import estimates
+from ragviz.stats.missing import Missing, missing
+from ragviz.stats.standings import Standing, standings
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +60,23 @@ class Setting:
 class Delta:
     """A run against the baseline in one metric.
 
-    `p_adjusted` is Holm's, over all runs and all metrics of rankings, or all of answers; metrics whose differences are
-    the same but for a factor (recall@k and precision@k with one gold chunk) are one test. `detectable` is the true
-    difference that this many questions show with 80 % power, `needed` how many questions show the difference seen; both
-    are None when unknown.
+    In the primary metric `p_adjusted` is Holm's over the runs, in all others Benjamini and Hochberg's over runs and
+    metrics; metrics whose differences are the same but for a factor (recall@k and precision@k with one gold chunk) are
+    one test. `p_equivalent` is that of equivalence within ± `margin`, adjusted in the same way; None when the spread is
+    unknown. `detectable` is the true difference that these questions and documents show with 80 % power, `needed` how
+    many more would probably settle it; both are None when unknown. `missing` describes scores that one side lacks.
     """
 
     run: str
     difference: Difference
+    primary: bool
+    margin: float
     p_adjusted: float
+    p_equivalent: float | None
+    verdict: Verdict
     detectable: float | None
-    needed: int | None
+    needed: power.Needed | None
+    missing: Missing | None = None
 
     @property
     def significant(self) -> bool:
@@ -80,13 +84,9 @@ class Delta:
         return self.p_adjusted <= ALPHA
 
 
-Verdict = Literal["better", "worse", "inconclusive", "equal"]
-"""Of a difference: significant and which way, not significant, or no question has another value."""
-
-
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Any two runs in one metric; `p_adjusted` of `delta` is Holm's, over all pairs in this metric."""
+    """Any two runs in one metric; the p-values of `delta` are adjusted over all pairs in this metric (Holm)."""
 
     baseline: str
     delta: Delta
@@ -94,10 +94,14 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Paired:
-    """A metric's values of all runs, (runs, n), over the n questions for which all of them have one."""
+    """A metric's values of all runs, (runs, n), over the n questions for which all of them have one.
+
+    `clusters` joins the questions about the same documents.
+    """
 
     question_ids: tuple[str, ...]
     values: Floats
+    clusters: Clusters
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,8 @@ class Comparison:
 
     `settings` are what differs in their configurations, `notes` sentences on what else makes them hard to compare.
     `metrics` holds a row per label ("recall@3", "mrr"), `values` the numbers behind it, (runs, n). `tables` are the
-    runs' ranks to the common `depth`, for curves and histograms. `answers` holds a row for each metric of answers that
+    runs' ranks to the common `depth`, for curves and histograms. `clusters` joins questions about the same documents.
+    `rule` decides; only its primary metric is not exploratory. `answers` holds a row for each metric of answers that
     all runs have, each over the questions for which all of them have a score, which are in `answer_values`: n differs
     from row to row. `asked` says which questions were asked when all runs ask the same side of a split, else "".
     """
@@ -123,7 +128,9 @@ class Comparison:
     runs: tuple[str, ...]
     k: int
     depth: int
+    rule: Rule
     question_ids: tuple[str, ...]
+    clusters: Clusters
     settings: tuple[Setting, ...]
     notes: tuple[str, ...]
     metrics: dict[str, MetricRow]
@@ -146,7 +153,7 @@ class Comparison:
 
         """
         if metric in self.values:
-            return Paired(self.question_ids, self.values[metric])
+            return Paired(self.question_ids, self.values[metric], self.clusters)
         if metric in self.answer_values:
             return self.answer_values[metric]
         raise NotFoundError(f"'{metric}' is not compared; there are {', '.join(self.rows)}.")
@@ -157,19 +164,22 @@ def headline(comparison: Comparison) -> list[str]:
 
     The first of them is what runs are compared by unless another is asked for.
     """
-    rankings = [label(name, comparison.k) for name in ("recall", "mrr")]
-    answers = [name for name in shown_in("row") if name in comparison.answers] or list(comparison.answers)
-    return [*(name for name in rankings if name in comparison.metrics), *answers[:2]]
+    return _headline(comparison.k, list(comparison.metrics), list(comparison.answers))
+
+
+def _headline(k: int, rankings: Sequence[str], answers: Sequence[str]) -> list[str]:
+    of_answers = [name for name in shown_in("row") if name in answers] or list(answers)
+    return [*(name for name in (label("recall", k), label("mrr", k)) if name in rankings), *of_answers[:2]]
 
 
 def metric_of(comparison: Comparison, name: str) -> str:
-    """Return the label of a metric that is compared by its label or its name without k, the headline's first by "".
+    """Return the label of a metric that is compared by its label or its name without k, the primary one by "".
 
     Raises:
         NotFoundError: it is not compared.
 
     """
-    metric = label(name, comparison.k) if name in METRICS else name or headline(comparison)[0]
+    metric = label(name, comparison.k) if name in METRICS else name or comparison.rule.primary
     comparison.paired(metric)
     return metric
 
@@ -184,6 +194,8 @@ def to_json(comparison: Comparison, metric: str = "") -> dict[str, Any]:
         "runs": comparison.runs,
         "k": comparison.k,
         "depth": comparison.depth,
+        "rule": asdict(comparison.rule),
+        "clusters": comparison.clusters.count,
         "n": len(comparison.question_ids),
         "asked": comparison.asked,
         "sentence": sentence(comparison),
@@ -193,6 +205,7 @@ def to_json(comparison: Comparison, metric: str = "") -> dict[str, Any]:
         "answers": {name: asdict(row) for name, row in comparison.answers.items()},
         "metric": metric,
         "pairs": [asdict(pair) for pair in pairs(comparison, metric)],
+        "standings": [asdict(standing) for standing in standings_by(comparison, metric)],
         "questions": {
             name: asdict(outcomes(comparison, metric, run)) for run, name in enumerate(comparison.runs) if run
         },
@@ -214,16 +227,22 @@ def compare(
     k: int | None = None,
     evidence: Mapping[str, Evidence] | None = None,
     generators: Mapping[str, str] | None = None,
+    primary: str = "",
+    minimum_effect: float | None = None,
     seed: int = 0,
 ) -> Comparison:
     """Compare runs with the first of them at `k` (default: the first run's), to the least of their depths.
 
-    With the questions' `evidence`, by question id, the character metrics are compared too; `generators` names what made
-    each question, by question id, for the note on questions made without a model. Runs that share no question
-    with known gold chunks, as imported ones, are compared by their answers: `metrics` and `values` are then empty.
+    With the questions' `evidence`, by question id, the character metrics are compared too, and questions about the same
+    documents are clustered; `generators` names what made each question, by question id, for the note on questions made
+    without a model. `primary` is the metric that decides, by its label or its name without k (default: the first of
+    the headline), `minimum_effect` the smallest difference that matters. Runs that share no question with known gold
+    chunks, as imported ones, are compared by their answers: `metrics` and `values` are then empty.
 
     Raises:
-        UsageError: fewer than two runs, no question that all of them have, or a `k` past their depth.
+        UsageError: fewer than two runs, no question that all of them have, a `k` past their depth, or a
+            `minimum_effect` that is no share.
+        NotFoundError: `primary` is not measured in all runs.
 
     """
     if len(sides) < 2:
@@ -235,26 +254,68 @@ def compare(
     tables = tuple(map(measure, rankings))
     values = _values(rankings, tables, k, evidence) if common[0] else {}
     names = [side.name for side in sides]
-    scored = _answer_values(sides)
-    rows = _rows(list(scored.values()), names, seed)
+    ids, scored = tables[0].question_ids, _answer_values(sides)
+    documents = _documents(evidence or {})
+    clusters = _clusters(ids, documents)
+    groups = [_Group(ids, clusters, values)] if values else []
+    groups += [_Group(asked, _clusters(asked, documents), group) for asked, group in scored.items()]
+    measured = {name for group in groups for name in group.values}
+    answers = [name for name in _answer_metrics(sides) if name in measured]
+    rule = _rule(primary, minimum_effect, k, list(values), answers)
+    rows = _rows(groups, names, rule, seed)
+    lacking = {name: _missing(sides, name, documents, seed) for name in answers}
     return Comparison(
-        runs=tuple(side.name for side in sides),
+        runs=tuple(names),
         k=k,
         depth=depth,
-        question_ids=tables[0].question_ids,
+        rule=rule,
+        question_ids=ids,
+        clusters=clusters,
         settings=settings_that_differ(sides),
         notes=(
             *_notes(sides, k, depth, len(common[0])),
+            *_cluster_notes(groups),
             *_answer_notes(sides),
-            *_generator_notes(sides, [(generators or {}).get(i, "") for i in tables[0].question_ids]),
+            *_generator_notes(sides, [(generators or {}).get(i, "") for i in ids]),
         ),
-        metrics=_rows([values], names, seed) if values else {},
+        metrics={name: rows[name] for name in values},
         values=values,
         tables=tables,
-        answers={name: rows[name] for name in _answer_metrics(sides) if name in rows},
-        answer_values={name: Paired(ids, matrix) for ids, group in scored.items() for name, matrix in group.items()},
+        answers={name: _with_missing(rows[name], lacking[name]) for name in answers},
+        answer_values={
+            name: Paired(group.question_ids, matrix, group.clusters)
+            for group in groups[bool(values) :]
+            for name, matrix in group.values.items()
+        },
         asked=sides[0].asked if sides[0].config.get("split") and len({side.asked for side in sides}) == 1 else "",
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group:
+    """Metrics over the same questions: the values of each for all runs, (runs, n), by label."""
+
+    question_ids: tuple[str, ...]
+    clusters: Clusters
+    values: Mapping[str, Floats]
+
+
+def _documents(evidence: Mapping[str, Evidence]) -> dict[str, set[str]]:
+    """Return the ids of the documents that hold the evidence of each question, by its id."""
+    return {i: {span.document_id for group in groups for span in group} for i, groups in evidence.items()}
+
+
+def _clusters(question_ids: Sequence[str], documents: Mapping[str, set[str]]) -> Clusters:
+    return clusters_of([documents.get(question_id, set()) for question_id in question_ids])
+
+
+def _rule(primary: str, minimum_effect: float | None, k: int, rankings: Sequence[str], answers: Sequence[str]) -> Rule:
+    """Return the rule with the label of its primary metric, which has to be measured."""
+    name = label(primary, k) if primary in METRICS else primary
+    if name and name not in (*rankings, *answers):
+        raise NotFoundError(f"'{primary}' is not compared; there are {', '.join((*rankings, *answers))}.")
+    default = next(iter(_headline(k, rankings, answers)), "")
+    return Rule(name or default, checked_effect(minimum_effect), declared=bool(name))
 
 
 def settings_that_differ(sides: Sequence[RunSide]) -> tuple[Setting, ...]:
@@ -290,25 +351,66 @@ def pairs(comparison: Comparison, metric: str, *, seed: int = 0) -> tuple[Pair, 
         NotFoundError: the comparison has no such metric.
 
     """
-    values, count = comparison.paired(metric).values, len(comparison.runs)
+    paired, count = comparison.paired(metric), len(comparison.runs)
     places = [(first, second) for first in range(count) for second in range(first + 1, count)]
-    matrix = np.column_stack([_difference(values, second, first) for first, second in places])
-    differences = [_directed(metric, difference) for difference in paired_differences(matrix, seed=seed)]
-    adjusted = holm([difference.p_value or 0.0 for difference in differences])
-    return tuple(
-        Pair(comparison.runs[first], _delta(comparison.runs[second], difference, p, column))
-        for (first, second), difference, p, column in zip(places, differences, adjusted, matrix.T, strict=True)
+    matrix = np.column_stack([_difference(paired.values, second, first) for first, second in places])
+    tests = [
+        _Test(metric, comparison.runs[second], _directed(metric, difference), number)
+        for number, ((_, second), difference) in enumerate(
+            zip(places, paired_differences(matrix, paired.clusters, seed=seed), strict=True)
+        )
+    ]
+    deltas = _adjusted(tests, comparison.rule, "holm")
+    return tuple(Pair(comparison.runs[first], delta) for (first, _), delta in zip(places, deltas, strict=True))
+
+
+def rule_words(comparison: Comparison) -> str:
+    """Say what decides, how, and what doubt rests on: documents, and their design effect on the primary metric."""
+    rule, row = comparison.rule, comparison.rows[comparison.rule.primary]
+    clusters = comparison.paired(rule.primary).clusters
+    effects = [estimate.design_effect for estimate in row.estimates if estimate.design_effect is not None]
+    effect = f" (design effect {max(effects):.1f})" if effects and not clusters.apart else ""
+    chosen = "declared" if rule.declared else "the default"
+    return (
+        f"Primary metric: {title_of(rule.primary)} ({chosen}), Holm's correction over the runs, equivalent within "
+        f"±{rule.margin(rule.primary):g}. All other metrics are exploratory (Benjamini-Hochberg). "
+        f"{cluster_words(clusters)}{effect}."
     )
 
 
-def verdict(metric: str, delta: Delta) -> Verdict:
-    """Return what a difference says, by the direction of its metric."""
-    difference = delta.difference
-    if difference.ties == difference.n:
-        return "equal"
-    if not delta.significant:
-        return "inconclusive"
-    return "better" if (difference.mean or 0.0) * direction(metric) > 0 else "worse"
+def standing_words(standing: Standing) -> tuple[str, str]:
+    """Return the ranks that a run may have, and its share of resamples in which it is best.
+
+    >>> standing_words(Standing(1, 2, 0.834)), standing_words(Standing(3, 3, None))
+    (('1 to 2', '83 %'), ('3', ''))
+    """
+    ranks = f"{standing.low}" if standing.low == standing.high else f"{standing.low} to {standing.high}"
+    return ranks, "" if standing.best is None else f"{standing.best:.0%}".replace("%", " %")
+
+
+def missing_words(row: MetricRow, baseline: str) -> list[str]:
+    """Say of each run what scores of a metric are missing, and what they could change; none where all are there."""
+    return [
+        f"{title_of(row.label)}, of {m.n:,} questions: {m.baseline:,} without a score in {baseline} only, "
+        f"{m.other:,} in {delta.run} only, {m.both:,} in both (missing alike: p = {p_words(m.p_value)}). Whatever "
+        f"these scores are, the difference is between {_signed(m.low, 2)} and {_signed(m.high, 2)}."
+        for delta in row.deltas
+        for m in [delta.missing]
+        if m is not None
+    ]
+
+
+def standings_by(comparison: Comparison, metric: str, *, seed: int = 0) -> list[Standing]:
+    """Return which ranks every run may have in one metric, and how often it is best; none for two runs.
+
+    Raises:
+        NotFoundError: the comparison has no such metric.
+
+    """
+    paired = comparison.paired(metric)
+    if len(comparison.runs) < 3:
+        return []
+    return standings(direction(metric) * paired.values, paired.clusters, seed=seed)
 
 
 def difference_words(difference: Difference) -> str:
@@ -354,14 +456,26 @@ def clauses_of(comparison: Comparison, metric: str) -> list[str]:
 
 
 def clause(baseline: str, metric: str, delta: Delta) -> str:
-    """Return a run against a baseline in words: which is better, and by how much, or that it is inconclusive."""
-    said, name, n = verdict(metric, delta), title_of(metric), delta.difference.n
-    if said == "equal":
+    """Return a run against a baseline in words: the verdict, the estimate, and what would settle an undecided one."""
+    name, n = title_of(metric), delta.difference.n
+    if delta.verdict == "equal":
         return f"{delta.run} equals {baseline} on {name} for each of {n:,} question{'s' * (n != 1)}"
     words = difference_words(delta.difference)
-    if said == "inconclusive":
-        return f"{delta.run} against {baseline} on {name}: {words}, inconclusive"
-    return f"{delta.run} {'beats' if said == 'better' else 'trails'} {baseline} on {name}: {words}"
+    if delta.verdict == "undecided":
+        return f"{delta.run} against {baseline} on {name}: {words}, undecided{needed_words(delta)}"
+    if delta.verdict == "equivalent":
+        return f"{delta.run} is equivalent to {baseline} on {name} within ±{delta.margin:g}: {words}"
+    return f"{delta.run} {'beats' if delta.verdict == 'better' else 'trails'} {baseline} on {name}: {words}"
+
+
+def needed_words(delta: Delta) -> str:
+    """Return, in parentheses after a blank, what would probably settle the primary metric; "" where unknown."""
+    if not delta.primary or delta.needed is None or not delta.needed.questions:
+        return ""
+    questions = f"about {delta.needed.questions:,} more questions"
+    if not delta.difference.generalises:
+        return f" ({questions} on these documents would settle it)"
+    return f" ({questions} from {delta.needed.documents:,} more documents would settle it)"
 
 
 def _signed(number: float, digits: int) -> str:
@@ -421,55 +535,100 @@ def _versions(sides: Sequence[RunSide], name: str) -> list[str]:
     return sorted({score.version for side in sides for score in side.scores[name].values() if score.value is not None})
 
 
-def _rows(groups: Sequence[Mapping[str, Floats]], names: Sequence[str], seed: int) -> dict[str, MetricRow]:
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """A difference in a metric; those that have the same `number` are one test."""
+
+    label: str
+    run: str
+    difference: Difference
+    number: int
+
+
+def _rows(groups: Sequence[_Group], names: Sequence[str], rule: Rule, seed: int) -> dict[str, MetricRow]:
     """Estimate all metrics and their differences for all runs, each group over its own questions."""
     means: dict[tuple[str, int], Estimate] = {}
-    columns: dict[tuple[str, int], tuple[Floats, Difference]] = {}
-    tests: list[tuple[str, int, int]] = []  # metric, run, and the number of its test
-    p_values: list[float] = []
-    for values in groups:
-        means |= estimates({(m, run): n[run] for m, n in values.items() for run in range(len(names))}, seed=seed)
-        pairs = [(name, run) for name in values for run in range(1, len(names))]
-        matrix = np.column_stack([_difference(values[name], run) for name, run in pairs])
-        differences = [
-            _directed(name, difference)
-            for difference, (name, _) in zip(paired_differences(matrix, seed=seed), pairs, strict=True)
-        ]
-        columns |= dict(zip(pairs, zip(matrix.T, differences, strict=True), strict=True))
-        first, test = _tests(matrix)
-        tests += [(*pair, len(p_values) + number) for pair, number in zip(pairs, test, strict=True)]
-        p_values += [differences[column].p_value or 0.0 for column in first]  # not None, for n > 0
-    adjusted = holm(p_values)
-    deltas = {
-        (name, run): _delta(names[run], difference, adjusted[test], column)
-        for name, run, test in tests
-        for column, difference in [columns[name, run]]
-    }
+    primary: list[_Test] = []
+    exploratory: list[_Test] = []
+    first = 0  # number of the group's first exploratory test
+    for group in groups:
+        columns = {(name, run): matrix[run] for name, matrix in group.values.items() for run in range(len(names))}
+        means |= estimates(columns, group.clusters, seed=seed)
+        pairs = [(name, run) for name in group.values for run in range(1, len(names))]
+        matrix = np.column_stack([_difference(group.values[name], run) for name, run in pairs])
+        differences = paired_differences(matrix, group.clusters, seed=seed)
+        numbers = _tests(matrix)
+        for (name, run), difference, number in zip(pairs, differences, numbers, strict=True):
+            tests = primary if name == rule.primary else exploratory
+            own = run if name == rule.primary else first + number
+            tests.append(_Test(name, names[run], _directed(name, difference), own))
+        first += max(numbers, default=-1) + 1
+    deltas = [*_adjusted(primary, rule, "holm"), *_adjusted(exploratory, rule, "fdr_bh")]
+    by_label: dict[str, list[Delta]] = {}
+    for test, delta in zip([*primary, *exploratory], deltas, strict=True):
+        by_label.setdefault(test.label, []).append(delta)
     return {
-        name: MetricRow(
-            name,
-            tuple(means[name, run] for run in range(len(names))),
-            tuple(deltas[name, run] for run in range(1, len(names))),
-        )
-        for values in groups
-        for name in values
+        name: MetricRow(name, tuple(means[name, run] for run in range(len(names))), tuple(by_label[name]))
+        for group in groups
+        for name in group.values
     }
 
 
-def direction(label: str) -> int:
-    """Return 1 where a higher value is better, or this version does not know the metric; -1 where a lower one is."""
-    metric = REGISTRY.get(label.split("@")[0])
-    return 1 if metric is None or metric.higher_is_better else -1
+def _adjusted(tests: Sequence[_Test], rule: Rule, method: Literal["holm", "fdr_bh"]) -> list[Delta]:
+    """Return the deltas of a family of tests, their p-values adjusted for the number of different tests."""
+    correct = holm if method == "holm" else benjamini_hochberg
+    raw = {test.number: test.difference.p_value or 0.0 for test in tests}  # not None, for n > 0
+    p_values = dict(zip(raw, correct(list(raw.values())), strict=True))
+    margins = [rule.margin(test.label) for test in tests]
+    equivalent = [test.difference.equivalent(margin) for test, margin in zip(tests, margins, strict=True)]
+    # margins differ from metric to metric, so that here every metric is a test of its own
+    corrected = iter(correct([p for p in equivalent if p is not None]))
+    deltas = []
+    for test, margin, known in zip(tests, margins, equivalent, strict=True):
+        p, difference = p_values[test.number], test.difference
+        p_equivalent = None if known is None else next(corrected)
+        deltas.append(
+            Delta(
+                run=test.run,
+                difference=difference,
+                primary=test.label == rule.primary,
+                margin=margin,
+                p_adjusted=p,
+                p_equivalent=p_equivalent,
+                verdict=verdict_of(test.label, difference, p, p_equivalent),
+                detectable=power.detectable(difference),
+                needed=power.needed(difference, margin),
+            )
+        )
+    return deltas
+
+
+def _missing(sides: Sequence[RunSide], name: str, documents: Mapping[str, set[str]], seed: int) -> list[Missing | None]:
+    """Describe what each run but the baseline, and the baseline, lack of the scores of one metric."""
+    metric = REGISTRY.get(name)
+    described = []
+    for side in sides[1:]:
+        first, other = sides[0].scores[name], side.scores[name]
+        asked = [question_id for question_id in first if question_id in other]
+        baseline, scored = (_column([each[i].value for i in asked]) for each in (first, other))
+        limits = metric.range if metric else (0.0, 1.0)
+        described.append(missing(baseline, scored, _clusters(asked, documents), limits=limits, seed=seed))
+    return described
+
+
+def _column(values: Sequence[float | None]) -> Floats:
+    """Return scores as numbers, (n,), NaN where there is none."""
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def _with_missing(row: MetricRow, lacking: Sequence[Missing | None]) -> MetricRow:
+    deltas = [replace(delta, missing=described) for delta, described in zip(row.deltas, lacking, strict=True)]
+    return replace(row, deltas=tuple(deltas))
 
 
 def _directed(label: str, difference: Difference) -> Difference:
     """Return the difference with wins where the run is better, not where it is higher."""
     return difference if direction(label) > 0 else replace(difference, wins=difference.losses, losses=difference.wins)
-
-
-def _delta(run: str, difference: Difference, p_adjusted: float, column: Floats) -> Delta:
-    detectable, needed = minimum_detectable_difference(column), questions_needed(column)
-    return Delta(run, difference, p_adjusted, detectable, needed)
 
 
 def _difference(numbers: Floats, run: int, baseline: int = 0) -> Floats:
@@ -478,12 +637,23 @@ def _difference(numbers: Floats, run: int, baseline: int = 0) -> Floats:
     return np.where(np.abs(difference) < 1e-12, 0.0, difference)
 
 
-def _tests(matrix: Floats) -> tuple[list[int], list[int]]:
-    """Count columns that are multiples of each other as one test; return a column of each and each column's test."""
+def _tests(matrix: Floats) -> list[int]:
+    """Count columns that are multiples of each other as one test; return the number of each column's test, from 0."""
     greatest = np.abs(matrix).max(axis=0)
     scaled = np.round(matrix / np.where(greatest > 0, greatest, 1.0), 9) + 0.0  # + 0.0: no −0
-    _, first, test = np.unique(scaled, axis=1, return_index=True, return_inverse=True)
-    return [int(column) for column in first], [int(number) for number in test.ravel()]
+    _, test = np.unique(scaled, axis=1, return_inverse=True)
+    return [int(number) for number in test.ravel()]
+
+
+def _cluster_notes(groups: Sequence[_Group]) -> Iterator[str]:
+    """Note that so few documents say nothing about others."""
+    few = max((g.clusters for g in groups if not g.clusters.generalise), key=lambda each: each.count, default=None)
+    if few is not None:
+        joined = " because questions that need several documents join them" if few.documents > few.count else ""
+        yield (
+            f"The questions fall into {few.count} cluster{'s' * (few.count != 1)} of documents{joined}: below {FEW}, "
+            "nothing can be said about other documents. Intervals and tests are for further questions on these."
+        )
 
 
 def _generator_notes(sides: Sequence[RunSide], generators: Sequence[str]) -> Iterator[str]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz import stats
+from ragviz.analysis.scope import cluster_words
 from ragviz.metrics import ranking
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.ranking import RANKING, RankTable
 from ragviz.metrics.registry import label, scores, shown_in
 from ragviz.records import Estimate, Question, QuestionKind, Retrieved, Score
+from ragviz.stats import intervals
+from ragviz.stats.clusters import Clusters, clusters_of, numbered
 
 Floats = NDArray[np.float64]
 Band = tuple[Floats, Floats, Floats]
@@ -30,11 +32,12 @@ class Summary:
 
     `unanswerable` counts those that the documents do not answer, `reference_only` those with a reference answer whose
     evidence is not known. `scores` maps a metric ("recall@3", "mrr") to one number per question, (n,), in the order of
-    `question_ids`; `ranks` are those by which the evidence is found (`ranking.ranks`), (n,), 0 when it is not. `curves`
-    is empty when `n` is 0, and where they were not asked for.
+    `question_ids`; `ranks` are those by which the evidence is found (`ranking.ranks`), (n,), 0 when it is not;
+    `clusters` joins those about the same documents. `curves` is empty when `n` is 0, and where they were not asked for.
     """
 
     question_ids: tuple[str, ...]
+    clusters: Clusters
     unanswerable: int
     reference_only: int
     k: int
@@ -56,6 +59,11 @@ class Summary:
         return self.rank_counts["miss"]
 
 
+def document_clusters(questions: Sequence[Question]) -> Clusters:
+    """Join questions with evidence in the same documents; one without evidence is a cluster of its own."""
+    return clusters_of([{span.document_id for group in q.evidence for span in group} for q in questions])
+
+
 def summarise(
     results: Sequence[Retrieved],
     questions: Sequence[Question],
@@ -72,8 +80,11 @@ def summarise(
     kinds = {question.id: question.kind for question in questions}
     reference_only = sum(kinds.get(question_id) == "reference" for question_id in table.unranked)
     per_question = scores(table, k, characters=measure_characters(rankings, evidence, k))
+    by_id = {question.id: question for question in questions}
+    clusters = document_clusters([by_id[question_id] for question_id in table.question_ids])
     return Summary(
         question_ids=table.question_ids,
+        clusters=clusters,
         unanswerable=len(table.unranked) - reference_only,
         reference_only=reference_only,
         k=k,
@@ -81,17 +92,26 @@ def summarise(
         ranks=ranking.ranks(table),
         rank_counts=ranking.rank_counts(table),
         scores=per_question,
-        metrics=stats.estimates(per_question, seed=seed),
-        curves=_curves(table, seed) if curves else {},
+        metrics=intervals.estimates(per_question, clusters, seed=seed),
+        curves=_curves(table, clusters, seed) if curves else {},
     )
 
 
-def _curves(table: ranking.RankTable, seed: int) -> dict[str, Band]:
+def _curves(table: ranking.RankTable, clusters: Clusters, seed: int) -> dict[str, Band]:
     if not table.question_ids:
         return {}
-    bands = stats.bootstrap_columns(np.hstack([of(table) for of in CURVES.values()]), seed=seed)
+    bands = intervals.bands(np.hstack([of(table) for of in CURVES.values()]), clusters, seed=seed)
     parts = zip(*(np.split(cast(Floats, band), len(CURVES)) for band in bands), strict=True)
     return dict(zip(CURVES, parts, strict=True))
+
+
+def doubt_words(summary: Summary) -> str:
+    """Say which documents the intervals speak of, with the design effect on recall; "" without ranked questions."""
+    if not summary.n:
+        return ""
+    effect = summary.metrics[label("recall", summary.k)].design_effect
+    about = "" if effect is None or summary.clusters.apart else f" (design effect of recall@{summary.k}: {effect:.1f})"
+    return f"{cluster_words(summary.clusters)}{about}."
 
 
 def reference_only_words(summary: Summary) -> str:
@@ -105,7 +125,7 @@ def reference_only_words(summary: Summary) -> str:
 def to_json(summary: Summary) -> dict[str, Any]:
     """Return the summary as the command line prints it; missing numbers are null, missing curves empty."""
     curves = {name: summary.curves[name][0].tolist() if name in summary.curves else [] for name in CURVES}
-    metrics = {name: {"mean": e.mean, "low": e.low, "high": e.high, "n": e.n} for name, e in summary.metrics.items()}
+    metrics = {name: asdict(estimate) for name, estimate in summary.metrics.items()}
     return {
         "n": summary.n,
         "unanswerable": summary.unanswerable,
@@ -155,23 +175,24 @@ def without_words(statuses: Mapping[str, int]) -> str:
     return ", ".join(f"{n:,} {STATUSES[status]}{plural[status]}" for status, n in counts)
 
 
-def summarise_scores(scores: Mapping[str, Mapping[str, Score]], *, seed: int = 0) -> dict[str, Scored]:
+def summarise_scores(
+    scores: Mapping[str, Mapping[str, Score]], questions: Sequence[Question], *, seed: int = 0
+) -> dict[str, Scored]:
     """Estimate every metric (name → question id → score); a score without a value is counted, never averaged."""
+    clusters = document_clusters(questions)
+    rows = {question.id: row for row, question in enumerate(questions)}
     summary = {}
     for name, by_question in scores.items():
-        values = [score.value for score in by_question.values() if score.value is not None]
+        values = {i: score.value for i, score in by_question.items() if score.value is not None and i in rows}
         statuses: dict[str, int] = Counter(score.status for score in by_question.values())
-        summary[name] = Scored(stats.bootstrap(values, seed=seed), statuses)
+        shared = clusters.take([rows[question_id] for question_id in values])
+        summary[name] = Scored(intervals.estimate(list(values.values()), shared, seed=seed), statuses)
     return summary
 
 
 def scored_to_json(scored: Mapping[str, Scored]) -> dict[str, Any]:
     """Return metrics of answers as the command line prints them, beside the ranking ones."""
-    return {
-        name: {"mean": e.mean, "low": e.low, "high": e.high, "n": e.n, "statuses": dict(scored[name].statuses)}
-        for name in scored
-        for e in [scored[name].estimate]
-    }
+    return {name: asdict(metric.estimate) | {"statuses": dict(metric.statuses)} for name, metric in scored.items()}
 
 
 KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
@@ -222,11 +243,12 @@ def breakdown(
     statuses = {name: column for name, column in statuses.items() if names is None or name in names}
     values = values[:, kept]
     rows = {question.id: row for row, question in enumerate(questions)}
+    labels = document_clusters(questions).labels
     missed = {question_id for question_id, rank in zip(summary.question_ids, summary.ranks, strict=True) if not rank}
 
     def slice_of(by: Part, name: str, ids: Sequence[str]) -> Slice:
         places = [rows[question_id] for question_id in ids]
-        means = _estimates(values[places], seed)
+        means = _estimates(values[places], labels[places], seed)
         metrics = {
             metric: Scored(estimate, Counter(column[place] for place in places if place in column))
             for (metric, column), estimate in zip(statuses.items(), means, strict=True)
@@ -280,8 +302,11 @@ def _values(
     return values, statuses
 
 
-def _estimates(values: Floats, seed: int) -> list[Estimate]:
-    """Estimate every column of `values`, (n, metrics), over its finite rows, columns with the same rows at once."""
+def _estimates(values: Floats, labels: NDArray[np.int64], seed: int) -> list[Estimate]:
+    """Estimate every column of `values`, (n, metrics), over its finite rows, columns with the same rows at once.
+
+    `labels`, (n,), are those of the rows' clusters.
+    """
     finite = np.isfinite(values)
     groups: dict[bytes, list[int]] = {}
     for column in range(values.shape[1]):
@@ -289,7 +314,8 @@ def _estimates(values: Floats, seed: int) -> list[Estimate]:
     by_column: dict[int, Estimate] = {}
     for columns in groups.values():
         rows = finite[:, columns[0]]
-        by_column |= stats.estimates({column: values[rows, column] for column in columns}, seed=seed)
+        own = numbered(labels[rows])
+        by_column |= intervals.estimates({column: values[rows, column] for column in columns}, own, seed=seed)
     return [by_column[column] for column in range(values.shape[1])]
 
 

@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ragviz import stats
 from ragviz.errors import UsageError
+from ragviz.stats.clusters import Clusters
+from ragviz.stats.differences import Difference, paired_differences
 
 Bools = NDArray[np.bool_]
 ChangeKind = Literal["k", "retriever", "index", "run"]
@@ -45,7 +46,7 @@ class Row:
     replay: Replay
     rescued: Bools
     broken: Bools
-    share: stats.Difference
+    share: Difference
 
     @property
     def rescues(self) -> int:
@@ -77,10 +78,13 @@ class Rescue:
     rows: tuple[Row, ...]
 
 
-def rescue(ranks: ArrayLike, k: int, replays: Sequence[Replay], *, seed: int = 0) -> Rescue:
+def rescue(
+    ranks: ArrayLike, k: int, replays: Sequence[Replay], clusters: Clusters | None = None, *, seed: int = 0
+) -> Rescue:
     """Compare what a run finds among its first `k` chunks, by its `ranks` (n,), with what it would find.
 
     A question is lost when the rank by which a chunk of every passage that it needs has come is 0 or above k.
+    `clusters` joins the questions about the same documents; without them each counts as independent.
 
     Raises:
         UsageError: a replay is of another number of questions.
@@ -102,7 +106,7 @@ def rescue(ranks: ArrayLike, k: int, replays: Sequence[Replay], *, seed: int = 0
         return Rescue(k, lost, lost, ())
     after = np.column_stack([found(replay.ranks, replay.k) for replay in replays])
     rescued, broken = after & lost[:, np.newaxis], ~after & ~lost[:, np.newaxis]
-    shares = stats.paired_differences(rescued.astype(np.float64) - broken, seed=seed)
+    shares = paired_differences(rescued.astype(np.float64) - broken, clusters, seed=seed)
     rows = [Row(replay, rescued[:, column], broken[:, column], shares[column]) for column, replay in enumerate(replays)]
     return Rescue(k, lost, lost & ~after.any(axis=1), tuple(sorted(rows, key=_order)))
 

@@ -111,6 +111,8 @@ def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Jud
             console.out.print(console.printable(f"{run.config.ranked_by}: {reranking}"), highlight=False)
         if fit := measurements.fit_words(run):
             console.out.print(console.printable(fit), highlight=False)
+        if doubt := evaluate.doubt_words(summary):
+            console.out.print(console.printable(doubt))
         if unranked := evaluate.reference_only_words(summary):
             console.out.print(unranked)
     if judgement.statuses:
@@ -301,16 +303,25 @@ def compare(
     run_names: Annotated[list[str], typer.Argument(metavar="RUN RUN...")],
     k: Annotated[int | None, typer.Option("-k", help="Default: the first run's.")] = None,
     metric: Annotated[
-        str, typer.Option(help="All pairs, and questions won and lost, by this one, as mrr; default: recall@k.")
+        str, typer.Option(help="All pairs, and questions won and lost, by this one, as mrr; default: the primary one.")
     ] = "",
+    primary: Annotated[
+        str, typer.Option(help="The metric that decides, as recall or faithfulness; default: recall@k.")
+    ] = "",
+    minimum_effect: Annotated[
+        float | None, typer.Option(help="The smallest difference that matters, as a share; default: 0.02.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Compare runs with the first of them, question by question, and each with each by one metric.
 
     Rankings over the common questions with evidence, answers over the questions that all runs have a score for.
+    Intervals and tests treat questions about the same documents as one cluster. The primary metric decides (Holm);
+    all others are exploratory (Benjamini-Hochberg).
     """
     workspace = console.open_workspace()
-    comparison = measurements.compare_runs(workspace, [workspace.store.run(name) for name in run_names], k)
+    runs = [workspace.store.run(name) for name in run_names]
+    comparison = measurements.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
 
     def draw() -> None:
         console.out.print(
@@ -319,10 +330,10 @@ def compare(
         if comparison.asked:
             console.out.print(console.printable(f"All runs asked {comparison.asked}."), highlight=False)
         console.table(("setting", *comparison.runs), [(s.key, *s.values) for s in comparison.settings])
-        for note in comparison.notes:
+        for note in (comparing.rule_words(comparison), *comparison.notes):
             console.out.print(console.printable(note))
         rows = [(r.label, *map(console.interval, r.estimates)) for r in comparison.metrics.values()]
-        columns = ("difference", "run", "mean [95 %]", "p (Holm)", "won, tied, lost")
+        columns = ("difference", "run", "mean [95 %]", "verdict", "p (adjusted)", "won, tied, lost")
         console.table(("metric", *comparison.runs), rows)
         console.table(columns, [*_deltas(comparison.metrics)])
         if comparison.answers:
@@ -334,7 +345,9 @@ def compare(
         if len(comparison.runs) > 2:
             by = comparing.metric_of(comparison, metric)
             all_pairs = [(p.delta.run, p.baseline, *_delta_cells(p.delta)) for p in comparing.pairs(comparison, by)]
-            console.table(("run", "against", *columns[2:]), all_pairs, f"all pairs, by {by}")
+            console.table(("run", "against", *columns[2:]), all_pairs, f"all pairs, by {by} (Holm)")
+            ranks = zip(comparison.runs, comparing.standings_by(comparison, by), strict=True)
+            console.table(("run", "rank", "best"), [(run, *comparing.standing_words(each)) for run, each in ranks])
 
     console.show(comparing.to_json(comparison, metric), as_json, draw)
 
@@ -345,10 +358,10 @@ def _deltas(rows: Mapping[str, comparing.MetricRow]) -> Iterator[tuple[str, ...]
             yield row.label, delta.run, *_delta_cells(delta)
 
 
-def _delta_cells(delta: comparing.Delta) -> tuple[str, str, str]:
+def _delta_cells(delta: comparing.Delta) -> tuple[str, str, str, str]:
     d = delta.difference
     interval = "none" if d.mean is None else f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
-    return interval, comparing.p_words(delta.p_adjusted), f"{d.wins}, {d.ties}, {d.losses}"
+    return interval, delta.verdict, comparing.p_words(delta.p_adjusted), f"{d.wins}, {d.ties}, {d.losses}"
 
 
 def export(

@@ -262,9 +262,9 @@ class Comparison(Shown):
     def to_pandas(self) -> pd.DataFrame:
         """A row for each metric and run: mean, low, high, n, and against the first run (its own row has none of these):
 
-        difference, difference_low, difference_high (95 % interval), p_adjusted (Holm's), significant, and how many
-        questions were won, tied and lost. Rankings are compared over the questions with evidence that all runs have,
-        answers over those that all have a score for.
+        difference, difference_low, difference_high (95 % interval), p_adjusted (Holm's in the primary metric, else
+        Benjamini and Hochberg's), significant, verdict, and how many questions were won, tied and lost. Rankings are
+        compared over the questions with evidence that all runs have, answers over those that all have a score for.
         """
         runs, rows = self.result.runs, []
         for name, row in (self.result.metrics | self.result.answers).items():
@@ -301,14 +301,16 @@ _DTYPES = {"text": "str", "integer": "Int64", "number": "Float64", "yes/no": "bo
 )
 """Kind of a column of `tables.TABLES` → its type in pandas."""
 
-_AGAINST = ("difference", "difference_low", "difference_high", "p_adjusted", "significant", "won", "tied", "lost")
+_AGAINST = (
+    "difference", "difference_low", "difference_high", "p_adjusted", "significant", "verdict", "won", "tied", "lost",
+)  # fmt: skip
 
 
 def _against(delta: comparing.Delta | None) -> tuple[Any, ...]:
     if delta is None:
         return (None,) * len(_AGAINST)
     d = delta.difference
-    return d.mean, d.low, d.high, delta.p_adjusted, delta.significant, d.wins, d.ties, d.losses
+    return d.mean, d.low, d.high, delta.p_adjusted, delta.significant, delta.verdict, d.wins, d.ties, d.losses
 
 
 def _numbers(estimate: Estimate) -> tuple[float | None, float | None, float | None, int]:

@@ -50,7 +50,7 @@ def forest(
 class Change:
     """A metric's difference from the baseline with its 95 % interval, over the `n` questions of both runs.
 
-    `significant` is the result of a test, corrected for the number of tests.
+    `verdict` is that of the comparison's rule: better, worse, equivalent, undecided or equal.
     """
 
     measure: str
@@ -58,23 +58,17 @@ class Change:
     low: float
     high: float
     n: int
-    significant: bool
-    higher_is_better: bool = True
-
-    @property
-    def verdict(self) -> str:
-        """Better, worse, or inconclusive when the difference is not significant."""
-        if not self.significant:
-            return "inconclusive"
-        return "better" if (self.mean > 0) == self.higher_is_better else "worse"
+    verdict: str
 
 
 def differences(rows: Sequence[Change], *, x_title: str) -> go.Figure:
-    """Draw differences on a common axis around 0: ▲ blue better, ▼ orange worse, grey when not significant."""
+    """Draw differences on a common axis around 0: ▲ blue better, ▼ orange worse, grey ■ equivalent, ○ undecided."""
     looks = {
         "better": (BETTER, "triangle-up"),
         "worse": (WORSE, "triangle-down"),
-        "inconclusive": (CONTEXT, "circle-open"),
+        "equivalent": (CONTEXT, "square"),
+        "equal": (CONTEXT, "square"),
+        "undecided": (CONTEXT, "circle-open"),
     }
     figure = go.Figure()
     for row in rows:

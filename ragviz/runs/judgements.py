@@ -257,7 +257,7 @@ def judgement_of(
         scores=scores,
         statuses={i: each.answer.status for i, each in evaluated.items()},
         failures={i: tuple(each.failures) for i, each in evaluated.items() if each.failures},
-        metrics=evaluate.summarise_scores(scores, seed=config.seed),
+        metrics=evaluate.summarise_scores(scores, questions, seed=config.seed),
         rulings=rulings,
         causes=causes,
         abstention=abstention(measured, answers.values()),

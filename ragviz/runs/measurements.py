@@ -76,11 +76,20 @@ def document_names(workspace: Workspace, current: Run) -> dict[str, str]:
     return {d.id: d.name for d in workspace.store.documents(current.corpus_id, replaced=True)}
 
 
-def compare_runs(workspace: Workspace, runs: Sequence[Run], k: int | None = None) -> comparing.Comparison:
-    """Compare runs, paired by question, with the first of them.
+def compare_runs(
+    workspace: Workspace,
+    runs: Sequence[Run],
+    k: int | None = None,
+    *,
+    primary: str = "",
+    minimum_effect: float | None = None,
+) -> comparing.Comparison:
+    """Compare runs, paired by question, with the first of them, by the rule that `compare` makes of the last two.
 
     Raises:
-        UsageError: fewer than two runs, runs of different corpora, or none of their questions in common.
+        UsageError: fewer than two runs, runs of different corpora, none of their questions in common, or a
+            `minimum_effect` that is no share.
+        NotFoundError: `primary` is not measured in all runs.
 
     """
     store = workspace.store
@@ -90,7 +99,9 @@ def compare_runs(workspace: Workspace, runs: Sequence[Run], k: int | None = None
     questions = {q.id: q for current in runs for q in store.run_questions(current.id)}
     evidence = {question_id: question.evidence for question_id, question in questions.items()}
     generators = {question_id: question.generator for question_id, question in questions.items()}
-    return comparing.compare(sides, k=k, evidence=evidence, generators=generators)
+    return comparing.compare(
+        sides, k=k, evidence=evidence, generators=generators, primary=primary, minimum_effect=minimum_effect
+    )
 
 
 def _side(workspace: Workspace, current: Run, optional: Sequence[str]) -> comparing.RunSide:

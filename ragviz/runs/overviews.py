@@ -17,6 +17,7 @@ from ragviz.models.requests import Usage
 from ragviz.records import Estimate, Retrieved, Run
 from ragviz.runs import contexts, control_items, judgements, measurements
 from ragviz.runs.judgements import Judgement
+from ragviz.stats.clusters import numbered
 from ragviz.workspace import Workspace
 
 
@@ -55,6 +56,7 @@ def to_json(overview: Overview) -> dict[str, Any]:
     """Return an overview as JSON, for `from_json`; numbers that are NaN stay so."""
     summary, judgement = overview.summary, overview.judgement
     arrays = {
+        "clusters": {"labels": summary.clusters.labels.tolist(), "documents": summary.clusters.documents},
         "ranks": summary.ranks.tolist(),
         "scores": {name: column.tolist() for name, column in summary.scores.items()},
         "metrics": {name: asdict(estimate) for name, estimate in summary.metrics.items()},
@@ -86,6 +88,7 @@ def from_json(body: Mapping[str, Any], current: Run) -> Overview:
     summary, judgement = body["summary"], body["judgement"]
     arrays = {
         "question_ids": tuple(summary["question_ids"]),
+        "clusters": numbered(summary["clusters"]["labels"], summary["clusters"]["documents"]),
         "ranks": np.array(summary["ranks"], dtype=np.int64),
         "scores": {name: np.array(column, dtype=np.float64) for name, column in summary["scores"].items()},
         "metrics": {name: Estimate(**estimate) for name, estimate in summary["metrics"].items()},

@@ -21,6 +21,7 @@ from ragviz.records import IndexInfo, Progress, Question, Retrieved, Run, RunCon
 from ragviz.retrieval import rerankers, search
 from ragviz.retrieval.retrievers import offered
 from ragviz.runs import contexts, measurements, running, summaries
+from ragviz.stats.clusters import Clusters
 from ragviz.store.codecs import corpus_hash, questions_hash
 from ragviz.workspace import Workspace
 
@@ -76,11 +77,13 @@ class Measured:
     """Ranks of the questions with evidence, (n,), and the tokens of the first k chunks on average, (depth,) or None.
 
     `milliseconds` are those of searching for a question when its vector is there, None where they were not measured.
+    `clusters` joins the questions about the same documents; None where they are known from the run that is replayed.
     """
 
     ranks: NDArray[np.int64]
     tokens: NDArray[np.float64] | None
     milliseconds: float | None = None
+    clusters: Clusters | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,7 +398,7 @@ def columns_of(
 def measured_by(workspace: Workspace, run: Run) -> Measured:
     """Return what a run measured, of its overview."""
     overview = summaries.overview(workspace, run)
-    return Measured(overview.summary.ranks, overview.tokens)
+    return Measured(overview.summary.ranks, overview.tokens, clusters=overview.summary.clusters)
 
 
 def _with_time(measured: Measured, time: bytes | None) -> Measured:
@@ -412,7 +415,7 @@ def rescue(columns: Columns, k: int) -> rescuing.Rescue:
     for change in columns.changes.changes:
         if change.key in columns.known and k <= max([run.config.depth for run in change.runs], default=depth):
             replays.append(_replay(change.key, change.kind, columns.known[change.key], k))
-    return rescuing.rescue(own.ranks, k, replays, seed=columns.run.config.seed)
+    return rescuing.rescue(own.ranks, k, replays, own.clusters, seed=columns.run.config.seed)
 
 
 def _replay(key: str, kind: rescuing.ChangeKind, measured: Measured, k: int) -> rescuing.Replay:

@@ -10,25 +10,19 @@ from scipy import stats as scipy_stats
 
 from ragviz.errors import UsageError
 from ragviz.records import Estimate
-from ragviz.stats import (
-    Difference,
-    bootstrap,
-    bootstrap_columns,
-    estimates,
-    holm,
-    minimum_detectable_difference,
-    paired_difference,
-    paired_differences,
-    questions_needed,
-)
+from ragviz.stats.clusters import apart
+from ragviz.stats.corrections import benjamini_hochberg, holm
+from ragviz.stats.differences import Difference, paired_difference, paired_differences
+from ragviz.stats.intervals import bands, estimate, estimates, moments, quantiles, resampled_means
+from ragviz.stats.power import Needed, detectable, needed
 
 SEED = np.random.default_rng(12345)
 SCORES = SEED.random(60) ** 2
 
 
 def test_no_values():
-    assert bootstrap([]) == Estimate(None, None, None, 0)
-    assert bootstrap_columns(np.zeros((0, 3))) == (None, None, None)
+    assert estimate([]) == Estimate(None, None, None, 0)
+    assert bands(np.zeros((0, 3))) == (None, None, None)
     assert estimates({}) == {}
 
 
@@ -45,39 +39,56 @@ def test_no_values():
     ],
 )
 def test_rates_have_wilson_intervals(values, low, high):
-    estimate = bootstrap(values)
-    assert estimate.mean == pytest.approx(np.mean(values))
-    assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=1e-4)
+    found = estimate(values)
+    assert found.mean == pytest.approx(np.mean(values))
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
 
 
 def test_equals_scipy_wilson():
     for n in (1, 7, 80):
         for hits in range(n + 1):
             expected = scipy_stats.binomtest(hits, n).proportion_ci(method="wilson")
-            estimate = bootstrap([1] * hits + [0] * (n - hits))
-            assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+            found = estimate([1] * hits + [0] * (n - hits))
+            assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
-def test_equals_scipy_percentile_bootstrap():
+def test_resampled_means_equal_scipy():
     expected = scipy_stats.bootstrap((SCORES,), np.mean, n_resamples=20_000, method="percentile", rng=1)
-    estimate = bootstrap(SCORES, samples=20_000)
-    assert estimate.mean == SCORES.mean()
-    assert (estimate.low, estimate.high) == pytest.approx(expected.confidence_interval, abs=0.003)
+    [means] = resampled_means(SCORES[:, None], apart(60), samples=20_000)
+    assert np.quantile(means, [0.025, 0.975]) == pytest.approx(expected.confidence_interval, abs=0.003)
+
+
+def test_an_interval_of_many_is_students_t_but_for_skew():
+    """60 symmetric values: the widened percentiles are Student's t to Monte Carlo error."""
+    values = scipy_stats.norm.ppf((np.arange(60) + 0.5) / 60)
+    expected = scipy_stats.ttest_1samp(values, 0).confidence_interval()
+    found = estimate(values, samples=40_000)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.006)
+
+
+def test_an_interval_of_few_is_students_t():
+    """Values of equal distance from their mean: all degrees of freedom; else fewer, by the fourth moment."""
+    found = estimate([0.2, 0.6] * 10)
+    expected = scipy_stats.ttest_1samp([0.2, 0.6] * 10, 0).confidence_interval()
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    skewed = moments(np.array([[0.0]] * 19 + [[0.7]]), apart(20))
+    fourth = 0.95**4 + 19 * 0.05**4  # the distances from the mean are 0.95 and 19 times 0.05
+    assert skewed.freedom[0] == pytest.approx(2 * 0.95**2 / (fourth - 0.95**2 / 20))
 
 
 def test_same_seed_same_interval_other_seed_another():
-    assert bootstrap(SCORES, seed=4) == bootstrap(SCORES, seed=4)
-    assert bootstrap(SCORES, seed=4) != bootstrap(SCORES, seed=5)
+    assert estimate(SCORES, seed=4) == estimate(SCORES, seed=4)
+    assert estimate(SCORES, seed=4) != estimate(SCORES, seed=5)
 
 
 def test_columns_equal_their_own_bootstrap():
     matrix = np.column_stack([SCORES, SCORES > 0.5, SCORES[::-1] * 3, np.full(60, 0.4)])
-    mean, low, high = bootstrap_columns(matrix)
+    mean, low, high = bands(matrix)
     for column in range(4):
-        alone = bootstrap(matrix[:, column])
+        alone = estimate(matrix[:, column])
         assert (mean[column], low[column], high[column]) == pytest.approx((alone.mean, alone.low, alone.high))
     named = estimates({"a": matrix[:, 0], "b": matrix[:, 1]})
-    assert named["a"] == bootstrap(SCORES)
+    assert astuple(named["a"]) == pytest.approx(astuple(estimate(SCORES)))
     assert named["b"].n == 60
 
 
@@ -85,11 +96,11 @@ def test_the_order_of_the_questions_changes_no_interval():
     """Scores that are not rates: 24 questions in 10 orders, alone and beside other metrics."""
     random = np.random.default_rng(9)
     values = random.choice([0, 0.25, 0.5, 1], 24)
-    expected = bootstrap(values, seed=3)
+    expected = estimate(values, seed=3)
     difference = paired_difference(np.zeros(24), values, seed=3)
     for _ in range(10):
         order = random.permutation(24)
-        assert astuple(bootstrap(values[order], seed=3)) == pytest.approx(astuple(expected), abs=1e-12)
+        assert astuple(estimate(values[order], seed=3)) == pytest.approx(astuple(expected), abs=1e-12)
         beside = estimates({"other": random.random(24), "this": values[order]}, seed=3)["this"]
         assert astuple(beside) == pytest.approx(astuple(expected), abs=1e-12)
         again = paired_difference(np.zeros(24), values[order], seed=3)
@@ -100,23 +111,23 @@ def test_mean_lies_in_its_interval_and_interval_in_the_range():
     for n in (2, 3, 10):
         for seed in range(20):
             values = np.random.default_rng(seed).choice([0, 1 / 3, 2 / 3, 1], n)
-            estimate = bootstrap(values)
-            assert 0 <= estimate.low <= estimate.mean <= estimate.high <= 1
+            found = estimate(values)
+            assert 0 <= found.low <= found.mean <= found.high <= 1
 
 
 def test_intervals_cover_the_truth():
     """Of 300 draws of 80 questions from a known distribution, about 95 % of the intervals hold its mean."""
     random = np.random.default_rng(0)
     for draw, truth in ((lambda: random.beta(2, 1, 80), 2 / 3), (lambda: random.random(80) < 0.95, 0.95)):
-        covered = sum(e.low <= truth <= e.high for e in (bootstrap(draw(), samples=500) for _ in range(300)))
+        covered = sum(e.low <= truth <= e.high for e in (estimate(draw(), samples=500) for _ in range(300)))
         assert 0.91 <= covered / 300 <= 0.985
 
 
 def test_what_is_not_a_score_is_refused():
     with pytest.raises(UsageError, match="finite"):
-        bootstrap([0.5, float("nan")])
+        estimate([0.5, float("nan")])
     with pytest.raises(UsageError, match="shape"):
-        bootstrap([[1.0]])
+        estimate([[1.0]])
     with pytest.raises(UsageError, match="2 scores cannot be paired with 1"):
         paired_difference([1, 2], [1])
 
@@ -139,7 +150,7 @@ def test_a_resample_without_a_win_is_exactly_nothing():
 
 def test_paired_difference_of_nothing_and_of_equals():
     assert paired_difference([], []) == Difference(None, None, None, 0, 0, 0, 0, None)
-    assert paired_difference([0.1 + 0.2, 1], [0.3, 1]) == Difference(0, 0, 0, 2, 0, 2, 0, 1)
+    assert paired_difference([0.1 + 0.2, 1], [0.3, 1]) == Difference(0, 0, 0, 2, 0, 2, 0, 1, clusters=2)
     assert paired_difference([0], [1]).p_value == 1  # one question can show nothing
 
 
@@ -181,10 +192,13 @@ def test_p_values_of_no_difference_are_even():
 
 
 def test_difference_interval_equals_scipy():
-    a, b = np.random.default_rng(5).random((2, 70))
-    expected = scipy_stats.bootstrap((b - a,), np.mean, n_resamples=20_000, method="percentile", rng=1)
-    found = paired_difference(a, b, samples=20_000)
-    assert (found.low, found.high) == pytest.approx(expected.confidence_interval, abs=0.004)
+    a, b = np.random.default_rng(5).random((2, 20))
+    expected = scipy_stats.ttest_rel(b, a).confidence_interval()
+    found = paired_difference(a, b)
+    reach = quantiles(np.array([found.freedom, 19.0]))
+    assert found.freedom <= 19
+    half = (expected.high - expected.low) / 2 * reach[0] / reach[1]
+    assert (found.low, found.high) == pytest.approx((found.mean - half, found.mean + half))
 
 
 def test_holm_by_hand():
@@ -194,40 +208,60 @@ def test_holm_by_hand():
     assert holm([0.9, 0.8]) == [1, 1]
 
 
-def test_power_by_hand():
-    """Spread 1, 100 questions: (1.95996 + 0.84162) / 10; and that difference needs 100 questions again."""
+def test_benjamini_hochberg_equals_scipy():
+    p_values = np.random.default_rng(0).random(30) ** 2
+    assert benjamini_hochberg(list(p_values)) == pytest.approx(scipy_stats.false_discovery_control(p_values))
+    assert benjamini_hochberg([]) == []
+
+
+def standard(shift):
+    """100 differences with this mean and a spread of 1."""
     differences = np.random.default_rng(0).normal(size=100)
-    differences = (differences - differences.mean()) / differences.std(ddof=1) + 0.1
-    assert minimum_detectable_difference(differences) == pytest.approx(0.280158, abs=1e-6)
-    assert questions_needed(differences, difference=0.280158) in (100, 101)
-    assert questions_needed(differences) == 785  # (2.80158 / 0.1)² = 784.9
-    assert questions_needed(-differences) == 785
+    return (differences - differences.mean()) / differences.std(ddof=1) + shift
+
+
+def test_power_by_hand():
+    """Spread 1, 100 questions: (1.95996 + 0.84162) / 10; a mean of 0.1 takes (2.80158 / 0.1)² = 784.9 in all."""
+    difference = paired_difference(np.zeros(100), standard(0.1))
+    assert detectable(difference) == pytest.approx(0.280158, abs=1e-6)
+    assert needed(difference, 0.02) == Needed(685, 685)
+    assert needed(paired_difference(np.zeros(100), -standard(0.1)), 0.02) == Needed(685, 685)
+    shown = paired_difference(np.zeros(100), standard(0.5))
+    assert needed(shown, 0.02) == Needed(0, 0)
+
+
+def test_equivalence_may_take_less_than_a_difference():
+    """Mean 0.01 within ± 0.4: ((1.64485 + 0.84162) × 0.1 / 0.39)² is below 1; within ± 0.2 it takes 1.71 times."""
+    difference = paired_difference(np.zeros(100), standard(0.01))
+    assert needed(difference, 0.4) == Needed(0, 0)
+    assert needed(difference, 0.2) == Needed(72, 72)
 
 
 def test_power_is_what_it_says():
     """Samples with a true difference of the detectable size are told apart in about 80 % of 300 trials."""
     random = np.random.default_rng(1)
-    size = minimum_detectable_difference(np.array([-1.0, 1.0] * 50))
+    size = detectable(paired_difference(np.zeros(100), [-1.0, 1.0] * 50))
     found = paired_differences(random.normal(size, 1, (100, 300)), flips=999)
     assert 0.73 < np.mean([difference.p_value < 0.05 for difference in found]) < 0.87
 
 
 def test_power_is_unknown_without_spread():
-    assert minimum_detectable_difference([]) is None
-    assert minimum_detectable_difference([0.3]) is None
-    assert minimum_detectable_difference([0.0] * 50) is None
-    assert questions_needed([0.1] * 9) is None
-    assert questions_needed([1.0, -1.0]) is None
+    for differences in ([], [0.3], [0.0] * 50, [0.1] * 9):
+        difference = paired_difference(np.zeros(len(differences)), differences)
+        assert detectable(difference) is None
+        assert needed(difference, 0.02) is None
+        assert difference.equivalent(0.02) is None
+    assert needed(paired_difference([0, 0], [1.0, -1.0]), 1e-13) is None, "no difference, and nothing is equivalent"
 
 
 def test_ten_thousand_questions_stay_small_and_a_thousand_fast():
     tracemalloc.start()
-    bootstrap(np.random.default_rng(0).random(10_000))
+    estimate(np.random.default_rng(0).random(10_000))
     paired_differences(np.random.default_rng(0).normal(size=(10_000, 4)))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100 * 2**20
     values = np.random.default_rng(0).random(1000)
     began = time.process_time()
-    bootstrap(values)
+    estimate(values)
     assert time.process_time() - began < 0.2  # 0.03 s alone

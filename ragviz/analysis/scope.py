@@ -1,0 +1,28 @@
+"""Which documents an interval speaks of, in words."""
+
+from __future__ import annotations
+
+from ragviz.stats.clusters import Clusters
+
+
+def cluster_words(clusters: Clusters) -> str:
+    """Say what questions are about, and which documents an interval speaks of.
+
+    >>> from ragviz.stats.clusters import clusters_of
+    >>> cluster_words(clusters_of([{"a"}, {"a"}, {"a", "b"}]))
+    '3 questions on 2 documents, in 1 cluster: intervals are for further questions on these documents, not for others'
+    >>> cluster_words(clusters_of([{name} for name in "abcdefga"]))
+    '8 questions on 7 documents, in 7 clusters: intervals are for documents like these'
+    """
+    n = len(clusters.labels)
+    words = _counted(n, "question")
+    if clusters.documents:
+        words += f" on {_counted(clusters.documents, 'document')}"
+    if clusters.apart:
+        return f"{words}, each a cluster of its own: intervals are for questions like these"
+    scope = "documents like these" if clusters.generalise else "further questions on these documents, not for others"
+    return f"{words}, in {_counted(clusters.count, 'cluster')}: intervals are for {scope}"
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'s' * (n != 1)}"

@@ -1,0 +1,1 @@
+"""Arrays in, numbers out: how sure a mean is, whether two runs differ, and what would settle it."""

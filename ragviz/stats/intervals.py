@@ -1,0 +1,271 @@
+"""Means over questions with 95 % intervals, clustered by document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ragviz.errors import UsageError
+from ragviz.records import Estimate
+from ragviz.stats.clusters import Clusters, Floats, checked
+
+Key = TypeVar("Key")
+
+SAMPLES = 2000
+"""Bootstrap resamples of an interval."""
+
+MANY = 30
+"""From this many clusters on, means that are no rates are resampled by cluster; below, Student's t is used."""
+
+_CELLS = 2_000_000  # numbers held at once while resampling: bounds memory, whatever n is
+_KEPT = 160  # rows up to which resamples are kept: 2 bytes each, 0.6 MB for 2,000 resamples
+_LEVEL = 0.975  # the upper end of a two-sided 95 % interval
+_Z = NormalDist().inv_cdf(_LEVEL)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """Of every column of values (n, m): arrays of shape (m,).
+
+    `error` is the standard error of `mean`, `freedom` its degrees of freedom (Student's t), `design_effect` the
+    variance of the mean ÷ that of as many independent questions; NaN where unknown.
+    """
+
+    mean: Floats
+    error: Floats
+    freedom: Floats
+    design_effect: Floats
+
+
+def moments(matrix: Floats, clusters: Clusters) -> Moments:
+    """Return means and their standard errors; at least one row.
+
+    The mean is that of the questions. Its variance is the jackknife's over clusters (CR3: Bell and McCaffrey 2002), its
+    degrees of freedom are Satterthwaite's by the fourth moment of the clusters' influence, at most the effective number
+    of clusters (n² ÷ Σ size²) − 1: with clusters of equal size and influence, their number − 1. Below `clusters.FEW`
+    clusters it is the variance within the clusters, which says nothing about other documents.
+    """
+    n, count, sizes = len(matrix), clusters.count, clusters.sizes
+    mean = matrix.mean(axis=0)
+    alone = ((matrix - mean) ** 2).sum(axis=0) / max(n - 1, 1) / n
+    if not clusters.generalise:
+        variance = _within(matrix, clusters)
+        return Moments(mean, np.sqrt(variance), np.full(len(mean), float(n - count)), np.full(len(mean), np.nan))
+    if n == 1:
+        return Moments(mean, np.zeros_like(mean), np.ones_like(mean), np.full(len(mean), np.nan))
+    influence = (clusters.sums(matrix) - sizes[:, None] * mean) / (1 - sizes / n)[:, None]
+    square, fourth = (influence**2).sum(axis=0), (influence**4).sum(axis=0)
+    variance = (count - 1) / count * square / n**2
+    most = n**2 / (sizes**2).sum() - 1
+    uneven = fourth - square**2 / count  # 0 where all clusters have the same influence
+    freedom = np.full_like(mean, most)
+    np.divide(2 * square**2, uneven, out=freedom, where=uneven > 1e-9 * fourth)
+    effect = np.divide(variance, alone, out=np.full_like(mean, np.nan), where=alone > 0)
+    return Moments(mean, np.sqrt(variance), np.clip(np.minimum(freedom, most), 1, None), effect)
+
+
+def _within(matrix: Floats, clusters: Clusters) -> Floats:
+    """Return the variance of the mean when the clusters are given and only their questions vary, (m,)."""
+    sizes = clusters.sizes[:, None]
+    spread = (matrix - (clusters.sums(matrix) / sizes)[clusters.labels]) ** 2
+    squares = clusters.sums(spread)
+    pooled = squares.sum(axis=0) / (len(matrix) - clusters.count)  # also of a cluster of one question
+    variances = np.where(sizes > 1, squares / np.maximum(sizes - 1, 1), pooled)
+    return np.asarray((sizes * variances).sum(axis=0) / len(matrix) ** 2)
+
+
+def estimate(values: ArrayLike, clusters: Clusters | None = None, *, seed: int = 0, samples: int = SAMPLES) -> Estimate:
+    """Estimate the mean of `values`, shape (n,), with a 95 % interval as `bands` has it. No values: all None.
+
+    >>> recall = estimate([1, 1, 1, 1, 1, 1, 1, 1, 0, 0])
+    >>> f"{recall.mean:.2f} [{recall.low:.2f}, {recall.high:.2f}] n = {recall.n}"
+    '0.80 [0.49, 0.94] n = 10'
+    """
+    return estimates({"": values}, clusters, seed=seed, samples=samples)[""]
+
+
+def estimates(
+    columns: Mapping[Key, ArrayLike], clusters: Clusters | None = None, *, seed: int = 0, samples: int = SAMPLES
+) -> dict[Key, Estimate]:
+    """Estimate several scores of the same n questions, each of shape (n,): each as `estimate` does alone."""
+    if not columns:
+        return {}
+    matrix = np.column_stack([finite(values, dimensions=1) for values in columns.values()])
+    n, clusters = len(matrix), checked(clusters, len(matrix))
+    if not n:
+        return dict.fromkeys(columns, Estimate(None, None, None, 0))
+    known = moments(matrix, clusters)
+    low, high = _ends(matrix, clusters, known, seed, samples)
+    effects = [None if np.isnan(effect) else float(effect) for effect in known.design_effect]
+    return {
+        name: Estimate(float(mean), float(least), float(most), n, clusters.count, effect)
+        for name, mean, least, most, effect in zip(columns, known.mean, low, high, effects, strict=True)
+    }
+
+
+def bands(
+    values: ArrayLike, clusters: Clusters | None = None, *, seed: int = 0, samples: int = SAMPLES
+) -> tuple[Floats, Floats, Floats] | tuple[None, None, None]:
+    """Mean, low and high of every column of `values`, shape (n, m): three arrays of shape (m,), or None when n is 0.
+
+    95 %, for the mean over documents like these, whose questions are the `clusters`; without them every question counts
+    as independent. A column that holds only 0 and one other value v is a rate (hit@k; precision@k with one gold chunk):
+    it gets Wilson's score interval times v, at the effective number of questions (Korn and Graubard 1998), which has a
+    width where all values are equal too. Other columns get the percentiles of a bootstrap of whole clusters, widened as
+    Student's t is against the normal distribution (Hesterberg 2015), from `MANY` clusters on; below, Student's t. An
+    interval depends on `seed` and its own column, not on the order of the questions or on what else is measured.
+    """
+    matrix = finite(values, dimensions=2)
+    clusters = checked(clusters, len(matrix))
+    if not len(matrix):
+        return None, None, None
+    known = moments(matrix, clusters)
+    return known.mean, *_ends(matrix, clusters, known, seed, samples)
+
+
+def _ends(matrix: Floats, clusters: Clusters, known: Moments, seed: int, samples: int) -> tuple[Floats, Floats]:
+    low, high, rates = _wilson(matrix, clusters, known)
+    if not rates.all():
+        rest = Moments(known.mean[~rates], known.error[~rates], known.freedom[~rates], known.design_effect[~rates])
+        low[~rates], high[~rates] = interval(matrix[:, ~rates], clusters, rest, seed=seed, samples=samples)
+    return np.minimum(low, known.mean), np.maximum(high, known.mean)
+
+
+def interval(
+    matrix: Floats, clusters: Clusters, known: Moments, *, least: float = 0.0, seed: int = 0, samples: int = SAMPLES
+) -> tuple[Floats, Floats]:
+    """Low and high end of the mean of every column that is no rate, (m,) each.
+
+    Of values that are all within `least` … 1 the ends are too: 0 for scores, −1 for their differences.
+    """
+    reach = quantiles(known.freedom)
+    low, high = known.mean - reach * known.error, known.mean + reach * known.error
+    if clusters.count >= MANY:
+        low, high = _percentiles(matrix, clusters, known, seed, samples)
+    bounded = (matrix.min(axis=0) >= least) & (matrix.max(axis=0) <= 1)
+    return np.where(bounded, np.maximum(low, least), low), np.where(bounded, np.minimum(high, 1.0), high)
+
+
+def quantiles(freedom: Floats, level: float = _LEVEL) -> Floats:
+    """Student's t at `level` for degrees of freedom, (m,)."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(freedom, level))
+
+
+def finite(values: ArrayLike, dimensions: int) -> Floats:
+    """`values` as float64; a NaN is a missing score, and would spread silently."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != dimensions:
+        raise UsageError(f"Scores of shape {array.shape} were given; {dimensions} dimensions are needed.")
+    if not np.isfinite(array).all():
+        raise UsageError(
+            "A score is not a finite number; leave questions without a score out, and report their number."
+        )
+    return array
+
+
+def _wilson(matrix: Floats, clusters: Clusters, known: Moments) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Wilson's 95 % interval of each column times its one value that is not 0, and which columns are such rates."""
+    value = matrix[np.abs(matrix).argmax(axis=0), np.arange(matrix.shape[1])]
+    value[value == 0] = 1.0
+    equal = matrix == value
+    rates = ((matrix == 0) | equal).all(axis=0)
+    share = equal.mean(axis=0)
+    n, reach = _effective(len(matrix), clusters, known, share * (1 - share) * value**2)
+    middle = share + reach**2 / (2 * n)
+    half = reach * np.sqrt(share * (1 - share) / n + reach**2 / (4 * n * n))
+    ends = np.clip(np.stack([middle - half, middle + half]) / (1 + reach**2 / n), 0.0, 1.0) * value
+    return ends.min(axis=0) + 0.0, ends.max(axis=0) + 0.0, rates  # no -0
+
+
+def _effective(n: int, clusters: Clusters, known: Moments, variance: Floats) -> tuple[Floats, Floats]:
+    """Return how many independent questions would know a rate as well, and the quantile that goes with it, (m,) each.
+
+    `variance` is that of one question, (m,). Where all values are equal, as many as there are clusters.
+    """
+    if clusters.apart:
+        return np.full(len(variance), float(n)), np.full(len(variance), _Z)
+    equal = np.full(len(variance), float(clusters.count if clusters.generalise else n))
+    effective = np.divide(variance, known.error**2, out=equal, where=(known.error > 0) & (variance > 0))
+    return effective, quantiles(known.freedom)
+
+
+def _percentiles(matrix: Floats, clusters: Clusters, known: Moments, seed: int, samples: int) -> tuple[Floats, Floats]:
+    """Percentiles of the means of resampled clusters, widened to the reach of Student's t; (m,) each."""
+    from scipy.special import ndtr
+
+    means = resampled_means(matrix, clusters, seed=seed, samples=samples)
+    spread = np.sqrt(((clusters.sums(matrix) - clusters.sizes[:, None] * known.mean) ** 2).sum(axis=0)) / len(matrix)
+    widening = np.divide(known.error, spread, out=np.ones_like(spread), where=spread > 0)
+    tail = ndtr(-quantiles(known.freedom) * widening)
+    return percentiles(means, tail)
+
+
+def percentiles(means: NDArray[np.float32], tail: Floats) -> tuple[Floats, Floats]:
+    """Return the percentiles `tail` and 1 − `tail`, (m,), of every row of `means`, (m, samples), interpolated.
+
+    Only the tails are sorted, in place.
+    """
+    last = means.shape[1] - 1
+    place = np.clip(tail, 0.0, 0.5) * last
+    width = min(int(place.max()) + 2, last + 1)
+    means.partition(sorted({width - 1, last + 1 - width}), axis=1)
+    lowest, highest = np.sort(means[:, :width], axis=1), -np.sort(-means[:, last + 1 - width :], axis=1)
+    return _at(lowest, place), _at(highest, place)
+
+
+def _at(ordered: NDArray[np.float32], place: Floats) -> Floats:
+    """Return every row of `ordered`, (m, width), at a place between its columns, (m,)."""
+    below, rows = np.floor(place).astype(np.intp), np.arange(len(ordered))
+    above = np.minimum(below + 1, ordered.shape[1] - 1)
+    values = ordered.astype(np.float64)
+    return np.asarray(values[rows, below] + (place - below) * (values[rows, above] - values[rows, below]))
+
+
+def resampled_means(
+    matrix: Floats, clusters: Clusters, *, seed: int = 0, samples: int = SAMPLES
+) -> NDArray[np.float32]:
+    """Means of every column, (n, m), over clusters drawn with replacement: (m, samples), to six digits.
+
+    The clusters of every column are sorted by it, so that the same values have the same means in whatever order they
+    come; columns are therefore not resampled together.
+    """
+    sums, sizes = clusters.sums(matrix), clusters.sizes
+    order = np.lexsort((np.broadcast_to(sizes[:, None], sums.shape), sums / sizes[:, None]), axis=0)
+    ordered, ordered_sizes = np.take_along_axis(sums, order, axis=0).T, sizes[order].T
+    blocks = []
+    for counts in resamples(clusters.count, seed, samples):
+        block = ordered.astype(np.float32) @ counts.T
+        block /= np.float32(len(matrix)) if clusters.apart else ordered_sizes.astype(np.float32) @ counts.T
+        blocks.append(block)
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+
+
+def resamples(n: int, seed: int, samples: int) -> Iterator[NDArray[np.float32]]:
+    """How often each of n rows is drawn in each resample: blocks of shape (≤ samples, n) that add up to `samples`."""
+    random = np.random.default_rng(seed)
+    block = max(1, _CELLS // n)
+    if samples <= block and n <= _KEPT:
+        yield _small_resamples(n, seed, samples).astype(np.float32)
+        return
+    for start in range(0, samples, block):
+        yield _drawn(random, n, min(block, samples - start)).astype(np.float32)
+
+
+@lru_cache(maxsize=128)
+def _small_resamples(n: int, seed: int, samples: int) -> NDArray[np.uint16]:
+    """Return the only block of `resamples`, which many documents with as many questions share; 80 MB in all."""
+    return _drawn(np.random.default_rng(seed), n, samples).astype(np.uint16)
+
+
+def _drawn(random: np.random.Generator, n: int, size: int) -> NDArray[np.intp]:
+    """Return how often each of n rows is drawn in each of `size` resamples, (size, n)."""
+    drawn = random.integers(0, n, size=(size, n), dtype=np.int32) + np.arange(size, dtype=np.int32)[:, None] * n
+    return np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
