@@ -228,9 +228,11 @@ def retrieve(
     finished, report = len(answered), Report()
 
     def within(done: int, total: int | None, unit: str, message: str = "") -> None:
-        """Report a part of a batch: the questions stay what is counted."""
-        words = f"{message}: {done:,} of {total:,} {unit}" if total else message
-        progress(finished, len(questions), "questions", words)
+        """Report a part of a batch that is counted: the questions stay what is counted above it."""
+        if total is None:
+            progress(done, total, unit, message)
+        else:
+            progress(finished, len(questions), "questions", f"{message}: {done:,} of {total:,} {unit}")
 
     search_all = retriever_of(workspace, index, current.config, spending, within, report)
     unanswered = [(place, q) for place, q in enumerate(questions) if q.id not in answered]
