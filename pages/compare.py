@@ -102,15 +102,15 @@ def choose_other(comparison: Comparison) -> str:
     return shown or others[0]
 
 
-def choose_rule(of: cache.State, k: int) -> tuple[str, float | None]:
-    """The metric that decides, and the smallest difference that matters, as a share; "" and None for the defaults."""
+def choose_rule(comparison: Comparison) -> Comparison:
+    """The comparison by the rule of the address: the metric that decides, and the smallest difference that matters."""
     effect = address.readable("effect", share, "a share from 0.001 to 0.5, as 0.02")
-    known = cache.comparison(of, k)
-    names = list(known.rows)
+    names = list(comparison.rows)
     primary = address.readable("primary", address.one_of(names), f"one of {', '.join(names)}") or ""
+    ruled = compare.with_rule(comparison, primary, effect) if primary or effect else comparison
     st.session_state["primary-chosen"], st.session_state["effect-chosen"] = (
-        primary or known.rule.primary,
-        effect or rules.MINIMUM_EFFECT,
+        ruled.rule.primary,
+        ruled.rule.minimum_effect,
     )
     with st.popover("Rule", icon=":material/gavel:", width="stretch"):
         st.selectbox(
@@ -123,7 +123,7 @@ def choose_rule(of: cache.State, k: int) -> tuple[str, float | None]:
             on_change=lambda: address.put(effect=f"{st.session_state['effect-chosen']:g}"),
             help="As a share of the metric's range. Runs that are closer than this are equivalent.",
         )  # fmt: skip
-    return primary, effect
+    return ruled
 
 
 def share(text: str) -> float | None:
@@ -141,8 +141,8 @@ def choose_metric(comparison: Comparison) -> str:
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
-def bands(of: cache.State, k: int, name: str, _comparison: Comparison) -> list[curve_plots.Curve]:
-    comparison = _comparison
+def bands(of: cache.State, k: int, name: str) -> list[curve_plots.Curve]:
+    comparison = cache.comparison(of, k)
     ks, n = np.arange(1, comparison.depth + 1), len(comparison.question_ids)
     curves = []
     for run, table in zip(distinct(comparison.runs, 28), comparison.tables, strict=True):
@@ -159,8 +159,8 @@ def all_pairs(
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def standings(of: cache.State, k: int, metric: str, _comparison: Comparison) -> list[Standing]:
-    return compare.standings_by(_comparison, metric)
+def standings(of: cache.State, k: int, metric: str) -> list[Standing]:
+    return compare.standings_by(cache.comparison(of, k), metric)
 
 
 # The answer
@@ -232,7 +232,7 @@ def leaderboard(comparison: Comparison, metric: str, of: cache.State) -> None:
     rows = list(zip(distinct(comparison.runs, 28), row.estimates, strict=True))
     title = f"{title_of(metric)} (0 to 1)"
     widgets.figure(difference_plots.forest(rows, x_title=title, baseline=0, notes=verdicts), "leaderboard")
-    places = [compare.standing_words(each) for each in standings(of, comparison.k, metric, comparison)]
+    places = [compare.standing_words(each) for each in standings(of, comparison.k, metric)]
     if places:
         each = zip(distinct(comparison.runs, 28), places, strict=True)
         ranks = [f"{run} {rank}{f' (best in {often} of resamples)' if often else ''}" for run, (rank, often) in each]
@@ -357,7 +357,7 @@ def metrics_part(comparison: Comparison, measured: Mapping[str, compare.MetricRo
     pair = " minus ".join(distinct((other, comparison.runs[0]), 40))
     section(f"{kind} metrics: {pair}")
     with st.container(key=f"beside-{name}"):
-        left, right = st.columns([2, 3], gap="medium")
+        left, right = st.columns([3, 5], gap="medium")
         with left:
             changes = [
                 difference_plots.Change(
@@ -421,7 +421,7 @@ def pictures(comparison: Comparison, of: cache.State) -> None:
     with st.grid(len(CURVES), min_column_width=300):
         for name in CURVES:
             with st.container(), widgets.errors_shown():
-                lines = bands(of, comparison.k, name, comparison)
+                lines = bands(of, comparison.k, name)
                 title = f"{METRICS[name].name} (0 to 1)"
                 drawn = curve_plots.curves(
                     lines, k=comparison.k, by_run=True, labels=False, y_title=title, height=290
@@ -557,8 +557,7 @@ if opened_id:  # a case has a page of its own
     address.go_to("inspect", runs=shown_runs, question=opened_id, k=k, side=opened_side, **kept)
 with widgets.errors_shown():
     with of_rule:
-        primary, effect = choose_rule(of, k)
-    comparison = cache.comparison(of, k, primary, effect)
+        comparison = choose_rule(cache.comparison(of, k))
     with of_other:
         other = choose_other(comparison)
     with of_metric:

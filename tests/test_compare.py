@@ -18,6 +18,7 @@ from ragviz.analysis.compare import (
     settings_that_differ,
     standings_by,
     to_json,
+    with_rule,
 )
 from ragviz.analysis.rules import Rule
 from ragviz.errors import NotFoundError, UsageError
@@ -172,6 +173,7 @@ def test_the_primary_metric_is_corrected_over_the_runs_and_can_be_declared():
         others = [d for name, row in comparison.metrics.items() if name != primary for d in row.deltas]
         assert all(d.primary for d in deltas)
         assert not any(d.primary for d in others)
+    assert to_json(with_rule(by_default, "mrr", 0.1)) == to_json(declared), "nothing is measured again"
     with pytest.raises(NotFoundError, match="'faithfulness' is not compared; there are recall@3"):
         compare(sides, primary="faithfulness")
     for wrong in (0.0, 1.0, -0.1):

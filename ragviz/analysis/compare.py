@@ -65,10 +65,12 @@ class Delta:
     one test. `p_equivalent` is that of equivalence within ± `margin`, adjusted in the same way; None when the spread is
     unknown. `detectable` is the true difference that these questions and documents show with 80 % power, `needed` how
     many more would probably settle it; both are None when unknown. `missing` describes scores that one side lacks.
+    Deltas with the same number `test` are one test.
     """
 
     run: str
     difference: Difference
+    test: int
     primary: bool
     margin: float
     p_adjusted: float
@@ -548,9 +550,8 @@ class _Test:
 def _rows(groups: Sequence[_Group], names: Sequence[str], rule: Rule, seed: int) -> dict[str, MetricRow]:
     """Estimate all metrics and their differences for all runs, each group over its own questions."""
     means: dict[tuple[str, int], Estimate] = {}
-    primary: list[_Test] = []
-    exploratory: list[_Test] = []
-    first = 0  # number of the group's first exploratory test
+    tests: list[_Test] = []
+    first = 0  # number of the group's first test
     for group in groups:
         columns = {(name, run): matrix[run] for name, matrix in group.values.items() for run in range(len(names))}
         means |= estimates(columns, group.clusters, seed=seed)
@@ -558,20 +559,54 @@ def _rows(groups: Sequence[_Group], names: Sequence[str], rule: Rule, seed: int)
         matrix = np.column_stack([_difference(group.values[name], run) for name, run in pairs])
         differences = paired_differences(matrix, group.clusters, seed=seed)
         numbers = _tests(matrix)
-        for (name, run), difference, number in zip(pairs, differences, numbers, strict=True):
-            tests = primary if name == rule.primary else exploratory
-            own = run if name == rule.primary else first + number
-            tests.append(_Test(name, names[run], _directed(name, difference), own))
-        first += max(numbers, default=-1) + 1
-    deltas = [*_adjusted(primary, rule, "holm"), *_adjusted(exploratory, rule, "fdr_bh")]
-    by_label: dict[str, list[Delta]] = {}
-    for test, delta in zip([*primary, *exploratory], deltas, strict=True):
-        by_label.setdefault(test.label, []).append(delta)
+        tests += [
+            _Test(name, names[run], _directed(name, difference), first + number)
+            for (name, run), difference, number in zip(pairs, differences, numbers, strict=True)
+        ]
+        first += max(numbers) + 1
+    deltas = _judged(tests, rule)
     return {
-        name: MetricRow(name, tuple(means[name, run] for run in range(len(names))), tuple(by_label[name]))
+        name: MetricRow(name, tuple(means[name, run] for run in range(len(names))), tuple(deltas[name]))
         for group in groups
         for name in group.values
     }
+
+
+def _judged(tests: Sequence[_Test], rule: Rule) -> dict[str, list[Delta]]:
+    """Return the deltas by metric; the tests of the primary metric are corrected apart from all others."""
+    primary = [test for test in tests if test.label == rule.primary]
+    others = [test for test in tests if test.label != rule.primary]
+    deltas: dict[str, list[Delta]] = {}
+    for test, delta in zip(
+        [*primary, *others], [*_adjusted(primary, rule, "holm"), *_adjusted(others, rule, "fdr_bh")], strict=True
+    ):
+        deltas.setdefault(test.label, []).append(delta)
+    return deltas
+
+
+def with_rule(comparison: Comparison, primary: str = "", minimum_effect: float | None = None) -> Comparison:
+    """Return the same comparison decided by another rule, its parts as `compare` takes them: nothing is measured again.
+
+    Raises:
+        UsageError: `minimum_effect` is no share.
+        NotFoundError: `primary` is not measured in all runs.
+
+    """
+    rule = _rule(primary, minimum_effect, comparison.k, list(comparison.metrics), list(comparison.answers))
+    tests = [
+        _Test(name, delta.run, delta.difference, delta.test)
+        for name, row in comparison.rows.items()
+        for delta in row.deltas
+    ]
+    deltas = _judged(tests, rule)
+
+    def judged(rows: Mapping[str, MetricRow]) -> dict[str, MetricRow]:
+        return {
+            name: _with_missing(replace(row, deltas=tuple(deltas[name])), [delta.missing for delta in row.deltas])
+            for name, row in rows.items()
+        }
+
+    return replace(comparison, rule=rule, metrics=judged(comparison.metrics), answers=judged(comparison.answers))
 
 
 def _adjusted(tests: Sequence[_Test], rule: Rule, method: Literal["holm", "fdr_bh"]) -> list[Delta]:
@@ -591,6 +626,7 @@ def _adjusted(tests: Sequence[_Test], rule: Rule, method: Literal["holm", "fdr_b
             Delta(
                 run=test.run,
                 difference=difference,
+                test=test.number,
                 primary=test.label == rule.primary,
                 margin=margin,
                 p_adjusted=p,

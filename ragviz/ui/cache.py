@@ -151,13 +151,9 @@ def _retrieved_for(of: State, question_id: str) -> Retrieved:
 
 
 @st.cache_data(show_spinner="Comparing", max_entries=32)
-def comparison(of: State, k: int, primary: str = "", minimum_effect: float | None = None) -> Comparison:
-    """Return the comparison at `k` of the runs whose state is `of`, the first of which is the baseline.
-
-    `primary` and `minimum_effect` are those of its rule (see `analysis.compare.compare`).
-    """
-    runs = [workspace().store.run(run_id) for run_id in of.ids]
-    return measurements.compare_runs(workspace(), runs, k, primary=primary, minimum_effect=minimum_effect)
+def comparison(of: State, k: int) -> Comparison:
+    """Return the comparison at `k` of the runs whose state is `of`, the first of which is the baseline."""
+    return measurements.compare_runs(workspace(), [workspace().store.run(run_id) for run_id in of.ids], k)
 
 
 def judgement(run: Run) -> judgements.Judgement:
