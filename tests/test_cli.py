@@ -212,7 +212,7 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert code == 0, err
         results = json.loads(ragviz("results", "words", "--json")[1])
         assert (results["run"], results["n"], results["unanswerable"]) == ("words", 2, 1)
-        assert set(results["metrics"]["recall@3"]) == {"mean", "low", "high", "n"}
+        assert set(results["metrics"]["recall@3"]) == {"mean", "low", "high", "n", "clusters", "design_effect"}
         assert {"recall@3", "precision@3", "f1@3", "hit@3", "mrr", "ndcg@3"} <= set(results["metrics"])
         assert len(results["metrics"]) == len(METRICS)
         assert results["ranks"]["1"] + results["ranks"]["miss"] <= 2
@@ -227,7 +227,8 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert (at_one["k"], at_one["metrics"]["recall@1"]["n"]) == (1, 2)
         kinds = {row["kind"]: row for row in at_one["by_kind"]}
         assert {kind: row["questions"] for kind, row in kinds.items()} == {"single": 2, "unanswerable": 1}
-        assert set(kinds["single"]["metrics"]["recall@1"]) == {"mean", "low", "high", "n", "statuses"}
+        shown = {"mean", "low", "high", "n", "clusters", "design_effect", "statuses"}
+        assert set(kinds["single"]["metrics"]["recall@1"]) == shown
         assert {row["document"] for row in at_one["by_document"]} == {"pumps.md", "阀门.txt"}
         code, out, _ = ragviz("results", "words", "--by", "document", "--metric", "hit@3")
         assert (code, out.split("\n")[0].split()) == (0, ["document", "questions", "not", "in", "top", "50", "hit@3"])

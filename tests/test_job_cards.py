@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from ragviz import jobs
 from ragviz.index import indexing
-from ragviz.records import IndexConfig, Job
+from ragviz.records import IndexConfig, Job, RunConfig
 from ragviz.runs import running
 from ragviz.store import rates
 from ragviz.ui import job_panel
@@ -270,8 +270,8 @@ def test_a_run_foresees_its_retrieval_by_the_questions_of_earlier_ones(workspace
     embedder = workspace.store.index("large").config.embedder
     app = show("run", index="large")
     assert "Retrieving: no estimate yet on this machine." in words(app)
-    rates.learn(learnt, running.questions_by("bm25", embedder), 1, 100)
-    rates.learn(learnt, running.questions_by("knn", embedder), 50, 100)
+    rates.learn(learnt, running.questions_by(RunConfig("large", "asked", "bm25"), embedder), 1, 100)
+    rates.learn(learnt, running.questions_by(RunConfig("large", "asked", "knn"), embedder), 50, 100)
     assert workspace.store.question_set("asked").total == 10
     assert "Retrieving: about 20 s; plus the time to load the embedder." in words(checked(app.run()))
 

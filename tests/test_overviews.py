@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import astuple, fields
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from ragviz.analysis import diagnose
 from ragviz.analysis.evaluate import Summary
 from ragviz.records import Run
 from ragviz.runs import judgements, overviews, running, summaries
+from ragviz.stats.clusters import Clusters
 from ragviz.store.store import Store
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_inspect import home, judged  # noqa: F401 - fixtures
@@ -33,7 +34,8 @@ def test_a_stored_overview_is_what_rankings_and_answers_are_measured_to(home: Pa
     for stored in (first, second):
         assert stored.questions == computed.questions == len(workspace.store.run_questions(run.id))
         for field in fields(Summary):
-            np.testing.assert_equal(getattr(stored.summary, field.name), getattr(computed.summary, field.name))
+            pair = [getattr(each.summary, field.name) for each in (stored, computed)]
+            np.testing.assert_equal(*(astuple(each) if isinstance(each, Clusters) else each for each in pair))
         for field in fields(judgements.Judgement):
             assert getattr(stored.judgement, field.name) == getattr(computed.judgement, field.name), field.name
     assert all(type(ruling) is diagnose.Ruling for ruling in second.judgement.rulings.values())

@@ -405,7 +405,8 @@ def test_the_command_line_estimates_runs_and_opens_a_question(ragviz):
         "exact_match",
     }
     assert names < set(body["metrics"])
-    assert body["metrics"]["faithfulness"].keys() == {"mean", "low", "high", "n", "statuses"}
+    means = {"mean", "low", "high", "n", "clusters", "design_effect", "statuses"}
+    assert body["metrics"]["faithfulness"].keys() == means
     assert body["metrics"]["recall@3"]["n"] == len(PLACES)
     assert sum(body["lost"].values()) == len(ROWS)
     inspected = json.loads(ragviz("inspect", "r", "q-west", "--json"))
