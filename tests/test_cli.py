@@ -289,7 +289,9 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         measured_now = json.loads(ragviz("results", "基线", "--json")[1])["metrics"]
         assert listed["summary"]["estimates"].keys() == measured_now.keys()
         for name, estimate in listed["summary"]["estimates"].items():
-            assert estimate == {key: measured_now[name][key] for key in ("mean", "low", "high", "n")}, name
+            assert estimate == {
+                key: measured_now[name][key] for key in ("mean", "low", "high", "n", "clusters", "design_effect")
+            }, name
         assert ragviz("runs", "rename", "基线", "narrow")[0] == 0
 
         preview = ["index", "preview", "notes", "--embedder", "openai:loopback", "--chunker", "sentences"]
