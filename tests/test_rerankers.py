@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,8 +24,8 @@ from ragviz.index import indexing
 from ragviz.models import token_vectors, weights
 from ragviz.models.chat import ModelClient
 from ragviz.models.token_vectors import KeptPassages, unit
-from ragviz.questions import sets
-from ragviz.records import Chunk, IndexConfig, Ranking, RunConfig
+from ragviz.questions import sets, splits
+from ragviz.records import Chunk, IndexConfig, Question, Ranking, RunConfig, Span
 from ragviz.retrieval import (
     cross_encoder_reranker,
     learned_reranker,
@@ -552,12 +553,12 @@ def learned(workspace: Workspace, **more) -> RunConfig:
 
 
 def test_the_learned_reranker_is_never_measured_on_what_it_is_fitted_on(split):
-    with pytest.raises(UsageError, match="not split into validation and test"):
-        running.run(split, "r", learned(split))
-    sets.split(split, split.store.question_set("asked"), "stratified", 0.5, 0)
-    for side in ("", "validation"):
-        with pytest.raises(UsageError, match=r"fitted on the validation questions of 'asked'.*--split test"):
+    for side in ("test", "validation"):
+        with pytest.raises(UsageError, match="not split into validation and test"):
             running.run(split, "r", learned(split, split=side))
+    sets.split(split, split.store.question_set("asked"), "stratified", 0.5, 0)
+    with pytest.raises(UsageError, match=r"fitted on the validation questions of 'asked'.*--split test"):
+        running.run(split, "r", learned(split, split=""))
     with pytest.raises(UsageError, match="fitted on the validation questions"):
         search.search(split, split.store.index("g"), "When?", "knn", 3, "learned")
     words = split.store.index("words").id
@@ -592,6 +593,48 @@ def test_a_learned_reranker_is_fitted_on_validation_and_stores_its_weights(split
     refitted = running.run(split, "refitted", learned(split))
     assert refitted.provenance["reranking"]["fit"] != fit
     assert refitted.provenance["identity"]["reranking"] != run.provenance["identity"]["reranking"]
+
+
+def test_on_validation_no_question_is_scored_by_a_fit_that_saw_its_gold_chunks(split, command_line):
+    asked = split.store.question_set("asked")
+    sets.split(split, asked, "stratified", 0.5, 0)
+    run = running.run(split, "r", learned(split, split="validation"))
+    fit = run.provenance["reranking"]["fit"]
+    assert (fit["questions"], fit["folds"]) == (16, 5)
+    test = running.run(split, "test", learned(split)).provenance["reranking"]["fit"]
+    assert fit == test | {"folds": 5}, "what is shown is the fit on all of validation"
+    assert "a fit without it and the others of its fold, one of 5" in command_line("results", "r")[1]
+
+    # the evidence of one question is moved: the rankings of its own fold must stay, those of other folds may change
+    questions = [q for q in split.store.questions(asked.id) if q.split == "validation"]
+    folds = splits.folds(questions, "stratified")
+    assert sorted(Counter(folds).values()) == [3, 3, 3, 3, 4]
+    moved, other = questions[0], next(q for q in questions if q.evidence != questions[0].evidence)
+    split.store.put_questions(asked.id, [replace(moved, evidence=other.evidence)])
+    again = running.run(split, "again", learned(split, split="validation"))
+    of = [{r.question_id: r.ranking.scores for r in split.store.results(each.id)} for each in (run, again)]
+    changed = {q.id for q in questions if of[0][q.id] != of[1][q.id]}
+    assert changed == {q.id for q, fold in zip(questions, folds, strict=True) if fold != folds[0]}
+
+
+def test_folds_of_a_grouped_split_keep_documents_whole():
+    def about(name: str, *documents: str) -> Question:
+        spans = tuple((Span(document, 0, 1, "x"),) for document in documents)
+        return Question(name, name, "", spans, "hand")
+
+    questions = [about(f"{d}{i}", d) for d in "abcdefg" for i in range(3)] + [about("joins", "a", "b")]
+    folds = splits.folds(questions, "grouped")
+    by_document = {}
+    for question, fold in zip(questions, folds, strict=True):
+        for document in splits.documents_of(question):
+            by_document.setdefault(document, set()).add(fold)
+    assert all(len(each) == 1 for each in by_document.values())
+    assert by_document["a"] == by_document["b"]
+    assert sorted(Counter(folds).values()) == [3, 3, 3, 6, 7]
+    one = [about(str(i), "a") for i in range(10)]
+    assert sorted(Counter(splits.folds(one, "grouped")).values()) == [2] * 5, "one document cannot be kept whole"
+    assert splits.folds(one, "stratified") == splits.folds(one, "grouped")
+    assert set(splits.folds(one[:2], "stratified")) == {0, 1}
 
 
 def test_the_features_of_a_chunk(split):

@@ -1,6 +1,7 @@
 """A logistic regression over what is known of each chunk, fitted on questions whose gold chunks are known.
 
-It is fitted on the questions of one side of a split ("validation"), and may be measured on the others only.
+It is fitted on the questions of one side of a split ("validation") and measured on the others. On validation itself,
+where configurations are chosen, it is cross-fitted: each question is scored by a fit on the other folds.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from ragviz.retrieval import maxsim_reranker
 from ragviz.retrieval.reranking import Candidates, Parts, Scorer, Training, candidates_of
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ragviz.retrieval.regression import Floats, Regression
 
 VERSION = "1"
@@ -51,7 +55,7 @@ def identity(parts: Parts) -> str:
 
 
 def build(parts: Parts) -> Scorer:
-    """Fit, and return the scorer: the log odds that a chunk is gold. The fit is noted in `parts.report`.
+    """Fit, and return the scorer: the log odds that a chunk is gold. The fit on all is noted in `parts.report`.
 
     Raises:
         UsageError: there is no question to fit on, or none whose gold chunks the retriever finds.
@@ -61,24 +65,24 @@ def build(parts: Parts) -> Scorer:
     if training is None or not training.questions:
         raise UsageError(
             "Reranker 'learned' is fitted on the validation questions with evidence of a set's split, and there are "
-            "none: split the set (`ragviz questions split SET`), and make a run of its other side (--split test)."
+            "none: split the set (`ragviz questions split SET`), and make a run of one of its sides (--split test)."
         )
     maxsim = maxsim_reranker.build(parts)
-    fitted = _fit(training, maxsim, parts)
+    fitted = _fits(training, maxsim, parts)
+    fold_of = dict(zip(training.questions, training.folds, strict=bool(training.folds)))
 
     def scored(candidates: Sequence[Candidates]) -> list[list[float]]:
         return [
-            [float(score) for score in fitted.scores(table)]
-            for table in features(candidates, maxsim(candidates), parts)
+            [float(score) for score in fitted[fold_of.get(each.question)].scores(table)]
+            for each, table in zip(candidates, features(candidates, maxsim(candidates), parts), strict=True)
         ]
 
     return scored
 
 
-def _fit(training: Training, maxsim: Scorer, parts: Parts) -> Regression:
+def _fits(training: Training, maxsim: Scorer, parts: Parts) -> dict[int | None, Regression]:
+    """Return the fit without the questions of each fold, and under None that on all questions."""
     import numpy as np
-
-    from ragviz.retrieval import regression
 
     assert training.retriever is not None
     assert training.texts is not None
@@ -87,26 +91,47 @@ def _fit(training: Training, maxsim: Scorer, parts: Parts) -> Regression:
     heads = training.retriever(training.questions, training.depth)
     candidates = candidates_of(training.questions, heads, training.texts)
     gold_of = dict(zip(training.questions, training.gold, strict=True))
-    labels = np.array([i in gold_of[each.question] for each in candidates for i in each.ranking.ids], dtype=bool)
-    if labels.all() or not labels.any():
-        raise UsageError(
-            f"Reranker 'learned' cannot be fitted: of the first {training.depth} chunks of {len(candidates)} "
-            f"validation questions, {len(labels)} in all, {int(labels.sum())} are gold. "
-            "Rerank more chunks, or review the evidence."
-        )
+    labels = [np.array([i in gold_of[each.question] for i in each.ranking.ids], dtype=bool) for each in candidates]
     tables = features(candidates, maxsim(candidates), parts)
-    fitted = regression.fit(np.concatenate(tables), labels)
+    fold_of = dict(zip(training.questions, training.folds, strict=bool(training.folds)))
+    folds = [fold_of.get(each.question) for each in candidates]
+    questions = list(zip(tables, labels, strict=True))
+    fitted: dict[int | None, Regression] = {None: _fit(questions)}
+    for fold in sorted(set(training.folds)):
+        fitted[fold] = _fit([each for each, of in zip(questions, folds, strict=True) if of != fold])
+    _note(parts, fitted[None], labels, len(fitted) - 1)
+    # most of the time goes into vectors of tokens, which the questions that are reranked then need not
+    parts.report.seconds += time.monotonic() - started
+    return fitted
+
+
+def _fit(questions: Sequence[tuple[Floats, NDArray[np.bool_]]]) -> Regression:
+    """Fit on the features of the chunks of each question, with whether each is gold."""
+    import numpy as np
+
+    from ragviz.retrieval import regression
+
+    gold, chunks = sum(int(labels.sum()) for _, labels in questions), sum(len(labels) for _, labels in questions)
+    if gold in (0, chunks):
+        raise UsageError(
+            f"Reranker 'learned' cannot be fitted: of the first chunks of {len(questions)} validation questions, "
+            f"{chunks} in all, {gold} are gold. Rerank more chunks, review the evidence, or add questions."
+        )
+    return regression.fit(
+        np.concatenate([table for table, _ in questions]), np.concatenate([labels for _, labels in questions])
+    )
+
+
+def _note(parts: Parts, fitted: Regression, labels: Sequence[NDArray[np.bool_]], folds: int) -> None:
+    """Note what was learnt, and from how much, in the report; `folds` is 0 where no fold was held out."""
     parts.report.fit = {
-        "questions": len(candidates),
-        "chunks": len(labels),
-        "gold": int(labels.sum()),
+        "questions": len(labels),
+        "chunks": sum(map(len, labels)),
+        "gold": sum(int(each.sum()) for each in labels),
         "coefficients": {name: round(float(weight), 4) for name, weight in zip(FEATURES, fitted.weights, strict=True)},
         "intercept": round(fitted.intercept, 4),
+        **({"folds": folds} if folds else {}),
     }
-    parts.report.seconds += (
-        time.monotonic() - started
-    )  # most of it are vectors of tokens, which the others then need not
-    return fitted
 
 
 def features(candidates: Sequence[Candidates], maxsim: Sequence[Sequence[float]], parts: Parts) -> list[Floats]:

@@ -40,7 +40,7 @@ RERANKERS: Mapping[str, RerankerSpec] = {
     ),
     "learned": RerankerSpec(
         "Weighs BM25, cosine, MaxSim, position and title by a logistic regression, fitted on the validation questions "
-        "of the set's split: the run asks the others (test).",
+        "of the set's split. A run of the side validation scores each question by a fit on others.",
         "none",
         learned_reranker.check,
         learned_reranker.identity,

@@ -67,13 +67,16 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """Questions that a reranker is fitted on, and their gold chunks; never those that it is measured on.
+    """Questions that a reranker is fitted on, and their gold chunks.
 
-    `retriever` finds their first `depth` chunks, as it does for the questions that are reranked.
+    Where they are also those that it is measured on, `folds` gives the fold of each: a question is scored by a fit on
+    the other folds, so never by one that saw its gold chunks. `retriever` finds their first `depth` chunks, as it does
+    for the questions that are reranked.
     """
 
     questions: tuple[str, ...]
     gold: tuple[frozenset[str], ...]
+    folds: tuple[int, ...] = ()
     retriever: Retriever | None = None
     texts: Texts | None = None
     depth: int = 50

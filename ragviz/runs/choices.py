@@ -41,7 +41,7 @@ def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
     if config.context == "none" and "all" in chosen:
         names = tuple(name for name in names if not answer_metrics.ANSWER_METRICS[name].of_context)
     judged = bool(answer_metrics.steps_of(names))
-    check_fitted_elsewhere(workspace, config)
+    check_fitted_on_a_side(workspace, config)
     reranker = rerankers.spec_of(config.reranker)
     asks = reranker is not None and reranker.asks
     if (config.answerer == "model" or judged or asks) and not settings.model_configured:
@@ -101,15 +101,15 @@ def check_run(config: RunConfig) -> None:
         raise UsageError(f"Temperature must be from 0 to 2: {config.temperature} is not.")
 
 
-def check_fitted_elsewhere(workspace: Workspace, config: RunConfig) -> None:
-    """Raise UsageError for a reranker that would be measured on the questions that it is fitted on."""
+def check_fitted_on_a_side(workspace: Workspace, config: RunConfig) -> None:
+    """Raise UsageError for a reranker that is fitted and would ask questions of both sides of the set's split."""
     spec = rerankers.spec_of(config.reranker)
-    if spec is not None and spec.fits and config.split != "test":
+    if spec is not None and spec.fits and not config.split:
         name = workspace.store.question_set(config.questions).name
         raise UsageError(
-            f"Reranker '{config.reranker}' is fitted on the validation questions of '{name}', and no run of it may ask "
-            f"those: make the run on the other side (--split test). `ragviz questions split {name} --kind stratified` "
-            "splits a set that is not split yet."
+            f"Reranker '{config.reranker}' is fitted on the validation questions of '{name}', and asks one side only: "
+            "the others (--split test), or validation itself by cross-fitting (--split validation). "
+            f"`ragviz questions split {name} --kind stratified` splits a set that is not split yet."
         )
 
 

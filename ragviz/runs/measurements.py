@@ -148,7 +148,9 @@ def fit_words(current: Run) -> str:
         return ""
     strongest = sorted(fit["coefficients"].items(), key=lambda pair: -abs(pair[1]))
     weights = ", ".join(f"{name} {weight:+.2f}" for name, weight in strongest)
+    folds = f" Each was scored by a fit without it and the others of its fold, one of {fit.get('folds')}."
     return (
         f"Weights of the learned reranker for a standard deviation of each feature: {weights}. Fitted on "
         f"{fit['questions']:,} validation questions ({fit['gold']:,} gold chunks among {fit['chunks']:,})."
+        f"{folds if 'folds' in fit else ''}"
     )

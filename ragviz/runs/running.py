@@ -13,6 +13,7 @@ from ragviz.judging import controls, forecast, planning, work
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.breaker import Breaker
 from ragviz.models.spending import Ledger, Spending
+from ragviz.questions import splits
 from ragviz.records import (
     EvaluatedAnswer,
     IndexInfo,
@@ -270,7 +271,10 @@ def _training(workspace: Workspace, index: IndexInfo, config: RunConfig) -> Trai
     gold = {
         q.text: frozenset(i for group in groups for i in group) for q, (groups, _) in zip(questions, golds, strict=True)
     }
-    return Training(tuple(gold), tuple(gold.values()))
+    split = workspace.store.question_set(config.questions).split
+    folds = splits.folds(questions, split.kind if split else "") if config.split == "validation" else []
+    fold_of = {q.text: fold for q, fold in zip(questions, folds, strict=bool(folds))}
+    return Training(tuple(gold), tuple(gold.values()), tuple(fold_of[text] for text in gold if folds))
 
 
 def _rerank_again(
