@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import compare, diagnose, rules
+from ragviz.analysis import compare, comparison_words, diagnose, rules
 from ragviz.analysis.compare import Comparison, Delta
 from ragviz.analysis.evaluate import CURVES
 from ragviz.metrics import ranking
@@ -172,14 +172,14 @@ def section(words: str) -> None:
 
 def in_words(comparison: Comparison, metric: str, other: str) -> None:
     """The verdict in the chosen metric, then the headline's other metrics, always with the interval."""
-    section(compare.sentence(comparison, [metric]))
+    section(comparison_words.sentence(comparison, [metric]))
     chosen_delta = delta_of(comparison, metric, other)
     others = [name for name in compare.headline(comparison) if name != metric]
-    clauses = [compare.clause(comparison.runs[0], name, delta_of(comparison, name, other)) for name in others]
+    clauses = [comparison_words.clause(comparison.runs[0], name, delta_of(comparison, name, other)) for name in others]
     st.markdown(listed(clauses))
     st.markdown(plain(counted_words(comparison, metric)))
     role = "" if metric == comparison.rule.primary else f"{title_of(metric)} is exploratory. "
-    st.caption(plain(f"{role}{compare.rule_words(comparison)}{power_words(chosen_delta)}"))
+    st.caption(plain(f"{role}{comparison_words.rule_words(comparison)}{power_words(chosen_delta)}"))
     if notes := comparison.notes:
         st.warning(plain(notes[0]) if len(notes) == 1 else listed(notes))
 
@@ -232,7 +232,7 @@ def leaderboard(comparison: Comparison, metric: str, of: cache.State) -> None:
     rows = list(zip(distinct(comparison.runs, 28), row.estimates, strict=True))
     title = f"{title_of(metric)} (0 to 1)"
     widgets.figure(difference_plots.forest(rows, x_title=title, baseline=0, notes=verdicts), "leaderboard")
-    places = [compare.standing_words(each) for each in standings(of, comparison.k, metric)]
+    places = [comparison_words.standing_words(each) for each in standings(of, comparison.k, metric)]
     if places:
         each = zip(distinct(comparison.runs, 28), places, strict=True)
         ranks = [f"{run} {rank}{f' (best in {often} of resamples)' if often else ''}" for run, (rank, often) in each]
@@ -294,9 +294,9 @@ def pairs_table(runs: Sequence[Run], comparison: Comparison, metric: str, of: ca
         {
             "Run": short[pair.delta.run],
             "Against": short[pair.baseline],
-            "Difference [95 % CI]": compare.difference_words(pair.delta.difference),
+            "Difference [95 % CI]": comparison_words.difference_words(pair.delta.difference),
             "Verdict": MARKS[pair.delta.verdict],
-            "p (Holm)": compare.p_words(pair.delta.p_adjusted),
+            "p (Holm)": comparison_words.p_words(pair.delta.p_adjusted),
             "Won · tied · lost": won_words(pair.delta),
         }
         for pair in found
@@ -372,7 +372,7 @@ def metrics_part(comparison: Comparison, measured: Mapping[str, compare.MetricRo
             metrics_table(rows_of(comparison, measured, other), name)
             for row in measured.values():
                 own = tuple(each for each in row.deltas if each.run == other)
-                for words in compare.missing_words(replace(row, deltas=own), comparison.runs[0]):
+                for words in comparison_words.missing_words(replace(row, deltas=own), comparison.runs[0]):
                     st.caption(plain(words))
 
 
@@ -385,9 +385,9 @@ def rows_of(comparison: Comparison, measured: Mapping[str, compare.MetricRow], o
         means = zip(comparison.runs, row.estimates, strict=True)
         cells |= {run: estimate.mean for run, estimate in means if run in shown}
         cells |= {
-            "Difference [95 % CI]": compare.difference_words(delta.difference),
+            "Difference [95 % CI]": comparison_words.difference_words(delta.difference),
             "Verdict": delta.verdict,
-            "p (adjusted)": compare.p_words(delta.p_adjusted),
+            "p (adjusted)": comparison_words.p_words(delta.p_adjusted),
             "Won · tied · lost": won_words(delta),
             "n": delta.difference.n,
         }

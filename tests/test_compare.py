@@ -6,21 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragviz.analysis.compare import (
-    RunSide,
-    compare,
-    metric_of,
-    missing_words,
-    outcomes,
-    pairs,
-    rule_words,
-    sentence,
-    settings_that_differ,
-    standings_by,
-    to_json,
-    with_rule,
-)
+from ragviz.analysis.compare import compare, metric_of, outcomes, pairs, standings_by, with_rule
+from ragviz.analysis.comparison_words import missing_words, rule_words, sentence, to_json
 from ragviz.analysis.rules import Rule
+from ragviz.analysis.sides import RunSide, settings_that_differ
 from ragviz.errors import NotFoundError, UsageError
 from ragviz.metrics.registry import REGISTRY
 from ragviz.records import Chunk, Ranking, Retrieved, Score, Span

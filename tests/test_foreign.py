@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragviz.analysis import compare as comparing
+from ragviz.analysis import comparison_words
 from ragviz.errors import InputError, UsageError
 from ragviz.runs import exports, foreign, judgements, measurements, ragchecker
 
@@ -131,7 +131,7 @@ def test_two_imports_of_the_same_questions_are_compared_by_their_answers(workspa
     comparison = measurements.compare_runs(workspace, runs)
     assert [e.mean for e in comparison.answers["factual_precision"].estimates] == [0.5, 1.0]
     assert comparison.metrics == comparison.values == {}
-    assert "not compared" in comparing.to_json(comparison)["sentence"]
+    assert "not compared" in comparison_words.to_json(comparison)["sentence"]
 
 
 def test_unreadable_results_are_reported_and_the_rest_is_read(workspace):

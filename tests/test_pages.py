@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from ragviz import jobs
-from ragviz.analysis import compare, outcomes
+from ragviz.analysis import compare, comparison_words, outcomes
 from ragviz.documents import corpora
 from ragviz.errors import NotFoundError
 from ragviz.index import chunking, deletion, indexing
@@ -1115,7 +1115,7 @@ def test_runs_are_compared_in_words_numbers_and_pictures(home: Path) -> None:
     table = next(d for d in app.dataframe if "Metric" in d.value and "n" in d.value).value
     row = table[table["Metric"] == "Recall@3"].iloc[0]
     difference = comparison.metrics["recall@3"].deltas[0].difference
-    assert row["Difference [95 % CI]"] == compare.difference_words(difference)
+    assert row["Difference [95 % CI]"] == comparison_words.difference_words(difference)
     assert "Recall@3" in shown
     assert {"retriever", "index.chunker"} <= set(
         next(d for d in app.dataframe if "Setting" in d.value).value["Setting"]
@@ -1166,7 +1166,7 @@ def test_a_comparison_has_every_metric_of_the_runs_and_always_an_interval(home: 
     n = delta.difference.n
     assert delta.difference.mean == pytest.approx(0.4 / n)
     app = show("compare", runs="first,second", metric="token_f1")
-    interval = compare.difference_words(delta.difference)
+    interval = comparison_words.difference_words(delta.difference)
     assert interval.startswith(f"+{0.4 / n:.2f} [")
     assert f"second against first on Token F1: {interval}, undecided" in words(app)
     assert "Token F1 is exploratory. Primary metric: Recall@3 (the default)" in words(app)
@@ -1198,7 +1198,7 @@ def test_three_runs_are_compared_each_with_each_and_any_can_be_the_baseline(home
     ]
     store = open_workspace().store
     comparison = measurements.compare_runs(open_workspace(), [store.run(n) for n in ("words", "vectors", "third")])
-    expected = [compare.difference_words(pair.delta.difference) for pair in compare.pairs(comparison, "mrr")]
+    expected = [comparison_words.difference_words(pair.delta.difference) for pair in compare.pairs(comparison, "mrr")]
     assert list(pairs["Difference [95 % CI]"]) == expected
     app.selectbox(key="baseline").set_value("third").run()
     assert address(checked(app))["runs"] == "third,words,vectors"

@@ -6,54 +6,38 @@ every run has, and that have evidence, count; of answers those for which every r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
 from ragviz.analysis.rules import ALPHA, Rule, Verdict, checked_effect, direction, verdict_of
-from ragviz.analysis.scope import cluster_words
+from ragviz.analysis.scope import few_notes
+from ragviz.analysis.sides import (
+    RunSide,
+    Setting,
+    answer_metrics,
+    answer_notes,
+    generator_notes,
+    notes,
+    of_different_sides,
+    settings_that_differ,
+    versions,
+)
 from ragviz.errors import NotFoundError, UsageError
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.metric import Floats
 from ragviz.metrics.ranking import Rankings, RankTable, measure, read
-from ragviz.metrics.registry import METRICS, REGISTRY, label, scores, shown_in, title_of
-from ragviz.records import Estimate, Evidence, Retrieved, Score
+from ragviz.metrics.registry import METRICS, REGISTRY, label, scores, shown_in
+from ragviz.records import Estimate, Evidence, Retrieved
 from ragviz.stats import power
-from ragviz.stats.clusters import FEW, Clusters, clusters_of
+from ragviz.stats.clusters import Clusters, clusters_of
 from ragviz.stats.corrections import benjamini_hochberg, holm
 from ragviz.stats.differences import Difference, paired_differences
 from ragviz.stats.intervals import estimates
 from ragviz.stats.missing import Missing, missing
 from ragviz.stats.standings import Standing, standings
-
-
-@dataclass(frozen=True, slots=True)
-class RunSide:
-    """A run as it is compared.
-
-    `config` holds its choices, "k" and "depth" among them, those of the index nested; `fingerprint` maps everything
-    else that went into its numbers ("corpus", "questions", "metrics" …) to a hash. `scores` are those of its answers,
-    by metric and question id; `doubt` says why their judge is not reliable, "" when it is. `asked` says which questions
-    were asked ("validation: 50 of 100 questions").
-    """
-
-    name: str
-    config: Mapping[str, Any]
-    fingerprint: Mapping[str, str]
-    results: Sequence[Retrieved]
-    scores: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
-    doubt: str = ""
-    asked: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A choice in which the runs differ: its dotted name, and each run's value, None where a run has no such choice."""
-
-    key: str
-    values: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,34 +170,6 @@ def metric_of(comparison: Comparison, name: str) -> str:
     return metric
 
 
-def to_json(comparison: Comparison, metric: str = "") -> dict[str, Any]:
-    """Return the comparison as the command line prints it.
-
-    All pairs, and the questions won and lost against the baseline, are those by `metric`, as `metric_of` reads it.
-    """
-    metric = metric_of(comparison, metric)
-    return {
-        "runs": comparison.runs,
-        "k": comparison.k,
-        "depth": comparison.depth,
-        "rule": asdict(comparison.rule),
-        "clusters": comparison.clusters.count,
-        "n": len(comparison.question_ids),
-        "asked": comparison.asked,
-        "sentence": sentence(comparison),
-        "settings": [asdict(setting) for setting in comparison.settings],
-        "notes": comparison.notes,
-        "metrics": {name: asdict(row) for name, row in comparison.metrics.items()},
-        "answers": {name: asdict(row) for name, row in comparison.answers.items()},
-        "metric": metric,
-        "pairs": [asdict(pair) for pair in pairs(comparison, metric)],
-        "standings": [asdict(standing) for standing in standings_by(comparison, metric)],
-        "questions": {
-            name: asdict(outcomes(comparison, metric, run)) for run, name in enumerate(comparison.runs) if run
-        },
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class Outcomes:
     """Ids of the questions on which a run is better than the baseline, equal, and worse; greatest difference first."""
@@ -262,7 +218,7 @@ def compare(
     groups = [_Group(ids, clusters, values)] if values else []
     groups += [_Group(asked, _clusters(asked, documents), group) for asked, group in scored.items()]
     measured = {name for group in groups for name in group.values}
-    answers = [name for name in _answer_metrics(sides) if name in measured]
+    answers = [name for name in answer_metrics(sides) if name in measured]
     rule = _rule(primary, minimum_effect, k, list(values), answers)
     rows = _rows(groups, names, rule, seed)
     lacking = {name: _missing(sides, name, documents, seed) for name in answers}
@@ -275,10 +231,10 @@ def compare(
         clusters=clusters,
         settings=settings_that_differ(sides),
         notes=(
-            *_notes(sides, k, depth, len(common[0])),
-            *_cluster_notes(groups),
-            *_answer_notes(sides),
-            *_generator_notes(sides, [(generators or {}).get(i, "") for i in ids]),
+            *notes(sides, k, depth, len(common[0])),
+            *few_notes([group.clusters for group in groups]),
+            *answer_notes(sides),
+            *generator_notes(sides, [(generators or {}).get(i, "") for i in ids]),
         ),
         metrics={name: rows[name] for name in values},
         values=values,
@@ -320,14 +276,6 @@ def _rule(primary: str, minimum_effect: float | None, k: int, rankings: Sequence
     return Rule(name or default, checked_effect(minimum_effect), declared=bool(name))
 
 
-def settings_that_differ(sides: Sequence[RunSide]) -> tuple[Setting, ...]:
-    """Choices in which the runs differ, in the order of the first run's configuration, then the others'."""
-    flat = [dict(_flat(side.config)) for side in sides]
-    keys = dict.fromkeys(key for config in flat for key in config)
-    rows = [Setting(key, tuple(config.get(key) for config in flat)) for key in keys]
-    return tuple(row for row in rows if any(value != row.values[0] for value in row.values))
-
-
 def outcomes(comparison: Comparison, metric: str, run: int = 1) -> Outcomes:
     """Return the questions that run number `run` wins, ties and loses against the baseline in the metric `metric`.
 
@@ -366,42 +314,6 @@ def pairs(comparison: Comparison, metric: str, *, seed: int = 0) -> tuple[Pair, 
     return tuple(Pair(comparison.runs[first], delta) for (first, _), delta in zip(places, deltas, strict=True))
 
 
-def rule_words(comparison: Comparison) -> str:
-    """Say what decides, how, and what doubt rests on: documents, and their design effect on the primary metric."""
-    rule, row = comparison.rule, comparison.rows[comparison.rule.primary]
-    clusters = comparison.paired(rule.primary).clusters
-    effects = [estimate.design_effect for estimate in row.estimates if estimate.design_effect is not None]
-    effect = f" (design effect {max(effects):.1f})" if effects and not clusters.apart else ""
-    chosen = "declared" if rule.declared else "the default"
-    return (
-        f"Primary metric: {title_of(rule.primary)} ({chosen}), Holm's correction over the runs, equivalent within "
-        f"±{rule.margin(rule.primary):g}. All other metrics are exploratory (Benjamini-Hochberg). "
-        f"{cluster_words(clusters)}{effect}."
-    )
-
-
-def standing_words(standing: Standing) -> tuple[str, str]:
-    """Return the ranks that a run may have, and its share of resamples in which it is best.
-
-    >>> standing_words(Standing(1, 2, 0.834)), standing_words(Standing(3, 3, None))
-    (('1 to 2', '83 %'), ('3', ''))
-    """
-    ranks = f"{standing.low}" if standing.low == standing.high else f"{standing.low} to {standing.high}"
-    return ranks, "" if standing.best is None else f"{standing.best:.0%}".replace("%", " %")
-
-
-def missing_words(row: MetricRow, baseline: str) -> list[str]:
-    """Say of each run what scores of a metric are missing, and what they could change; none where all are there."""
-    return [
-        f"{title_of(row.label)}, of {m.n:,} questions: {m.baseline:,} without a score in {baseline} only, "
-        f"{m.other:,} in {delta.run} only, {m.both:,} in both (missing alike: p = {p_words(m.p_value)}). Whatever "
-        f"these scores are, the difference is between {_signed(m.low, 2)} and {_signed(m.high, 2)}."
-        for delta in row.deltas
-        for m in [delta.missing]
-        if m is not None
-    ]
-
-
 def standings_by(comparison: Comparison, metric: str, *, seed: int = 0) -> list[Standing]:
     """Return which ranks every run may have in one metric, and how often it is best; none for two runs.
 
@@ -415,84 +327,13 @@ def standings_by(comparison: Comparison, metric: str, *, seed: int = 0) -> list[
     return standings(direction(metric) * paired.values, paired.clusters, seed=seed)
 
 
-def difference_words(difference: Difference) -> str:
-    """Write a difference with its interval, with two digits, three where it is below 0.01.
-
-    >>> difference_words(Difference(0.05, -0.06, 0.154, 40, 9, 24, 7, 0.4))
-    '+0.05 [−0.06, +0.15]'
-    >>> difference_words(Difference(-0.004, -0.009, 0.0, 40, 0, 39, 1, 1.0))
-    '−0.004 [−0.009, 0.000]'
-    >>> difference_words(Difference(None, None, None, 0, 0, 0, 0, None))
-    'none'
-    """
-    if difference.mean is None or difference.low is None or difference.high is None:
-        return "none"
-    digits = 2 if abs(difference.mean) >= 0.01 or not difference.mean else 3
-    mean, low, high = (_signed(number, digits) for number in (difference.mean, difference.low, difference.high))
-    return f"{mean} [{low}, {high}]"
-
-
-def p_words(p: float) -> str:
-    """Write a p-value as tables show it.
-
-    >>> p_words(0.0004), p_words(0.0312), p_words(1.0)
-    ('< 0.001', '0.031', '1.000')
-    """
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def sentence(comparison: Comparison, metrics: Sequence[str] = ()) -> str:
-    """Return the comparison in words, by these metrics (their labels, or names without k; default: `headline`).
-
-    "hybrid beats knn on Recall@3: +0.07 [+0.02, +0.12]; hybrid against knn on MRR: +0.01 [−0.02, +0.04], inconclusive."
-    """
-    names = [metric_of(comparison, name) for name in metrics] or headline(comparison)
-    clauses = [clause for name in names for clause in clauses_of(comparison, name)]
-    unranked = "Rankings are not compared: there is no question of which all runs know the gold chunks. "
-    return (unranked if not comparison.metrics else "") + (f"{'; '.join(clauses)}." if clauses else "")
-
-
-def clauses_of(comparison: Comparison, metric: str) -> list[str]:
-    """Return a clause for each run against the baseline, in one metric; always with the estimate and its interval."""
-    return [clause(comparison.runs[0], metric, delta) for delta in comparison.rows[metric].deltas]
-
-
-def clause(baseline: str, metric: str, delta: Delta) -> str:
-    """Return a run against a baseline in words: the verdict, the estimate, and what would settle an undecided one."""
-    name, n = title_of(metric), delta.difference.n
-    if delta.verdict == "equal":
-        return f"{delta.run} equals {baseline} on {name} for each of {n:,} question{'s' * (n != 1)}"
-    words = difference_words(delta.difference)
-    if delta.verdict == "undecided":
-        return f"{delta.run} against {baseline} on {name}: {words}, undecided{needed_words(delta)}"
-    if delta.verdict == "equivalent":
-        return f"{delta.run} is equivalent to {baseline} on {name} within ±{delta.margin:g}: {words}"
-    return f"{delta.run} {'beats' if delta.verdict == 'better' else 'trails'} {baseline} on {name}: {words}"
-
-
-def needed_words(delta: Delta) -> str:
-    """Return, in parentheses after a blank, what would probably settle the primary metric; "" where unknown."""
-    if not delta.primary or delta.needed is None or not delta.needed.questions:
-        return ""
-    questions = f"about {delta.needed.questions:,} more questions"
-    if not delta.difference.generalises:
-        return f" ({questions} on these documents would settle it)"
-    return f" ({questions} from {delta.needed.documents:,} more documents would settle it)"
-
-
-def _signed(number: float, digits: int) -> str:
-    """Write a number with its sign, + or −; 0 has none."""
-    text = f"{abs(number):.{digits}f}"
-    return text if not float(text) else f"{'+' if number > 0 else '−'}{text}"
-
-
 def _common(sides: Sequence[RunSide]) -> list[list[Retrieved]]:
     """Return each run's results for the questions with evidence that all runs have, in the first run's order."""
     by_id = [{result.question_id: result for result in side.results if result.gold} for side in sides]
     ids = [question_id for question_id in by_id[0] if all(question_id in results for results in by_id)]
     if not ids and not _answer_values(sides):
         counts = ", ".join(f"{side.name} {len(results)}" for side, results in zip(sides, by_id, strict=True))
-        if _of_different_sides(sides):
+        if of_different_sides(sides):
             asked = "; ".join(f"{side.name} asked {side.asked}" for side in sides)
             raise UsageError(
                 f"The runs share no question with evidence, because they ask different sides of a split: {asked}. "
@@ -519,22 +360,13 @@ def _values(
 def _answer_values(sides: Sequence[RunSide]) -> dict[tuple[str, ...], dict[str, Floats]]:
     """Return the values of all common metrics of answers, (runs, n), by the questions that have them in every run."""
     groups: dict[tuple[str, ...], dict[str, Floats]] = {}
-    for name in _answer_metrics(sides):
+    for name in answer_metrics(sides):
         values_of_runs = [{i: s.value for i, s in side.scores[name].items() if s.value is not None} for side in sides]
         shared = tuple(i for i in values_of_runs[0] if all(i in values for values in values_of_runs))
-        if shared and len(_versions(sides, name)) == 1:
+        if shared and len(versions(sides, name)) == 1:
             matrix = np.array([[values[i] for i in shared] for values in values_of_runs], dtype=np.float64)
             groups.setdefault(shared, {})[name] = matrix
     return groups
-
-
-def _answer_metrics(sides: Sequence[RunSide]) -> list[str]:
-    return [name for name in sides[0].scores if all(name in side.scores for side in sides)]
-
-
-def _versions(sides: Sequence[RunSide], name: str) -> list[str]:
-    """Return the versions by which a metric was measured: scores of two versions are not comparable."""
-    return sorted({score.version for side in sides for score in side.scores[name].values() if score.value is not None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -679,74 +511,3 @@ def _tests(matrix: Floats) -> list[int]:
     scaled = np.round(matrix / np.where(greatest > 0, greatest, 1.0), 9) + 0.0  # + 0.0: no −0
     _, test = np.unique(scaled, axis=1, return_inverse=True)
     return [int(number) for number in test.ravel()]
-
-
-def _cluster_notes(groups: Sequence[_Group]) -> Iterator[str]:
-    """Note that so few documents say nothing about others."""
-    few = max((g.clusters for g in groups if not g.clusters.generalise), key=lambda each: each.count, default=None)
-    if few is not None:
-        joined = " because questions that need several documents join them" if few.documents > few.count else ""
-        yield (
-            f"The questions fall into {few.count} cluster{'s' * (few.count != 1)} of documents{joined}: below {FEW}, "
-            "nothing can be said about other documents. Intervals and tests are for further questions on these."
-        )
-
-
-def _generator_notes(sides: Sequence[RunSide], generators: Sequence[str]) -> Iterator[str]:
-    """Note that questions made of the chunks' own words cannot tell retrievers apart."""
-    if len({side.config.get("retriever") for side in sides}) > 1 and 2 * generators.count("extractive") > len(
-        generators
-    ):
-        yield (
-            f"{generators.count('extractive'):,} of the {len(generators):,} questions were generated without a model, "
-            "from the words of the chunks: they favour BM25, and do not show which retriever is better."
-        )
-
-
-def _answer_notes(sides: Sequence[RunSide]) -> Iterator[str]:
-    """Yield what makes scores of answers hard or impossible to compare."""
-    yield from (f"{side.name}: {side.doubt}" for side in sides if side.doubt)
-    for name in _answer_metrics(sides):
-        if len(versions := _versions(sides, name)) > 1:
-            yield f"{name} is not compared: its versions are {', '.join(versions)}; repeat the older run."
-    judges = [side.config.get("judge", "") for side in sides]
-    if len(set(judges)) > 1 and all(judges) and _answer_metrics(sides):
-        each = ", ".join(f"{side.name} {judge}" for side, judge in zip(sides, judges, strict=True))
-        yield f"The answers were judged by different models ({each}): a difference may come from the judge."
-
-
-def _of_different_sides(sides: Sequence[RunSide]) -> bool:
-    """Whether the runs ask different sides of a split, or some of them one side and others all questions."""
-    return len({side.config.get("split", "") for side in sides}) > 1
-
-
-def _notes(sides: Sequence[RunSide], k: int, depth: int, common: int) -> Iterator[str]:
-    """Yield what, besides the choices compared, is not the same for all runs."""
-    if _of_different_sides(sides):
-        each = ", ".join(f"{side.name} {side.asked}" for side in sides)
-        yield f"The runs ask different sides of a split ({each}): only questions that all of them ask are compared."
-    for part in dict.fromkeys(part for side in sides for part in side.fingerprint):
-        if part == "questions" and _of_different_sides(sides):
-            continue  # said above
-        if len({side.fingerprint.get(part) for side in sides}) > 1:
-            marks = ", ".join(f"{side.name} {side.fingerprint.get(part, 'none')}" for side in sides)
-            yield f"The runs differ in {part} ({marks}): a difference may come from that, not from the settings."
-    counts = [sum(bool(result.gold) for result in side.results) for side in sides]
-    if any(count != common for count in counts):
-        each = ", ".join(f"{side.name} has {count}" for side, count in zip(sides, counts, strict=True))
-        yield f"Compared on the {common} questions that all runs have with evidence; {each}."
-    if any(side.config["k"] != k for side in sides):
-        each = ", ".join(f"{side.name} {side.config['k']}" for side in sides)
-        yield f"Compared at k = {k}; the runs' own k is: {each}."
-    if any(side.config["depth"] != depth for side in sides):
-        each = ", ".join(f"{side.name} {side.config['depth']}" for side in sides)
-        yield f"Compared to depth {depth}, MRR and MAP too; the runs' own depth is: {each}."
-
-
-def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield dotted key and value of nested choices."""
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value

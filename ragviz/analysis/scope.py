@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ragviz.stats.clusters import Clusters
+from collections.abc import Iterator, Sequence
+
+from ragviz.stats.clusters import FEW, Clusters
 
 
 def cluster_words(clusters: Clusters) -> str:
@@ -22,6 +24,17 @@ def cluster_words(clusters: Clusters) -> str:
         return f"{words}, each a cluster of its own: intervals are for questions like these"
     scope = "documents like these" if clusters.generalise else "further questions on these documents, not for others"
     return f"{words}, in {_counted(clusters.count, 'cluster')}: intervals are for {scope}"
+
+
+def few_notes(of: Sequence[Clusters]) -> Iterator[str]:
+    """Yield a note where the questions of a metric are on so few documents that they say nothing about others."""
+    few = max((each for each in of if not each.generalise), key=lambda each: each.count, default=None)
+    if few is not None:
+        joined = " because questions that need several documents join them" if few.documents > few.count else ""
+        yield (
+            f"The questions fall into {few.count} cluster{'s' * (few.count != 1)} of documents{joined}: below {FEW}, "
+            "nothing can be said about other documents. Intervals and tests are for further questions on these."
+        )
 
 
 def _counted(n: int, noun: str) -> str:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ragviz import connections as connections
     from ragviz import jobs as jobs
     from ragviz.analysis import compare as compare
+    from ragviz.analysis import comparison_words as comparison_words
     from ragviz.analysis import diagnose as diagnose
     from ragviz.analysis import evaluate as evaluate
     from ragviz.analysis import outcomes as outcomes
@@ -62,6 +63,7 @@ if not TYPE_CHECKING:
     codecs = _Lazy("store.codecs")
     abstention = _Lazy("answers.abstention")
     compare = _Lazy("analysis.compare")
+    comparison_words = _Lazy("analysis.comparison_words")
     connections = _Lazy("connections")
     contexts = _Lazy("answers.contexts")
     controls = _Lazy("judging.controls")

@@ -13,6 +13,7 @@ from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import (
     abstention,
+    comparison_words,
     controls,
     diagnose,
     evaluate,
@@ -325,12 +326,12 @@ def compare(
 
     def draw() -> None:
         console.out.print(
-            console.printable(comparing.sentence(comparison, [metric] if metric else [])), highlight=False
+            console.printable(comparison_words.sentence(comparison, [metric] if metric else [])), highlight=False
         )
         if comparison.asked:
             console.out.print(console.printable(f"All runs asked {comparison.asked}."), highlight=False)
         console.table(("setting", *comparison.runs), [(s.key, *s.values) for s in comparison.settings])
-        for note in (comparing.rule_words(comparison), *comparison.notes):
+        for note in (comparison_words.rule_words(comparison), *comparison.notes):
             console.out.print(console.printable(note))
         rows = [(r.label, *map(console.interval, r.estimates)) for r in comparison.metrics.values()]
         columns = ("difference", "run", "mean [95 %]", "verdict", "p (adjusted)", "won, tied, lost")
@@ -347,9 +348,11 @@ def compare(
             all_pairs = [(p.delta.run, p.baseline, *_delta_cells(p.delta)) for p in comparing.pairs(comparison, by)]
             console.table(("run", "against", *columns[2:]), all_pairs, f"all pairs, by {by} (Holm)")
             ranks = zip(comparison.runs, comparing.standings_by(comparison, by), strict=True)
-            console.table(("run", "rank", "best"), [(run, *comparing.standing_words(each)) for run, each in ranks])
+            console.table(
+                ("run", "rank", "best"), [(run, *comparison_words.standing_words(each)) for run, each in ranks]
+            )
 
-    console.show(comparing.to_json(comparison, metric), as_json, draw)
+    console.show(comparison_words.to_json(comparison, metric), as_json, draw)
 
 
 def _deltas(rows: Mapping[str, comparing.MetricRow]) -> Iterator[tuple[str, ...]]:
@@ -361,7 +364,7 @@ def _deltas(rows: Mapping[str, comparing.MetricRow]) -> Iterator[tuple[str, ...]
 def _delta_cells(delta: comparing.Delta) -> tuple[str, str, str, str]:
     d = delta.difference
     interval = "none" if d.mean is None else f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
-    return interval, delta.verdict, comparing.p_words(delta.p_adjusted), f"{d.wins}, {d.ties}, {d.losses}"
+    return interval, delta.verdict, comparison_words.p_words(delta.p_adjusted), f"{d.wins}, {d.ties}, {d.losses}"
 
 
 def export(

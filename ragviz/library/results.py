@@ -14,7 +14,7 @@ import pandas as pd
 
 from ragviz import records
 from ragviz.analysis import compare as comparing
-from ragviz.analysis import diagnose
+from ragviz.analysis import comparison_words, diagnose
 from ragviz.documents import corpora
 from ragviz.library.display import Shown
 from ragviz.metrics import registry
@@ -252,7 +252,7 @@ class Comparison(Shown):
     @property
     def sentence(self) -> str:
         """The outcome in words, with intervals: recall and MRR, and the first two metrics of answers."""
-        return comparing.sentence(self.result)
+        return comparison_words.sentence(self.result)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 
 from ragviz.analysis import compare as comparing
 from ragviz.analysis import evaluate
+from ragviz.analysis.sides import RunSide
 from ragviz.errors import UsageError
 from ragviz.metrics import answers as answer_metrics
 from ragviz.records import Question, Retrieved, Run, Score
@@ -104,7 +105,7 @@ def compare_runs(
     )
 
 
-def _side(workspace: Workspace, current: Run, optional: Sequence[str]) -> comparing.RunSide:
+def _side(workspace: Workspace, current: Run, optional: Sequence[str]) -> RunSide:
     """Return a run as it is compared; `optional` parts of its identity beside the three that all runs have."""
     choices = {key: value for key, value in asdict(current.config).items() if key not in ("index", "questions")}
     index = {"index": {"name": current.provenance["index"], **current.provenance["index_config"]}}
@@ -115,7 +116,7 @@ def _side(workspace: Workspace, current: Run, optional: Sequence[str]) -> compar
     controlled = control_items.controls_of(current)
     doubt = controlled.sentence if controlled is not None and not controlled.reliable else ""
     results, asked = results_of(workspace, current), asked_words(current)
-    return comparing.RunSide(current.name, choices | index, parts, results, scores, doubt, asked)
+    return RunSide(current.name, choices | index, parts, results, scores, doubt, asked)
 
 
 def asked_words(current: Run) -> str:

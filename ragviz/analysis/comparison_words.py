@@ -1,0 +1,148 @@
+"""A comparison as it is read: in sentences, in the cells of tables, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from ragviz.analysis.compare import Comparison, Delta, MetricRow, headline, metric_of, outcomes, pairs, standings_by
+from ragviz.analysis.scope import cluster_words
+from ragviz.metrics.registry import title_of
+from ragviz.stats.differences import Difference
+from ragviz.stats.standings import Standing
+
+
+def to_json(comparison: Comparison, metric: str = "") -> dict[str, Any]:
+    """Return the comparison as the command line prints it.
+
+    All pairs, and the questions won and lost against the baseline, are those by `metric`, as `metric_of` reads it.
+    """
+    metric = metric_of(comparison, metric)
+    return {
+        "runs": comparison.runs,
+        "k": comparison.k,
+        "depth": comparison.depth,
+        "rule": asdict(comparison.rule),
+        "clusters": comparison.clusters.count,
+        "n": len(comparison.question_ids),
+        "asked": comparison.asked,
+        "sentence": sentence(comparison),
+        "settings": [asdict(setting) for setting in comparison.settings],
+        "notes": comparison.notes,
+        "metrics": {name: asdict(row) for name, row in comparison.metrics.items()},
+        "answers": {name: asdict(row) for name, row in comparison.answers.items()},
+        "metric": metric,
+        "pairs": [asdict(pair) for pair in pairs(comparison, metric)],
+        "standings": [asdict(standing) for standing in standings_by(comparison, metric)],
+        "questions": {
+            name: asdict(outcomes(comparison, metric, run)) for run, name in enumerate(comparison.runs) if run
+        },
+    }
+
+
+def sentence(comparison: Comparison, metrics: Sequence[str] = ()) -> str:
+    """Return the comparison in words, by these metrics (their labels, or names without k; default: `headline`).
+
+    "hybrid beats knn on Recall@3: +0.07 [+0.02, +0.12]; hybrid against knn on MRR: +0.01 [−0.02, +0.04], inconclusive."
+    """
+    names = [metric_of(comparison, name) for name in metrics] or headline(comparison)
+    clauses = [clause for name in names for clause in clauses_of(comparison, name)]
+    unranked = "Rankings are not compared: there is no question of which all runs know the gold chunks. "
+    return (unranked if not comparison.metrics else "") + (f"{'; '.join(clauses)}." if clauses else "")
+
+
+def clauses_of(comparison: Comparison, metric: str) -> list[str]:
+    """Return a clause for each run against the baseline, in one metric; always with the estimate and its interval."""
+    return [clause(comparison.runs[0], metric, delta) for delta in comparison.rows[metric].deltas]
+
+
+def clause(baseline: str, metric: str, delta: Delta) -> str:
+    """Return a run against a baseline in words: the verdict, the estimate, and what would settle an undecided one."""
+    name, n = title_of(metric), delta.difference.n
+    if delta.verdict == "equal":
+        return f"{delta.run} equals {baseline} on {name} for each of {n:,} question{'s' * (n != 1)}"
+    words = difference_words(delta.difference)
+    if delta.verdict == "undecided":
+        return f"{delta.run} against {baseline} on {name}: {words}, undecided{needed_words(delta)}"
+    if delta.verdict == "equivalent":
+        return f"{delta.run} is equivalent to {baseline} on {name} within ±{delta.margin:g}: {words}"
+    return f"{delta.run} {'beats' if delta.verdict == 'better' else 'trails'} {baseline} on {name}: {words}"
+
+
+def needed_words(delta: Delta) -> str:
+    """Return, in parentheses after a blank, what would probably settle the primary metric; "" where unknown."""
+    if not delta.primary or delta.needed is None or not delta.needed.questions:
+        return ""
+    questions = f"about {delta.needed.questions:,} more questions"
+    if not delta.difference.generalises:
+        return f" ({questions} on these documents would settle it)"
+    return f" ({questions} from {delta.needed.documents:,} more documents would settle it)"
+
+
+def rule_words(comparison: Comparison) -> str:
+    """Say what decides, how, and what doubt rests on: documents, and their design effect on the primary metric."""
+    rule, row = comparison.rule, comparison.rows[comparison.rule.primary]
+    clusters = comparison.paired(rule.primary).clusters
+    effects = [estimate.design_effect for estimate in row.estimates if estimate.design_effect is not None]
+    effect = f" (design effect {max(effects):.1f})" if effects and not clusters.apart else ""
+    chosen = "declared" if rule.declared else "the default"
+    return (
+        f"Primary metric: {title_of(rule.primary)} ({chosen}), Holm's correction over the runs, equivalent within "
+        f"±{rule.margin(rule.primary):g}. All other metrics are exploratory (Benjamini-Hochberg). "
+        f"{cluster_words(clusters)}{effect}."
+    )
+
+
+def missing_words(row: MetricRow, baseline: str) -> list[str]:
+    """Say of each run what scores of a metric are missing, and what they could change; none where all are there."""
+    return [
+        f"{title_of(row.label)}, of {m.n:,} questions: {m.baseline:,} without a score in {baseline} only, "
+        f"{m.other:,} in {delta.run} only, {m.both:,} in both (missing alike: p = {p_words(m.p_value)}). Whatever "
+        f"these scores are, the difference is between {_signed(m.low, 2)} and {_signed(m.high, 2)}."
+        for delta in row.deltas
+        for m in [delta.missing]
+        if m is not None
+    ]
+
+
+def standing_words(standing: Standing) -> tuple[str, str]:
+    """Return the ranks that a run may have, and its share of resamples in which it is best.
+
+    >>> standing_words(Standing(1, 2, 0.834)), standing_words(Standing(3, 3, None))
+    (('1 to 2', '83 %'), ('3', ''))
+    """
+    ranks = f"{standing.low}" if standing.low == standing.high else f"{standing.low} to {standing.high}"
+    return ranks, "" if standing.best is None else f"{standing.best:.0%}".replace("%", " %")
+
+
+def difference_words(difference: Difference) -> str:
+    """Write a difference with its interval, with two digits, three where it is below 0.01.
+
+    >>> difference_words(Difference(0.05, -0.06, 0.154, 40, 9, 24, 7, 0.4))
+    '+0.05 [−0.06, +0.15]'
+    >>> difference_words(Difference(-0.004, -0.009, 0.0, 40, 0, 39, 1, 1.0))
+    '−0.004 [−0.009, 0.000]'
+    >>> difference_words(Difference(None, None, None, 0, 0, 0, 0, None))
+    'none'
+    """
+    if difference.mean is None or difference.low is None or difference.high is None:
+        return "none"
+    digits = 2 if abs(difference.mean) >= 0.01 or not difference.mean else 3
+    mean, low, high = (_signed(number, digits) for number in (difference.mean, difference.low, difference.high))
+    return f"{mean} [{low}, {high}]"
+
+
+def p_words(p: float) -> str:
+    """Write a p-value as tables show it.
+
+    >>> p_words(0.0004), p_words(0.0312), p_words(1.0)
+    ('< 0.001', '0.031', '1.000')
+    """
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _signed(number: float, digits: int) -> str:
+    """Write a number with its sign, + or −; 0 has none."""
+    text = f"{abs(number):.{digits}f}"
+    return text if not float(text) else f"{'+' if number > 0 else '−'}{text}"

@@ -1,0 +1,94 @@
+"""Which of several runs that no metric tells apart is preferred: by tokens read, then cost, then latency."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+By = Literal["tokens", "dollars", "seconds"]
+
+TITLES: Mapping[By, str] = {
+    "tokens": "tokens read",
+    "dollars": "cost",
+    "seconds": "latency",
+}
+"""What breaks a tie, in this order → its name."""
+
+SAME = 0.01
+"""Amounts that differ by less than this share of the greater one are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a configuration takes for a question: the tokens it reads, dollars, seconds; None where it is not known."""
+
+    tokens: float | None = None
+    dollars: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The run that is preferred of several, by what; `by` is None, and `run` "", where nothing tells them apart.
+
+    `amount` is what the run takes, `next` the least that another one takes.
+    """
+
+    run: str = ""
+    by: By | None = None
+    amount: float = 0.0
+    next: float = 0.0
+
+
+def broken(tied: Collection[str], prices: Mapping[str, Price]) -> Choice:
+    """Choose among runs that are tied: those that take least of the first of tokens, dollars and seconds are left.
+
+    What is not known of every run that is left is passed over, and so is a difference of less than `SAME`.
+
+    >>> prices = {"a": Price(600, 0.002), "b": Price(602, 0.001), "c": Price(1200, 0.0)}
+    >>> broken(["a", "b", "c"], prices)
+    Choice(run='b', by='dollars', amount=0.001, next=0.002)
+    >>> broken(["b", "c"], prices), broken(["a", "b"], {"a": Price(600), "b": Price(600)})
+    (Choice(run='b', by='tokens', amount=602, next=1200), Choice(run='', by=None, amount=0.0, next=0.0))
+    """
+    left = list(tied)
+    for by in TITLES:
+        amounts = {run: amount for run in left if (amount := getattr(prices.get(run, Price()), by)) is not None}
+        if len(left) < 2 or len(amounts) < len(left):
+            continue
+        least = min(amounts.values())
+        cheapest = [run for run in left if amounts[run] - least <= SAME * amounts[run]]
+        if len(cheapest) == 1:
+            return Choice(cheapest[0], by, least, min(amounts[run] for run in left if run != cheapest[0]))
+        left = cheapest
+    return Choice()
+
+
+def words(tied: Collection[str], choice: Choice) -> str:
+    """Say which of the tied runs is preferred, and why.
+
+    >>> words(["a", "b"], Choice("a", "tokens", 602, 1200))
+    'Tie of a and b, broken by tokens read: a takes 602 a question, the next 1,200.'
+    >>> words(["a", "b"], Choice("b", "dollars", 0.001, 0.0021))
+    'Tie of a and b, broken by cost: b takes $0.001 a question, the next $0.0021.'
+    >>> words(["a", "b", "c"], Choice())
+    'Tie of a, b and c: tokens read, cost and latency, as far as they are known, do not break it.'
+    """
+    names = list(tied)
+    joined = f"{', '.join(names[:-1])} and {names[-1]}"
+    if choice.by is None:
+        return f"Tie of {joined}: tokens read, cost and latency, as far as they are known, do not break it."
+    least, other = (amount_words(choice.by, amount) for amount in (choice.amount, choice.next))
+    return f"Tie of {joined}, broken by {TITLES[choice.by]}: {choice.run} takes {least} a question, the next {other}."
+
+
+def amount_words(by: By, amount: float) -> str:
+    """Write an amount in its unit.
+
+    >>> amount_words("tokens", 1203.4), amount_words("dollars", 0.00042), amount_words("seconds", 1.234)
+    ('1,203', '$0.00042', '1.2 s')
+    """
+    if by == "tokens":
+        return f"{amount:,.0f}"
+    return f"${amount:.2g}" if by == "dollars" else f"{amount:.2g} s"

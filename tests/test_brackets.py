@@ -1,0 +1,89 @@
+"""Groups of runs that cannot be told apart, by hand, and against every subset; ties broken by what runs take."""
+
+from dataclasses import replace
+from itertools import combinations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragviz.analysis.brackets import brackets, unbeaten
+from ragviz.analysis.compare import Delta, Pair
+from ragviz.analysis.ties import Choice, Price, broken, words
+from ragviz.stats.differences import Difference
+
+UNDECIDED = Delta(
+    run="", difference=Difference(0.1, -0.1, 0.3, 9, 3, 5, 1, 0.4), test=0, primary=True, margin=0.02, p_adjusted=0.4,
+    p_equivalent=0.9, verdict="undecided", detectable=0.2, needed=None,
+)  # fmt: skip
+
+
+def pairs_of(runs, beats):
+    """All pairs of runs, each with the later one as the run; `beats` holds (winner, loser)."""
+    for first, second in combinations(runs, 2):
+        verdict = "better" if (second, first) in beats else "worse" if (first, second) in beats else "undecided"
+        yield Pair(first, replace(UNDECIDED, run=second, verdict=verdict))
+
+
+def groups(runs, *beats):
+    return ["".join(group) for group in brackets(runs, list(pairs_of(runs, set(beats))))]
+
+
+def test_brackets_by_hand():
+    assert groups("abc") == ["abc"]
+    assert groups("ab", ("a", "b")) == []
+    # a is better than c, b is apart from neither
+    assert groups("abc", ("a", "c")) == ["ab", "bc"]
+    # a beats all others, which are not told apart
+    assert groups("abcd", *(("a", other) for other in "bcd")) == ["bcd"]
+    # the middle one alone is apart from the first: the bracket leaves it out
+    assert groups("abc", ("a", "b")) == ["ac", "bc"]
+    # two by two
+    assert groups("abcd", ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d")) == ["ab", "cd"]
+
+
+def test_what_is_equivalent_is_not_apart():
+    pairs = [Pair("a", replace(UNDECIDED, run="b", verdict=verdict)) for verdict in ("equivalent", "equal")]
+    assert [brackets("ab", [pair]) for pair in pairs] == [[("a", "b")]] * 2
+
+
+RUNS = "abcdefg"
+
+
+@given(st.sets(st.sampled_from(list(combinations(RUNS, 2)))))
+def test_brackets_are_the_largest_groups_of_runs_that_are_not_apart(beats):
+    """Against every subset: those without a pair that is apart, and not within another such."""
+
+    def together(group):
+        return not any(pair in beats for pair in combinations(sorted(group), 2))
+
+    found = [set(group) for size in range(2, 8) for group in combinations(RUNS, size) if together(group)]
+    largest = {"".join(sorted(group)) for group in found if not any(group < other for other in found)}
+    assert set(groups(RUNS, *beats)) == largest
+
+
+@given(st.sets(st.sampled_from(list(combinations(RUNS, 2)))))
+def test_no_two_unbeaten_runs_are_apart(beats):
+    left = unbeaten(RUNS, list(pairs_of(RUNS, beats)))
+    assert left == [run for run in RUNS if not any(loser == run for _, loser in beats)]
+    assert not any(pair in beats for pair in combinations(left, 2))
+
+
+def test_the_first_of_tokens_cost_and_latency_that_differs_breaks_a_tie():
+    prices = {
+        "small": Price(300, 0.002, 1.0),
+        "small too": Price(300.5, 0.002, 0.5),
+        "large": Price(900, 0.0001, 0.1),
+        "unknown": Price(None, 0.0001, 0.1),
+    }
+    assert broken(["small", "large"], prices) == Choice("small", "tokens", 300, 900)
+    assert broken(["small", "small too"], prices) == Choice("small too", "seconds", 0.5, 1.0)
+    assert broken(["small", "small too", "large"], prices) == Choice("small too", "seconds", 0.5, 1.0)
+    assert broken(["small", "unknown"], prices) == Choice("unknown", "dollars", 0.0001, 0.002)
+    assert broken(["large", "unknown"], prices) == Choice()
+    assert broken(["small", "never made"], prices) == Choice()
+    assert broken(["one"], prices) == Choice()
+
+
+def test_a_tie_is_said_with_what_broke_it():
+    said = words(["small", "large"], Choice("small", "tokens", 300, 1900))
+    assert said == "Tie of small and large, broken by tokens read: small takes 300 a question, the next 1,900."
