@@ -1,0 +1,103 @@
+"""What moved, came and went between two rankings of one question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ragviz.records import Chunk, Ranking
+
+HALF = 0.5
+"""Chunks of different cuttings are counterparts when they share at least this part of the shorter one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A chunk at `rank` of a ranking, and the rank of the same text in another one: 0 when it is not in it.
+
+    `chunk_id` is the chunk's, `counterpart` that of the other ranking, "" when there is none; with different cuttings
+    they differ.
+    """
+
+    chunk_id: str
+    rank: int
+    other: int
+    counterpart: str = ""
+
+
+def moves(ranking: Ranking, other: Ranking, *, same_chunks: bool) -> list[Move]:
+    """Return where every chunk of `ranking` stands in `other`.
+
+    With `same_chunks`, both rank the chunks of one index: a chunk is where its id is. Else it is also where the best
+    ranked chunk is that shares at least half of the shorter of the two.
+
+    >>> [(m.rank, m.other) for m in moves(Ranking(("a", "b"), (2, 1)), Ranking(("b", "c"), (2, 1)), same_chunks=True)]
+    [(1, 0), (2, 1)]
+    """
+    places = {chunk_id: rank for rank, chunk_id in enumerate(other.ids, start=1)}
+    by_document: dict[str, list[tuple[int, int, str]]] = {}
+    if not same_chunks:
+        for chunk_id in other.ids:
+            if place := Chunk.parse_id(chunk_id):
+                by_document.setdefault(place[0], []).append((place[1], place[2], chunk_id))
+    found = []
+    for rank, chunk_id in enumerate(ranking.ids, start=1):
+        counterpart = chunk_id if chunk_id in places else _overlapping(chunk_id, by_document)
+        found.append(Move(chunk_id, rank, places.get(counterpart, 0), counterpart))
+    return found
+
+
+def _overlapping(chunk_id: str, by_document: dict[str, list[tuple[int, int, str]]]) -> str:
+    """Return the first of a document's chunks that shares enough with this one, "" without any."""
+    place = Chunk.parse_id(chunk_id)
+    if place is None:
+        return ""
+    document_id, start, end = place
+    for first, last, other_id in by_document.get(document_id, []):
+        shorter = min(end - start, last - first)
+        if shorter > 0 and min(end, last) - max(start, first) >= HALF * shorter:
+            return other_id
+    return ""
+
+
+def words(of: Sequence[Move], back: Sequence[Move], k: int, names: tuple[str, str]) -> str:
+    """Say what the first `k` chunks of two rankings have in common; `back` are the moves from the second to the first.
+
+    >>> one, other = Ranking(("a", "b", "c"), (3, 2, 1)), Ranking(("b", "x", "a"), (3, 2, 1))
+    >>> there, back = moves(one, other, same_chunks=True), moves(other, one, same_chunks=True)
+    >>> words(there, back, 2, ("knn", "hybrid"))
+    'Of the first 2 chunks, 1 is in both; 1 of knn went (1 of them to a lower rank), 1 of hybrid came.'
+    """
+    first, second = ([move for move in side if move.rank <= k] for side in (of, back))
+    kept = [move for move in second if 0 < move.other <= k]
+    gone = [move for move in first if not 0 < move.other <= k]
+    come = [move for move in second if not 0 < move.other <= k]
+    if not gone and not come:
+        same = all(move.rank == move.other for move in second)
+        return f"The first {k} chunks are the same{', in the same order' if same else ', in another order'}."
+    lower, higher = sum(move.other > 0 for move in gone), sum(move.other > 0 for move in come)
+    sunk = f" ({lower} of them to a lower rank)" if lower else ""
+    risen = f" ({higher} of them from a lower rank)" if higher else ""
+    is_or_are = "is" if len(kept) == 1 else "are"
+    return (
+        f"Of the first {k} chunks, {len(kept)} {is_or_are} in both; {len(gone)} of {names[0]} went{sunk}, "
+        f"{len(come)} of {names[1]} came{risen}."
+    )
+
+
+def move_words(move: Move, depth: int, *, back: bool) -> str:
+    """Return a move as a badge says it: from the baseline to the other run, or, with `back`, where it came from.
+
+    `depth` is that of the other ranking.
+
+    >>> [move_words(Move("a", 4, other), 50, back=True) for other in (9, 2, 4, 0)]
+    ['▲ from rank 9', '▼ from rank 2', '= rank 4', 'came: not in top 50 before']
+    >>> [move_words(Move("a", 4, other), 50, back=False) for other in (9, 2, 0)]
+    ['▼ to rank 9', '▲ to rank 2', 'went: not in top 50']
+    """
+    if not move.other:
+        return f"came: not in top {depth:,} before" if back else f"went: not in top {depth:,}"
+    if move.other == move.rank:
+        return f"= rank {move.rank}"
+    better = (move.other > move.rank) if back else (move.other < move.rank)
+    return f"{'▲' if better else '▼'} {'from' if back else 'to'} rank {move.other}"

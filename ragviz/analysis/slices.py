@@ -1,0 +1,220 @@
+"""A difference between two runs in the parts of the questions: by document, kind, language, and length.
+
+Many parts are looked at, so that some differ by chance alone: their p-values are adjusted for the number of parts
+judged (Benjamini and Hochberg), and parts of few questions are listed, not judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragviz.analysis.compare import Paired
+from ragviz.analysis.rules import ALPHA, Rule, Verdict, verdict_of
+from ragviz.records import Question
+from ragviz.stats.corrections import benjamini_hochberg
+from ragviz.stats.differences import Difference, paired_differences
+
+SMALL = 6
+"""Parts of fewer questions are not judged: 5 questions cannot reach p < 0.05 by sign flips, whatever they say."""
+GROUPS = 4
+"""Parts by length: as many questions in each, as far as equal lengths allow."""
+DIMENSIONS = {
+    "document": "Document",
+    "kind": "Kind",
+    "language": "Language",
+    "length": "Question length",
+    "evidence": "Evidence length",
+}
+"""What questions are divided by."""
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|\w+(?:[.,:'’-]\w+)*")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Some of the questions: `by` is a key of `DIMENSIONS`, `name` which part, `rows`, (m,), their places from 0."""
+
+    by: str
+    name: str
+    rows: NDArray[np.int64]
+
+    @property
+    def key(self) -> str:
+        """Its name in an address."""
+        return f"{self.by}:{self.name}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slice:
+    """A part of the questions in one metric: the means of both runs over its `n` questions from `clusters` documents.
+
+    `difference`, other minus baseline, and what follows from it is None of a part that is too small to be judged.
+    Clusters join documents that questions need together. `p_adjusted` is Benjamini and Hochberg's over all judged
+    parts.
+    """
+
+    part: Part
+    n: int
+    clusters: int
+    baseline: float
+    other: float
+    difference: Difference | None = None
+    p_adjusted: float | None = None
+    verdict: Verdict | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slices:
+    """The parts of the questions in one metric, those judged first, in each dimension the greatest first.
+
+    `several` counts questions with evidence in several documents, each of which counts them.
+    """
+
+    metric: str
+    slices: tuple[Slice, ...]
+    several: int
+
+    @property
+    def judged(self) -> tuple[Slice, ...]:
+        """The parts that are large enough."""
+        return tuple(each for each in self.slices if each.difference is not None)
+
+
+def parts_of(questions: Sequence[Question], documents: Mapping[str, Sequence[str]]) -> list[Part]:
+    """Divide questions in every dimension in which they fall into two parts or more; `documents` are by question id.
+
+    A question with evidence in several documents is in the part of each of them, one without evidence in none, and in
+    none by the length of its evidence.
+    """
+    names: dict[str, list[Sequence[str]]] = {
+        "document": [documents.get(question.id, ()) for question in questions],
+        "kind": [(question.kind,) for question in questions],
+        "language": [(question.language,) for question in questions],
+    }
+    lengths: dict[str, tuple[Sequence[int | None], str]] = {
+        "length": ([word_count(question.text) for question in questions], "words"),
+        "evidence": ([evidence_length(question) for question in questions], "characters"),
+    }
+    parts = [part for by, of_each in names.items() for part in _named(by, of_each)]
+    return parts + [part for by, (numbers, unit) in lengths.items() for part in _by_length(by, numbers, unit)]
+
+
+def judged(parts: Sequence[Part], paired: Paired, other: int, rule: Rule, metric: str, *, seed: int = 0) -> Slices:
+    """Compare run number `other` with the baseline in every part, by one metric; parts without questions are left out.
+
+    `parts` divide the questions of `paired`, in their order.
+    """
+    measured = [_measured(part, paired, other, metric, seed) for part in parts if len(part.rows)]
+    order = {by: place for place, by in enumerate(DIMENSIONS)}
+    measured.sort(key=lambda each: (each.difference is None, order[each.part.by]))
+    large = [each for each in measured if each.difference is not None]
+    small = [each for each in measured if each.difference is None]
+    return Slices(metric, (*_adjusted(large, rule, metric), *small), _several(parts))
+
+
+def word_count(text: str) -> int:
+    """Count the words of a text; each ideograph and kana is one.
+
+    >>> word_count("How much does pump 3 move?"), word_count("谁负责北阀门？")
+    (6, 6)
+    """
+    return len(_WORD.findall(text))
+
+
+def evidence_length(question: Question) -> int | None:
+    """Return the characters of the passages that a question needs, the shortest of each group; None without any."""
+    if not question.evidence:
+        return None
+    return sum(min((span.end - span.start for span in group), default=0) for group in question.evidence)
+
+
+def multiplicity_words(slices: Slices) -> str:
+    """Say how many parts were judged, how many of them would differ by chance, and how many do.
+
+    >>> multiplicity_words(Slices("mrr", (), 0))
+    'No slice is large enough to be judged: it takes 6 questions.'
+    """
+    count = len(slices.judged)
+    if not count:
+        return f"No slice is large enough to be judged: it takes {SMALL} questions."
+    expected = ALPHA * count
+    about = "less than one" if expected < 0.75 else f"about {round(expected)}" if expected >= 1.5 else "about one"
+    raw = sum((each.difference.p_value or 0.0) <= ALPHA for each in slices.judged if each.difference)
+    apart = sum(each.p_adjusted is not None and each.p_adjusted <= ALPHA for each in slices.judged)
+    small = len(slices.slices) - count
+    listed = f" {small:,} {'is' if small == 1 else 'are'} too small to be judged (fewer than {SMALL} questions)."
+    return (
+        f"{count:,} slice{'s' * (count != 1)} looked at: at 5 % {about} would differ by chance alone. "
+        f"{raw:,} {'does' if raw == 1 else 'do'}; {apart:,} after the correction for their number "
+        f"(Benjamini-Hochberg).{listed if small else ''}"
+    )
+
+
+def several_words(slices: Slices) -> str:
+    """Say what becomes of questions with evidence in several documents; "" without any."""
+    if not slices.several:
+        return ""
+    if slices.several == 1:
+        return "1 question has evidence in several documents: it counts in each of them."
+    return f"{slices.several:,} questions have evidence in several documents: each counts in every one of them."
+
+
+def _several(parts: Sequence[Part]) -> int:
+    rows = [part.rows for part in parts if part.by == "document"]
+    return int((np.bincount(np.concatenate(rows)) > 1).sum()) if rows else 0
+
+
+def _named(by: str, names: Sequence[Sequence[str]]) -> list[Part]:
+    """Return the parts by name, the greatest first; none where all questions have the same name."""
+    rows: dict[str, list[int]] = {}
+    for row, of_question in enumerate(names):
+        for name in dict.fromkeys(of_question):
+            rows.setdefault(name, []).append(row)
+    if len(rows) < 2:
+        return []
+    order = sorted(rows, key=lambda name: -len(rows[name]))
+    return [Part(by, name, np.array(rows[name], dtype=np.int64)) for name in order]
+
+
+def _by_length(by: str, lengths: Sequence[int | None], unit: str) -> list[Part]:
+    """Return parts of about as many questions each, from the shortest on; equal lengths are in the same part."""
+    known = np.array([row for row, length in enumerate(lengths) if length is not None], dtype=np.int64)
+    numbers = np.array([length for length in lengths if length is not None], dtype=np.int64)
+    if not len(numbers) or numbers.min() == numbers.max():
+        return []
+    cuts = np.unique(np.quantile(numbers, np.arange(1, GROUPS) / GROUPS, method="higher"))
+    group = np.searchsorted(cuts, numbers, side="right")
+    parts = []
+    for place in np.unique(group):
+        low, high = int(numbers[group == place].min()), int(numbers[group == place].max())
+        name = f"{low:,} {unit}" if low == high else f"{low:,} to {high:,} {unit}"
+        parts.append(Part(by, name, known[group == place]))
+    return parts if len(parts) > 1 else []
+
+
+def _measured(part: Part, paired: Paired, other: int, metric: str, seed: int) -> Slice:
+    values, clusters = paired.values[:, part.rows], paired.clusters.take(part.rows)  # type: ignore[arg-type]
+    means = values.mean(axis=1)
+    found = Slice(part, len(part.rows), clusters.count, float(means[0]), float(means[other]))
+    if len(part.rows) < SMALL:
+        return found
+    difference = values[other] - values[0]
+    [measured] = paired_differences(np.where(np.abs(difference) < 1e-12, 0.0, difference)[:, None], clusters, seed=seed)
+    return replace(found, difference=measured)
+
+
+def _adjusted(slices: Sequence[Slice], rule: Rule, metric: str) -> list[Slice]:
+    """Return the judged parts with their adjusted p-values and verdicts."""
+    differences = [each.difference for each in slices if each.difference is not None]
+    p_values = benjamini_hochberg([difference.p_value or 0.0 for difference in differences])
+    equivalent = [difference.equivalent(rule.margin(metric)) for difference in differences]
+    corrected = iter(benjamini_hochberg([p for p in equivalent if p is not None]))
+    adjusted = []
+    for each, difference, p, p_equal in zip(slices, differences, p_values, equivalent, strict=True):
+        verdict = verdict_of(metric, difference, p, None if p_equal is None else next(corrected))
+        adjusted.append(replace(each, p_adjusted=p, verdict=verdict))
+    return adjusted

@@ -1,0 +1,135 @@
+"""Two runs question by question: points of a scatter, streams between causes, moves between rankings."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from ragviz.analysis import flows, moves, points
+from ragviz.records import Chunk, Ranking
+
+TITLES = {"fine": "Found at 3", "below_k": "Ranked below 3", "not_retrieved": "Not in top 50", "split": "Split"}
+
+
+def test_questions_with_equal_values_are_one_point_with_their_count():
+    found = points.points_of([[0.0, 1.0, 1.0, 0.5, 0.1 + 0.2], [0.0, 1.0, 1.0, 1.0, 0.3]])
+    assert not found.gathered
+    assert found.keys == ("0,0", "0.3,0.3", "0.5,1", "1,1")
+    assert found.counts.tolist() == [1, 1, 1, 2]
+    assert found.higher.tolist() == [0, 0, 1, 0], "0.1 + 0.2 is 0.3"
+    assert found.places.tolist() == [[0, 0], [pytest.approx(0.3), 0.3], [0.5, 1], [1, 1]]
+    members = found.members("1,1")
+    assert members is not None
+    assert members.tolist() == [1, 2]
+    assert found.members("2,2") is None
+
+
+def test_many_values_are_gathered_in_cells_that_never_mix_won_and_lost():
+    random = np.random.default_rng(1)
+    values = random.random((2, 3000))
+    values[1, :500] = values[0, :500]
+    found = points.points_of(values)
+    assert found.gathered
+    assert len(found.keys) == len(set(found.keys)) <= 40 * 40 + 2 * 40
+    assert found.counts.sum() == 3000
+    sign = np.sign(values[1] - values[0])
+    assert (sign == found.higher[found.of]).all()
+    for place in random.integers(0, len(found.keys), 50):
+        rows = found.members(found.keys[place])
+        assert rows is not None
+        mine = values[:, rows]
+        assert len(rows) == found.counts[place]
+        assert found.places[place] == pytest.approx(mine.mean(axis=1), abs=1e-6)
+        assert found.low[place] == pytest.approx(mine.min(axis=1), abs=1e-6)
+        assert found.high[place] == pytest.approx(mine.max(axis=1), abs=1e-6)
+        assert (found.high[place] - found.low[place] <= 1 / 40 + 1e-6).all()
+
+
+def test_no_question_and_ten_thousand_questions():
+    empty = points.points_of(np.zeros((2, 0)))
+    assert (empty.keys, len(empty.counts)) == ((), 0)
+    values = np.random.default_rng(2).random((2, 10_000))
+    start = time.perf_counter()
+    assert points.points_of(values).counts.sum() == 10_000
+    assert time.perf_counter() - start < 1.0, "a few milliseconds, on a quiet machine"
+
+
+def test_every_question_is_in_one_stream_and_the_greatest_come_first():
+    before = {"a": "below_k", "b": "below_k", "c": "fine", "d": "not_retrieved", "e": "fine", "f": "fine", "g": ""}
+    after = {"a": "fine", "b": "fine", "c": "split", "d": "below_k", "e": "fine", "f": "fine", "g": "fine", "h": "fine"}
+    of = flows.flow(before, after)
+    assert [(s.key, s.question_ids, s.effect) for s in of.streams] == [
+        ("below_k-fine", ("a", "b"), "rescued"),
+        ("not_retrieved-below_k", ("d",), "moved"),
+        ("fine-split", ("c",), "broken"),
+        ("fine-fine", ("e", "f"), "stayed"),
+    ]
+    assert (of.total, of.unknown) == (6, 2)
+    assert of.causes == ("fine", "not_retrieved", "below_k", "split")
+    assert [of.at(cause, before=True) for cause in of.causes] == [3, 1, 2, 0]
+    assert [of.at(cause, before=False) for cause in of.causes] == [4, 0, 1, 1]
+    assert flows.words(of, TITLES) == (
+        "Of 6 questions, 2 are lost no longer (2 from Ranked below 3), 1 is lost only now (1 to Split), 1 is lost at "
+        "another stage (1 from Not in top 50 to Ranked below 3); 2 are where they were."
+    )
+    stream = of.stream("fine-split")
+    assert stream is not None
+    assert stream.question_ids == ("c",)
+    assert of.stream("split-fine") is None
+
+
+def test_a_flow_in_which_nothing_moves_says_so():
+    assert flows.words(flows.flow({"a": "fine"}, {"a": "fine"}), TITLES) == "None of 1 question moved."
+
+
+def test_of_many_streams_the_greatest_two_are_named():
+    before = {f"{cause}{n}": cause for cause, count in (("below_k", 3), ("not_retrieved", 2), ("split", 1))
+              for n in range(count)}  # fmt: skip
+    said = flows.words(flows.flow(before, dict.fromkeys(before, "fine")), TITLES)
+    assert "6 are lost no longer (3 from Ranked below 3, 2 from Not in top 50, 1 others)" in said
+
+
+def ranking(*ids: str) -> Ranking:
+    return Ranking(ids, tuple(float(len(ids) - place) for place in range(len(ids))))
+
+
+def test_a_chunk_of_the_same_index_is_where_its_id_is():
+    one, other = ranking("a", "b", "c"), ranking("c", "a", "d")
+    assert [(m.chunk_id, m.rank, m.other) for m in moves.moves(one, other, same_chunks=True)] == [
+        ("a", 1, 2),
+        ("b", 2, 0),
+        ("c", 3, 1),
+    ]
+
+
+def test_a_chunk_of_another_cutting_is_where_half_of_the_shorter_one_is():
+    document, elsewhere = "0123456789abcdef", "fedcba9876543210"
+
+    def chunk(start: int, end: int, document_id: str = document) -> str:
+        return Chunk.make_id(document_id, start, end)
+
+    whole = ranking(chunk(0, 100))
+    parts = ranking(chunk(0, 50, elsewhere), chunk(149, 249), chunk(80, 120), chunk(0, 40))
+    [found] = moves.moves(whole, parts, same_chunks=False)
+    assert (found.other, found.counterpart) == (3, chunk(80, 120)), "20 of its 40 characters, the best ranked"
+    back = moves.moves(parts, whole, same_chunks=False)
+    assert [move.other for move in back] == [0, 0, 1, 1]
+    [strict] = moves.moves(whole, parts, same_chunks=True)
+    assert strict.other == 0, "in one index, overlapping chunks are different chunks"
+
+
+def test_what_two_rankings_have_in_common_in_words():
+    names = ("knn", "hybrid")
+
+    def said(one: Ranking, other: Ranking, k: int) -> str:
+        there, back = moves.moves(one, other, same_chunks=True), moves.moves(other, one, same_chunks=True)
+        return moves.words(there, back, k, names)
+
+    assert said(ranking("a", "b"), ranking("a", "b"), 2) == "The first 2 chunks are the same, in the same order."
+    assert said(ranking("a", "b"), ranking("b", "a"), 2) == "The first 2 chunks are the same, in another order."
+    assert said(ranking("a", "b", "c"), ranking("c", "a", "x"), 2) == (
+        "Of the first 2 chunks, 1 is in both; 1 of knn went, 1 of hybrid came (1 of them from a lower rank)."
+    )
+    assert said(ranking("a"), ranking(), 1) == "Of the first 1 chunks, 0 are in both; 1 of knn went, 0 of hybrid came."

@@ -1,0 +1,121 @@
+"""Differences in parts of the questions: hand-worked p-values, small parts, several documents, multiplicity."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ragviz.analysis import slices
+from ragviz.analysis.compare import Paired
+from ragviz.analysis.rules import Rule
+from ragviz.records import Question, Span
+from ragviz.stats.clusters import clusters_of
+from ragviz.stats.corrections import benjamini_hochberg
+
+RULE = Rule("mrr", 0.02, declared=True)
+
+
+def question(number: int, *documents: str, language: str = "en", words: int = 4, evidence: int = 10) -> Question:
+    groups = tuple((Span(document, 0, evidence),) for document in documents)
+    return Question(f"q{number}", " ".join(["word"] * words), "answer", groups, "hand", language=language)
+
+
+def paired(questions: list[Question], differences: list[float]) -> Paired:
+    values = np.stack([np.zeros(len(questions)), np.array(differences, dtype=np.float64)])
+    clusters = clusters_of([{span.document_id for group in q.evidence for span in group} for q in questions])
+    return Paired(tuple(q.id for q in questions), values, clusters)
+
+
+def documents(questions: list[Question]) -> dict[str, list[str]]:
+    return {q.id: [span.document_id for group in q.evidence for span in group] for q in questions}
+
+
+def measured(questions: list[Question], differences: list[float]) -> slices.Slices:
+    parts = slices.parts_of(questions, documents(questions))
+    return slices.judged(parts, paired(questions, differences), 1, RULE, "mrr")
+
+
+def test_every_part_is_tested_and_its_p_value_adjusted_for_their_number():
+    questions = [question(n, "a", language="en") for n in range(6)]
+    questions += [question(n, "b", language="en" if n < 8 else "zh") for n in range(6, 12)]
+    found = measured(questions, [1.0] * 6 + [0.0] * 6)
+    rows = {each.part.key: each for each in found.slices}
+    assert list(rows) == ["document:a", "document:b", "language:en", "language:zh"]
+    a, b, english, chinese = rows.values()
+    assert (a.n, a.clusters, a.baseline, a.other) == (6, 1, 0.0, 1.0)
+    assert a.difference is not None
+    assert a.difference.p_value == pytest.approx(2 / 2**6), "six questions that all point one way"
+    assert (a.difference.low, a.difference.high, a.difference.generalises) == (1.0, 1.0, False)
+    assert b.difference is not None
+    assert (b.difference.p_value, b.verdict) == (1.0, "equal")
+    assert english.difference is not None
+    assert (english.n, english.clusters, english.other) == (8, 2, 0.75)
+    assert english.difference.p_value == pytest.approx(2 / 2**6), "the two ties flip into themselves"
+    assert [each.p_adjusted for each in (a, b, english)] == pytest.approx(benjamini_hochberg([1 / 32, 1.0, 1 / 32]))
+    assert a.p_adjusted == pytest.approx(3 / 64), "the second smallest of three: 1/32 · 3 ÷ 2"
+    assert (a.verdict, english.verdict) == ("better", "better")
+    assert (chinese.n, chinese.difference, chinese.verdict, chinese.p_adjusted) == (4, None, None, None)
+    assert len(found.judged) == 3
+    assert slices.multiplicity_words(found) == (
+        "3 slices looked at: at 5 % less than one would differ by chance alone. 2 do; 2 after the correction for their "
+        "number (Benjamini-Hochberg). 1 is too small to be judged (fewer than 6 questions)."
+    )
+
+
+def test_a_question_that_needs_several_documents_counts_in_each_of_them():
+    questions = [question(n, "a") for n in range(6)] + [question(6, "a", "b"), question(7, "b"), question(8)]
+    found = measured(questions, [0.0] * 6 + [1.0, 1.0, 1.0])
+    rows = {each.part.key: each for each in found.slices}
+    assert (rows["document:a"].n, rows["document:b"].n, found.several) == (7, 2, 1)
+    assert rows["document:a"].part.rows.tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert (rows["kind:single"].n, rows["kind:multi"].n, rows["kind:reference"].n) == (7, 1, 1)
+    assert rows["document:b"].difference is None
+    assert slices.several_words(found) == "1 question has evidence in several documents: it counts in each of them."
+
+
+def test_lengths_fall_into_four_parts_of_about_as_many_questions():
+    questions = [question(n, "a", words=n + 1, evidence=10) for n in range(8)]
+    parts = slices.parts_of(questions, documents(questions))
+    assert [(part.key, part.rows.tolist()) for part in parts] == [
+        ("length:1 to 2 words", [0, 1]),
+        ("length:3 to 4 words", [2, 3]),
+        ("length:5 to 6 words", [4, 5]),
+        ("length:7 to 8 words", [6, 7]),
+    ], "one document, one kind, one language and one length of evidence: nothing to divide by"
+    skewed = [question(n, "a", words=3 if n < 6 else 9, evidence=1000 * n) for n in range(8)]
+    by_length = [part for part in slices.parts_of(skewed, documents(skewed)) if part.by == "length"]
+    assert [(part.name, len(part.rows)) for part in by_length] == [("3 words", 6), ("9 words", 2)]
+    of_evidence = [part.name for part in slices.parts_of(skewed, documents(skewed)) if part.by == "evidence"]
+    assert of_evidence[-1] == "6,000 to 7,000 characters"
+
+
+def test_the_length_of_evidence_is_what_is_needed():
+    needed = Question("q", "?", "", ((Span("a", 0, 30), Span("b", 0, 10)), (Span("a", 50, 70),)), "hand")
+    assert slices.evidence_length(needed) == 10 + 20
+    assert slices.evidence_length(question(0)) is None
+
+
+@pytest.mark.parametrize(
+    ("judged", "words"), [(1, "less than one"), (20, "about one"), (23, "about one"), (60, "about 3")]
+)
+def test_how_many_would_differ_by_chance_is_said(judged: int, words: str):
+    questions = [question(n * 6 + m, f"d{n}") for n in range(max(judged, 2)) for m in range(6)]
+    parts = slices.parts_of(questions, documents(questions))[:judged]
+    found = slices.judged(parts, paired(questions, [0.0] * len(questions)), 1, RULE, "mrr")
+    said = slices.multiplicity_words(found)
+    assert said.startswith(
+        f"{judged} slice{'s' * (judged != 1)} looked at: at 5 % {words} would differ by chance alone."
+    )
+    assert "0 do; 0 after the correction" in said
+
+
+def test_where_nothing_differs_a_slice_is_seldom_called_apart():
+    random, raw, apart = np.random.default_rng(3), 0, 0
+    questions = [question(n, f"d{n % 12}", language=("en", "zh", "de")[n % 3], words=3 + n % 7) for n in range(120)]
+    parts = slices.parts_of(questions, documents(questions))
+    for _ in range(40):
+        found = slices.judged(parts, paired(questions, list(random.normal(size=120))), 1, RULE, "mrr")
+        raw += any((each.difference.p_value or 0.0) <= 0.05 for each in found.judged if each.difference)
+        apart += any((each.p_adjusted or 0.0) <= 0.05 for each in found.judged)
+    assert raw >= 15, "without the correction, most experiments would show a slice that differs"
+    assert apart <= 6, "2 of 40 are expected"
