@@ -9,7 +9,7 @@ import streamlit as st
 from ragviz.backends.elastic_requests import OPTIONS
 from ragviz.backends.protocol import SIMILARITIES
 from ragviz.errors import RagvizError, UsageError
-from ragviz.index import chunking, damage, deletion, indexing
+from ragviz.index import chunking, damage, deletion, indexing, prefixes
 from ragviz.index import preview as cutting
 from ragviz.index.chunking import CHUNKERS
 from ragviz.models import embedding, tokenizer, weights
@@ -46,10 +46,16 @@ def choices() -> tuple[str, IndexConfig]:
         **bound_number("overlap", 0, 0, most),
     )  # fmt: skip
     own = chunker_options(chunker)
+    prefix = st.segmented_control(
+        "Prefix", list(prefixes.PREFIXES), required=True,
+        **bound_choice("prefix", prefixes.PREFIXES, prefixes.NONE),
+    )  # fmt: skip
+    st.caption(prefixes.PREFIXES[prefix][0])
     embedder = embedder_choice()
     backend, options = backend_choices(bool(embedder))
     similarity = similarity_choice() if embedder else SIMILARITIES[0]
-    config = IndexConfig(chunker, int(size), int(overlap), embedder, backend, similarity, options, own)  # type: ignore[arg-type]
+    cut = IndexConfig(chunker, int(size), int(overlap), chunker_options=own, prefix=prefix)
+    config = replace(cut, embedder=embedder, backend=backend, similarity=similarity, options=options)
     with naming:
         return name_of(config), config
 
@@ -107,6 +113,7 @@ def bound_number(name: str, default: int, low: int, high: int) -> dict[str, Any]
 def name_of(config: IndexConfig) -> str:
     """Return the name typed, else one made of the choices."""
     made = f"{wording.short_name(corpus.name)}-{config.chunker}-{config.chunk_size}"
+    made += "" if config.prefix == prefixes.NONE else f"-{config.prefix}"
     suggested = wording.free_name(made, {info.name for info in store.indexes()})
     return widgets.suggested_name("Name", "index-name", suggested)
 
@@ -174,16 +181,17 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
     widgets.figure(plots.chunk_lengths(lengths, limit, height=190), "lengths")
     names = [d.name for d in sampled]
     name = st.selectbox("Preview of", names, key="preview-of", label_visibility="collapsed", format_func=markup.visible)
-    draw_cuts(sampled[names.index(name)], cuts[names.index(name)])
+    draw_cuts(sampled[names.index(name)], cuts[names.index(name)], config.prefix)
 
 
 def cut_only(config: IndexConfig) -> IndexConfig:
     """Return the choices that change chunks, as the key of the cached preview."""
-    return replace(config, backend="local", similarity="cosine", options={})
+    return replace(config, backend="local", similarity="cosine", options={}, prefix=prefixes.NONE)
 
 
-def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk]) -> None:
-    text = store.document(corpus.id, info.id).text[: cutting.SHOWN]
+def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk], prefix: str) -> None:
+    document = store.document(corpus.id, info.id)
+    text = document.text[: cutting.SHOWN]
     visible_chunks = [(c.start, min(c.end, cutting.SHOWN)) for c in chunks if c.start < cutting.SHOWN]
     entries = [("even", "chunk"), ("odd", "next chunk"), ("shared", "overlap of both")]
     st.html(markup.legend(entries if markup.overlapping(visible_chunks) else entries[:2]))
@@ -191,6 +199,10 @@ def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk]) -> None:
         st.html(markup.cuts(text, visible_chunks, language=info.language))
     if info.characters > cutting.SHOWN:
         st.caption(f"The first {cutting.SHOWN:,} of {info.characters:,} characters.")
+    if prefix != prefixes.NONE and chunks:
+        words = list(map(prefixes.before(document, prefix), (chunk.start for chunk in chunks)))
+        shown = "; ".join(f"“{plain(each)}”" for each in list(dict.fromkeys(filter(None, words)))[:3])
+        st.caption(f"Put before its chunks: {shown}{' …' if len(set(words)) > 3 else ''}" if shown else "No prefix.")
 
 
 def estimate(extent: cutting.Extent, embeds: bool) -> None:

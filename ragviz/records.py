@@ -455,6 +455,7 @@ class IndexConfig:
 
     `options` are the backend's own (type, m, ef_construction …), `chunker_options` the chunker's, by parameter.
     `chunking_rules` is the version of `index.chunking` that cut an index, set when it is built; 1 before versions.
+    `prefix`, a key of `index.prefixes.PREFIXES`, is put before each chunk when it is embedded and indexed for BM25.
     """
 
     chunker: str = "tokens"
@@ -466,6 +467,7 @@ class IndexConfig:
     options: Mapping[str, Any] = field(default_factory=dict)
     chunker_options: Mapping[str, float] = field(default_factory=dict)
     chunking_rules: int = 1
+    prefix: str = "none"
 
     def hash(self) -> str:
         """Return 16 hex characters, equal for equal configurations."""
@@ -536,6 +538,7 @@ def choices_of(config: IndexConfig | RunConfig) -> dict[str, Any]:
 _ADDED: dict[str, Any] = {
     "chunker_options": {},
     "chunking_rules": 1,
+    "prefix": "none",
     "reranker": "none",
     "rerank_depth": 50,
     "split": "",

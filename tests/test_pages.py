@@ -466,6 +466,17 @@ def test_a_chunkers_own_parameters_are_asked_for_and_previewed(home: Path, monke
     assert open_workspace().store.jobs()[0].arguments["config"]["chunker_options"] == {"characters": 400}
 
 
+def test_a_prefix_is_chosen_previewed_and_built(home: Path) -> None:
+    app = show("index", tab="New index", prefix="title")
+    assert "Put before its chunks: “" in words(app)
+    assert address(app)["prefix"] == "title"
+    next(b for b in app.button if b.label == "Build index").click()
+    checked(app.run())
+    job = open_workspace().store.jobs()[0]
+    assert (job.arguments["config"]["prefix"], job.arguments["name"]) == ("title", "notes-tokens-200-title")
+    assert "“moon” cannot be prefix here" in show("index", tab="New index", prefix="moon").warning[0].value
+
+
 def test_chunks_that_the_embedder_cannot_read_are_warned_of(home: Path) -> None:
     app = show("index", tab="New index")
     app.number_input(key="size").set_value(400)

@@ -13,7 +13,7 @@ from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import damage, deletion, indexing, preview, search, tokenizer
 from ragviz.errors import SearchError, UsageError
-from ragviz.index import chunking
+from ragviz.index import chunking, prefixes
 from ragviz.index.chunking import CHUNKERS
 from ragviz.records import Corpus, DocumentInfo, IndexConfig, IndexInfo
 from ragviz.retrieval import rerankers
@@ -27,6 +27,9 @@ index_app = console.group("Indexes: build, preview, search.")
 
 ChunkerOption = Annotated[str, typer.Option(help=", ".join(CHUNKERS))]
 ChunkerOptions = Annotated[list[str], typer.Option("--chunker-option", help="The chunker's own, as NAME=VALUE.")]
+PrefixOption = Annotated[
+    str, typer.Option(help=f"Put before each chunk when it is embedded and indexed: {', '.join(prefixes.PREFIXES)}.")
+]
 TokensOption = Annotated[int, typer.Option(help="In the embedder's tokens; without one, in the packaged model's.")]
 EmbedderOption = Annotated[
     str | None, typer.Option(help="Model name, folder, openai:MODEL, or none: nothing is embedded, BM25 only.")
@@ -41,6 +44,7 @@ def index_build(
     chunk_size: TokensOption = 200,
     overlap: TokensOption = 0,
     chunker_option: ChunkerOptions = [],  # noqa: B006
+    prefix: PrefixOption = prefixes.NONE,
     embedder: EmbedderOption = None,
     backend: Annotated[
         str | None, typer.Option(help="local or elasticsearch (default: elasticsearch when configured).")
@@ -61,6 +65,7 @@ def index_build(
         similarity=cast(Any, similarity),
         options=dict(_option(pair) for pair in option),
         chunker_options=dict(map(_chunker_option, chunker_option)),
+        prefix=console.one_of("prefix", prefix, prefixes.PREFIXES),
     )
     arguments = {"corpus": corpus, "name": index_name, "config": asdict(config), "fresh": fresh}
     target = workspace.store.corpus(corpus)

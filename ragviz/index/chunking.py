@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from ragviz.errors import UsageError, require_whole
-from ragviz.index import recursive_chunker, sentence_chunker, token_chunker
+from ragviz.index import prefixes, recursive_chunker, sentence_chunker, token_chunker
 from ragviz.index.chunker import Chunker, Sentences
 from ragviz.index.tokens import Range, Tokenizer, Tokens
 from ragviz.records import Chunk, Document, IndexConfig, IndexInfo
@@ -77,7 +77,8 @@ def check(config: IndexConfig) -> None:
     """Raise UsageError for a chunking configuration that cannot be used.
 
     Raises:
-        UsageError: an unknown chunker or parameter of it, a size below 1, an overlap below 0 or not below the size.
+        UsageError: an unknown chunker or parameter of it, a size below 1, an overlap below 0 or not below the size, an
+            unknown prefix.
 
     """
     if config.chunker not in CHUNKERS:
@@ -90,6 +91,7 @@ def check(config: IndexConfig) -> None:
         wrong = f"An overlap of {config.overlap} tokens does not fit a chunk size of {config.chunk_size}"
         raise UsageError(f"{wrong}: give 0 to {most}, or larger chunks.")
     CHUNKERS[config.chunker].check(config)
+    prefixes.check(config.prefix)
 
 
 def by_earlier_rules(info: IndexInfo) -> bool:

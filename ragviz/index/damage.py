@@ -112,6 +112,7 @@ def build_command(workspace: Workspace, info: IndexInfo) -> str:
         "--chunker": (config.chunker, defaults.chunker),
         "--chunk-size": (config.chunk_size, defaults.chunk_size),
         "--overlap": (config.overlap, defaults.overlap),
+        "--prefix": (config.prefix, defaults.prefix),
         "--embedder": (config.embedder or NO_EMBEDDER, workspace.settings.embedder),
         "--backend": (config.backend, workspace.default_backend),
         "--similarity": (config.similarity, defaults.similarity),

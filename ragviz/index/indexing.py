@@ -12,7 +12,7 @@ import numpy as np
 
 from ragviz.backends.protocol import Writer
 from ragviz.errors import Deleted, UsageError
-from ragviz.index import chunking
+from ragviz.index import chunking, prefixes
 from ragviz.index.damage import content_of, examined
 from ragviz.models.spending import Spending, dollars
 from ragviz.models.tokenizer import open_tokenizer, text_tokens_of
@@ -31,9 +31,9 @@ WINDOW = 1024
 class Built:
     """Result of a build: chunks in the index, how many of them were added and removed, how many texts were embedded.
 
-    `longer_than_read` counts the chunks that the embedder cannot read to their end. `earlier_rules` says that the index
-    had been cut by earlier chunking rules, so that all its documents were cut anew. `calls` and `dollars` are what all
-    builds of the index have paid an endpoint's embedder, this one included.
+    `longer_than_read` counts the chunks that the embedder cannot read to their end, with their prefix. `earlier_rules`
+    says that the index had been cut by earlier chunking rules, so that all its documents were cut anew. `calls` and
+    `dollars` are what all builds of the index have paid an endpoint's embedder, this one included.
     """
 
     index: str
@@ -210,7 +210,7 @@ def _fill(
         added=_count(new),
         removed=_count(gone),
         embedded=(embedder.embedded if embedder else 0) - embedded_before,
-        longer_than_read=over_limit(cuts.values(), text_tokens_of(info.config.embedder)),
+        longer_than_read=_over_limit(workspace, info, cuts),
     )
 
 
@@ -239,7 +239,7 @@ def _add(
     chunks = (
         chunk
         for document in workspace.store.document_texts(info.corpus_id, list(cuts))
-        for chunk in _each_chunk(document, cuts[document.id])
+        for chunk in prefixes.indexed(document, _each_chunk(document, cuts[document.id]), info.config.prefix)
     )
 
     def report(before: int, embedded: int) -> None:
@@ -311,6 +311,21 @@ def chunk_ids(document_id: str, cuts: Cuts) -> list[str]:
 def over_limit(cuts: Iterable[Cuts], limit: int | None) -> int:
     """Count the chunks that are longer than the embedder reads (`limit` tokens, its special ones left aside)."""
     return 0 if limit is None else int(sum((c[:, 2] > limit).sum() for c in cuts))
+
+
+def _over_limit(workspace: Workspace, info: IndexInfo, cuts: Mapping[str, Cuts]) -> int:
+    """Count the chunks of an index that are longer than its embedder reads, with what is put before them."""
+    limit, prefix = text_tokens_of(info.config.embedder), info.config.prefix
+    if limit is None or prefix == prefixes.NONE:
+        return over_limit(cuts.values(), limit)
+    tokenizer, longer = open_tokenizer(info.config.embedder), 0
+    most = 4 * prefixes.LONGEST  # tokens of a prefix: no tokenizer makes more of its characters
+    near = [d for d, rows in cuts.items() if (rows[:, 2] > limit - most).any()]
+    for document in workspace.store.document_texts(info.corpus_id, near):
+        rows = cuts[document.id]
+        added = prefixes.tokens_of(document, rows[:, 0].tolist(), prefix, tokenizer)
+        longer += int((rows[:, 2] + np.array(added) > limit).sum())
+    return longer
 
 
 def check_ready(info: IndexInfo) -> None:

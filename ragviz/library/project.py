@@ -88,12 +88,14 @@ class Project(Shown):
         chunk_size: int = 200,
         overlap: int = 0,
         chunker_options: Mapping[str, float] | None = None,
+        prefix: str = "none",
         embedder: str | None = None,
         backend: Backend | None = None,
     ) -> Index:
         """Build an index of a corpus, or bring the one of this name up to date.
 
-        `chunk_size` and `overlap` are in tokens; `chunker_options` are the chunker's own parameters. `embedder`
+        `chunk_size` and `overlap` are in tokens; `chunker_options` are the chunker's own parameters. `prefix` ("title",
+        "headings") is put before each chunk when it is embedded and indexed for BM25, not where it is read. `embedder`
         (default: RAGVIZ_EMBEDDER) is a SentenceTransformer's name or folder, "openai:MODEL", or "none" for an index
         without vectors, which BM25 alone can search. `backend` is by default "elasticsearch" where ELASTICSEARCH_URL is
         set, else "local".
@@ -111,6 +113,7 @@ class Project(Shown):
             embedder=self.workspace.embedder_name(embedder),
             backend=backend or self.workspace.default_backend,
             chunker_options=chunker_options or {},
+            prefix=prefix,
         )
         target = self.workspace.store.corpus(corpus)
         arguments = {"corpus": target.name, "name": name, "config": asdict(config)}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragviz.errors import SearchError
-from ragviz.index import chunking, headings, indexing
+from ragviz.index import chunking, headings, indexing, prefixes
 from ragviz.index.damage import require_sound, sound
 from ragviz.models.spending import Spending
 from ragviz.records import Chunk, Hit, IndexInfo, Progress, Ranking, RerankerName, RetrieverName, silent
@@ -168,7 +166,7 @@ def titles_of(workspace: Workspace, corpus_id: str) -> Callable[[Sequence[str]],
         if document_id not in read:
             document = next(iter(workspace.store.document_texts(corpus_id, [document_id])), None)
             ranges = list(headings.headings(document)) if document is not None else []
-            name = re.sub(r"[\W_]+", " ", Path(document.name).stem) if document is not None else ""
+            name = prefixes.title_of(document) if document is not None else ""
             texts = [document.text[start:end] for start, end in ranges] if document is not None else []
             read[document_id] = (name, [start for start, _ in ranges], texts)
         return read[document_id]

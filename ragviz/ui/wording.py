@@ -105,6 +105,10 @@ def chunking(config: Mapping[str, Any]) -> str:
     'tokens 200'
     >>> chunking({"chunker": "paragraphs", "chunk_size": 200, "chunker_options": {"most": 5}})
     'paragraphs 200, most 5'
+    >>> chunking({"chunker": "tokens", "chunk_size": 200, "prefix": "title"})
+    'tokens 200, title before'
     """
     own = "".join(f", {name} {value}" for name, value in config.get("chunker_options", {}).items())
-    return f"{config['chunker']} {config['chunk_size']}{own}"
+    prefix = config.get("prefix", "none")
+    before = "" if prefix == "none" else f", {prefix} before"
+    return f"{config['chunker']} {config['chunk_size']}{own}{before}"

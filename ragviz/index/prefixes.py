@@ -1,0 +1,153 @@
+"""What is written before each chunk when it is embedded and indexed for BM25: the title, or the headings above it.
+
+A chunk's own text, place and tokens stay as they are: it is shown, answered from and reranked without the prefix.
+`chunking.RULES` counts a change of these rules, too.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ragviz.errors import UsageError
+from ragviz.index import headings
+from ragviz.index.tokens import Tokenizer
+from ragviz.records import Chunk, Document
+
+NONE = "none"
+LONGEST = 200
+"""Characters of a prefix at most: longer ones are cut at their end."""
+BETWEEN = " > "
+"""What stands between the title and the headings of a prefix."""
+
+Headed = tuple[str, ...]
+_MARKS = re.compile(r"[`*_]+|\[(?=[^\]]*\]\()|\]\([^)]*\)")
+_BLANKS = re.compile(r"\s+")
+
+
+def title_of(document: Document) -> str:
+    """Return the title of a document: its file's name, without ending, as words.
+
+    >>> title_of(Document("", "hr/parental-leave_2024.md", "", (), "en", "", "", 0))
+    'parental leave 2024'
+    """
+    return re.sub(r"[\W_]+", " ", Path(document.name).stem).strip()
+
+
+def _titled(document: Document) -> Callable[[int], Headed]:
+    title: Headed = (title_of(document),)
+    return lambda start: title
+
+
+def _headed(document: Document) -> Callable[[int], Headed]:
+    """Return what gives the title and the headings that stand above a character, from the outermost to the nearest."""
+    title = title_of(document)
+    starts: list[int] = []
+    paths: list[Headed] = [(title,)]
+    open_: list[tuple[int, str]] = []
+    for start, level, words in leveled(document):
+        above = [(each, text) for each, text in open_ if each < level]
+        # A chunk that begins with the heading has the headings above it, one that begins behind has the heading too.
+        starts += [start, start + 1]
+        open_ = [*above, (level, words)]
+        paths += [_without_repeats(title, above), _without_repeats(title, open_)]
+    return lambda at: paths[_last(starts, at)]
+
+
+def _last(starts: Sequence[int], at: int) -> int:
+    """Return how many of `starts`, in order, are at or before `at`."""
+    return bisect_left(starts, at + 1)
+
+
+def _without_repeats(title: str, headed: Iterable[tuple[int, str]]) -> Headed:
+    """Return title and headings, without those that say the same as the one before."""
+    path = [title]
+    for _, text in headed:
+        if text and text.casefold() != path[-1].casefold():
+            path.append(text)
+    return tuple(path)
+
+
+def leveled(document: Document) -> Iterator[tuple[int, int, str]]:
+    r"""Yield start, level (1 is the outermost) and words of every heading of a document.
+
+    >>> text = "# Leave\n\n## Parents\n\nFive days.\n\nTravel\n------\nBook **early**."
+    >>> [each[1:] for each in leveled(Document("", "", text, (), "en", "text/markdown", "", 0))]
+    [(1, 'Leave'), (2, 'Parents'), (2, 'Travel')]
+    """
+    adorned: dict[str, int] = {}  # reStructuredText: levels in the order in which their adornments first come
+    for start, end in headings.headings(document):
+        lines = [line.strip() for line in document.text[start:end].splitlines() if line.strip()]
+        if not lines:
+            continue
+        marks = re.match(r"(?:> ?)*\s*([#=*]+)[ \t]+", lines[0])
+        if len(lines) == 1:
+            level = len(marks[1]) if marks else 1
+            words = lines[0][marks.end() :] if marks else lines[0].lstrip("># ")
+        else:
+            over = len(lines) > 2
+            words, line = (lines[1], lines[0]) if over else (lines[0], lines[1])
+            if document.media_type == "text/x-rst":
+                level = adorned.setdefault(f"{line[0]}{'over' if over else ''}", len(adorned) + 1)
+            else:
+                level = 1 if line[0] == "=" else 2
+        yield start, level, _BLANKS.sub(" ", _MARKS.sub("", words.rstrip("# "))).strip()
+
+
+PREFIXES: Mapping[str, tuple[str, Callable[[Document], Callable[[int], Headed]] | None]] = {
+    NONE: ("Each chunk is embedded and searched as it stands in its document.", None),
+    "title": ("The document's title (its file's name, as words) is put before each chunk when it is indexed.", _titled),
+    "headings": (
+        "The title and the headings above it are put before each chunk when it is indexed; the title alone where a "
+        "format marks no headings (a PDF's text, plain text).",
+        _headed,
+    ),
+}
+"""What each prefix does in words, and what makes it from a document: a function of where a chunk begins."""
+
+
+def check(prefix: str) -> None:
+    """Raise UsageError for a prefix that does not exist."""
+    if prefix not in PREFIXES:
+        raise UsageError(f"There is no prefix '{prefix}': choose one of {', '.join(PREFIXES)}.")
+
+
+def before(document: Document, prefix: str) -> Callable[[int], str]:
+    """Return what gives the prefix of a chunk by where it begins in its document; "" without one."""
+    make = PREFIXES[prefix][1]
+    if make is None:
+        return lambda _start: ""
+    path = make(document)
+    return lambda start: _shortened(path(start))
+
+
+def indexed(document: Document, chunks: Iterable[Chunk], prefix: str) -> Iterator[Chunk]:
+    """Yield chunks with the text by which they are embedded and searched: the prefix, an empty line, their own text."""
+    if prefix == NONE:
+        yield from chunks
+        return
+    words = before(document, prefix)
+    for chunk in chunks:
+        above = words(chunk.start)
+        yield replace(chunk, text=f"{above}\n\n{chunk.text}") if above else chunk
+
+
+def tokens_of(document: Document, starts: Sequence[int], prefix: str, tokenizer: Tokenizer) -> list[int]:
+    """Return the tokens of the prefixes of chunks that begin at these characters of a document."""
+    words = before(document, prefix)
+    counted: dict[str, int] = {}
+    for text in map(words, starts):
+        if text not in counted:
+            counted[text] = len(tokenizer.offsets(text))
+    return [counted[words(start)] for start in starts]
+
+
+def _shortened(path: Headed) -> str:
+    """Join a path; of one that is too long the nearest heading is kept, and those farthest above it are left out."""
+    *above, nearest = path
+    while above and len(BETWEEN.join([*above, nearest])) > LONGEST:
+        above.pop(1 if len(above) > 1 else 0)
+    return BETWEEN.join([*above, nearest])[:LONGEST]

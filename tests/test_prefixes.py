@@ -1,0 +1,191 @@
+"""Prefixes: what stands before a chunk when it is embedded and indexed, and that nothing else changes."""
+
+import pytest
+
+from ragviz import sample
+from ragviz.config import Settings
+from ragviz.documents import corpora
+from ragviz.errors import UsageError
+from ragviz.index import damage, indexing, prefixes
+from ragviz.models.tokenizer import open_tokenizer
+from ragviz.questions import sets
+from ragviz.records import Document, IndexConfig, RunConfig
+from ragviz.retrieval import search
+from ragviz.runs import measurements, running
+from ragviz.workspace import Workspace
+from tests.model_server import ModelServer
+
+TEXT = """\
+# Leave
+
+Everyone has leave.
+
+## Parents
+
+Parents have more.
+
+### Fathers
+
+Fathers have ten days.
+
+## Sickness
+
+Call your manager.
+
+# Travel
+
+Book early.
+"""
+
+
+def document(text: str = TEXT, name: str = "hr/staff_handbook-2024.md", media_type: str = "text/markdown") -> Document:
+    return Document("d", name, text, (), "en", media_type, "", len(text))
+
+
+@pytest.mark.parametrize(
+    ("at", "above"),
+    [
+        ("# Leave", ""),
+        ("Everyone", "Leave"),
+        ("## Parents", "Leave"),
+        ("Parents have", "Leave > Parents"),
+        ("### Fathers", "Leave > Parents"),
+        ("ten days", "Leave > Parents > Fathers"),
+        ("## Sickness", "Leave"),
+        ("manager", "Leave > Sickness"),
+        ("# Travel", ""),
+        ("Book", "Travel"),
+    ],
+)
+def test_the_headings_above_a_chunk_are_those_of_its_section(at, above):
+    words = prefixes.before(document(), "headings")(TEXT.index(at))
+    assert words == " > ".join(filter(None, ["staff handbook 2024", above]))
+    assert prefixes.before(document(), "title")(TEXT.index(at)) == "staff handbook 2024"
+    assert prefixes.before(document(), "none")(TEXT.index(at)) == ""
+
+
+@pytest.mark.parametrize(
+    ("media_type", "text", "path"),
+    [
+        ("text/markdown", "Leave\n=====\n\nParents\n-------\n\nTen days.", "Leave > Parents"),
+        ("text/markdown", "## [Le**a**ve](x.html) ##\n\n### `Parents`\n\nTen days.", "Leave > Parents"),
+        ("text/asciidoc", "= Leave\n\n== Parents\n\nTen days.", "Leave > Parents"),
+        ("text/org", "* Leave\n** Parents\nTen days.", "Leave > Parents"),
+        ("text/x-rst", "Leave\n~~~~~\n\nParents\n=======\n\nTen days.", "Leave > Parents"),
+        ("text/plain", "# Leave\n\nTen days.", ""),
+    ],
+)
+def test_levels_of_every_format(media_type, text, path):
+    words = prefixes.before(document(text, "a.x", media_type), "headings")(text.index("Ten"))
+    assert words == " > ".join(filter(None, ["a", path]))
+
+
+def test_a_heading_that_repeats_the_title_is_said_once_and_a_long_path_keeps_its_end():
+    same = document("# Staff Handbook 2024\n\nWelcome.")
+    assert prefixes.before(same, "headings")(len(same.text) - 1) == "staff handbook 2024"
+    long = "\n\n".join(f"{'#' * level} {str(level) * 60}" for level in range(1, 6)) + "\n\nText."
+    words = prefixes.before(document(long), "headings")(len(long) - 1)
+    assert words.startswith("staff handbook 2024 > ")
+    assert words.endswith("5" * 60)
+    assert len(words) <= prefixes.LONGEST
+    assert len(prefixes.before(document("# " + "x" * 999 + "\n\ny"), "headings")(1002)) == prefixes.LONGEST
+
+
+def test_an_unknown_prefix_is_refused():
+    with pytest.raises(UsageError, match="no prefix 'moon': choose one of none, title, headings"):
+        prefixes.check("moon")
+
+
+def test_configurations_without_a_prefix_keep_their_hash():
+    assert IndexConfig().hash() == IndexConfig(prefix="none").hash() == "3280d2d0851ca114"
+    assert IndexConfig(prefix="title").hash() != IndexConfig().hash()
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory):
+    with ModelServer() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", server.url)
+        workspace = Workspace(Settings(_env_file=None, home=tmp_path_factory.mktemp("home")))
+        corpus = workspace.store.create_corpus("sample")
+        for name, data in sample.documents():
+            corpora.add_file(workspace, corpus, name, data)
+        sets.import_questions(workspace, corpus, sample.questions(), "questions.jsonl", "q")
+        for prefix in prefixes.PREFIXES:
+            config = IndexConfig(embedder="openai:bags", prefix=prefix, chunk_size=80)
+            indexing.build_index(workspace, corpus, prefix, config)
+        yield workspace
+
+
+def test_only_what_is_embedded_and_searched_has_the_prefix(workspace):
+    """The chunks of all three are the same; words that stand in the title alone are found in two of them."""
+    infos = {name: workspace.store.index(name) for name in prefixes.PREFIXES}
+    cuts = {name: workspace.store.cuts(info.build, info.documents) for name, info in infos.items()}
+    for name in ("title", "headings"):
+        assert {d: c.tolist() for d, c in cuts[name].items()} == {d: c.tolist() for d, c in cuts["none"].items()}
+        assert infos[name].tokens == infos["none"].tokens
+        assert not damage.damage(workspace, infos[name])
+    documents = workspace.store.documents(infos["none"].corpus_id)
+    texts = {d.id: workspace.store.document(d.corpus_id, d.id) for d in documents}
+    first = next(
+        text for text in texts.values() if not {*prefixes.title_of(text).lower().split()} & {*text.text.lower().split()}
+    )
+    query = prefixes.title_of(first)
+    found = {name: search.search(workspace, info, query, "bm25", 1000) for name, info in infos.items()}
+    of_first = {
+        name: {hit.hit.chunk_id for hit in hits if first.id in hit.hit.chunk_id} for name, hits in found.items()
+    }
+    everything = set(indexing.chunk_ids(first.id, cuts["none"][first.id]))
+    assert of_first["title"] == of_first["headings"] == everything
+    assert of_first["none"] < everything
+    for hit in found["title"]:
+        assert hit.chunk.text == texts[hit.chunk.document_id].text[hit.chunk.start : hit.chunk.end]
+
+
+def test_a_prefix_of_one_is_that_of_its_chunks_vectors(workspace):
+    """A vector of the index is that of prefix and text together."""
+    info = workspace.store.index("headings")
+    document = next(iter(workspace.store.document_texts(info.corpus_id, info.documents)))
+    start, end, _ = workspace.store.cuts(info.build, [document.id])[document.id][-1].tolist()
+    words = prefixes.before(document, "headings")(start)
+    whole = f"{words}\n\n{document.text[start:end]}"
+    embedder = workspace.embedder(info.config.embedder)
+    ranking = workspace.index(info).knn(embedder.embed([whole], "passage"), 1)[0]
+    assert ranking.scores[0] == pytest.approx(1.0, abs=1e-5)
+    assert ranking.ids[0].startswith(document.id)
+
+
+def test_chunks_that_are_too_long_with_their_prefix_are_counted(tmp_path):
+    """The packaged embedder reads 254 tokens: 250 of a chunk fit, with a prefix of more than four they do not."""
+    workspace = Workspace(Settings(_env_file=None, home=tmp_path))
+    corpus = workspace.store.create_corpus("long")
+    text = "# Leave of absence for parents\n\n" + "word " * 600
+    corpora.add_file(workspace, corpus, "handbook.md", text.encode())
+    info = workspace.store.create_index(corpus.id, "i", IndexConfig(chunk_size=250, prefix="headings"))
+    document = next(iter(workspace.store.document_texts(corpus.id, [workspace.store.documents(corpus.id)[0].id])))
+    cuts = indexing._cut(workspace, info, [document.id], lambda *_: None)
+    assert indexing.over_limit(cuts.values(), 254) == 0
+    starts = [start for start, _, _ in cuts[document.id].tolist()]
+    added = prefixes.tokens_of(document, starts, "headings", open_tokenizer("all-MiniLM-L6-v2"))
+    assert added[0] < 4 < added[1]
+    longer = sum(size + more > 254 for (_, _, size), more in zip(cuts[document.id].tolist(), added, strict=True))
+    assert indexing._over_limit(workspace, info, cuts) == longer > 0
+
+
+def test_runs_say_which_prefix_and_compare_by_it(workspace):
+    for name in ("none", "title"):
+        running.run(workspace, f"run-{name}", RunConfig(name, "q", "bm25", depth=10))
+    runs = [workspace.store.run(f"run-{name}") for name in ("none", "title")]
+    assert "prefix" not in runs[0].provenance["index_config"]
+    assert runs[1].provenance["index_config"]["prefix"] == "title"
+    assert runs[0].fingerprint != runs[1].fingerprint
+    settings = {each.key: each.values for each in measurements.compare_runs(workspace, runs).settings}
+    assert settings["index.prefix"] == (None, "title")
+
+
+def test_the_command_builds_with_a_prefix_and_updates_keep_it(workspace, command_line, monkeypatch):
+    monkeypatch.setattr("ragviz.workspace.open_workspace", lambda: workspace)
+    build = ("index", "build", "sample", "--name", "by-command", "--embedder", "none", "--chunk-size", 80)
+    assert command_line(*build, "--prefix", "headings")[0] == 0
+    assert workspace.store.index("by-command").config.prefix == "headings"
+    assert "--prefix headings" in damage.build_command(workspace, workspace.store.index("by-command"))
+    assert "moon" in command_line(*build, "--prefix", "moon")[2]
