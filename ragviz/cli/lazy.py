@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ragviz.analysis import diagnose as diagnose
     from ragviz.analysis import evaluate as evaluate
     from ragviz.analysis import outcomes as outcomes
+    from ragviz.analysis import requirements as requirements
     from ragviz.answers import abstention as abstention
     from ragviz.answers import contexts as contexts
     from ragviz.documents import corpora as corpora
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from ragviz.questions import occurrences as occurrences
     from ragviz.questions import sets as sets
     from ragviz.questions import splits as splits
+    from ragviz.report import junit as junit
     from ragviz.retrieval import search as search
+    from ragviz.runs import acceptance as acceptance
     from ragviz.runs import cases as cases
     from ragviz.runs import choices as choices
     from ragviz.runs import exports as exports
@@ -57,6 +60,7 @@ class _Lazy:
 
 
 if not TYPE_CHECKING:
+    acceptance = _Lazy("runs.acceptance")
     authoring = _Lazy("questions.authoring")
     cases = _Lazy("runs.cases")
     choices = _Lazy("runs.choices")
@@ -79,6 +83,7 @@ if not TYPE_CHECKING:
     indexing = _Lazy("index.indexing")
     interchange = _Lazy("questions.interchange")
     jobs = _Lazy("jobs")
+    junit = _Lazy("report.junit")
     judgements = _Lazy("runs.judgements")
     measurements = _Lazy("runs.measurements")
     outcomes = _Lazy("analysis.outcomes")
@@ -87,6 +92,7 @@ if not TYPE_CHECKING:
     questeval = _Lazy("metrics.questeval")
     registry = _Lazy("metrics.registry")
     replays = _Lazy("runs.replays")
+    requirements = _Lazy("analysis.requirements")
     running = _Lazy("runs.running")
     search = _Lazy("retrieval.search")
     sets = _Lazy("questions.sets")

@@ -1,4 +1,4 @@
-"""`ragviz results`, `check`, `inspect`, `compare`, `export`: what runs measured."""
+"""`ragviz results`, `inspect`, `compare`, `export`: what runs measured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from ragviz.cli.console import Json
 from ragviz.cli.lazy import (
     abstention,
     comparison_words,
-    controls,
     diagnose,
     evaluate,
     exports,
@@ -141,22 +140,6 @@ def _draw_slices(slices: Sequence[evaluate.Slice], by: str, metrics: Sequence[st
         means = [console.interval(part.metrics[name].estimate) for name in names]
         rows.append((part.name or "all", part.questions, part.misses, *means))
     console.table((by, "questions", outcomes.title("missed", 0, depth).lower(), *names), rows)
-
-
-def check(run_name: Annotated[str, typer.Argument(metavar="RUN")], as_json: Json = False) -> None:
-    """Check whether a run's numbers are reliable: exit 1 when a step failed or its judge is unreliable."""
-    workspace = console.open_workspace()
-    checked = judgements.check(workspace, workspace.store.run(run_name))
-    body = {
-        "run": checked.run,
-        "passed": checked.passed,
-        "sentence": checked.sentence,
-        "problems": list(checked.problems),
-    }
-    body |= {"controls": controls.to_json(checked.controls) if checked.controls else None}
-    console.show(body, as_json, lambda: console.out.print(console.printable(checked.sentence), highlight=False))
-    if not checked.passed:
-        raise typer.Exit(1)
 
 
 def _draw_judgement(run: Run, judgement: judgements.Judgement, k: int) -> None:

@@ -1,0 +1,222 @@
+"""What a run has to reach, and how much worse than a baseline it may be: decided by intervals."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from ragviz.analysis.rules import ALPHA, direction
+from ragviz.errors import NotFoundError, UsageError
+from ragviz.metrics.registry import METRICS, REGISTRY, label, title_of
+from ragviz.records import Estimate
+from ragviz.stats.clusters import FEW
+from ragviz.stats.differences import Difference
+
+Undecided = Literal["estimate", "pass", "fail"]
+"""How an interval that holds the limit counts: by the estimate alone, as passed, or as failed."""
+UNDECIDED: tuple[Undecided, ...] = get_args(Undecided)
+
+Standing = Literal["met", "undecided", "not met"]
+"""What an interval says of a limit: all of it is within, it holds the limit, all of it is beyond."""
+
+_WRITTEN = re.compile(r"\s*([A-Za-z_]\w*)(?:@(\d+))?\s*(>=|<=|>|<)\s*(\S+)\s*")
+_SMALL = 1e-9  # means differ in their last bits
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A limit on the mean of a metric ("recall@3"): at least, at most, above or below `limit`."""
+
+    metric: str
+    sign: str
+    limit: float
+
+    @property
+    def words(self) -> str:
+        """The requirement as it is written: "recall@3 >= 0.8"."""
+        return f"{self.metric} {self.sign} {self.limit:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One thing that was checked: its name, what the interval says of it, whether it passed, and a sentence why.
+
+    `mean`, `low` and `high` are the metric's, or those of its difference to the baseline, `n` the questions; None and 0
+    where nothing is measured. `limit` is what `mean` is held against.
+    """
+
+    name: str
+    standing: Standing
+    passed: bool
+    message: str
+    metric: str = ""
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    limit: float | None = None
+
+
+def parsed(written: str, k: int) -> Requirement:
+    """Read "recall@3>=0.8"; a metric of rankings without its k is that at `k`.
+
+    >>> parsed("recall@5 >= 0.8", 3), parsed("recall>0.5", 3).words
+    (Requirement(metric='recall@5', sign='>=', limit=0.8), 'recall@3 > 0.5')
+
+    Raises:
+        UsageError: it is not written so, or can never be decided: the limit is outside the metric's range.
+        NotFoundError: there is no such metric.
+
+    """
+    match = _WRITTEN.fullmatch(written)
+    if match is None:
+        raise UsageError(f"'{written}' is no requirement: write a metric, >=, <=, > or <, and a number: recall@3>=0.8.")
+    name, at, sign, number = match.groups()
+    metric = labelled(f"{name}@{at}" if at else name, k)
+    try:
+        limit = float(number)
+    except ValueError:
+        raise UsageError(f"'{number}' in '{written}' is no number: write it as 0.8.") from None
+    low, high = REGISTRY[name].range
+    if not (math.isfinite(limit) and low <= limit <= high):
+        raise UsageError(
+            f"'{written}' says nothing: {metric} is always from {low:g} to {high:g}; give a limit in this range."
+        )
+    return Requirement(metric, sign, limit)
+
+
+def labelled(written: str, k: int) -> str:
+    """Return the label of a metric that is written with its k or without ("recall@5", "recall", "faithfulness").
+
+    Raises:
+        NotFoundError: there is no such metric.
+        UsageError: it has no k, or its k is 0.
+
+    """
+    name, _, at = written.partition("@")
+    if name not in REGISTRY:
+        raise NotFoundError(f"There is no metric '{name}'; there are {', '.join(REGISTRY)}.")
+    if at and (name not in METRICS or not METRICS[name].at_k):
+        raise UsageError(f"{name} has no k: write '{name}' in place of '{written}'.")
+    if at and (not at.isdecimal() or not int(at)):
+        raise UsageError(f"k of '{written}' is not a whole number from 1 on: write {name}@{k}, for example.")
+    return label(name, int(at) if at else k) if name in METRICS else name
+
+
+def measured(requirement: Requirement, means: Mapping[str, Estimate], run: str) -> Estimate:
+    """Return the estimate of what is required.
+
+    Raises:
+        NotFoundError: no question of the run has a score of it.
+
+    """
+    estimate = means.get(requirement.metric)
+    if estimate is not None and estimate.mean is not None:
+        return estimate
+    known = [name for name, each in means.items() if each.mean is not None]
+    answers = requirement.metric.partition("@")[0] not in METRICS
+    hint = " Its answers have to be judged first: `ragviz run … --metrics`." if answers else ""
+    raise NotFoundError(
+        f"Run '{run}' has no score of '{requirement.metric}'; it has {', '.join(known) or 'no scores'}.{hint}"
+    )
+
+
+def held(requirement: Requirement, estimate: Estimate, undecided: Undecided = "estimate") -> Outcome:
+    """Check a measured mean: met when its whole 95 % interval is within the limit, not met when all of it is beyond."""
+    mean, low, high = (number or 0.0 for number in (estimate.mean, estimate.low, estimate.high))
+    worst, best = (low, high) if requirement.sign.startswith(">") else (high, low)
+    standing: Standing = (
+        "met" if _keeps(requirement, worst) else "undecided" if _keeps(requirement, best) else "not met"
+    )
+    by_estimate = _keeps(requirement, mean)
+    passed = _passed(standing, by_estimate, undecided)
+    message = (
+        f"{title_of(requirement.metric)} is {mean:.3f} [{low:.3f}, {high:.3f}], "
+        f"n = {estimate.n:,}{_clustered(estimate)}; required: {requirement.sign} {requirement.limit:g}. "
+    )
+    message += {
+        "met": "Met: so is the whole interval.",
+        "not met": "Not met: nor is any of the interval.",
+        "undecided": f"Undecided: the interval is on both sides of it. {_counted(passed, undecided)}",
+    }[standing]
+    return Outcome(
+        requirement.words, standing, passed, message, requirement.metric, mean, low, high, estimate.n, requirement.limit
+    )
+
+
+def no_worse(
+    metric: str, difference: Difference, baseline: str, share: float, undecided: Undecided = "pass"
+) -> Outcome:
+    """Check that a run is not worse than its baseline by more than `share` of the metric's range.
+
+    Met when the whole 95 % interval of the paired difference is above that loss (non-inferiority), not met when all of
+    it is below. An interval of no width counts only where every question is equal, or the sign-flip test agrees.
+    """
+    margin = margin_of(metric, share)
+    sign = direction(metric)
+    name = f"{metric} no worse than {baseline} by more than {margin:g}"
+    if difference.mean is None or difference.low is None or difference.high is None:
+        message = (
+            f"{title_of(metric)}: no question has a score in both runs. {_counted(undecided == 'pass', undecided)}"
+        )
+        return Outcome(name, "undecided", undecided == "pass", message, metric, limit=-margin * sign)
+    worst, best = sorted((sign * difference.low, sign * difference.high))
+    shaky = difference.error <= 0 and difference.ties < difference.n and (difference.p_value or 0.0) > ALPHA
+    standing: Standing = "undecided"
+    if not shaky:
+        standing = "met" if worst >= -margin - _SMALL else "not met" if best < -margin - _SMALL else "undecided"
+    passed = _passed(standing, sign * difference.mean >= -margin - _SMALL, undecided)
+    message = (
+        f"{title_of(metric)} against {baseline}: {difference.mean:+.3f} [{difference.low:+.3f}, "
+        f"{difference.high:+.3f}], n = {difference.n:,}{_clustered(difference)}; allowed: worse by {margin:g}. "
+    )
+    message += {
+        "met": "Met: the whole interval is within it.",
+        "not met": "Not met: the whole interval is worse.",
+        "undecided": f"Undecided: {'too few questions' if shaky else 'the interval is on both sides of it'}. "
+        f"{_counted(passed, undecided)}",
+    }[standing]
+    return Outcome(
+        name, standing, passed, message, metric, difference.mean, difference.low, difference.high, difference.n,
+        -margin * sign,
+    )  # fmt: skip
+
+
+def margin_of(metric: str, share: float) -> float:
+    """Return a share of a metric's range in its own unit.
+
+    Raises:
+        UsageError: it is not from 0 to below 1.
+
+    """
+    if not 0 <= share < 1:
+        raise UsageError(f"A loss of {share:g} is no share of a metric's range: give 0 or more and below 1, as 0.02.")
+    low, high = REGISTRY[metric.partition("@")[0]].range
+    return share * (high - low)
+
+
+def _keeps(requirement: Requirement, value: float) -> bool:
+    above = value - requirement.limit
+    return {">=": above >= -_SMALL, ">": above > _SMALL, "<=": above <= _SMALL, "<": above < -_SMALL}[requirement.sign]
+
+
+def _passed(standing: Standing, by_estimate: bool, undecided: Undecided) -> bool:
+    if standing != "undecided":
+        return standing == "met"
+    return by_estimate if undecided == "estimate" else undecided == "pass"
+
+
+def _counted(passed: bool, undecided: Undecided) -> str:
+    how = "by the estimate" if undecided == "estimate" else "as what is undecided does"
+    return f"It {'passes' if passed else 'fails'}, {how}."
+
+
+def _clustered(of: Estimate | Difference) -> str:
+    """Say in how many clusters the questions are, unless each is one of its own."""
+    if not 0 < of.clusters < of.n:
+        return ""
+    scope = "" if of.clusters >= FEW else ", for further questions on these documents only"
+    return f" in {of.clusters:,} cluster{'s' * (of.clusters != 1)} of documents{scope}"

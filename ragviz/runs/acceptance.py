@@ -1,0 +1,146 @@
+"""Whether a run is accepted: its numbers are reliable, its requirements are met, it is not worse than a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ragviz.analysis import evaluate, requirements
+from ragviz.analysis.requirements import Outcome, Requirement, Undecided
+from ragviz.analysis.rules import MINIMUM_EFFECT
+from ragviz.errors import UsageError
+from ragviz.judging import controls
+from ragviz.metrics.registry import METRICS, label
+from ragviz.records import Estimate, Run
+from ragviz.runs import judgements, measurements
+from ragviz.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What is asked of a run: `requirements` ("recall@3>=0.8"), and how much worse than `baseline` it may be.
+
+    `metrics` are those compared with the baseline (default: those required, else recall@k); `no_worse_than` is a share
+    of a metric's range. `undecided` says how a limit within an interval counts; "" is "estimate" for requirements and
+    "pass" for the baseline, where only a shown loss fails.
+    """
+
+    requirements: Sequence[str] = ()
+    baseline: Run | None = None
+    no_worse_than: float | None = None
+    metrics: Sequence[str] = ()
+    undecided: Undecided | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """What was checked of a run, in order, and what makes its comparison with the baseline hard to read."""
+
+    run: str
+    reliability: judgements.Checked
+    outcomes: tuple[Outcome, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything passed."""
+        return all(outcome.passed for outcome in self.outcomes)
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in words."""
+        if len(self.outcomes) == 1:
+            return self.reliability.sentence
+        passed = sum(outcome.passed for outcome in self.outcomes)
+        verb = "passed" if self.passed else "did not pass"
+        return f"Run '{self.run}' {verb}: {passed} of {len(self.outcomes)} checks."
+
+
+def check(workspace: Workspace, current: Run, demands: Demands | None = None) -> Acceptance:
+    """Check a run: first that its numbers are reliable, then each requirement, then each metric against the baseline.
+
+    Raises:
+        UsageError: a requirement cannot be read, or the options contradict each other.
+        NotFoundError: a metric does not exist, or is not measured.
+
+    """
+    demands = demands or Demands()
+    if demands.baseline is None and (demands.no_worse_than is not None or demands.metrics):
+        raise UsageError("Nothing can be worse without a baseline: name the run with --baseline.")
+    if demands.baseline is not None and demands.baseline.id == current.id:
+        raise UsageError(f"Run '{current.name}' is compared with itself: name another run as the baseline.")
+    required = [requirements.parsed(written, current.config.k) for written in demands.requirements]
+    reliability = judgements.check(workspace, current)
+    means = _means(workspace, current, required)
+    outcomes = [_reliable(reliability)]
+    for requirement in required:
+        estimate = requirements.measured(requirement, means, current.name)
+        outcomes.append(requirements.held(requirement, estimate, demands.undecided or "estimate"))
+    against, notes = _against(workspace, current, demands, required)
+    return Acceptance(current.name, reliability, (*outcomes, *against), tuple(notes))
+
+
+def to_json(acceptance: Acceptance) -> dict[str, Any]:
+    """Return what was checked as the command line prints it."""
+    reliability = acceptance.reliability
+    return {
+        "run": acceptance.run,
+        "passed": acceptance.passed,
+        "sentence": acceptance.sentence,
+        "problems": list(reliability.problems),
+        "controls": controls.to_json(reliability.controls) if reliability.controls else None,
+        "checks": [asdict(outcome) for outcome in acceptance.outcomes],
+        "notes": list(acceptance.notes),
+    }
+
+
+def _reliable(checked: judgements.Checked) -> Outcome:
+    return Outcome("its numbers are reliable", "met" if checked.passed else "not met", checked.passed, checked.sentence)
+
+
+def _means(workspace: Workspace, current: Run, required: Sequence[Requirement]) -> dict[str, Estimate]:
+    """Return the means at the run's k, at every k that is required, and of its answers."""
+    if not required:
+        return {}
+    means: dict[str, Estimate] = {}
+    for k in dict.fromkeys([current.config.k, *(_k_of(each.metric, current.config.k) for each in required)]):
+        means |= measurements.summary_of(workspace, current, k, curves=False).metrics
+    if all(requirement.metric in means for requirement in required):
+        return means
+    questions, scores = workspace.store.run_questions(current.id), measurements.scores_of(workspace, current)
+    scored = evaluate.summarise_scores(scores, questions, seed=current.config.seed)
+    return means | {name: each.estimate for name, each in scored.items()}
+
+
+def _against(
+    workspace: Workspace, current: Run, demands: Demands, required: Sequence[Requirement]
+) -> tuple[list[Outcome], list[str]]:
+    """Compare with the baseline, once for every k."""
+    if demands.baseline is None:
+        return [], []
+    k, baseline = current.config.k, demands.baseline
+    share = MINIMUM_EFFECT if demands.no_worse_than is None else demands.no_worse_than
+    named = [requirements.labelled(name, k) for name in demands.metrics]
+    metrics = dict.fromkeys(named or [each.metric for each in required] or [label("recall", k)])
+    by_k: dict[int, list[str]] = {}
+    for metric in metrics:
+        requirements.margin_of(metric, share)
+        by_k.setdefault(_k_of(metric, k), []).append(metric)
+    outcomes: dict[str, Outcome] = {}
+    notes: dict[str, None] = {}
+    for each, of_k in by_k.items():
+        comparison = measurements.compare_runs(workspace, [baseline, current], each, primary=of_k[0])
+        notes |= dict.fromkeys(comparison.notes)
+        for metric in of_k:
+            comparison.paired(metric)
+            (delta,) = comparison.rows[metric].deltas
+            outcomes[metric] = requirements.no_worse(
+                metric, delta.difference, baseline.name, share, demands.undecided or "pass"
+            )
+    return [outcomes[metric] for metric in metrics], list(notes)
+
+
+def _k_of(metric: str, k: int) -> int:
+    name, _, at = metric.partition("@")
+    return int(at) if name in METRICS and at else k

@@ -1,0 +1,235 @@
+"""`ragviz check`: what an interval decides and what it leaves open, exit codes, JUnit XML, errors with their values."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from ragviz.analysis.requirements import held, no_worse, parsed
+from ragviz.documents import corpora
+from ragviz.errors import UsageError
+from ragviz.index import indexing
+from ragviz.metrics.registry import REGISTRY
+from ragviz.questions import sets
+from ragviz.records import Estimate, IndexConfig, Ranking, RunConfig
+from ragviz.report.junit import junit
+from ragviz.runs import acceptance, judgements, running
+from ragviz.runs.acceptance import Acceptance, Demands
+from ragviz.stats.clusters import clusters_of
+from ragviz.stats.differences import paired_difference
+from ragviz.workspace import open_workspace
+from tests.test_running import DOCUMENT, ROWS
+
+
+@pytest.mark.parametrize(
+    ("written", "standing", "passed"),
+    [
+        ("recall@3>=0.7", "met", True),
+        ("recall@3>=0.74", "met", True),
+        ("recall@3>0.74", "undecided", True),
+        ("recall@3>=0.8", "undecided", True),
+        ("recall@3>=0.83", "undecided", True),
+        ("recall@3>0.83", "undecided", False),
+        ("recall@3>=0.85", "undecided", False),
+        ("recall@3>=0.9", "undecided", False),
+        ("recall@3>0.9", "not met", False),
+        ("recall@3>=0.95", "not met", False),
+        ("recall@3<=0.95", "met", True),
+        ("recall@3<=0.9", "met", True),
+        ("recall@3<0.9", "undecided", True),
+        ("recall@3<=0.8", "undecided", False),
+        ("recall@3<0.74", "not met", False),
+    ],
+)
+def test_a_requirement_is_decided_by_its_interval_and_else_by_the_estimate(written, standing, passed):
+    outcome = held(parsed(written, 1), Estimate(0.83, 0.74, 0.90, 80, 12))
+    assert (outcome.standing, outcome.passed) == (standing, passed)
+    assert "0.830 [0.740, 0.900], n = 80 in 12 clusters of documents" in outcome.message
+    assert ("by the estimate" in outcome.message) == (standing == "undecided")
+
+
+def test_what_is_undecided_can_pass_or_fail_whatever_the_estimate():
+    estimate = Estimate(0.83, 0.74, 0.90, 80)
+    for limit in (0.8, 0.85):
+        requirement = parsed(f"recall@3>={limit}", 3)
+        assert held(requirement, estimate, "pass").passed
+        assert not held(requirement, estimate, "fail").passed
+    assert held(parsed("recall@3>=0.7", 3), estimate, "fail").passed
+    assert not held(parsed("recall@3>=0.95", 3), estimate, "pass").passed
+
+
+def shifted(loss, spread, n=400, documents=100):
+    """A run that loses `loss` on average against its baseline, with this spread, over questions of some documents."""
+    change = np.random.default_rng(4).normal(0, spread, n)
+    change += -loss - change.mean()
+    return paired_difference(np.full(n, 0.5), 0.5 + change, clusters_of([{f"d{i % documents}"} for i in range(n)]))
+
+
+@pytest.mark.parametrize(
+    ("loss", "spread", "standing"),
+    [
+        (0.0, 0.05, "met"),  # within ± 0.006
+        (0.01, 0.05, "met"),  # significantly worse, but by less than what is allowed
+        (0.02, 0.05, "undecided"),
+        (0.05, 0.05, "not met"),
+        (0.05, 1.0, "undecided"),  # a loss that the interval does not show
+        (-0.05, 1.0, "undecided"),  # a gain whose interval reaches losses that are not allowed
+        (-0.2, 1.0, "met"),
+    ],
+)
+def test_worse_than_the_baseline_means_that_the_interval_says_so(loss, spread, standing):
+    difference = shifted(loss, spread)
+    outcome = no_worse("recall@3", difference, "base", 0.02)
+    assert outcome.standing == standing
+    assert outcome.passed == (standing != "not met")
+    assert (difference.low >= -0.02, difference.high < -0.02) == (standing == "met", standing == "not met")
+    assert f"n = 400 in 100 clusters of documents; allowed: worse by 0.02. {standing.capitalize()}" in outcome.message
+    assert no_worse("recall@3", difference, "base", 0.02, "fail").passed == (standing == "met")
+    by_estimate = no_worse("recall@3", difference, "base", 0.02, "estimate").passed
+    assert by_estimate == (standing == "met" or (standing == "undecided" and loss <= 0.02))
+
+
+def test_where_lower_is_better_higher_is_worse(monkeypatch):
+    monkeypatch.setitem(REGISTRY, "recall", replace(REGISTRY["recall"], higher_is_better=False))
+    assert no_worse("recall@3", shifted(0.3, 0.1), "base", 0.02).standing == "met"
+    assert no_worse("recall@3", shifted(-0.3, 0.1), "base", 0.02).standing == "not met"
+
+
+def test_an_interval_of_no_width_decides_only_where_all_are_equal_or_the_test_agrees():
+    """Two questions that both lose 1 are an accident in one of two; six are not."""
+    two, six, equal = (paired_difference([1.0] * n, [value] * n) for n, value in ((2, 0), (6, 0), (2, 1)))
+    assert (two.low, two.high) == (-1, -1)
+    assert no_worse("recall@3", two, "base", 0.02).standing == "undecided"
+    assert "too few questions" in no_worse("recall@3", two, "base", 0.02).message
+    assert no_worse("recall@3", six, "base", 0.02).standing == "not met"
+    assert no_worse("recall@3", equal, "base", 0.0).standing == "met"
+    nothing = no_worse("recall@3", paired_difference([], []), "base", 0.02)
+    assert (nothing.standing, nothing.passed, nothing.mean) == ("undecided", True, None)
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("recal@3>=0.8", "no metric 'recal'; there are recall,"),
+        ("recall@3=0.8", "write a metric, >=, <=, > or <, and a number"),
+        ("recall@3>=high", "'high' in 'recall@3>=high' is no number"),
+        ("recall@3>=80", "always from 0 to 1"),
+        ("recall@3>=nan", "always from 0 to 1"),
+        ("mrr@3>=0.8", "mrr has no k"),
+        ("faithfulness@3>=0.8", "faithfulness has no k"),
+        ("recall@0>=0.8", "not a whole number from 1 on"),
+        ("", "is no requirement"),
+    ],
+)
+def test_a_requirement_that_cannot_be_read_is_refused_with_what_to_write(written, words):
+    with pytest.raises(UsageError, match=words.replace("(", r"\(")):
+        parsed(written, 3)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """Eight questions about pumps and one that has no answer, asked by the words: seven found, and none of them."""
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ELASTICSEARCH_URL", "RAGVIZ_DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    workspace = open_workspace()
+    corpus = workspace.store.corpus_called("pumps")
+    corpora.add_file(workspace, corpus, "pumps.txt", DOCUMENT.encode())
+    indexing.build_index(workspace, corpus, "words", IndexConfig(chunk_size=20, overlap=0, embedder=""))
+    data = "\n".join(map(json.dumps, ROWS)).encode()
+    sets.import_questions(workspace, corpus, data, "asked.jsonl", "asked")
+    running.run(workspace, "good", RunConfig("words", "asked", "bm25", k=3, depth=8))
+    running.run(workspace, "same", RunConfig("words", "asked", "bm25", k=2, depth=8))
+    running.run(workspace, "bad", RunConfig("words", "asked", "bm25", k=3, depth=8))
+    bad = workspace.store.run("bad")
+    questions = workspace.store.run_questions(bad.id)
+    emptied = [
+        (place, question, replace(result, ranking=Ranking((), ())))
+        for place, (question, result) in enumerate(zip(questions, workspace.store.results(bad.id), strict=True))
+    ]
+    workspace.store.replace_results(bad.id, emptied)
+    return tmp_path
+
+
+def cli(home, *words):
+    """The real command line, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "ragviz", "check", *words], cwd=home, capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout, " ".join(done.stderr.split())
+
+
+def test_the_command_line_exits_by_what_it_checked_and_writes_junit(home):
+    asked = ["--require", "recall@3>=0.5", "--require", "mrr > 0.5"]
+    code, out, _ = cli(home, "good", *asked, "--baseline", "same", "--no-worse-than", "0.02", "--junit", "good.xml")
+    assert code == 0
+    assert out.splitlines()[0] == "Run 'good' passed: 5 of 5 checks."
+    suite = ElementTree.parse(home / "good.xml").getroot()
+    assert (suite.tag, suite.get("tests"), suite.get("failures")) == ("testsuites", "5", "0")
+    assert [case.get("name") for case in suite.iter("testcase")] == [
+        "its numbers are reliable", "recall@3 >= 0.5", "mrr > 0.5", "recall@3 no worse than same by more than 0.02",
+        "mrr no worse than same by more than 0.02",
+    ]  # fmt: skip
+
+    code, out, _ = cli(home, "bad", *asked, "--baseline", "good", "--junit", "bad.xml", "--json")
+    body = json.loads(out)
+    assert (code, body["passed"]) == (1, False)
+    assert [check["standing"] for check in body["checks"]] == ["met", *["not met"] * 4]
+    loss = body["checks"][3]
+    assert (loss["mean"], loss["n"], loss["limit"]) == (-7 / 8, 8, -0.02)
+    suite = ElementTree.parse(home / "bad.xml").getroot()
+    failures = {case.get("name"): case.find("failure").get("message") for case in suite.iter("testcase")
+                if case.find("failure") is not None}  # fmt: skip
+    assert len(failures) == 4 == int(suite.find("testsuite").get("failures"))
+    assert "Recall@3 is 0.000 [0.000, " in failures["recall@3 >= 0.5"]
+    interval = f"-0.875 [{loss['low']:+.3f}, {loss['high']:+.3f}], n = 8 in 1 cluster of documents"
+    assert interval in failures["recall@3 no worse than good by more than 0.02"]
+
+    code, out, _ = cli(home, "good", "--json")
+    assert (code, json.loads(out)["passed"], json.loads(out)["problems"]) == (0, True, [])
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["good", "--require", "recall@9>=0.5"], "k must be from 1 to the depth of run 'good', 8: 9 is not."),
+        (["good", "--require", "faithfulness>=0.5"], "no score of 'faithfulness'; it has recall@3,"),
+        (["good", "--require", "nope>=0.5"], "There is no metric 'nope'; there are recall,"),
+        (["good", "--baseline", "good"], "compared with itself"),
+        (["good", "--no-worse-than", "0.1"], "name the run with --baseline"),
+        (["good", "--metric", "mrr"], "name the run with --baseline"),
+        (["good", "--baseline", "same", "--no-worse-than", "2"], "A loss of 2 is no share"),
+        (["good", "--baseline", "same", "--metric", "faithfulness"], "'faithfulness' is not compared; there are"),
+        (["good", "--undecided", "maybe"], "choose one of estimate, pass, fail"),
+        (["good", "--baseline", "nope"], "no run called 'nope'"),
+        (["good", "--junit", "no/folder/x.xml"], "x.xml cannot be written"),
+    ],
+)
+def test_bad_usage_names_the_values_and_exits_with_2(home, command_line, words, sentence):
+    code, out, err = command_line("check", *words)
+    assert (code, out) == (2, "")
+    assert sentence in " ".join(err.split())
+
+
+def test_every_k_that_is_required_is_measured_and_compared(home):
+    workspace = open_workspace()
+    good, same = workspace.store.run("good"), workspace.store.run("same")
+    checked = acceptance.check(workspace, good, Demands(["recall@1>=0.5", "recall>=0.5", "recall@8>=0.5"], same))
+    assert [outcome.metric for outcome in checked.outcomes[1:]] == ["recall@1", "recall@3", "recall@8"] * 2
+    assert [outcome.limit for outcome in checked.outcomes[4:]] == [-0.02] * 3
+    only = acceptance.check(workspace, good, Demands(baseline=same))
+    assert [outcome.metric for outcome in only.outcomes] == ["", "recall@3"]
+
+
+def test_junit_holds_no_character_that_xml_forbids(home):
+    outcome = held(parsed("recall@3>=0.9", 3), Estimate(0.1, 0.0, 0.2, 8))
+    odd = "a\x00b\x1b[31m<script>]]>&\ud800\ufffe北"
+    made = Acceptance(odd, judgements.Checked(odd, (), None), (replace(outcome, name=odd, message=odd),), (odd,))
+    case = next(ElementTree.fromstring(junit(made)).iter("testcase"))
+    assert case.get("name") == "a\ufffdb\ufffd[31m<script>]]>&\ufffd\ufffd北" == case.find("failure").text
