@@ -33,6 +33,7 @@ metrics
 questions
 analysis
 runs
+experiments
 report
 jobs
 library

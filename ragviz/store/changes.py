@@ -53,6 +53,14 @@ def delete_run(connection: Connection, run_id: str) -> None:
     drop_revision(connection, run_id)
 
 
+def delete_experiment(connection: Connection, experiment_id: str) -> None:
+    """Delete an experiment with its cells."""
+    count_change(connection, experiment_id)  # waits for other writers of it
+    connection.execute(schema.cells.delete().where(schema.cells.c.experiment_id == experiment_id))
+    connection.execute(schema.experiments.delete().where(schema.experiments.c.id == experiment_id))
+    drop_revision(connection, experiment_id)
+
+
 def count_change(connection: Connection, owner_id: str) -> None:
     """Count one change of a corpus, index, question set or run, in the transaction that makes it.
 

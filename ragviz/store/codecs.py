@@ -14,10 +14,15 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Row
 
 from ragviz.records import (
+    Cell,
+    Confirmation,
     Document,
     DocumentInfo,
     EvaluatedAnswer,
     Evidence,
+    Experiment,
+    ExperimentRule,
+    Guardrail,
     IndexConfig,
     IndexInfo,
     Job,
@@ -249,3 +254,69 @@ def retrieved(row: Row[Any]) -> Retrieved:
 def job(row: Row[Any]) -> Job:
     """Return the job of a row."""
     return Job(**row._asdict() | {"arguments": json.loads(row.arguments), "result": json.loads(row.result)})
+
+
+def experiment_row(experiment: Experiment) -> dict[str, Any]:
+    """Return the columns of an experiment, without its cells."""
+    return {
+        "id": experiment.id,
+        "corpus_id": experiment.corpus_id,
+        "name": experiment.name,
+        "set_id": experiment.questions,
+        "split": experiment.split,
+        "rule": json.dumps(asdict(experiment.rule), ensure_ascii=False),
+        "left_out": json.dumps(experiment.left_out, ensure_ascii=False),
+        "created": experiment.created,
+        "seen": experiment.seen,
+        "confirmation": confirmation_to_json(experiment.confirmation),
+    }
+
+
+def confirmation_to_json(confirmation: Confirmation | None) -> str:
+    """Encode a confirmation, None as ""."""
+    return json.dumps(asdict(confirmation), ensure_ascii=False) if confirmation else ""
+
+
+def cell_rows(experiment_id: str, cells: Iterable[Cell]) -> list[dict[str, Any]]:
+    """Return the columns of the cells of an experiment, in their order."""
+    return [
+        {
+            "experiment_id": experiment_id,
+            "number": number,
+            "name": cell.name,
+            "index_config": as_json(cell.index),
+            "run_config": as_json(cell.run),
+            "state": cell.state,
+            "reason": cell.reason,
+            "index_id": cell.index_id,
+            "run_id": cell.run_id,
+        }
+        for number, cell in enumerate(cells)
+    ]
+
+
+def experiment(row: Row[Any], cells: Iterable[Row[Any]]) -> Experiment:
+    """Return the experiment of a row, with those of its cells."""
+    what = f"Experiment '{row.name}'"
+    rule = json.loads(row.rule)
+    guardrails = tuple(from_stored(Guardrail, each, what) for each in rule["guardrails"])
+    confirmation = from_stored(Confirmation, json.loads(row.confirmation), what) if row.confirmation else None
+    return Experiment(
+        id=row.id,
+        corpus_id=row.corpus_id,
+        name=row.name,
+        questions=row.set_id,
+        split=row.split,
+        rule=from_stored(ExperimentRule, rule | {"guardrails": guardrails}, what),
+        cells=tuple(_cell(cell, what) for cell in cells),
+        left_out=json.loads(row.left_out),
+        created=row.created,
+        seen=row.seen,
+        confirmation=confirmation,
+    )
+
+
+def _cell(row: Row[Any], what: str) -> Cell:
+    index = from_stored(IndexConfig, json.loads(row.index_config), what)
+    run = from_stored(RunConfig, json.loads(row.run_config), what)
+    return Cell(row.name, index, run, row.state, row.reason, row.index_id, row.run_id)

@@ -121,6 +121,20 @@ ALTER TABLE question_sets ADD COLUMN split TEXT NOT NULL DEFAULT '';
 ALTER TABLE questions ADD COLUMN split VARCHAR(16) NOT NULL DEFAULT '';
 """
 
+_EXPERIMENTS = """
+CREATE TABLE experiments (
+    id VARCHAR(64) NOT NULL, corpus_id VARCHAR(64) NOT NULL, name TEXT NOT NULL, set_id VARCHAR(64) NOT NULL,
+    split VARCHAR(16) NOT NULL, rule TEXT NOT NULL, left_out TEXT NOT NULL, created FLOAT NOT NULL, seen FLOAT,
+    confirmation TEXT NOT NULL, PRIMARY KEY (id), UNIQUE (name)
+);
+CREATE INDEX ix_experiments_corpus_id ON experiments (corpus_id);
+CREATE TABLE cells (
+    experiment_id VARCHAR(64) NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, index_config TEXT NOT NULL,
+    run_config TEXT NOT NULL, state VARCHAR(16) NOT NULL, reason TEXT NOT NULL, index_id VARCHAR(64) NOT NULL,
+    run_id VARCHAR(64) NOT NULL, PRIMARY KEY (experiment_id, number)
+);
+"""
+
 MIGRATIONS = (
     _FIRST,
     _JUDGEMENTS_AND_SCORES,
@@ -132,6 +146,7 @@ MIGRATIONS = (
     _RECEIPTS,
     _LABELS_AND_SUMMARIES,
     _SPLITS,
+    _EXPERIMENTS,
 )
 """Each brings the schema from version i to i + 1."""
 

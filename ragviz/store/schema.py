@@ -102,6 +102,33 @@ runs = sa.Table(
     sa.Column("note", sa.Text, nullable=False, server_default=""),
     sa.Column("tags", sa.Text, nullable=False, server_default="[]"),
 )
+experiments = sa.Table(  # `confirmation` is "" before the test side was asked, `seen` null before the first result
+    "experiments",
+    _meta,
+    sa.Column("id", identifier, primary_key=True),
+    sa.Column("corpus_id", identifier, nullable=False, index=True),
+    sa.Column("name", sa.Text, unique=True, nullable=False),
+    sa.Column("set_id", identifier, nullable=False),
+    sa.Column("split", sa.String(16), nullable=False),
+    sa.Column("rule", sa.Text, nullable=False),
+    sa.Column("left_out", sa.Text, nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("seen", sa.Float),
+    sa.Column("confirmation", sa.Text, nullable=False),
+)
+cells = sa.Table(
+    "cells",
+    _meta,
+    sa.Column("experiment_id", identifier, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("index_config", sa.Text, nullable=False),
+    sa.Column("run_config", sa.Text, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("index_id", identifier, nullable=False),
+    sa.Column("run_id", identifier, nullable=False),
+)
 former_names = sa.Table(  # of renamed runs: links by an old name still find them
     "former_names",
     _meta,

@@ -1,6 +1,6 @@
 """The store, on SQLite or PostgreSQL: each query is a method of `Store`.
 
-Names of corpora, indexes, question sets and runs are unique. Times are seconds since 1970. No secret is stored here.
+Names of corpora, indexes, question sets, runs and experiments are unique. Times are seconds since 1970. No secret is stored here.
 Longer than 500 lines: the methods share a connection, its transactions and the counts of changes.
 """
 
@@ -23,10 +23,13 @@ from ragviz import records
 from ragviz.errors import Deleted, NotFoundError, ServiceError, UsageError
 from ragviz.records import (
     SIDES,
+    Cell,
+    Confirmation,
     Corpus,
     Document,
     DocumentInfo,
     EvaluatedAnswer,
+    Experiment,
     IndexConfig,
     IndexInfo,
     IndexStatus,
@@ -49,7 +52,7 @@ from ragviz.store.migrations import MIGRATIONS, statements
 from ragviz.text.keys import without_keys
 from ragviz.text.untrusted import storable
 
-Kind = Literal["corpus", "index", "questions", "run"]
+Kind = Literal["corpus", "index", "questions", "run", "experiment"]
 
 _NO_FILES = ("replaced", "passage")
 """Statuses of documents that are not files of their corpus: replaced ones, and passages of imported runs."""
@@ -59,6 +62,7 @@ _TABLES: dict[Kind, sa.Table] = {
     "index": schema.indexes,
     "questions": schema.question_sets,
     "run": schema.runs,
+    "experiment": schema.experiments,
 }
 _MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock for migrations
 _SUBMITTING = 7_261_766_070  # … and for jobs that are created once
@@ -120,7 +124,7 @@ class Store:
 
     @contextmanager
     def _change(self, owner_id: str, *kinds: Kind) -> Iterator[Connection]:
-        """Open a transaction that changes the content of a corpus, index, question set or run (one of `kinds`).
+        """Open a transaction that changes a corpus, index, question set, run or experiment (one of `kinds`).
 
         The change is counted first, so that other transactions that change the same one wait for the end of this one,
         and then see its result.
@@ -159,7 +163,7 @@ class Store:
     # Revisions
 
     def revisions(self, *owner_ids: str) -> tuple[int, ...]:
-        """Return how often these corpora, indexes, question sets and runs were changed, by any process.
+        """Return how often these corpora, indexes, question sets, runs and experiments were changed, by any process.
 
         Caches are keyed by these numbers, which never decrease. 0 for an owner without a counted change, and for one
         that does not exist.
@@ -240,6 +244,7 @@ class Store:
             for rows, delete in (
                 (schema.runs, changes.delete_run),
                 (schema.question_sets, changes.delete_question_set),
+                (schema.experiments, changes.delete_experiment),
             ):
                 for row in connection.execute(sa.select(rows.c.id).where(rows.c.corpus_id == corpus_id)).all():
                     delete(connection, row.id)
@@ -941,6 +946,91 @@ class Store:
         row = next(iter(self._rows(sa.select(schema.payments).where(schema.payments.c.run_id == run_id))), None)
         return (row.calls, row.dollars) if row else (0, 0.0)
 
+    # Experiments
+
+    @repeated
+    def create_experiment(self, experiment: Experiment) -> Experiment:
+        """Store a new experiment with its cells; UsageError when the name is blank or taken."""
+        name = self._free_name("experiment", experiment.name)
+        try:
+            with self._write() as connection:
+                _require(connection, experiment.corpus_id, ("corpus",))
+                changes.count_change(connection, experiment.id)
+                row = codecs.experiment_row(experiment) | {"name": name}
+                connection.execute(schema.experiments.insert().values(**row))
+                connection.execute(schema.cells.insert(), codecs.cell_rows(experiment.id, experiment.cells))
+        except sa.exc.IntegrityError:
+            raise _taken("experiment", name) from None
+        return self.experiment(experiment.id)
+
+    @repeated
+    def replace_experiment(self, experiment: Experiment) -> Experiment:
+        """Store other cells and another rule of an experiment of which no result was seen.
+
+        Raises:
+            UsageError: a result was stored meanwhile.
+
+        """
+        table = schema.experiments
+        row = codecs.experiment_row(experiment)
+        with self._change(experiment.id, "experiment") as connection:
+            mine = sa.and_(table.c.id == experiment.id, table.c.seen.is_(None))
+            if connection.execute(table.update().where(mine).values(**row)).rowcount != 1:
+                raise UsageError(f"A result of experiment '{experiment.name}' was seen: its rule stays as it is.")
+            connection.execute(schema.cells.delete().where(schema.cells.c.experiment_id == experiment.id))
+            connection.execute(schema.cells.insert(), codecs.cell_rows(experiment.id, experiment.cells))
+        return self.experiment(experiment.id)
+
+    def experiments(self, corpus_id: str | None = None) -> list[Experiment]:
+        """Return all experiments (of a corpus), the newest first; two queries."""
+        query = sa.select(schema.experiments).order_by(schema.experiments.c.created.desc())
+        if corpus_id is not None:
+            query = query.where(schema.experiments.c.corpus_id == corpus_id)
+        return self._experiments(self._rows(query))
+
+    def _experiments(self, rows: Sequence[Row[Any]]) -> list[Experiment]:
+        cells: dict[str, list[Row[Any]]] = {row.id: [] for row in rows}
+        query = sa.select(schema.cells).order_by(schema.cells.c.number)
+        for batch in changes.batches(list(cells)):
+            for cell in self._rows(query.where(schema.cells.c.experiment_id.in_(batch))):
+                cells[cell.experiment_id].append(cell)
+        return [codecs.experiment(row, cells[row.id]) for row in rows]
+
+    def experiment(self, name: str) -> Experiment:
+        """Return the experiment with this name or id, or raise NotFoundError."""
+        return self._experiments([self._named("experiment", name) or self._unknown("experiment", name)])[0]
+
+    def experiment_named(self, name: str) -> Experiment | None:
+        """Return the experiment with this name or id, if there is one."""
+        row = self._named("experiment", name)
+        return self._experiments([row])[0] if row else None
+
+    @repeated
+    def put_cell(self, experiment_id: str, cell: Cell) -> None:
+        """Store what became of a cell; when its run is done, a result of the experiment is seen from now on."""
+        mine = sa.and_(schema.cells.c.experiment_id == experiment_id, schema.cells.c.name == cell.name)
+        values = {"state": cell.state, "reason": cell.reason, "index_id": cell.index_id, "run_id": cell.run_id}
+        unseen = sa.and_(schema.experiments.c.id == experiment_id, schema.experiments.c.seen.is_(None))
+        with self._change(experiment_id, "experiment") as connection:
+            connection.execute(schema.cells.update().where(mine).values(**values))
+            if cell.state == "done":
+                connection.execute(schema.experiments.update().where(unseen).values(seen=time.time()))
+
+    @repeated
+    def confirm_experiment(self, experiment_id: str, confirmation: Confirmation) -> bool:
+        """Store a confirmation; False when there is one already, which stays."""
+        table = schema.experiments
+        first = sa.and_(table.c.id == experiment_id, table.c.confirmation == "")
+        with self._change(experiment_id, "experiment") as connection:
+            values = {"confirmation": codecs.confirmation_to_json(confirmation)}
+            return connection.execute(table.update().where(first).values(**values)).rowcount == 1
+
+    @repeated
+    def delete_experiment(self, experiment_id: str) -> None:
+        """Delete an experiment with its cells; its indexes and runs stay."""
+        with self._write() as connection:
+            changes.delete_experiment(connection, experiment_id)
+
     # Jobs
 
     @repeated
@@ -1169,7 +1259,10 @@ def _require(connection: Connection, owner_id: str, kinds: Sequence[Kind]) -> No
 
 
 def _taken(kind: Kind, name: str) -> UsageError:
-    return UsageError(f"There is already a {label(kind)} called '{name}': choose another name, or delete it first.")
+    article = "an" if label(kind)[0] in "aeiou" else "a"
+    return UsageError(
+        f"There is already {article} {label(kind)} called '{name}': choose another name, or delete it first."
+    )
 
 
 def _missing(document_id: str) -> Document:

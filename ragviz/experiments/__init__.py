@@ -1,0 +1,1 @@
+"""Experiments: configurations declared, run, compared by the rule declared before, and confirmed."""

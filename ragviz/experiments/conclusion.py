@@ -1,0 +1,254 @@
+"""What an experiment says: which configuration, under the rule declared before its first result, and how surely.
+
+One pure function; the page, the command line and the report show what it returns. Configurations go by the names of
+their cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from ragviz.analysis import ties
+from ragviz.analysis.brackets import unbeaten
+from ragviz.analysis.compare import Comparison, Delta, Pair, pairs
+from ragviz.analysis.comparison_words import clause
+from ragviz.analysis.rules import direction
+from ragviz.analysis.ties import Choice, Price
+from ragviz.metrics.registry import title_of
+from ragviz.records import Experiment, Guardrail, Quantity
+
+Decision = Literal["ship", "do not ship", "undecided"]
+
+TITLES: Mapping[Quantity, str] = {
+    "tokens": "tokens read",
+    "dollars": "cost",
+    "seconds": "latency",
+    "refusals": "refusals",
+}
+"""What a guardrail bounds → its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A guardrail that a cell breaks, or that cannot be checked: then `value` or `limit` is None."""
+
+    cell: str
+    guardrail: Guardrail
+    value: float | None
+    limit: float | None
+
+    @property
+    def sentence(self) -> str:
+        """The breach in words."""
+        title, quantity = TITLES[self.guardrail.quantity], self.guardrail.quantity
+        if self.value is None or self.limit is None:
+            return f"{self.cell}: {title} not known, so its guardrail cannot be checked."
+        most = amount_words(quantity, self.limit)
+        times = f" ({self.guardrail.most:g} times the baseline's)" if self.guardrail.relative else ""
+        return (
+            f"{self.cell} breaks the guardrail on {title}: {amount_words(quantity, self.value)}, at most {most}{times}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What an experiment says on one side of its split.
+
+    `chosen` is the cell to use, the baseline's name where nothing is shown to be better, "" before there is a result.
+    `deltas` are the cells but the baseline in the primary metric, by name; `tied` are the cells between which `choice`
+    decided. `final` says whether all cells are done or failed: before that nothing is decided. `notes` are sentences on
+    ties, guardrails and cells without a result. `same_questions` says that the configuration was chosen on the
+    questions that it is reported on.
+    """
+
+    decision: Decision
+    chosen: str
+    sentence: str
+    notes: tuple[str, ...] = ()
+    deltas: Mapping[str, Delta] = field(default_factory=dict)
+    breaches: tuple[Breach, ...] = ()
+    tied: tuple[str, ...] = ()
+    choice: Choice = field(default_factory=Choice)
+    final: bool = False
+    same_questions: bool = True
+
+
+def conclude(
+    experiment: Experiment,
+    comparison: Comparison | None,
+    prices: Mapping[str, Price],
+    refusals: Mapping[str, float],
+    *,
+    test: bool = False,
+) -> Conclusion:
+    """Decide between the cells that have a result, by the experiment's rule.
+
+    `comparison` is that of the finished cells by their names, the baseline first, decided by the rule; None while
+    there are fewer than two or the baseline has no result. `prices` are what cells take for a question, `refusals` the
+    share of the answers that refuse a question that the documents answer, both by name; what is not known is left out.
+    With `test`, the comparison is that of baseline and chosen cell on the test side.
+
+    A cell that is worse than the baseline, or breaks a guardrail, is out. Of those that are better, the ones that no
+    other is better than are tied, and the tie is broken by tokens read, cost and latency, at last by the mean. Where
+    none is better, one that is equivalent to the baseline and takes less is chosen in the same way.
+    """
+    notes = [] if test else _without_result(experiment)
+    final = test or all(cell.state in ("done", "failed") for cell in experiment.cells)
+    base = experiment.rule.baseline
+    if comparison is None:
+        return Conclusion("undecided", "", _nothing_words(experiment), tuple(notes), final=final)
+    row = comparison.rows[comparison.rule.primary]
+    deltas = {delta.run: delta for delta in row.deltas}
+    breaches = [
+        breach
+        for guardrail in experiment.rule.guardrails
+        for name in comparison.runs
+        for breach in _breach(name, guardrail, base, prices, refusals)
+    ]
+    barred = {breach.cell for breach in breaches}
+    allowed = [name for name in deltas if name not in barred]
+    sign = direction(row.label)
+    means = {name: sign * (row.estimates[place].mean or 0.0) for place, name in enumerate(comparison.runs)}
+    better = [name for name in allowed if deltas[name].verdict == "better"]
+    if better:
+        among = [pair for pair in pairs(comparison, row.label) if {pair.baseline, pair.delta.run} <= set(better)]
+        tied = sorted(_unbeaten(better, among), key=lambda name: -means[name])
+        default = tied[0]
+    else:
+        tied = [base, *(name for name in allowed if deltas[name].verdict in ("equivalent", "equal"))]
+        default = base
+    choice = ties.broken(tied, prices) if len(tied) > 1 else Choice()
+    chosen = choice.run or default
+    if len(tied) > 1:
+        notes.append(ties.words(tied, choice) + ("" if choice.run else f" {_default_words(default, base)}"))
+    notes += [breach.sentence for breach in breaches]
+    undecided = [name for name in allowed if deltas[name].verdict == "undecided"]
+    decision: Decision
+    if not final:
+        decision = "undecided"
+    elif chosen != base:
+        decision = "ship"
+    else:
+        decision = "undecided" if undecided else "do not ship"
+    return Conclusion(
+        decision,
+        chosen,
+        _sentence(experiment, row.label, deltas, chosen, choice, undecided, final=final),
+        tuple(notes),
+        deltas,
+        tuple(breaches),
+        tuple(tied) if len(tied) > 1 else (),
+        choice,
+        final,
+        same_questions=not test,
+    )
+
+
+def _unbeaten(names: Sequence[str], among: Sequence[Pair]) -> list[str]:
+    """Return the names that no other one is better than; all of them where each is beaten, as a ring is."""
+    return unbeaten(names, among) or list(names)
+
+
+def _breach(
+    name: str, guardrail: Guardrail, base: str, prices: Mapping[str, Price], refusals: Mapping[str, float]
+) -> list[Breach]:
+    """Return the breach of a guardrail by one cell, if any; a multiple of the baseline's own does not bound it."""
+    if guardrail.relative and name == base:
+        return []
+    value, baseline = (_amount(guardrail.quantity, each, prices, refusals) for each in (name, base))
+    limit = guardrail.limit(baseline)
+    if value is not None and limit is not None and value <= limit * (1 + 1e-9):
+        return []
+    return [Breach(name, guardrail, value, limit)]
+
+
+def _amount(quantity: Quantity, name: str, prices: Mapping[str, Price], refusals: Mapping[str, float]) -> float | None:
+    if quantity == "refusals":
+        return refusals.get(name)
+    amount: float | None = getattr(prices.get(name, Price()), quantity)
+    return amount
+
+
+def amount_words(quantity: Quantity, amount: float) -> str:
+    """Write what a guardrail bounds in its unit.
+
+    >>> amount_words("tokens", 1203.4), amount_words("refusals", 0.125)
+    ('1,203', '12.5 %')
+    """
+    return f"{100 * amount:.3g} %" if quantity == "refusals" else ties.amount_words(quantity, amount)
+
+
+def _without_result(experiment: Experiment) -> list[str]:
+    """Say which cells have no result."""
+    failed = [f"{cell.name} failed: {cell.reason}" for cell in experiment.cells if cell.state == "failed"]
+    open_cells = [cell for cell in experiment.cells if cell.state not in ("done", "failed")]
+    if open_cells:
+        done = len(experiment.cells) - len(open_cells) - len(failed)
+        failed.insert(0, f"{done:,} of {len(experiment.cells):,} cells are done: the verdict comes when all are.")
+    return failed
+
+
+def _nothing_words(experiment: Experiment) -> str:
+    base = experiment.baseline
+    if base.state == "failed":
+        return f"Nothing can be compared: the baseline, {base.name}, failed. Try it again."
+    if not experiment.finished:
+        return "No cell is done yet."
+    if base.state != "done":
+        return f"The baseline, {base.name}, is not done yet."
+    others = [cell for cell in experiment.cells if cell.name != base.name]
+    if others and all(cell.state == "failed" for cell in others):
+        return "Nothing can be compared: every cell but the baseline failed. Try them again."
+    return "Only the baseline is done: there is nothing to compare it with yet."
+
+
+def _default_words(default: str, base: str) -> str:
+    return f"{default} stays." if default == base else f"{default} has the highest mean."
+
+
+def _sentence(
+    experiment: Experiment,
+    metric: str,
+    deltas: Mapping[str, Delta],
+    chosen: str,
+    choice: Choice,
+    undecided: Sequence[str],
+    *,
+    final: bool,
+) -> str:
+    """Return the conclusion in a sentence, with the estimate and its interval."""
+    base = experiment.rule.baseline
+    if not final:
+        return "Not decided yet: cells are still to be run."
+    if chosen != base:
+        told = clause(base, metric, deltas[chosen])
+        if deltas[chosen].verdict != "better":
+            told += f", and takes less ({ties.TITLES[choice.by]})" if choice.by else ""
+        return f"Ship {chosen}: {told}."
+    if undecided:
+        best = max(undecided, key=lambda name: direction(metric) * (deltas[name].difference.mean or 0.0))
+        return (
+            f"Undecided: {len(undecided):,} of {len(deltas):,} configurations are shown neither to differ from {base} "
+            f"nor to be equivalent to it; the highest mean of them: {clause(base, metric, deltas[best])}."
+        )
+    return f"Do not ship: no configuration within the guardrails is better than {base} on {title_of(metric)}."
+
+
+def to_json(conclusion: Conclusion) -> dict[str, Any]:
+    """Return a conclusion as the command line prints it."""
+    breaches = [asdict(breach) | {"sentence": breach.sentence} for breach in conclusion.breaches]
+    deltas = {name: asdict(delta) for name, delta in conclusion.deltas.items()}
+    return {
+        "decision": conclusion.decision,
+        "chosen": conclusion.chosen,
+        "sentence": conclusion.sentence,
+        "notes": list(conclusion.notes),
+        "deltas": deltas,
+        "breaches": breaches,
+        "tied": list(conclusion.tied),
+        "choice": asdict(conclusion.choice),
+        "final": conclusion.final,
+        "same_questions": conclusion.same_questions,
+    }

@@ -1,0 +1,161 @@
+"""What an experiment says under its rule, by hand: chosen, tied, held back by guardrails, undecided."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from ragviz.analysis.compare import compare
+from ragviz.analysis.ties import Price
+from ragviz.errors import UsageError
+from ragviz.experiments.conclusion import conclude, to_json
+from ragviz.records import Cell, Confirmation, Experiment, ExperimentRule, Guardrail, IndexConfig, RunConfig
+from tests.test_compare import side
+
+POOR = [1] * 15 + [0] * 45
+GOOD = [1] * 45 + [0] * 15
+"""Ranks of 60 questions on one document: 30 more are found."""
+
+
+def experiment(*names, guardrails=(), effect=0.05, states=()):
+    cells = tuple(
+        Cell(name, IndexConfig(), RunConfig("", "q"), state=state)
+        for name, state in zip(names, states or ["done"] * len(names), strict=True)
+    )
+    rule = ExperimentRule("recall@3", effect, names[0], tuple(guardrails))
+    return Experiment("e", "c", "chunks", "q", "validation", rule, cells, {}, 0.0, 1.0)
+
+
+def concluded(ranks, *, prices=None, refusals=None, test=False, **declared):
+    """The conclusion over cells by name → ranks, the first the baseline."""
+    comparison = compare([side(*each) for each in ranks.items()], primary="recall@3", minimum_effect=0.05)
+    declared = experiment(*ranks, **declared)
+    return conclude(declared, comparison, prices or {}, refusals or {}, test=test)
+
+
+def test_what_beats_the_baseline_is_shipped_with_its_interval():
+    conclusion = concluded({"knn": POOR, "hybrid": GOOD})
+    assert (conclusion.decision, conclusion.chosen, conclusion.final) == ("ship", "hybrid", True)
+    assert conclusion.sentence.startswith("Ship hybrid: hybrid beats knn on Recall@3: +0.50 [+0.")
+    assert conclusion.deltas["hybrid"].difference.mean == pytest.approx(0.5)
+    assert (conclusion.same_questions, concluded({"knn": POOR, "hybrid": GOOD}, test=True).same_questions) == (
+        True,
+        False,
+    )
+
+
+def test_what_is_worse_or_the_same_is_not_shipped():
+    worse = concluded({"hybrid": GOOD, "knn": POOR})
+    assert (worse.decision, worse.chosen) == ("do not ship", "hybrid")
+    assert worse.sentence == "Do not ship: no configuration within the guardrails is better than hybrid on Recall@3."
+    assert worse.deltas["knn"].verdict == "worse"
+
+
+def test_a_tie_of_two_better_ones_is_broken_by_what_they_read_and_says_so():
+    ranks = {"knn": POOR, "long": GOOD, "short": [2] * 45 + [0] * 15}
+    prices = {"knn": Price(600.0), "long": Price(1200.0), "short": Price(400.0)}
+    conclusion = concluded(ranks, prices=prices)
+    assert (conclusion.decision, conclusion.chosen) == ("ship", "short")
+    assert conclusion.tied == ("long", "short")
+    assert conclusion.notes == (
+        "Tie of long and short, broken by tokens read: short takes 400 a question, the next 1,200.",
+    )
+    unknown = concluded(ranks)
+    assert unknown.chosen == "long"
+    assert unknown.notes[0].endswith("as far as they are known, do not break it. long has the highest mean.")
+
+
+def test_one_that_is_equal_and_reads_less_is_shipped_for_that():
+    ranks = {"long": GOOD, "short": GOOD}
+    conclusion = concluded(ranks, prices={"long": Price(1200.0), "short": Price(400.0)})
+    assert (conclusion.decision, conclusion.chosen, conclusion.choice.by) == ("ship", "short", "tokens")
+    assert conclusion.sentence.endswith("for each of 60 questions, and takes less (tokens read).")
+    same = concluded(ranks, prices={"long": Price(400.0), "short": Price(400.0)})
+    assert (same.decision, same.chosen) == ("do not ship", "long")
+
+
+def test_a_difference_that_is_not_shown_is_undecided():
+    conclusion = concluded({"knn": POOR, "other": [1] * 17 + [0] * 43})
+    assert (conclusion.decision, conclusion.chosen) == ("undecided", "knn")
+    assert conclusion.sentence.startswith("Undecided: 1 of 1 configurations are shown neither to differ from knn nor")
+    assert "other against knn on Recall@3: +0.03" in conclusion.sentence
+
+
+@pytest.mark.parametrize(
+    ("guardrail", "sentence"),
+    [
+        (Guardrail("tokens", 1000.0), "hybrid breaks the guardrail on tokens read: 1,200, at most 1,000."),
+        (
+            Guardrail("tokens", 1.5, relative=True),
+            "hybrid breaks the guardrail on tokens read: 1,200, at most 900 (1.5 times the baseline's).",
+        ),
+        (Guardrail("refusals", 0.1), "hybrid breaks the guardrail on refusals: 12.5 %, at most 10 %."),
+        (Guardrail("seconds", 2.0), "hybrid: latency not known, so its guardrail cannot be checked."),
+    ],
+)
+def test_a_guardrail_holds_back_what_is_better(guardrail, sentence):
+    prices, refusals = {"knn": Price(600.0, 0.0, 1.0), "hybrid": Price(1200.0, 0.0)}, {"knn": 0.0, "hybrid": 0.125}
+    ranks = {"knn": POOR, "hybrid": GOOD}
+    conclusion = concluded(ranks, prices=prices, refusals=refusals, guardrails=[guardrail])
+    assert (conclusion.decision, conclusion.chosen) == ("do not ship", "knn")
+    assert [breach.sentence for breach in conclusion.breaches] == [sentence]
+    assert sentence in conclusion.notes
+    kept = concluded(ranks, prices=prices, refusals=refusals, guardrails=[Guardrail("tokens", 2.0, relative=True)])
+    assert (kept.decision, kept.breaches) == ("ship", ()), "exactly the limit does not break it"
+
+
+def test_nothing_is_decided_while_cells_wait_and_failures_are_told():
+    comparison = compare([side("knn", POOR), side("hybrid", GOOD)], primary="recall@3", minimum_effect=0.05)
+    going = experiment("knn", "hybrid", "bm25", states=["done", "done", "waiting"])
+    conclusion = conclude(going, comparison, {}, {})
+    assert (conclusion.decision, conclusion.final, conclusion.chosen) == ("undecided", False, "hybrid")
+    assert conclusion.notes == ("2 of 3 cells are done: the verdict comes when all are.",)
+    failed = replace(going, cells=(*going.cells[:2], replace(going.cells[2], state="failed", reason="Out of disk.")))
+    conclusion = conclude(failed, comparison, {}, {})
+    assert (conclusion.decision, conclusion.notes) == ("ship", ("bm25 failed: Out of disk.",))
+    assert json.loads(json.dumps(to_json(conclusion)))["chosen"] == "hybrid"
+
+
+@pytest.mark.parametrize(
+    ("states", "sentence"),
+    [
+        (["waiting", "waiting"], "No cell is done yet."),
+        (["failed", "done"], "Nothing can be compared: the baseline, knn, failed. Try it again."),
+        (["waiting", "done"], "The baseline, knn, is not done yet."),
+        (["done", "waiting"], "Only the baseline is done: there is nothing to compare it with yet."),
+        (["done", "failed"], "Nothing can be compared: every cell but the baseline failed. Try them again."),
+    ],
+)
+def test_without_a_comparison_it_says_what_is_missing(states, sentence):
+    conclusion = conclude(experiment("knn", "bm25", states=states), None, {}, {})
+    assert (conclusion.decision, conclusion.chosen, conclusion.sentence) == ("undecided", "", sentence)
+
+
+def test_an_experiment_is_stored_as_it_was_declared(workspace):
+    store = workspace.store
+    corpus = store.create_corpus("notes")
+    declared = replace(
+        experiment("knn", "hybrid", states=["waiting"] * 2, guardrails=[Guardrail("tokens", 2.0, relative=True)]),
+        corpus_id=corpus.id,
+        left_out={"knn on words": "no vectors"},
+        seen=None,
+    )
+    assert store.create_experiment(declared) == declared == store.experiment("chunks") == store.experiments()[0]
+    with pytest.raises(UsageError, match="already an experiment"):
+        store.create_experiment(replace(declared, id="f"))
+    other = replace(declared, rule=replace(declared.rule, minimum_effect=0.1), cells=declared.cells[:1])
+    assert store.replace_experiment(other) == other
+    before = store.revisions("e")
+    store.put_cell("e", replace(declared.cells[0], state="failed", reason="No disk."))
+    assert store.experiment("e").seen is None, "a failure is no result"
+    store.put_cell("e", replace(declared.cells[0], state="done", run_id="r"))
+    seen = store.experiment("e")
+    assert (seen.cells[0].run_id, seen.seen is None, store.revisions("e") > before) == ("r", False, True)
+    with pytest.raises(UsageError, match="its rule stays"):
+        store.replace_experiment(declared)
+    confirmation = Confirmation("hybrid", "b", "w", 5.0)
+    assert store.confirm_experiment("e", confirmation)
+    assert not store.confirm_experiment("e", replace(confirmation, chosen="knn"))
+    assert store.experiment("e").confirmation == confirmation
+    store.delete_corpus(corpus.id)
+    assert (store.experiments(), store.revisions("e")) == ([], (0,))
