@@ -1,6 +1,6 @@
 """The store, on SQLite or PostgreSQL: each query is a method of `Store`.
 
-Names of corpora, indexes, question sets, runs and experiments are unique. Times are seconds since 1970. No secret is stored here.
+Names of corpora, indexes, question sets, runs, experiments are unique. Times are seconds since 1970. No secrets here.
 Longer than 500 lines: the methods share a connection, its transactions and the counts of changes.
 """
 
