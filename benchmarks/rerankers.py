@@ -3,7 +3,7 @@
 The corpus is the sample (90 questions with evidence), or with `--spans FOLDER` two long documents with questions about
 spans of them, as in brandonstarxel/chunking_evaluation: `state_of_the_union.md`, `wikitexts.md`, `questions.csv`. Each
 question goes through a run as users make them. `gain` is the difference of the means to the retriever alone, with the
-95 % interval of the paired bootstrap over questions; `seconds` those that the reranker took for a question, the vectors
+95 % interval of the paired difference; `seconds` those that the reranker took for a question, the vectors
 of the tokens of every distinct chunk included, which are computed once for all questions. `learned` is fitted on the
 validation half of a stratified split (seed 0); it, the others and the retrievers alone are then measured on the test
 half too. Prints one JSON line.
