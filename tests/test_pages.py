@@ -1128,10 +1128,14 @@ def test_runs_are_compared_in_words_numbers_and_pictures(home: Path) -> None:
     difference = comparison.metrics["recall@3"].deltas[0].difference
     assert row["Difference [95 % CI]"] == comparison_words.difference_words(difference)
     assert "Recall@3" in shown
-    assert {"retriever", "index.chunker"} <= set(
-        next(d for d in app.dataframe if "Setting" in d.value).value["Setting"]
-    )
-    assert len(app.get("plotly_chart")) == 7
+    assert set(next(d for d in app.dataframe if "Setting" in d.value).value["Setting"]) == {
+        "Retriever",
+        "Index",
+        "Chunker",
+        "Chunk size (tokens)",
+        "Overlap (tokens)",
+    }
+    assert len(app.get("plotly_chart")) == 10
 
 
 def test_the_runs_compared_can_be_emptied(home: Path) -> None:

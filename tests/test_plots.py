@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ragviz.records import Estimate
-from ragviz.report import curve_plots, difference_plots, plots, rank_plots, style
+from ragviz.report import (
+    curve_plots,
+    difference_plots,
+    expense_plots,
+    leaderboard_plots,
+    plots,
+    rank_plots,
+    small_multiples,
+    style,
+)
 from ragviz.report.curve_plots import Curve
 from ragviz.report.difference_plots import Change
+from ragviz.report.expense_plots import Point, Reading
+from ragviz.report.leaderboard_plots import Row
 from ragviz.report.rank_plots import Ranks
 
 ROOT = Path(__file__).parent.parent
@@ -184,19 +196,81 @@ def test_chunk_lengths_lose_no_chunk(lengths: list[int], limit: int | None) -> N
         assert sum(past) == sum(length > limit for length in lengths)
 
 
-def test_forest_draws_intervals_on_one_axis_and_the_baseline() -> None:
-    rows = [("knn", Estimate(0.5, 0.4, 0.6, 80)), ("hybrid", Estimate(0.75, 0.7, 0.85, 80))]
-    figure = difference_plots.forest(rows, x_title="Recall@3", baseline=0)
-    assert [trace.x[0] for trace in figure.data] == [0.5, 0.75]
-    assert figure.data[1].error_x.array[0] == pytest.approx(0.1)
-    assert figure.data[1].error_x.arrayminus[0] == pytest.approx(0.05)
-    assert figure.layout.shapes[0].x0 == 0.5
-    assert list(figure.layout.yaxis.categoryarray) == ["hybrid", "knn"], "the first row is on top"
+def rows_of(**means: float) -> list[Row]:
+    """Rows of a leaderboard in this order, each run's place among those compared at the end of its name."""
+    return [Row(name, int(name[-1]), Estimate(mean, mean - 0.1, mean + 0.05, 80)) for name, mean in means.items()]
 
 
-def test_forest_leaves_out_what_no_question_has() -> None:
-    figure = difference_plots.forest([("a", Estimate(None, None, None, 0))], x_title="Recall@3", baseline=0)
+def test_a_leaderboard_draws_intervals_on_one_axis_and_the_baseline() -> None:
+    figure = leaderboard_plots.leaderboard(rows_of(hybrid1=0.75, knn0=0.5), x_title="Recall@3")
+    assert [(trace.x[0], trace.y[0]) for trace in figure.data] == [(0.75, 0), (0.5, -1)], "the first row is on top"
+    assert [trace.marker.color for trace in figure.data] == [style.RUN_COLOURS[1], style.RUN_COLOURS[0]]
+    assert figure.data[0].error_x.array[0] == pytest.approx(0.05)
+    assert figure.data[0].error_x.arrayminus[0] == pytest.approx(0.1)
+    assert list(figure.layout.yaxis.ticktext) == ["hybrid1", "◆ knn0"]
+    assert [shape.x0 for shape in figure.layout.shapes] == [0.5], "the baseline's mean"
+
+
+def test_a_bracket_has_a_tick_at_each_of_its_runs_and_none_at_others() -> None:
+    rows = rows_of(a3=0.9, b0=0.8, c1=0.7, d2=0.6)
+    figure = leaderboard_plots.leaderboard(rows, [(0, 2), (2, 3)], x_title="Recall@3")
+    drawn = [shape for shape in figure.layout.shapes if shape.xsizemode == "pixel"]
+    lines = [(shape.x0, shape.y0, shape.y1) for shape in drawn if shape.x0 == shape.x1]
+    ticks = [(shape.x1, shape.y0) for shape in drawn if shape.x0 != shape.x1]
+    first, second = lines[0][0], lines[1][0]
+    assert first != second, "brackets that overlap stand side by side"
+    assert ticks == [(first, 0), (first, -2), (second, -2), (second, -3)]
+    assert lines[0][1] > 0 > -2 > lines[0][2]
+    assert "Not told apart: a3, c1; c1, d2." in figure.layout.meta["alt"]
+
+
+def test_a_leaderboard_leaves_out_what_no_question_has() -> None:
+    rows = [Row("a", 0, Estimate(None, None, None, 0))]
+    figure = leaderboard_plots.leaderboard(rows, x_title="Recall@3")
     assert not figure.data
+    assert "no question is scored" in figure.layout.annotations[0].text
+
+
+def test_the_runs_past_the_last_colour_have_open_marks_and_dashed_lines() -> None:
+    looks = {(style.run_colour(n), style.run_symbol(n), style.run_dash(n)) for n in range(12)}
+    assert len(looks) == 12
+
+
+def test_small_multiples_have_a_panel_for_each_run_and_the_baseline_in_all() -> None:
+    lines = [curve(name) for name in "abcde"]
+    figure = small_multiples.curves(lines, k=3, y_title="Recall")
+    assert len({trace.xaxis for trace in figure.data}) == 5
+    dotted = [trace for trace in figure.data if trace.line.dash == "dot"]
+    assert {trace.name for trace in dotted} == {"a"}
+    assert len(dotted) == 4
+    runs = [Ranks(name, np.array([1, 2, 2]), place) for place, name in enumerate("abcde")]
+    drawn = small_multiples.histograms(runs, depth=30, k=3)
+    bars = [trace for trace in drawn.data if trace.type == "bar"]
+    assert [sum(bar.y) for bar in bars] == [3, 4, 5, 6, 7]
+    assert [bar.y[-1] for bar in bars] == [0, 1, 2, 3, 4], "misses are the last bar"
+    assert "b: 2 of 4 questions at rank 2" in bars[1].hovertext
+
+
+def test_recall_by_tokens_marks_k_and_quality_draws_the_front() -> None:
+    numbers = np.array([0.5, 0.6, 0.7])
+    sizes = {"a": 400, "b": 2000}
+    lines = [Reading(name, n, numbers * sizes[name], numbers, numbers, numbers) for n, name in enumerate(sizes)]
+    figure = expense_plots.recall_by_tokens(lines, k=2)
+    marks = [trace for trace in figure.data if trace.mode == "markers"]
+    assert [(trace.x[0], trace.y[0]) for trace in marks] == [(240.0, 0.6), (1200.0, 0.6)]
+    assert "b at k = 2: recall 0.60 for 1,200 tokens" in marks[1].hovertext[0]
+    estimate = Estimate(0.5, 0.4, 0.6, 9)
+    points = [
+        Point("a", 0, 300, "300 tokens", estimate, True),
+        Point("b", 1, 500, "500 tokens", estimate, False),
+        Point("c", 2, 200, "200 tokens", replace(estimate, mean=0.4), True),
+    ]
+    drawn = expense_plots.quality_by_expense(points, x_title="Tokens", y_title="Recall@3")
+    front, *marks = drawn.data
+    assert list(zip(front.x, front.y, strict=True)) == [(200, 0.4), (300, 0.5)]
+    assert [mark.marker.symbol for mark in marks] == ["diamond", "diamond-open", "diamond"]
+    assert "dominated" in marks[1].hovertext[0]
+    assert figure.layout.xaxis.type == "log"
 
 
 def test_differences_show_their_verdict_by_shape_and_colour() -> None:
@@ -212,6 +286,8 @@ def test_differences_show_their_verdict_by_shape_and_colour() -> None:
     assert symbols == ["triangle-up", "triangle-down", "circle-open", "triangle-up", "square"]
     assert len({trace.marker.color for trace in figure.data}) == 3
     assert "+0.070, better" in figure.data[0].hovertext[0]
+    [band] = [s for s in difference_plots.differences(rows, x_title="", margin=0.02).layout.shapes if s.x0 != s.x1]
+    assert (band.x0, band.x1) == (-0.02, 0.02)
 
 
 def test_rank_scatter_counts_the_questions_of_a_place() -> None:
@@ -227,7 +303,8 @@ def test_rank_scatter_counts_the_questions_of_a_place() -> None:
 
 def test_names_of_runs_cannot_break_a_figure_or_become_markup() -> None:
     name = '<a href="x">' + "y" * 60
-    figure = difference_plots.forest([(name, Estimate(0.5, 0.4, 0.6, 3))], x_title="Recall@3")
+    row = Row(name, 1, Estimate(0.5, 0.4, 0.6, 3))
+    figure = leaderboard_plots.leaderboard([row], x_title="Recall@3")
     assert "<a" not in figure.layout.yaxis.ticktext[0]
     assert figure.layout.yaxis.ticktext[0].endswith("…" + "y" * 13), "its end stays"
     drawn = [

@@ -170,6 +170,17 @@ def metric_of(comparison: Comparison, name: str) -> str:
     return metric
 
 
+def ranking_by(comparison: Comparison, metric: str) -> list[int]:
+    """Return the places of the runs from the best to the worst mean in one metric; equal ones in their order.
+
+    Raises:
+        NotFoundError: the comparison has no such metric.
+
+    """
+    means = direction(metric) * comparison.paired(metric).values.mean(axis=1)
+    return [int(place) for place in np.argsort(-means, kind="stable")]
+
+
 @dataclass(frozen=True, slots=True)
 class Outcomes:
     """Ids of the questions on which a run is better than the baseline, equal, and worse; greatest difference first."""

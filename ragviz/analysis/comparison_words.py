@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, get_args
 
 from ragviz.analysis.compare import Comparison, Delta, MetricRow, headline, metric_of, outcomes, pairs, standings_by
+from ragviz.analysis.rules import Verdict
 from ragviz.analysis.scope import cluster_words
 from ragviz.metrics.registry import title_of
 from ragviz.stats.differences import Difference
@@ -48,8 +49,39 @@ def sentence(comparison: Comparison, metrics: Sequence[str] = ()) -> str:
     """
     names = [metric_of(comparison, name) for name in metrics] or headline(comparison)
     clauses = [clause for name in names for clause in clauses_of(comparison, name)]
-    unranked = "Rankings are not compared: there is no question of which all runs know the gold chunks. "
-    return (unranked if not comparison.metrics else "") + (f"{'; '.join(clauses)}." if clauses else "")
+    unranked = "" if comparison.metrics else f"{_UNRANKED} "
+    return unranked + (f"{'; '.join(clauses)}." if clauses else "")
+
+
+_UNRANKED = "Rankings are not compared: there is no question of which all runs know the gold chunks."
+
+
+def verdict(comparison: Comparison, metric: str) -> str:
+    """Return the verdict in one metric as a sentence: a clause for each of at most two runs; more by their verdicts.
+
+    "Of 5 runs against knn on Recall@3: hybrid +0.07 [+0.02, +0.12] is better; 4 are undecided (−0.01 to +0.03)."
+    """
+    baseline, deltas = comparison.runs[0], comparison.rows[metric].deltas
+    if len(deltas) <= 2:
+        return sentence(comparison, [metric])
+    parts = []
+    for name in get_args(Verdict):
+        these = [delta for delta in deltas if delta.verdict == name]
+        if not these:
+            continue
+        verb = f"{'is' if len(these) == 1 else 'are'} {name}"
+        if name in ("better", "worse") and len(these) <= _NAMED:
+            parts.append(f"{', '.join(f'{d.run} {difference_words(d.difference)}' for d in these)} {verb}")
+        else:
+            means = sorted(delta.difference.mean or 0.0 for delta in these)
+            low, high = (_signed(mean, 2) for mean in (means[0], means[-1]))
+            parts.append(f"{len(these)} {verb} ({low if low == high else f'{low} to {high}'})")
+    unranked = "" if comparison.metrics else f"{_UNRANKED} "
+    return f"{unranked}Of {len(deltas)} runs against {baseline} on {title_of(metric)}: {'; '.join(parts)}."
+
+
+_NAMED = 4
+"""Runs that the verdict names with their differences; of more it gives the range."""
 
 
 def clauses_of(comparison: Comparison, metric: str) -> list[str]:

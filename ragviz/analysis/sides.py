@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragviz.analysis import settings
 from ragviz.records import Retrieved, Score
 
 
@@ -37,8 +38,11 @@ class Setting:
 
 
 def settings_that_differ(sides: Sequence[RunSide]) -> tuple[Setting, ...]:
-    """Choices in which the runs differ, in the order of the first run's configuration, then the others'."""
-    flat = [dict(_flat(side.config)) for side in sides]
+    """Choices in which the runs differ, in the order of the first run's configuration, then the others'.
+
+    Where a run does not use a choice, its value is None: runs that differ only in what they do not use are the same.
+    """
+    flat = [{key: value for key, value in _flat(side.config) if settings.used(key, side.config)} for side in sides]
     keys = dict.fromkeys(key for config in flat for key in config)
     rows = [Setting(key, tuple(config.get(key) for config in flat)) for key in keys]
     return tuple(row for row in rows if any(value != row.values[0] for value in row.values))

@@ -15,6 +15,9 @@ TITLES: Mapping[By, str] = {
 }
 """What breaks a tie, in this order → its name."""
 
+_NAMED = 4
+"""Tied runs that are named; more are counted."""
+
 SAME = 0.01
 """Amounts that differ by less than this share of the greater one are the same."""
 
@@ -76,7 +79,7 @@ def words(tied: Collection[str], choice: Choice) -> str:
     'Tie of a, b and c: tokens read, cost and latency, as far as they are known, do not break it.'
     """
     names = list(tied)
-    joined = f"{', '.join(names[:-1])} and {names[-1]}"
+    joined = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) <= _NAMED else f"{len(names)} runs"
     if choice.by is None:
         return f"Tie of {joined}: tokens read, cost and latency, as far as they are known, do not break it."
     least, other = (amount_words(choice.by, amount) for amount in (choice.amount, choice.next))

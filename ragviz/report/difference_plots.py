@@ -11,44 +11,13 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from ragviz.records import Estimate
 from ragviz.report import style
 from ragviz.report.style import BETTER, CONTEXT, GRID, WORSE
 
 
-def forest(
-    rows: Sequence[tuple[str, Estimate]],
-    *,
-    x_title: str,
-    baseline: int | None = None,
-    notes: Sequence[str] = (),
-) -> go.Figure:
-    """Draw a row per run on a common axis from 0 to 1: its mean and 95 % interval; the baseline's mean is a line.
-
-    Right of a row stands its mean with the interval, and under them the run's note.
-    """
-    figure = go.Figure()
-    measured = [(place, label, e) for place, (label, e) in enumerate(rows) if e.mean is not None]
-    for place, label, e in measured:
-        text = f"{style.named(label)}: {e.mean:.2f}<br>95 % interval {e.low:.2f} to {e.high:.2f}, {e.n} questions"
-        figure.add_trace(_interval(label, e.mean or 0.0, e.low, e.high, style.run_colour(place), "circle", text))
-    _forest_axes(figure, [label for label, _ in rows], x_title, 48)
-    figure.update_layout(margin_r=120)
-    for (label, e), note in zip(rows, notes or [""] * len(rows), strict=True):
-        words = f"{e.mean:.2f} [{e.low:.2f}, {e.high:.2f}]" if e.mean is not None else "no question is scored"
-        text = "<br>".join(filter(None, [words, note]))
-        figure.add_annotation(
-            x=1, xref="paper", y=label, text=text, xanchor="left", xshift=8, align="left", showarrow=False
-        )  # fmt: skip
-    figure.update_xaxes(range=[0, 1.02], tickvals=[0, 0.5, 1])
-    if baseline is not None and rows[baseline][1].mean is not None:
-        figure.add_vline(x=rows[baseline][1].mean, line={"dash": "dot", "width": 1.2, "color": CONTEXT})
-    return style.described(figure, "; ".join(f"{label} {e.mean:.2f}" for _, label, e in measured) + f" ({x_title}).")
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A metric's difference from the baseline with its 95 % interval, over the `n` questions of both runs.
+    """The difference of a metric, or a run, from the baseline with its 95 % interval, over the `n` questions of both.
 
     `verdict` is that of the comparison's rule: better, worse, equivalent, undecided or equal.
     """
@@ -61,8 +30,11 @@ class Change:
     verdict: str
 
 
-def differences(rows: Sequence[Change], *, x_title: str) -> go.Figure:
-    """Draw differences on a common axis around 0: ▲ blue better, ▼ orange worse, grey ■ equivalent, ○ undecided."""
+def differences(rows: Sequence[Change], *, x_title: str, margin: float | None = None) -> go.Figure:
+    """Draw differences on a common axis around 0: ▲ blue better, ▼ orange worse, grey ■ equivalent, ○ undecided.
+
+    A band to ± `margin` is where they are too small to matter.
+    """
     looks = {
         "better": (BETTER, "triangle-up"),
         "worse": (WORSE, "triangle-down"),
@@ -78,11 +50,15 @@ def differences(rows: Sequence[Change], *, x_title: str) -> go.Figure:
             f"95 % interval {row.low:+.3f} to {row.high:+.3f}, {row.n} questions"
         )
         figure.add_trace(_interval(row.measure, row.mean, row.low, row.high, colour, symbol, text))
-    _forest_axes(figure, [row.measure for row in rows], x_title)
+    _axes(figure, [row.measure for row in rows], x_title)
     figure.add_vline(x=0, line={"width": 1.2, "color": CONTEXT})
-    widest = max((max(abs(row.low), abs(row.high)) for row in rows), default=0.1)
+    widest = max(margin or 0.0, max((max(abs(row.low), abs(row.high)) for row in rows), default=0.1))
     figure.update_xaxes(range=[-widest * 1.15 - 0.005, widest * 1.15 + 0.005], tickformat="+.2~f")
-    return style.described(figure, "; ".join(f"{row.measure} {row.mean:+.2f} {row.verdict}" for row in rows) + ".")
+    said = "; ".join(f"{row.measure} {row.mean:+.2f} {row.verdict}" for row in rows)
+    if margin is None:
+        return style.described(figure, f"{said}.")
+    figure.add_vrect(x0=-margin, x1=margin, fillcolor=style.clear(CONTEXT, 0.2), line_width=0, layer="below")
+    return style.described(figure, f"{said}. Differences within ±{margin:g} are too small to matter.")
 
 
 def _interval(
@@ -102,8 +78,8 @@ def _interval(
     )
 
 
-def _forest_axes(figure: go.Figure, labels: Sequence[str], x_title: str, row: int = 36) -> None:
-    figure.update_layout(**style.layout(x_title, "", 80 + max(row * len(labels), 110)))
+def _axes(figure: go.Figure, labels: Sequence[str], x_title: str) -> None:
+    figure.update_layout(**style.layout(x_title, "", 80 + max(36 * len(labels), 110)))
     figure.update_xaxes(showgrid=True, gridcolor=GRID, tickangle=0, nticks=5)
     short = [style.named(label, 28) for label in labels]
     figure.update_yaxes(

@@ -29,6 +29,16 @@ def run_colour(place: int) -> str:
     return RUN_COLOURS[place % len(RUN_COLOURS)]
 
 
+def run_symbol(place: int) -> str:
+    """Return the mark of the run at this 0-based position: those past the last colour repeat it with an open mark."""
+    return "circle" if place < len(RUN_COLOURS) else "circle-open"
+
+
+def run_dash(place: int) -> str:
+    """Return the dash of the line of the run at this 0-based position: those past the last colour repeat it dashed."""
+    return "solid" if place < len(RUN_COLOURS) else "dash"
+
+
 def layout(x_title: str, y_title: str, height: int) -> dict[str, Any]:
     """Return the layout of a figure with these axis titles, `height` pixels high."""
     return {

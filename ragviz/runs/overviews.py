@@ -26,13 +26,16 @@ class Overview:
     """The measures of a run's rankings, with curves, and the judgement of its answers, both at the run's own k.
 
     `questions` counts all questions that the run has asked. `tokens` are those that the first k chunks of a ranking
-    hold on average, (depth,), None where they are not known (see `contexts.tokens_read`).
+    hold on average, (depth,), None where they are not known (see `contexts.tokens_read`). `answering` are the calls
+    that answered, and `unpriced` how many of them have no price.
     """
 
     questions: int
     summary: Summary
     judgement: Judgement
-    tokens: NDArray[np.float64] | None = None
+    tokens: NDArray[np.float64] | None
+    answering: Usage
+    unpriced: int
 
 
 def computed(workspace: Workspace, current: Run) -> Overview:
@@ -42,7 +45,10 @@ def computed(workspace: Workspace, current: Run) -> Overview:
     retrieved = [(each, results[each.id]) for each in questions if each.id in results]  # the run may go on meanwhile
     summary = measurements.summary_of(workspace, current, retrieved=retrieved)
     judgement = judgements.judgement_of(workspace, current, retrieved=retrieved)
-    return Overview(len(retrieved), summary, judgement, _tokens(workspace, current, list(results.values())))
+    tokens = _tokens(workspace, current, list(results.values()))
+    calls = [call for each in judgement.evaluated.values() if (call := each.answer.call) is not None]
+    unpriced = sum(call.cost is None for call in calls)
+    return Overview(len(retrieved), summary, judgement, tokens, Usage.of(calls), unpriced)
 
 
 def _tokens(workspace: Workspace, current: Run, results: Sequence[Retrieved]) -> NDArray[np.float64] | None:
@@ -80,6 +86,8 @@ def to_json(overview: Overview) -> dict[str, Any]:
         }
         | records,
         "tokens": None if overview.tokens is None else overview.tokens.tolist(),
+        "answering": asdict(overview.answering),
+        "unpriced": overview.unpriced,
     }
 
 
@@ -112,4 +120,5 @@ def from_json(body: Mapping[str, Any], current: Run) -> Overview:
         "doubts": tuple(Doubt(**doubt) for doubt in judgement["doubts"]),
     }
     tokens = None if body["tokens"] is None else np.array(body["tokens"], dtype=np.float64)
-    return Overview(body["questions"], Summary(**summary | arrays), Judgement(**judgement | records), tokens)
+    measured = Summary(**summary | arrays), Judgement(**judgement | records)
+    return Overview(body["questions"], *measured, tokens, Usage(**body["answering"]), body["unpriced"])

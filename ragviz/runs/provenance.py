@@ -99,6 +99,15 @@ def note_models(workspace: Workspace, current: Run, plan: planning.Plan) -> None
     workspace.store.note_run(current.id, models=models)
 
 
+def note_retrieval(workspace: Workspace, current: Run, questions: int, seconds: float) -> None:
+    """Add the time that a batch of questions took to retrieve, and to rerank, to a run's record."""
+    before = workspace.store.run(current.id).provenance.get("retrieval", {})
+    taken = round(before.get("seconds", 0.0) + seconds, 4)
+    workspace.store.note_run(
+        current.id, retrieval={"questions": before.get("questions", 0) + questions, "seconds": taken}
+    )
+
+
 def note_reranking(workspace: Workspace, current: Run, report: Report, questions: Sequence[Question]) -> None:
     """Add what became of reranking these questions to a run's record, beside what stands there of others; empty it.
 

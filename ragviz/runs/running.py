@@ -244,7 +244,9 @@ def retrieve(
         while batch := unanswered[start : start + size]:
             began = time.monotonic()
             golds = contexts.gold_of(workspace, index, [q for _, q in batch])
+            searched = time.monotonic()
             rankings = search_all([q.text for _, q in batch], depth)  # after it the index is known to be the same
+            searched = time.monotonic() - searched
             results = [
                 (place, question, Retrieved(question.id, ranking, *gold))
                 for (place, question), ranking, gold in zip(batch, rankings, golds, strict=True)
@@ -255,6 +257,7 @@ def retrieve(
             took = time.monotonic() - began
             if start:  # the first batch waits for the embedder
                 rates.learn(learnt, work, len(batch), took)
+                provenance.note_retrieval(workspace, current, len(batch), searched)
             start += len(batch)
             finished = len(answered) + start
             size = min(BATCH, 2 * size) if took < TOGETHER else size

@@ -15,8 +15,9 @@ from ragviz.analysis.compare import Comparison
 from ragviz.analysis.evaluate import Slice, Summary
 from ragviz.analysis.losses import Losses
 from ragviz.analysis.rescue import Rescue
+from ragviz.analysis.ties import Price
 from ragviz.records import EvaluatedAnswer, Question, Retrieved, Run, Score
-from ragviz.runs import judgements, measurements, replays, summaries
+from ragviz.runs import expenses, judgements, measurements, replays, summaries
 from ragviz.runs.overviews import Overview
 from ragviz.workspace import Workspace, open_workspace
 
@@ -154,6 +155,11 @@ def _retrieved_for(of: State, question_id: str) -> Retrieved:
 def comparison(of: State, k: int) -> Comparison:
     """Return the comparison at `k` of the runs whose state is `of`, the first of which is the baseline."""
     return measurements.compare_runs(workspace(), [workspace().store.run(run_id) for run_id in of.ids], k)
+
+
+def price(run: Run, k: int) -> Price:
+    """Return what a run takes for a question: the tokens of its first `k` chunks, its dollars and seconds."""
+    return expenses.price_of(run, overview(run), k)
 
 
 def judgement(run: Run) -> judgements.Judgement:

@@ -15,8 +15,8 @@ from ragviz.runs import measurements
 from ragviz.runs.summaries import RunSummary
 from ragviz.ui import wording
 
-MOST_COMPARED = 7
-"""Runs that can be told apart by colour."""
+MOST_COMPARED = 12
+"""Runs that are compared at once: from the eighth on, colours come again with an open mark or a dashed line."""
 
 MADE_OF = ("Question set", "Questions", "Retriever", "Index", "Chunking", "k", "Depth", "Answerer", "Judge")
 LABELS = ("Status", "Made (UTC)", "Tags", "Note")

@@ -1,0 +1,119 @@
+"""A figure of several runs in one metric: their means and intervals, with brackets around what is not told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from ragviz.records import Estimate
+from ragviz.report import style
+from ragviz.report.style import CONTEXT, GRID
+
+ROW = 46
+"""Pixels of a row of the leaderboard."""
+LANE = 9
+"""Pixels between brackets side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A run on the leaderboard: its `place` among the runs compared, from 0, gives its colour; the baseline has 0.
+
+    `note` stands under its mean.
+    """
+
+    name: str
+    place: int
+    estimate: Estimate
+    note: str = ""
+
+
+def leaderboard(rows: Sequence[Row], groups: Sequence[Sequence[int]] = (), *, x_title: str) -> go.Figure:
+    """Draw a row per run, from the top, on one axis from 0 to 1: its mean and 95 % interval.
+
+    `groups` are rows, by their places from the top, that one bracket joins; the baseline's name is marked, its mean
+    a dotted line.
+    """
+    figure = go.Figure()
+    for at, row in enumerate(rows):
+        if row.estimate.mean is not None:
+            figure.add_trace(_mean(row, -at))
+    lanes = _lanes(groups)
+    width = LANE * (max(lanes, default=-1) + 1)
+    figure.update_layout(**style.layout(x_title, "", 78 + ROW * max(len(rows), 3)))
+    figure.update_layout(margin_r=150 + width)
+    figure.update_xaxes(range=[0, 1.02], tickvals=[0, 0.5, 1], showgrid=True, gridcolor=GRID)
+    figure.update_yaxes(
+        tickvals=[-at for at in range(len(rows))],
+        ticktext=[f"{'◆ ' if row.place == 0 else ''}{style.named(row.name, 28)}" for row in rows],
+        range=[0.6 - max(len(rows), 3), 0.6],
+        showgrid=False,
+    )
+    for at, row in enumerate(rows):
+        e = row.estimate
+        words = f"{e.mean:.2f} [{e.low:.2f}, {e.high:.2f}]" if e.mean is not None else "no question is scored"
+        figure.add_annotation(
+            x=1, xref="paper", y=-at, text="<br>".join(filter(None, [words, row.note])), xanchor="left",
+            xshift=12 + width, align="left", showarrow=False,
+        )  # fmt: skip
+    for group, lane in zip(groups, lanes, strict=True):
+        _add_bracket(figure, group, lane)
+    baseline = next((row.estimate.mean for row in rows if row.place == 0), None)
+    if baseline is not None:
+        figure.add_vline(x=baseline, line={"dash": "dot", "width": 1.2, "color": CONTEXT})
+    return style.described(figure, _leaderboard_words(rows, groups, x_title))
+
+
+def _mean(row: Row, y: int) -> go.Scatter:
+    e, colour = row.estimate, style.run_colour(row.place)
+    mean = e.mean or 0.0
+    low, high = (mean if bound is None else bound for bound in (e.low, e.high))
+    text = f"{style.named(row.name)}: {mean:.2f}<br>95 % interval {low:.2f} to {high:.2f}, {e.n} questions"
+    return go.Scatter(
+        x=[mean],
+        y=[y],
+        mode="markers",
+        name=style.named(row.name),
+        marker={
+            "size": 11, "color": colour, "symbol": style.run_symbol(row.place), "line": {"width": 2, "color": colour},
+        },
+        error_x={
+            "type": "data", "symmetric": False, "array": [high - mean], "arrayminus": [mean - low], "color": colour,
+            "thickness": 2, "width": 5,
+        },
+        hovertext=[text],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )  # fmt: skip
+
+
+def _lanes(groups: Sequence[Sequence[int]]) -> list[int]:
+    """Return a lane for every bracket, from 0, so that no two in one lane overlap.
+
+    >>> _lanes([(0, 1), (1, 2, 4), (3, 4), (5, 6)])
+    [0, 1, 0, 0]
+    """
+    ends: list[int] = []  # the last row of each lane
+    lanes = []
+    for group in groups:
+        lane = next((lane for lane, end in enumerate(ends) if end < min(group)), len(ends))
+        ends[lane : lane + 1] = [max(group)]
+        lanes.append(lane)
+    return lanes
+
+
+def _add_bracket(figure: go.Figure, group: Sequence[int], lane: int) -> None:
+    """Draw a line beside the rows of a group, with a tick at each of them: rows between two ticks are not in it."""
+    line = {"width": 2, "color": CONTEXT}
+    x = 6 + LANE * lane
+    shared = {"type": "line", "xref": "paper", "xsizemode": "pixel", "xanchor": 1, "line": line}
+    figure.add_shape(x0=x + 4, x1=x + 4, y0=0.22 - min(group), y1=-0.22 - max(group), **shared)
+    for at in group:
+        figure.add_shape(x0=x, x1=x + 4, y0=-at, y1=-at, **shared)
+
+
+def _leaderboard_words(rows: Sequence[Row], groups: Sequence[Sequence[int]], x_title: str) -> str:
+    means = "; ".join(f"{row.name} {row.estimate.mean:.2f}" for row in rows if row.estimate.mean is not None)
+    joined = "; ".join(", ".join(rows[at].name for at in group) for group in groups)
+    return f"{means} ({x_title}).{f' Not told apart: {joined}.' if joined else ''}"
