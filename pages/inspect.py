@@ -11,6 +11,7 @@ from ragviz.ui import (
     case,
     frame,
     heading,
+    pairs,
     questeval_tab,
     question_list,
     question_table,
@@ -52,7 +53,7 @@ def chosen_k(runs: Sequence[Run]) -> int:
 
 def chosen_question(runs: Sequence[Run], shown_ids: Sequence[str]) -> str:
     """Return the question of the address, else the first of the list."""
-    asked = both_sides.shared_questions(runs)
+    asked = pairs.shared_questions(runs)
     if not asked:
         heading.header("Case")
         with widgets.nothing("These runs share no question."):
@@ -89,16 +90,14 @@ def top(runs: Sequence[Run], k: int, shown_ids: Sequence[str], question_id: str)
 def list_page(runs: Sequence[Run], k: int) -> tuple[str, dict[str, str]]:
     """Return the page and the parameters that list the questions one came from."""
     if len(runs) > 1:
-        return "compare", {"runs": st.query_params["runs"], "k": str(k), **both_sides.list_parameters()}
+        return "compare", {"runs": st.query_params["runs"], "k": str(k), **pairs.list_parameters()}
     return "results", {"run": runs[0].name, "k": str(k), **question_table.filter_parameters()}
 
 
 def filter_words(runs: Sequence[Run], k: int) -> str:
     """Return what the list is filtered by, in words; "" without a filter."""
     if len(runs) > 1:
-        side = st.query_params.get("side", "")
-        against = f"{st.query_params.get('other', runs[1].name)} against {runs[0].name}"
-        return f"{side} by {st.query_params.get('metric', '')}, {against}" if side in both_sides.SIDES else ""
+        return both_sides.list_words(runs, k)
     filters = question_table.active_filters().items()
     return ", ".join(f"{name}: {question_table.filter_words(runs[0], k, name, value)}" for name, value in filters)
 

@@ -102,7 +102,7 @@ def words(of: Flow, titles: Mapping[str, str]) -> str:
 
     >>> titles = {"below_k": "Ranked below 3", "fine": "Found at 3"}
     >>> words(flow({"a": "below_k", "b": "fine", "c": "below_k"}, {"a": "fine", "b": "fine", "c": "below_k"}), titles)
-    'Of 3 questions, 1 is lost no longer (1 from Ranked below 3); 2 are where they were.'
+    'Of 3 questions, 1 is lost no longer (from Ranked below 3); 2 are where they were.'
     """
     parts = []
     said: tuple[tuple[Effect, str], ...] = (("rescued", "lost no longer"), ("broken", "lost only now"))
@@ -123,9 +123,11 @@ def words(of: Flow, titles: Mapping[str, str]) -> str:
 
 
 def _greatest(ways: list[tuple[Stream, str]]) -> str:
+    if len(ways) == 1:
+        return ways[0][1]
     named = [f"{stream.count:,} {way}" for stream, way in ways[:GREATEST]]
     left = sum(stream.count for stream, _ in ways[GREATEST:])
-    return ", ".join([*named, *([f"{left:,} others"] if left else [])])
+    return ", ".join([*named, *([f"{left:,} in other streams"] if left else [])])
 
 
 def _is(count: int) -> str:

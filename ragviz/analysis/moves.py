@@ -28,8 +28,8 @@ class Move:
 def moves(ranking: Ranking, other: Ranking, *, same_chunks: bool) -> list[Move]:
     """Return where every chunk of `ranking` stands in `other`.
 
-    With `same_chunks`, both rank the chunks of one index: a chunk is where its id is. Else it is also where the best
-    ranked chunk is that shares at least half of the shorter of the two.
+    With `same_chunks`, both rank chunks that were cut alike: a chunk is where its id is. Else it is also where the
+    chunk is that shares the most characters with it, at least half of the shorter one; of several the best ranked.
 
     >>> [(m.rank, m.other) for m in moves(Ranking(("a", "b"), (2, 1)), Ranking(("b", "c"), (2, 1)), same_chunks=True)]
     [(1, 0), (2, 1)]
@@ -48,16 +48,17 @@ def moves(ranking: Ranking, other: Ranking, *, same_chunks: bool) -> list[Move]:
 
 
 def _overlapping(chunk_id: str, by_document: dict[str, list[tuple[int, int, str]]]) -> str:
-    """Return the first of a document's chunks that shares enough with this one, "" without any."""
+    """Return the id of the chunk of the same document that shares the most with this one, "" where none does enough."""
     place = Chunk.parse_id(chunk_id)
     if place is None:
         return ""
     document_id, start, end = place
+    best, most = "", 0
     for first, last, other_id in by_document.get(document_id, []):
-        shorter = min(end - start, last - first)
-        if shorter > 0 and min(end, last) - max(start, first) >= HALF * shorter:
-            return other_id
-    return ""
+        shared, shorter = min(end, last) - max(start, first), min(end - start, last - first)
+        if shared > most and shared >= HALF * shorter:
+            best, most = other_id, shared
+    return best
 
 
 def words(of: Sequence[Move], back: Sequence[Move], k: int, names: tuple[str, str]) -> str:
@@ -66,7 +67,7 @@ def words(of: Sequence[Move], back: Sequence[Move], k: int, names: tuple[str, st
     >>> one, other = Ranking(("a", "b", "c"), (3, 2, 1)), Ranking(("b", "x", "a"), (3, 2, 1))
     >>> there, back = moves(one, other, same_chunks=True), moves(other, one, same_chunks=True)
     >>> words(there, back, 2, ("knn", "hybrid"))
-    'Of the first 2 chunks, 1 is in both; 1 of knn went (1 of them to a lower rank), 1 of hybrid came.'
+    'Of the first 2 chunks, 1 is in both; 1 of knn went (to a lower rank), 1 of hybrid came.'
     """
     first, second = ([move for move in side if move.rank <= k] for side in (of, back))
     kept = [move for move in second if 0 < move.other <= k]
@@ -76,13 +77,18 @@ def words(of: Sequence[Move], back: Sequence[Move], k: int, names: tuple[str, st
         same = all(move.rank == move.other for move in second)
         return f"The first {k} chunks are the same{', in the same order' if same else ', in another order'}."
     lower, higher = sum(move.other > 0 for move in gone), sum(move.other > 0 for move in come)
-    sunk = f" ({lower} of them to a lower rank)" if lower else ""
-    risen = f" ({higher} of them from a lower rank)" if higher else ""
+    sunk = _some(lower, len(gone), "to a lower rank")
+    risen = _some(higher, len(come), "from a lower rank")
     is_or_are = "is" if len(kept) == 1 else "are"
     return (
         f"Of the first {k} chunks, {len(kept)} {is_or_are} in both; {len(gone)} of {names[0]} went{sunk}, "
         f"{len(come)} of {names[1]} came{risen}."
     )
+
+
+def _some(count: int, total: int, what: str) -> str:
+    """Return, in parentheses after a blank, what holds for `count` of `total`; "" where it holds for none."""
+    return f" ({what})" if 0 < count == total else f" ({count} of them {what})" if count else ""
 
 
 def move_words(move: Move, depth: int, *, back: bool) -> str:

@@ -6,7 +6,6 @@ judged (Benjamini and Hochberg), and parts of few questions are listed, not judg
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +17,7 @@ from ragviz.analysis.rules import ALPHA, Rule, Verdict, verdict_of
 from ragviz.records import Question
 from ragviz.stats.corrections import benjamini_hochberg
 from ragviz.stats.differences import Difference, paired_differences
+from ragviz.text.differences import word_count
 
 SMALL = 6
 """Parts of fewer questions are not judged: 5 questions cannot reach p < 0.05 by sign flips, whatever they say."""
@@ -31,7 +31,6 @@ DIMENSIONS = {
     "evidence": "Evidence length",
 }
 """What questions are divided by."""
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|\w+(?:[.,:'’-]\w+)*")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,15 +113,6 @@ def judged(parts: Sequence[Part], paired: Paired, other: int, rule: Rule, metric
     large = [each for each in measured if each.difference is not None]
     small = [each for each in measured if each.difference is None]
     return Slices(metric, (*_adjusted(large, rule, metric), *small), _several(parts))
-
-
-def word_count(text: str) -> int:
-    """Count the words of a text; each ideograph and kana is one.
-
-    >>> word_count("How much does pump 3 move?"), word_count("谁负责北阀门？")
-    (6, 6)
-    """
-    return len(_WORD.findall(text))
 
 
 def evidence_length(question: Question) -> int | None:

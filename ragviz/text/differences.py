@@ -8,8 +8,17 @@ from difflib import SequenceMatcher
 Range = tuple[int, int]
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|\w+(?:[.,:'’-]\w+)*")
-MOST = 4000
-"""Words of a text that are compared, at most: longer texts are compared at their beginnings."""
+MOST = 2000
+"""Words of a text that are compared, at most: longer texts are compared at their beginnings, within a second."""
+
+
+def word_count(text: str) -> int:
+    """Count the words of a text; each ideograph and kana is one.
+
+    >>> word_count("How much does pump 3 move?"), word_count("谁负责北阀门？")
+    (6, 6)
+    """
+    return len(_WORD.findall(text))
 
 
 def differing(one: str, other: str) -> tuple[list[Range], list[Range]]:

@@ -1,26 +1,25 @@
-"""One question in two or more runs: their answers with the words that differ, ranks, scores and rankings."""
+"""One question in two of the compared runs: their answers with the words that differ, scores and rankings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import compare
+from ragviz.answers.abstention import STATUSES
 from ragviz.metrics import registry
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.records import Matrix, Question, Retrieved, Run
-from ragviz.runs import measurements
+from ragviz.records import Answer, Matrix, Question, Retrieved, Run
+from ragviz.text import differences
 from ragviz.text.differences import Range, differing
 from ragviz.text.markup import highlighted, legend, plain
 from ragviz.text.names import short_names
-from ragviz.ui import address, cache, case, heading, passages, question_table, widgets, wording
+from ragviz.ui import address, both_rankings, cache, case, heading, pairs, passages, question_table, widgets, wording
+from ragviz.ui.pairs import Pair
 
-SIDES = ("won", "lost", "tied")
-LIST = ("metric", "other", "side")
-"""Parameters of the address that choose the list of questions on the page Compare."""
 _SHOWN = ("recall", "precision", "mrr")
+SIDES, shared_questions = pairs.SIDES, pairs.shared_questions
 
 
 def requested_runs(runs: Sequence[Run]) -> list[Run]:
@@ -33,29 +32,20 @@ def requested_runs(runs: Sequence[Run]) -> list[Run]:
     return list({by_name[name].id: by_name[name] for name in requested if name in by_name}.values())
 
 
-def list_parameters() -> dict[str, str]:
-    """Return the parameters by which the page Compare lists its questions."""
-    return {name: st.query_params[name] for name in LIST if st.query_params.get(name)}
-
-
-def shared_questions(runs: Sequence[Run]) -> list[str]:
-    """Return the questions that all of the runs asked, in the order of the first."""
-    first, *others = [cache.questions(run) for run in runs]
-    return [i for i in first if all(i in other for other in others)]
+def pair_of(runs: Sequence[Run], k: int) -> Pair:
+    """Return the pair of runs whose questions the page Compare lists: the first, and the one of the address."""
+    comparison = cache.comparison(cache.state(*(run.id for run in runs)), k)
+    others, metrics = comparison.runs[1:], list(comparison.rows)
+    other = address.readable("other", address.one_of(others), "a run that is compared with the first") or others[0]
+    metric = address.readable("metric", address.one_of(metrics), f"one of {', '.join(metrics)}")
+    return Pair(tuple(runs), comparison, other, metric or comparison.rule.primary)
 
 
 def listed(runs: Sequence[Run], k: int) -> list[str]:
     """Return the questions to walk through: those that Compare lists, else all that the runs share."""
-    shared = shared_questions(runs)
-    side, metric = st.query_params.get("side", ""), st.query_params.get("metric", "")
-    names = [run.name for run in runs]
-    other = st.query_params.get("other", names[1])
-    if side not in SIDES or other not in names[1:]:
-        return shared
-    comparison = cache.comparison(cache.state(*(run.id for run in runs)), k)
-    if metric not in comparison.rows:
-        return shared
-    return list(getattr(compare.outcomes(comparison, metric, names.index(other)), side))
+    if not any(st.query_params.get(name) for name in ("side", *pairs.CHOSEN)):
+        return pairs.shared_questions(runs)
+    return list(pairs.listed(pair_of(runs, k)).ids)
 
 
 def chosen_side(runs: Sequence[Run]) -> Run:
@@ -69,20 +59,46 @@ def chosen_side(runs: Sequence[Run]) -> Run:
     return next(run for run in runs if run.name == name)
 
 
+def list_words(runs: Sequence[Run], k: int) -> str:
+    """Return what the list is chosen by, in words; "" where it is all questions."""
+    side = st.query_params.get("side", "")
+    if not any(st.query_params.get(name) for name in ("side", *pairs.CHOSEN)):
+        return ""
+    pair = pair_of(runs, k)
+    words = [f"{name} {chip}" for name, chip in pairs.listed(pair).chips.items()]
+    if side in pairs.SIDES:
+        words.append(f"{side} by {registry.title_of(pair.metric)}")
+    return f"{', '.join(words)}, {pair.other} against {runs[0].name}" if words else ""
+
+
+def shown_pair(runs: Sequence[Run]) -> tuple[Run, Run]:
+    """Return the two runs that are shown side by side: the baseline, and the one chosen among more than two."""
+    if len(runs) == 2:
+        return runs[0], runs[1]
+    names = [run.name for run in runs[1:]]
+    short = short_names([run.name for run in runs], 40)
+    name = address.choose(f"Beside {short[runs[0].name]}", names, "other", format_func=short.__getitem__)
+    return runs[0], next(run for run in runs if run.name == name)
+
+
 def body(runs: Sequence[Run], question_id: str, k: int) -> None:
-    """Draw reference and evidence, then a column for each run: cause, answer, ranking; and the scores side by side."""
+    """Draw reference and evidence, then a column for each of two runs: cause, answer; their rankings; all scores."""
     question = cache.questions(runs[0])[question_id]
     st.html(case.STYLE)
+    pair = shown_pair(runs)
     entries = [("gold", "evidence")] if question.evidence else []
-    answers = [_answer(run, question_id) for run in runs]
-    marks: list[tuple[Sequence[Range], Sequence[Range]]] = [([], []) for _ in runs]
-    if answers[0] and any(answers[1:]):
-        entries.append(("differs", f"words that differ from the answer of {runs[0].name}"))
-        marks = [differing(answers[0], answer) if answer else ([], []) for answer in answers]
+    answers = [_answer(run, question_id) for run in pair]
+    marks: tuple[Sequence[Range], Sequence[Range]] = ([], [])
+    if all(answers):
+        marks = differing(answers[0], answers[1])
+        entries += [("differs", "words that the other answer does not have there")] if any(marks) else []
     if entries:
         st.html(legend(entries))
-    first = marks[1][0] if len(runs) == 2 else []
-    _columns(runs, lambda place, run: _side(run, question_id, k, marks[place][1] if place else first))
+    for column, run, mark in zip(st.columns(2, gap="medium"), pair, marks, strict=True):
+        with column, widgets.errors_shown():
+            _side(run, question_id, k, mark)
+    if said := alike_words(answers, marks):
+        st.caption(said)
     with st.container(key="case-texts"):
         left, right = st.columns(2, gap="medium")
         with left, widgets.errors_shown():
@@ -91,21 +107,28 @@ def body(runs: Sequence[Run], question_id: str, k: int) -> None:
             heading.section("Evidence")
             with st.container(key="case-evidence", gap="small"):
                 if question.evidence:
-                    passages.evidence_groups(runs[0].corpus_id, question, titled=False)
+                    passages.evidence_groups(runs[0].corpus_id, question, titled=False, fold=case.EVIDENCE_FOLD)
                 else:
                     st.caption(case.WITHOUT_EVIDENCE[question.kind])
     with widgets.errors_shown():
+        both_rankings.draw(pair, question, k)
+    with widgets.errors_shown():
         score_table(runs, question_id, k)
-    _columns(runs, lambda _, run: _ranking(run, question_id, k))
+    with widgets.errors_shown():
+        both_rankings.in_full(pair, question, k)
 
 
-def _columns(runs: Sequence[Run], draw: Callable[[int, Run], None]) -> None:
-    """Draw a column for each run, three side by side at most."""
-    for start in range(0, len(runs), 3):
-        part = runs[start : start + 3]
-        for place, (column, run) in enumerate(zip(st.columns(len(part), gap="medium"), part, strict=True), start):
-            with column, widgets.errors_shown():
-                draw(place, run)
+def alike_words(answers: Sequence[str], marks: tuple[Sequence[Range], Sequence[Range]]) -> str:
+    """Say of two answers that they have the same words, or that they were compared in part; "" otherwise.
+
+    >>> alike_words(["Yes.", "yes"], ([], [])), alike_words(["Yes", "No"], ([(0, 3)], [(0, 2)]))
+    ('Both answers have the same words.', '')
+    """
+    if not all(answers):
+        return ""
+    if any(differences.word_count(answer) > differences.MOST for answer in answers):
+        return f"Only the first {differences.MOST:,} words of each answer are compared."
+    return "" if any(marks) else "Both answers have the same words."
 
 
 def _answer(run: Run, question_id: str) -> str:
@@ -113,7 +136,7 @@ def _answer(run: Run, question_id: str) -> str:
     return evaluated.answer.text if evaluated else ""
 
 
-def _side(run: Run, question_id: str, k: int, differences: Sequence[Range]) -> None:
+def _side(run: Run, question_id: str, k: int, marks: Sequence[Range]) -> None:
     """Draw the cause of a run, where the evidence stands in it, and its answer."""
     question, retrieved = cache.questions(run)[question_id], cache.retrieved_for(run, question_id)
     heading.section(plain(run.name))
@@ -124,9 +147,23 @@ def _side(run: Run, question_id: str, k: int, differences: Sequence[Range]) -> N
     elif evaluated is None:
         st.caption("Not answered yet: the run was interrupted before this question.")
     else:
-        st.html(highlighted(evaluated.answer.text or "(no answer)", differing=differences, fold=None))
+        _answer_text(evaluated.answer, marks)
     more = "claims and verdicts" if case.has_claims(run, question_id) else "ranking and scores"
     address.link("inspect", f"Only {run.name}: {more}", run=run.name, question=question_id, k=k)
+
+
+def _answer_text(answer: Answer, marks: Sequence[Range]) -> None:
+    """Draw an answer with the words that differ, its status where it is none, and what it cites."""
+    if answer.status != "answered":
+        st.markdown(f"**{STATUSES[answer.status].capitalize()}**")
+    if answer.text:
+        st.html(highlighted(answer.text, differing=marks, fold=None))
+    elif answer.status == "answered":
+        st.caption("The answer is empty.")
+    if answer.reason:
+        st.caption(plain(f"Why: {answer.reason}"))
+    if citations := case.citation_words(answer):
+        st.caption(citations)
 
 
 def _cause(run: Run, question: Question, retrieved: Retrieved, k: int) -> None:
@@ -174,11 +211,3 @@ def scores_of(run: Run, question_id: str, k: int) -> dict[str, float | None]:
     return values | {
         ANSWER_METRICS[name].title: score.value for name, score in cache.scores_of(run, question_id).items()
     }
-
-
-def _ranking(run: Run, question_id: str, k: int) -> None:
-    question, retrieved = cache.questions(run)[question_id], cache.retrieved_for(run, question_id)
-    heading.section(f"{plain(run.name)}: ranking by {plain(run.config.ranked_by)}")
-    if unranked := measurements.unranked_words(run):
-        st.caption(unranked)
-    passages.ranked_chunks(run.corpus_id, question, retrieved, k=min(k, run.config.depth), first=5, key=run.id)

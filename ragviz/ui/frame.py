@@ -124,7 +124,7 @@ body:has([data-testid="stDialog"]) [data-testid="stMultiSelectDropdown"]:has([da
 [data-testid^="stBaseButton-primary"], [data-tag] { background-color: #0072B2; border-color: #0072B2; }
 [data-testid^="stBaseButton-primary"]:hover { background-color: #00639B; border-color: #00639B; }
 .stPlotlyChart :is(.xtick, .ytick, .annotation, .legend) text { fill: currentColor !important; }
-.stPlotlyChart text:is(.xtitle, .ytitle, .bartext-outside) { fill: currentColor !important; }
+.stPlotlyChart :is(.textpoint text, text:is(.xtitle, .ytitle, .bartext-outside)) { fill: currentColor !important; }
 .stApp :is(a, button, summary, [role="tab"], [role="radio"]):focus-visible { outline: 2px solid currentColor;
   outline-offset: 2px; }
 [class*="st-key-beside-"] [data-testid="stColumn"] { min-width: 420px; }
