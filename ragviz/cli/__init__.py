@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from ragviz.cli import check, console, rescue, results, run
+from ragviz.cli import check, console, report, rescue, results, run
 from ragviz.cli.console import Json
 from ragviz.cli.corpus import corpus_app
 from ragviz.cli.index import index_app
@@ -92,6 +92,7 @@ app.command("check")(check.check)
 app.command("inspect")(results.inspect)
 app.command("compare")(results.compare)
 app.command("export")(results.export)
+app.command("report")(report.report)
 for name, group in (
     *(("corpus", corpus_app), ("index", index_app), ("questions", questions_app), ("runs", runs_app)),
     *(("prices", prices_app), ("settings", settings_app)),

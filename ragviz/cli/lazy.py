@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ragviz.questions import sets as sets
     from ragviz.questions import splits as splits
     from ragviz.report import junit as junit
+    from ragviz.report import reports as reports
     from ragviz.retrieval import search as search
     from ragviz.runs import acceptance as acceptance
     from ragviz.runs import cases as cases
@@ -92,6 +93,7 @@ if not TYPE_CHECKING:
     questeval = _Lazy("metrics.questeval")
     registry = _Lazy("metrics.registry")
     replays = _Lazy("runs.replays")
+    reports = _Lazy("report.reports")
     requirements = _Lazy("analysis.requirements")
     running = _Lazy("runs.running")
     search = _Lazy("retrieval.search")

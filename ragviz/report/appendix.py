@@ -1,0 +1,89 @@
+"""The appendix of a report: everything that its runs were made of, and how its doubt was computed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from ragviz.analysis import settings
+from ragviz.records import Run
+from ragviz.report.elements import Html, element, table
+from ragviz.runs import measurements
+
+METHOD = (
+    "Questions about the same documents are not independent: they form clusters, and every interval is a 95 % interval "
+    "that treats a cluster as the unit. From 30 clusters on, whole clusters are resampled; below, Student's t; rates "
+    "have Wilson's interval at the effective number of questions. With fewer than six clusters nothing can be said of "
+    "other documents, and intervals are for further questions on these."
+)
+COMPARED = (
+    "Differences are paired by question; their p-values are those of a sign-flip test by cluster. The primary metric "
+    "decides, corrected over the runs (Holm); all others are exploratory (Benjamini and Hochberg). A run is better or "
+    "worse when its difference is significant at 5 %, equivalent when two one-sided tests place it within the smallest "
+    "difference that matters, and otherwise undecided."
+)
+
+
+def configuration(runs: Sequence[Run], names: Sequence[str] = ()) -> Html:
+    """Return a table with a column for each run, and a row for each choice: first those in which the runs differ.
+
+    `names` are what the runs are called, by default their own names.
+    """
+    flat = [dict(_flat(_choices(run))) for run in runs]
+    keys = list(dict.fromkeys(key for choices in flat for key in choices))
+    rows = [(settings.title(key), [_written(choices.get(key)) for choices in flat]) for key in keys]
+    differing = [row for row in rows if len(set(row[1])) > 1]
+    equal = [row for row in rows if len(set(row[1])) == 1]
+    head = ["Choice", *(names or [run.name for run in runs])]
+    parts = []
+    if differing and len(runs) > 1:
+        parts.append(table(head, [(key, *values) for key, values in differing], "What differs"))
+    if len(runs) > 1:
+        parts.append(table(["Choice", "All runs"], [(key, values[0]) for key, values in equal], "What is the same"))
+    else:
+        parts.append(table(head, [(key, *values) for key, values in rows], "Every choice, and what the run rests on"))
+    return element("div", *parts)
+
+
+def date(seconds: float) -> str:
+    """Write a time of the store as a date in UTC.
+
+    >>> date(0.0)
+    '1970-01-01 00:00 UTC'
+    """
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _choices(run: Run) -> dict[str, Any]:
+    """Return what a run was made of, by dotted name: names in place of ids."""
+    made = run.provenance
+    choices = {key: value for key, value in asdict(run.config).items() if key not in ("index", "questions")}
+    return {
+        "questions": measurements.set_words(run),
+        "questions asked": measurements.asked_words(run),
+        "index": {"name": made["index"], **(made["index_config"] or {})},
+        **choices,
+        "made": {"started": date(run.created), "ragviz": made["ragviz"], "fingerprint": run.fingerprint},
+        "identity": {key: value for key, value in made["identity"].items() if key not in choices},
+    }
+
+
+def _flat(config: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    parts: list[tuple[str, Any]] = []
+    for key, value in config.items():
+        if isinstance(value, Mapping) and value:
+            parts += _flat(value, f"{prefix}{key}.")
+        else:
+            parts.append((f"{prefix}{key}", value))
+    return parts
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, str):
+        return value or "–"
+    if value is None or value in ((), {}, []):
+        return "–"
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,128 @@
+"""The pictures of a report of several configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ragviz.analysis import brackets, compare
+from ragviz.analysis.compare import Comparison, MetricRow, headline, pairs
+from ragviz.analysis.evaluate import CURVES, Band
+from ragviz.errors import UsageError
+from ragviz.metrics import ranking
+from ragviz.metrics.registry import METRICS, title_of
+from ragviz.records import Run
+from ragviz.report import (
+    curve_plots,
+    difference_plots,
+    expense_plots,
+    leaderboard_plots,
+    rank_plots,
+    small_multiples,
+)
+from ragviz.report.change_card import Decided
+from ragviz.report.document import Figures
+from ragviz.report.elements import Html, element
+from ragviz.runs import summaries
+from ragviz.stats import intervals
+from ragviz.text.names import distinct
+from ragviz.workspace import Workspace
+
+OVERLAID = 3
+"""Runs that one picture of curves or bars shows together; of more, each has a panel of its own."""
+SHORT = 26
+"""Characters of a run's name in a picture."""
+
+
+def drawn(workspace: Workspace, decided: Decided, runs: Sequence[Run], figures: Figures) -> Html:
+    """Return the pictures; `runs` are those of the comparison, in its order."""
+    comparison = decided.comparison
+    parts = [_leaderboard(comparison, figures)]
+    row = comparison.rows[comparison.rule.primary]
+    names = dict(zip(comparison.runs, distinct(comparison.runs, SHORT), strict=True))
+    metric, base = title_of(row.label), comparison.runs[0]
+    by_run = [change for at in range(1, len(names)) if (change := _change(row, at, names[comparison.runs[at]]))]
+    if by_run:
+        figure = difference_plots.differences(
+            by_run, x_title=f"Difference of {metric} to {names[base]}", margin=comparison.rule.margin(row.label)
+        )
+        note = "Lines are 95 % intervals; within the band, differences are too small to matter."
+        parts.append(figures.add(figure, f"{metric} against the baseline", note))
+    by_metric = [change for each in headline(comparison)
+                 if (change := _change(comparison.rows[each], decided.candidate, title_of(each)))]  # fmt: skip
+    if len(by_metric) > 1:
+        other = comparison.runs[decided.candidate]
+        figure = difference_plots.differences(by_metric, x_title=f"Difference to {names[base]}")
+        parts.append(
+            figures.add(figure, f"{other} against the baseline", f"{metric} decides, the rest is exploratory.")
+        )
+    if comparison.metrics:
+        parts += _of_rankings(workspace, comparison, runs, list(names.values()), decided.candidate, figures)
+    return element("div", *parts)
+
+
+def _leaderboard(comparison: Comparison, figures: Figures) -> Html:
+    metric = comparison.rule.primary
+    row, names = comparison.rows[metric], distinct(comparison.runs, SHORT)
+    order = compare.ranking_by(comparison, metric)
+    at = {comparison.runs[place]: place_of for place_of, place in enumerate(order)}
+    joined = [[at[run] for run in group] for group in brackets.brackets(list(at), pairs(comparison, metric))]
+    rows = [leaderboard_plots.Row(names[place], place, row.estimates[place]) for place in order]
+    figure = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)} (0 to 1)")
+    note = "◆ is the baseline. Lines are 95 % intervals; runs in one bracket cannot be separated."
+    return figures.add(figure, f"{title_of(metric)} of each run", note)
+
+
+def _change(row: MetricRow, place: int, name: str) -> difference_plots.Change | None:
+    delta = row.deltas[place - 1]
+    d = delta.difference
+    if d.mean is None or d.low is None or d.high is None:
+        return None
+    return difference_plots.Change(name, d.mean, d.low, d.high, d.n, delta.verdict)
+
+
+def _of_rankings(
+    workspace: Workspace,
+    comparison: Comparison,
+    runs: Sequence[Run],
+    names: Sequence[str],
+    candidate: int,
+    figures: Figures,
+) -> Iterator[Html]:
+    """Yield recall against k and against tokens read, and where the evidence is ranked."""
+    n, k, depth = len(comparison.question_ids), comparison.k, comparison.depth
+    bands = [_band(comparison, table) for table in comparison.tables]
+    places, title = np.arange(1, depth + 1), METRICS["recall"].name
+    lines = [curve_plots.Curve(name, places, *band, n) for name, band in zip(names, bands, strict=True)]
+    if len(lines) > OVERLAID:
+        figure = small_multiples.curves(lines, k=k, y_title=f"{title} (0 to 1)")
+    else:
+        figure = curve_plots.curves(lines, k=k, by_run=True, y_title=f"{title} (0 to 1)")
+    yield figures.add(figure, f"{title} against k", "Bands are 95 % intervals.")
+    readings = []
+    for place, (run, band) in enumerate(zip(runs, bands, strict=True)):
+        tokens = summaries.overview(workspace, run).tokens
+        if tokens is not None and len(tokens) >= depth:
+            readings.append(expense_plots.Reading(names[place], place, tokens[:depth], *band))
+    if readings:
+        figure = expense_plots.recall_by_tokens(readings, k=k)
+        yield figures.add(figure, f"{title} against tokens read", "Fair between chunks of different sizes.")
+    ranks = [np.asarray(ranking.ranks(table)) for table in comparison.tables]
+    ranked = [rank_plots.Ranks(name, each[each > 0], int((each == 0).sum()))
+              for name, each in zip(names, ranks, strict=True)]  # fmt: skip
+    if len(ranked) > OVERLAID:
+        figure = small_multiples.histograms(ranked, depth=depth, k=k)
+    else:
+        figure = rank_plots.rank_histograms(ranked, depth=depth, k=k)
+    yield figures.add(figure, "At which rank the evidence is")
+    both = np.column_stack([ranks[0], ranks[candidate]])
+    figure = difference_plots.rank_scatter(both, (names[0], names[candidate]), depth=depth)
+    yield figures.add(figure, "Every question's rank in both", "Below the diagonal, the change ranks evidence better.")
+
+
+def _band(comparison: Comparison, table: ranking.RankTable) -> Band:
+    mean, low, high = intervals.bands(CURVES["recall"](table), comparison.clusters)
+    if mean is None or low is None or high is None:
+        raise UsageError("No question is ranked in all of these runs: there is no curve of recall.")
+    return mean, low, high

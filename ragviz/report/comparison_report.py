@@ -1,0 +1,196 @@
+"""The report of several configurations: the change card, plain words, three questions, pictures, every difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ragviz.analysis.compare import Comparison, headline
+from ragviz.analysis.comparison_words import clauses_of, difference_words, missing_words, p_words
+from ragviz.analysis.ties import Price
+from ragviz.experiments import conclusion
+from ragviz.metrics.registry import title_of
+from ragviz.records import Cell, Experiment, ExperimentRule, IndexConfig, Run
+from ragviz.report import appendix, comparison_pictures, telling
+from ragviz.report.change_card import Decided, card
+from ragviz.report.document import Figures, Section, document
+from ragviz.report.elements import Html, element, table
+from ragviz.report.facts import mean_cells
+from ragviz.runs import expenses, judgements, measurements, summaries
+from ragviz.runs.overviews import Overview
+from ragviz.workspace import Workspace
+
+SIDE_BY_SIDE = 3
+"""Runs whose rank histograms are drawn beside each other; of more, only those of baseline and candidate."""
+
+
+def report(
+    workspace: Workspace,
+    runs: Sequence[Run],
+    k: int | None = None,
+    *,
+    primary: str = "",
+    minimum_effect: float | None = None,
+) -> bytes:
+    """Return the report of runs compared with the first of them, by the rule that `compare_runs` makes of the rest.
+
+    Raises:
+        UsageError: the runs cannot be compared.
+        NotFoundError: `primary` is not measured in all runs.
+
+    """
+    comparison = measurements.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
+    whole = {run.name: summaries.overview(workspace, run) for run in runs}
+    prices = {run.name: expenses.price_of(run, whole[run.name], comparison.k) for run in runs}
+    refusals = refusals_of(whole)
+    concluded = conclusion.conclude(_as_experiment(runs, comparison), comparison, prices, refusals)
+    warnings = [*(run_warnings(workspace, runs)), *comparison.notes]
+    if len(runs) > 2 and concluded.decision == "ship":
+        warnings.insert(0, CHOSEN_HERE.format(name=concluded.chosen, count=len(runs)))
+    declared = (
+        "The rule was given for this report."
+        if comparison.rule.declared
+        else "The rule is the default: nobody declared one before the results were seen."
+    )
+    decided = Decided(comparison, concluded, prices, refusals, declared, warnings=warnings)
+    corpus = workspace.store.corpus(runs[0].corpus_id)
+    title = f"{runs[1].name} against {runs[0].name}" if len(runs) == 2 else f"{len(runs)} runs against {runs[0].name}"
+    lead = f"A comparison on {corpus.name}, {measurements.asked_words(runs[0])}, k = {comparison.k}."
+    return made(workspace, title, lead, decided, runs)
+
+
+CHOSEN_HERE = (
+    "{name} was chosen as the best of {count} configurations on the same questions that it is reported on: its "
+    "estimate leans in its favour. Confirm it on questions that had no part in the choice."
+)
+"""What is said of a configuration that was chosen on the questions it is reported on."""
+
+
+def made(
+    workspace: Workspace, title: str, lead: str, decided: Decided, runs: Sequence[Run], more: Sequence[Section] = ()
+) -> bytes:
+    """Return the report of what was decided; `runs` are those of the comparison, in its order."""
+    figures, comparison = Figures(), decided.comparison
+    candidate = decided.candidate
+    told = telling.compared(comparison, candidate)
+    pair = [runs[0], runs[candidate]]
+    sections = [
+        Section("change", "Change card", card(decided)),
+        Section("summary", "In plain words", _summary(decided)),
+        Section("questions", "Three telling questions", telling.drawn(
+            workspace, pair, told, telling.COMPARED.format(metric=title_of(comparison.rule.primary)), comparison.k
+        )),
+        *more,
+        Section("pictures", "Pictures", comparison_pictures.drawn(workspace, decided, runs, figures)),
+        Section("numbers", "Every difference", _numbers(comparison)),
+        Section("configuration", "Configuration", _appendix(runs, comparison)),
+    ]  # fmt: skip
+    return document(title, lead, sections, figures, workspace.settings.keys)
+
+
+def run_warnings(workspace: Workspace, runs: Sequence[Run]) -> Iterator[str]:
+    """Yield what makes the numbers of a run unreliable."""
+    for run in runs:
+        for problem in judgements.check(workspace, run).problems:
+            yield f"{run.name}: {problem}"
+
+
+def refusals_of(whole: Mapping[str, Overview]) -> dict[str, float]:
+    """Return the share of the answers that refuse a question that the documents answer, of runs with answers."""
+    shares = {}
+    for name, overview in whole.items():
+        of = overview.judgement.abstention
+        answerable = sum(status != "failed" for status in overview.judgement.statuses.values()) - of.unanswerable
+        if overview.judgement.statuses and answerable > 0:
+            shares[name] = (of.refused - of.both) / answerable
+    return shares
+
+
+def _as_experiment(runs: Sequence[Run], comparison: Comparison) -> Experiment:
+    """Return the runs as the finished cells of an experiment, so that one function concludes from both."""
+    rule = comparison.rule
+    return Experiment(
+        "", runs[0].corpus_id, "", runs[0].config.questions, runs[0].config.split,
+        ExperimentRule(rule.primary, rule.minimum_effect, comparison.runs[0]),
+        tuple(Cell(run.name, IndexConfig(), run.config, "done", run_id=run.id) for run in runs), {}, 0.0,
+    )  # fmt: skip
+
+
+def _summary(decided: Decided) -> Html:
+    """Say what the change does, what else moved, what it costs, and how far one can trust this."""
+    comparison, delta = decided.comparison, decided.delta
+    d, name, base = delta.difference, delta.run, comparison.runs[0]
+    points = []
+    metric = title_of(comparison.rule.primary)
+    if d.mean is not None:
+        points.append(
+            f"Of {d.n:,} questions, {name} does better than {base} on {d.wins:,}, worse on {d.losses:,}, and the same "
+            f"on {d.ties:,}, by {metric}."
+        )
+    others = [each for each in headline(comparison) if each != comparison.rule.primary]
+    told = [clauses_of(comparison, each)[decided.candidate - 1] for each in others]
+    if told:
+        points.append(f"Exploratory, not what decides: {'; '.join(told)}.")
+    before, after = (decided.prices.get(run, Price()).tokens for run in (base, name))
+    if before and after is not None:
+        more = "as much text as before" if abs(after / before - 1) < 0.01 else f"{after / before:.2g} times the text"
+        points.append(f"For each question the model would read {more}: {after:,.0f} tokens instead of {before:,.0f}.")
+    sure = {
+        "better": "The gain is larger than chance explains",
+        "worse": "The loss is larger than chance explains",
+        "equivalent": "The two do the same within what matters",
+        "equal": "The two do the same on every question",
+        "undecided": "These questions cannot tell whether the change helps",
+    }[delta.verdict]
+    scope = (
+        "documents like these" if d.generalises else "further questions on these documents, and says nothing of others"
+    )
+    points.append(f"{sure}. This holds for {scope}.")
+    for row in comparison.rows.values():
+        points += missing_words(row, base) if row.label == comparison.rule.primary else []
+    return element("ul", *(element("li", point) for point in points))
+
+
+def _numbers(comparison: Comparison) -> Html:
+    names = [comparison.rule.primary, *(name for name in comparison.rows if name != comparison.rule.primary)]
+    rows: list[tuple[str, ...]] = [
+        (
+            title_of(name),
+            delta.run,
+            " ".join(mean_cells(comparison.rows[name].estimates[0])[:2]),
+            " ".join(mean_cells(estimate)[:2]),
+            difference_words(delta.difference),
+            delta.verdict,
+            p_words(delta.p_adjusted),
+            f"{delta.difference.n:,}",
+        )
+        for name in names
+        for delta, estimate in zip(comparison.rows[name].deltas, comparison.rows[name].estimates[1:], strict=True)
+    ]
+    head: tuple[str, ...] = (
+        "Metric",
+        "Run",
+        comparison.runs[0],
+        "The run",
+        "Difference",
+        "Verdict",
+        "p (adjusted)",
+        "n",
+    )
+    caption = (
+        f"Means and paired differences with 95 % intervals. {title_of(names[0])} decides; all other metrics are "
+        "exploratory"
+    )
+    if len(comparison.runs) == 2:
+        head, rows = (*head[:1], head[2], comparison.runs[1], *head[4:]), [(row[0], *row[2:]) for row in rows]
+        return table(head, rows, caption, numbers=(1, 2, 3, 5, 6))
+    return table(head, rows, caption, numbers=(2, 3, 4, 6, 7))
+
+
+def _appendix(runs: Sequence[Run], comparison: Comparison) -> Html:
+    return element(
+        "div",
+        appendix.configuration(runs, comparison.runs),
+        element("h3", "How doubt is computed"),
+        element("p", appendix.METHOD),
+        element("p", appendix.COMPARED),
+    )

@@ -1,0 +1,245 @@
+"""The report of one run: its state, what to do next, three questions, pictures, every mean, its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ragviz.analysis import evaluate, outcomes, verdict
+from ragviz.analysis.evaluate import Summary
+from ragviz.analysis.rescue import Rescue
+from ragviz.answers import contexts
+from ragviz.metrics.registry import METRICS, label, shown_in, title_of
+from ragviz.records import HAND_MADE, Question, Run
+from ragviz.report import appendix, curve_plots, plots, rank_plots, telling
+from ragviz.report.document import Figures, Section, document
+from ragviz.report.elements import Html, element, table
+from ragviz.report.facts import estimate_fact, fact, mean_cells
+from ragviz.runs import exports, judgements, measurements, replays, summaries
+from ragviz.runs.judgements import Judgement
+from ragviz.workspace import Workspace
+
+MOST_ROWS = 40
+"""Documents in the table of means, those with most questions; the export has all of them."""
+
+
+def report(workspace: Workspace, run: Run) -> bytes:
+    """Return the report of a run at its own k; nothing is searched, and no model is asked."""
+    whole = summaries.overview(workspace, run)
+    summary, judgement, k = whole.summary, whole.judgement, run.config.k
+    questions = workspace.store.run_questions(run.id)
+    figures = Figures()
+    told, columns = telling.replayed(workspace, run, k)
+    rescued = replays.rescue(columns, k) if columns is not None else None
+    corpus = workspace.store.corpus(run.corpus_id)
+    sections = [
+        Section("state", "State of this run", _card(workspace, run, summary, judgement, questions, whole.tokens)),
+        Section("summary", "In plain words", _summary(run, summary, judgement, questions, columns)),
+        Section("questions", "Three telling questions", _questions(workspace, run, told, questions, judgement)),
+        Section("pictures", "Pictures", _pictures(run, summary, judgement, figures)),
+    ]
+    if columns is not None and rescued is not None:
+        sections.append(Section("changes", "What would rescue the lost questions", _changes(columns, rescued)))
+    sections += [
+        Section("numbers", "Every mean", _numbers(workspace, run, summary, judgement)),
+        Section("configuration", "Configuration", _appendix(run)),
+    ]
+    lead = f"A run on {corpus.name}, {measurements.asked_words(run)}, made {appendix.date(run.created)}."
+    return document(f"Run {run.name}", lead, sections, figures, workspace.settings.keys)
+
+
+def measured(run: Run, summary: Summary, judgement: Judgement, questions: Sequence[Question]) -> verdict.Measured:
+    """Return what the verdict on a run at its own k is given on."""
+    k, kinds = summary.k, {question.id: question.kind for question in questions}
+    answers = verdict.answers_of(judgement.causes, judgement.rulings, run.config.k)
+    cut = run.provenance["index_config"]
+    return verdict.Measured(
+        k,
+        summary.ranks,
+        summary.metrics.get(label("all_groups", k)),
+        judgements.losses_at(run, judgement.causes, kinds, set(summary.question_ids), k),
+        answers if run.config.answerer != "none" else None,
+        judgement.claims,
+        bool(cut and cut["embedder"]),
+    )
+
+
+def _card(
+    workspace: Workspace,
+    run: Run,
+    summary: Summary,
+    judgement: Judgement,
+    questions: Sequence[Question],
+    tokens: np.ndarray | None,
+) -> Html:
+    checked = judgements.check(workspace, run)
+    sentence = verdict.verdict(measured(run, summary, judgement, questions), run.config).sentence
+    facts = []
+    if summary.n:
+        for name in (name for name in shown_in("tile") if name in METRICS):
+            facts.append(estimate_fact(title_of(label(name, summary.k)), summary.metrics[label(name, summary.k)]))
+        facts.append(fact(f"Not in the first {summary.depth}", f"{summary.misses:,}", f"of {summary.n:,} questions"))
+    if judgement.statuses:
+        for name in [name for name in shown_in("row") if name in judgement.metrics][:3]:
+            facts.append(estimate_fact(title_of(name), judgement.metrics[name].estimate))
+    if tokens is not None and len(tokens) >= summary.k:
+        facts.append(fact("Tokens read", f"{tokens[summary.k - 1]:,.0f}", "a question on average"))
+    return element(
+        "div",
+        element("p", element("i", "●"), "Numbers can be relied on" if checked.passed else "Numbers cannot be relied on",
+                class_="decision"),
+        *(element("p", problem, class_="warning") for problem in checked.problems),
+        element("p", sentence) if sentence else None,
+        element("dl", *facts, class_="facts"),
+        element("p", evaluate.doubt_words(summary), class_="soft") if summary.n else None,
+        element("p", measurements.unranked_words(run)) if measurements.unranked_words(run) else None,
+        class_="card" if checked.passed else "card no",
+    )  # fmt: skip
+
+
+def _summary(
+    run: Run, summary: Summary, judgement: Judgement, questions: Sequence[Question], columns: replays.Columns | None
+) -> Html:
+    """Say what the run does, how good it is, what would help, and what it cost, one thing a point."""
+    points = [_made_words(run)]
+    if summary.n:
+        points.append(_found_words(summary))
+    if judgement.statuses and run.config.answerer != "none":
+        points.append(_answered_words(run, judgement, questions))
+    if columns is not None:
+        points.append(replays.sentence(columns, replays.rescue(columns, summary.k)))
+    if controlled := judgement.controls:
+        points.append(controlled.sentence)
+    points.append(f"{judgements.cost_words(judgement).rstrip('.')}.")
+    return element("ul", *(element("li", point) for point in points))
+
+
+def _made_words(run: Run) -> str:
+    """Say how the run retrieved and answered."""
+    config, cut = run.config, run.provenance["index_config"]
+    if not cut:
+        return "Questions were retrieved for and answered elsewhere; the results were imported."
+    words = (
+        f"For each question, {config.ranked_by} ranks chunks of {cut['chunk_size']} tokens (cut by {cut['chunker']}); "
+        f"the first {config.k} are kept."
+    )
+    if config.answerer == "none":
+        return f"{words} No answers were generated."
+    given = "" if config.context == "retrieved" else f", from {contexts.CONTEXTS[config.context]}"
+    by = "written by hand" if config.model == HAND_MADE else f"given by {config.model or config.answerer}"
+    return f"{words} Answers were {by}{given}."
+
+
+def _found_words(summary: Summary) -> str:
+    """Say what became of the evidence of the questions."""
+    counts, k = outcomes.count(summary.ranks, summary.k), summary.k
+    kept = "in the first chunk" if k == 1 else f"among the first {k} chunks"
+    return (
+        f"Of {counts.total:,} questions whose evidence is known, it is {kept} for {counts.found:,}, it comes later for "
+        f"{counts.below:,}, and it is not among the first {summary.depth} for {counts.missed:,}."
+    )
+
+
+def _answered_words(run: Run, judgement: Judgement, questions: Sequence[Question]) -> str:
+    """Say how many answers are right, and how the run abstains."""
+    answers = verdict.answers_of(judgement.causes, judgement.rulings, run.config.k)
+    unjudged = f", {answers.unjudged:,} are not judged" if answers.unjudged else ""
+    words = f"{answers.right:,} of {answers.known:,} answers are right{unjudged}."
+    of = judgement.abstention
+    if not of.refused:
+        return f"{words} No question was left unanswered."
+    return (
+        f"{words} {of.refused:,} times the system declined to answer, {of.both:,} of them rightly: the documents "
+        f"answer {len(questions) - of.unanswerable:,} of the {len(questions):,} questions."
+    )
+
+
+def _questions(
+    workspace: Workspace, run: Run, told: Sequence[telling.Told], questions: Sequence[Question], judgement: Judgement
+) -> Html:
+    if told:
+        return telling.drawn(workspace, [run], told, telling.REPLAYED, run.config.k)
+    lost = [q.id for q in questions if judgement.causes.get(q.id) not in ("", "fine", None)]
+    return telling.drawn(
+        workspace, [run], [telling.Told(i, "Lost") for i in lost[:3]],
+        "The first questions of the set that were lost.", run.config.k,
+    )  # fmt: skip
+
+
+def _pictures(run: Run, summary: Summary, judgement: Judgement, figures: Figures) -> Html:
+    drawn = []
+    if summary.n:
+        ranks = rank_plots.Ranks("", summary.ranks[summary.ranks > 0], summary.misses)
+        drawn.append(
+            figures.add(
+                rank_plots.rank_histogram(ranks, depth=summary.depth, k=summary.k), "At which rank the evidence is"
+            )
+        )
+        places = np.arange(1, summary.depth + 1)
+        lines = [curve_plots.Curve(METRICS[n].name, places, *summary.curves[n], summary.n) for n in summary.curves]
+        drawn.append(
+            figures.add(
+                curve_plots.curves(lines, k=summary.k),
+                "Precision, recall and F1 against k",
+                "Bands are 95 % intervals.",
+            )
+        )
+    steps = judgements.lost_steps(run, judgement.causes, set(summary.question_ids), summary.k)
+    drawn.append(figures.add(plots.waterfall([(s.title, s.count, s.left) for s in steps]), "Where questions are lost"))
+    return element("div", *drawn)
+
+
+def _changes(columns: replays.Columns, rescued: Rescue) -> Html:
+    now = replays.tokens_at(columns.own, rescued.k)
+    rows = []
+    for row in rescued.rows:
+        share = row.share
+        net = f"{row.net:+,}"
+        if share.mean is not None:
+            net += f" = {share.mean:+.1%} [{share.low:+.1%}, {share.high:+.1%}]"
+        tokens = replays.tokens_words(row.replay.tokens, now)
+        rows.append((replays.title(columns, row.replay.key), f"{row.rescues:,}", f"{row.breaks:,}", net, tokens))
+    return element(
+        "div",
+        element("p", replays.sentence(columns, rescued)),
+        table(
+            ("Change", "Rescues", "Breaks", "Net [95 %]", "Tokens read"), rows, "Changes, the greatest net gain first",
+            numbers=(1, 2, 3, 4),
+        ),
+        *(element("p", note, class_="soft") for note in replays.notes(columns, rescued.k)),
+    )  # fmt: skip
+
+
+def _numbers(workspace: Workspace, run: Run, summary: Summary, judgement: Judgement) -> Html:
+    rows = [(title_of(name), *mean_cells(estimate), "") for name, estimate in summary.metrics.items() if summary.n]
+    rows += [(title_of(name), *mean_cells(each.estimate), each.without) for name, each in judgement.metrics.items()]
+    parts = [
+        table(("Metric", "Mean", "95 % interval", "n", "Without a score"), rows, "Means over questions",
+              numbers=(1, 2, 3)),
+    ]  # fmt: skip
+    if summary.n:
+        parts += _slices(workspace, run, summary.k)
+    return element("div", *parts)
+
+
+def _slices(workspace: Workspace, run: Run, k: int) -> Iterator[Html]:
+    recall = label("recall", k)
+    slices = [part for part in exports.breakdown_of(workspace, run, k) if part.by != "all"]
+    kinds = [part for part in slices if part.by == "kind"]
+    documents = sorted((part for part in slices if part.by == "document"), key=lambda part: -part.questions)
+    for title, parts in (("kind of question", kinds), ("document", documents)):
+        rows = [
+            (part.name, f"{part.questions:,}", *mean_cells(part.metrics[recall].estimate)) for part in parts[:MOST_ROWS]
+        ]
+        more = f" (the {MOST_ROWS} with most questions of {len(parts):,})" if len(parts) > MOST_ROWS else ""
+        yield table(
+            (title.capitalize(), "Questions", title_of(recall), "95 % interval", "n"), rows,
+            f"{title_of(recall)} by {title}{more}", numbers=(1, 2, 3, 4),
+        )  # fmt: skip
+
+
+def _appendix(run: Run) -> Html:
+    return element(
+        "div", appendix.configuration([run]), element("h3", "How doubt is computed"), element("p", appendix.METHOD)
+    )

@@ -1,0 +1,185 @@
+"""The questions that a report tells: one rescued, one broken, one still lost, chosen by a rule that it states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ragviz.analysis.compare import Comparison, outcomes
+from ragviz.analysis.rules import direction
+from ragviz.answers import abstention
+from ragviz.metrics.registry import REGISTRY, title_of
+from ragviz.records import Question, Run
+from ragviz.report.elements import Content, Html, element
+from ragviz.retrieval import search
+from ragviz.runs import judgements, measurements, overviews, replays, summaries
+from ragviz.text.markup import shortened
+from ragviz.workspace import Workspace
+
+SHOWN = 320
+"""Characters of a chunk or an answer that are shown."""
+MOST = 3
+"""Chunks that are shown of a ranking, however large k is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A question that is told: its id, what became of it ("Rescued"), and a sentence that says more."""
+
+    question_id: str
+    title: str
+    note: str = ""
+
+
+COMPARED = (
+    "One question that the change rescues, one that it breaks and one that is lost in both, where there are such: by "
+    "{metric}, the greatest gain, the greatest loss, and the lowest value among those that are equal; of several, the "
+    "first of the set."
+)
+REPLAYED = (
+    "One question that the change with the greatest net gain would rescue, one that it would break, and one that no "
+    "change tried would rescue, where there are such; of several, the first of the set. Changes are replayed on what "
+    "is stored."
+)
+
+
+def compared(comparison: Comparison, run: int) -> list[Told]:
+    """Return the questions to tell of run number `run` against the baseline, by the primary metric."""
+    metric = comparison.rule.primary
+    sides, name = outcomes(comparison, metric, run), title_of(metric)
+    paired, sign = comparison.paired(metric), direction(metric)
+    row = {question_id: place for place, question_id in enumerate(paired.question_ids)}
+    baseline, values = paired.values[0], paired.values[run]
+
+    def note(question_id: str) -> str:
+        place = row[question_id]
+        return f"{name} {baseline[place]:.2f} → {values[place]:.2f}."
+
+    told = [Told(ids[0], title, note(ids[0])) for title, ids in (("Rescued", sides.won), ("Broken", sides.lost)) if ids]
+    low, high = REGISTRY[metric.partition("@")[0]].range if metric.partition("@")[0] in REGISTRY else (0.0, 1.0)
+    best = high if sign > 0 else low
+    lost = [i for i in paired.question_ids if i in set(sides.tied) and abs(values[row[i]] - best) > 1e-9]
+    if lost:
+        worst = min(lost, key=lambda i: sign * values[row[i]])
+        told.append(Told(worst, "Still lost", note(worst)))
+    return told
+
+
+def replayed(workspace: Workspace, current: Run, k: int) -> tuple[list[Told], replays.Columns | None]:
+    """Return the questions to tell of one run, and the changes that they were replayed with; nothing is searched."""
+    if measurements.unranked_words(current) or not summaries.overview(workspace, current).summary.n:
+        return [], None
+    columns = replays.columns_of(workspace, current)
+    rescued = replays.rescue(columns, k)
+    ids = [question.id for question in columns.changes.questions]
+    told = []
+    for row in rescued.rows[:1]:
+        change = replays.title(columns, row.replay.key)
+        ranks = np.asarray(row.replay.ranks)
+        for title, mask in (("Would be rescued", row.rescued), ("Would be broken", row.broken)):
+            if mask.any():
+                place = int(np.argmax(mask))
+                after = f"at rank {ranks[place]}" if ranks[place] else "not found"
+                told.append(Told(ids[place], title, f"By {change}: its evidence is then {after}."))
+    if rescued.beyond.any():
+        told.append(Told(ids[int(np.argmax(rescued.beyond))], "Lost, whatever was tried"))
+    return told, columns
+
+
+def drawn(workspace: Workspace, runs: Sequence[Run], told: Sequence[Told], rule: str, k: int) -> Html:
+    """Return the questions, each with what every one of the runs made of it, and the rule by which they were chosen."""
+    if not told:
+        return element("p", "No question is lost, and none is won or lost against another.")
+    names = measurements.document_names(workspace, runs[0])
+    questions = {q.id: q for run in runs for q in workspace.store.run_questions(run.id)}
+    whole = {run.id: summaries.overview(workspace, run) for run in runs}
+    parts = [element("p", rule, class_="soft")]
+    for each in told:
+        question = questions[each.question_id]
+        sides = [_side(workspace, run, question, whole[run.id], k) for run in runs]
+        parts.append(
+            element(
+                "article",
+                element("h3", each.title),
+                element("blockquote", question.text, lang=question.language, dir="auto"),
+                element("p", each.note) if each.note else None,
+                element("dl", *_reference(question, names), class_="texts"),
+                element("div", *sides, class_="sides"),
+                class_="case",
+            )
+        )
+    return element("div", *parts)
+
+
+def _reference(question: Question, names: dict[str, str]) -> list[Html]:
+    texts: list[tuple[str, Content]] = [("Reference answer", question.answer or "none: the documents do not answer it")]
+    for group in question.evidence[:3]:
+        if group:
+            span = group[0]
+            texts.append((f"Evidence, in {names.get(span.document_id, 'a deleted document')}", _cut(span.text)))
+    return [
+        part
+        for title, text in texts
+        for part in (element("dt", title), element("dd", text, lang=question.language, dir="auto"))
+    ]
+
+
+def _side(workspace: Workspace, run: Run, question: Question, whole: overviews.Overview, k: int) -> Html:
+    """Return what one run made of a question: its rank, why it was lost, its answer, its first chunks."""
+    results = measurements.results_of(workspace, run, [question.id])
+    if not results:
+        return element("div", element("h4", run.name), element("p", "This run did not ask it."))
+    gold = {chunk_id for group in results[0].gold for chunk_id in group}
+    hits = search.with_chunks(workspace, run.corpus_id, results[0].ranking.hits()[: min(k, MOST)])
+    evaluated = workspace.store.evaluated_to(run.id, [question], workspace.settings.keys).get(question.id)
+    texts = []
+    if evaluated is not None and evaluated.answer.answerer != "none":
+        answer = evaluated.answer
+        texts = [
+            element("dt", f"Answer, {abstention.STATUSES[answer.status]}"),
+            element("dd", _cut(answer.text or answer.reason), lang=question.language, dir="auto"),
+        ]
+    chunks = [
+        element(
+            "div",
+            element(
+                "p",
+                element("span", f"{found.hit.rank}. {found.document_name}", class_="soft"),
+                " " if found.hit.chunk_id in gold else None,
+                element("span", "★ evidence", class_="star") if found.hit.chunk_id in gold else None,
+            ),
+            element("p", _cut(found.chunk.text) if found.chunk else "(its document was deleted)", dir="auto"),
+            class_="chunk gold" if found.hit.chunk_id in gold else "chunk",
+        )
+        for found in hits
+    ]
+    left = min(k, len(results[0].ranking.ids)) - len(hits)
+    return element(
+        "div",
+        element("h4", run.name),
+        element("p", _place_words(run, question, whole, k)),
+        element("dl", *texts, class_="texts") if texts else None,
+        *chunks,
+        element("p", f"… and {left:,} more of the first {k:,}.", class_="soft") if left > 0 else None,
+    )
+
+
+def _place_words(run: Run, question: Question, whole: overviews.Overview, k: int) -> str:
+    """Say at which rank the evidence is, and where the question was lost at the run's own k."""
+    summary, words = whole.summary, ""
+    if question.id in summary.question_ids:
+        rank = int(summary.ranks[summary.question_ids.index(question.id)])
+        words = f"Evidence at rank {rank}. " if rank else f"Evidence not in the first {summary.depth}. "
+    cause = whole.judgement.causes.get(question.id)
+    if not cause:
+        return words
+    meaning = judgements.meaning_of(run, cause, run.config.k, of=question.kind)
+    if cause == "fine" and meaning.title:
+        return f"{words}{meaning.title}."
+    return f"{words}{meaning.title}. {meaning.explanation}"
+
+
+def _cut(text: str) -> str:
+    return shortened(text, SHOWN)

@@ -1,0 +1,237 @@
+"""Reports: one file that opens offline, runs no script of others, holds no key, and prints to a clean PDF."""
+
+import json
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from ragviz.documents import corpora, parsing
+from ragviz.index import indexing
+from ragviz.questions import sets
+from ragviz.records import IndexConfig, RunConfig
+from ragviz.report import reports
+from ragviz.report.elements import Html, element, escaped
+from ragviz.runs import running
+from ragviz.text import language
+from ragviz.workspace import open_workspace
+from tests.test_accessibility import CHECKED, objections
+from tests.test_browser import FLAGS, chromium
+
+KEY = "sk-planted-0123456789abcdef"
+LIVE = (
+    "<script>window.pwned = 1</script>", "</script><script>window.pwned = 2</script>",
+    "<img src=x onerror='window.pwned = 3'>", "[link](javascript:window.pwned=4)", "<a href='https://example.com'>b</a>",
+    "<!--", "]]>", "</style><b>", "&lt;i&gt;", "\u202eabc",
+)  # fmt: skip
+"""What would be live somewhere if it were not escaped."""
+PLACES = ["north", "south", "east", "west", "upper", "lower", "inner", "outer"]
+DOCUMENT = "\n\n".join(
+    f"The {place} pump was replaced in {1990 + number} by Harlow {LIVE[number]} and costs {40 + number} euros. {KEY}"
+    for number, place in enumerate(PLACES)
+)
+ROWS = [
+    {
+        "id": f"q-{place}",
+        "question": f"When was the {place} pump replaced? {LIVE[number]} {KEY} 水泵何时更换？",
+        "answer": f"In {1990 + number}. {LIVE[-1 - number]}",
+        "document": "pumps <script>.txt",
+        "quote": f"The {place} pump was replaced in {1990 + number} by Harlow",
+    }
+    for number, place in enumerate(PLACES)
+] + [{"id": "q-none", "question": "Who painted the chapel?", "answer": ""}]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """Two runs over documents and questions in which markup and a key were planted."""
+    folder = tmp_path_factory.mktemp("report")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("OPENAI_BASE_URL", "ELASTICSEARCH_URL", "RAGVIZ_DATABASE_URL"):
+            patch.delenv(name, raising=False)
+        patch.setenv("RAGVIZ_HOME", str(folder / "home"))
+        patch.setenv("OPENAI_API_KEY", KEY)
+        patch.chdir(folder)
+        workspace = open_workspace()
+        corpus = workspace.store.corpus_called("pumps </title><script>window.pwned = 5</script>")
+        corpora.add_file(workspace, corpus, "pumps <script>.txt", DOCUMENT.encode())
+        for name, size in (("words", 40), ("longer <b>", 80)):
+            config = IndexConfig(chunk_size=size, overlap=0, embedder="")
+            indexing.build_index(workspace, corpus, name, config)
+        data = "\n".join(map(json.dumps, ROWS)).encode()
+        sets.import_questions(workspace, corpus, data, "asked.jsonl", "asked")
+        for name, index, k in (("first", "words", 1), (f"<i>second</i> {KEY}", "longer <b>", 3)):
+            running.run(workspace, name, RunConfig(index, "asked", "bm25", k=k, depth=8, answerer="extractive"))
+        yield folder, {run.name: run for run in workspace.store.runs()}
+
+
+@pytest.fixture(scope="module")
+def made(home):
+    """The report of a run and that of a comparison, as files."""
+    folder, runs = home
+    workspace = open_workspace()
+    chosen = [runs["first"], next(run for name, run in runs.items() if name != "first")]
+    files = {}
+    for name, of in (("run", chosen[1:]), ("comparison", chosen)):
+        files[name] = folder / f"{name}.html"
+        files[name].write_bytes(reports.of_runs(workspace, of))
+    return files
+
+
+KINDS = ("run", "comparison")
+
+
+class Parsed(HTMLParser):
+    """Elements of a page with their attributes, and the texts of its scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag == "script":
+            self.scripts.append((dict(attributes), ""))
+
+    def handle_data(self, data):
+        if self.lasttag == "script" and self.scripts:
+            self.scripts[-1] = (self.scripts[-1][0], self.scripts[-1][1] + data)
+        elif self.lasttag != "style":
+            self.words.append(data)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_others_wrote_is_no_markup_and_no_key_is_in_the_file(made, kind):
+    data = made[kind].read_bytes()
+    assert len(data) < 6_000_000
+    text = data.decode()
+    assert KEY not in text
+    assert "planted" not in text
+    page = Parsed(text)
+    blocks = [body for attributes, body in page.scripts if attributes.get("type") == "application/json"]
+    assert len(page.scripts) == len(blocks) + 2
+    assert all(set(attributes) <= {"type", "id"} for attributes, _ in page.scripts)
+    for body in blocks:
+        assert json.loads(body)["data"]
+        assert not set("<>&") & set(body)
+    tags = Counter(tag for tag, _ in page.elements)
+    assert not {"img", "iframe", "object", "form", "link", "base", "input", "embed"} & set(tags)
+    for tag, attributes in page.elements:
+        assert not [name for name in attributes if name.startswith("on") or name in ("src", "srcset", "action")]
+        assert attributes.get("href", "#").startswith("#"), (tag, attributes)
+    shown = "".join(page.words)
+    assert sum(planted in shown for planted in LIVE[:-1]) >= 3
+    assert "\u202e" not in text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_is_described_for_those_who_do_not_see_it(made, kind):
+    page = Parsed(made[kind].read_text(encoding="utf-8"))
+    assert page.elements[0] == ("html", {"lang": "en"})
+    headings = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert headings[0] == 1
+    assert headings.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(headings))
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {attributes["href"][1:] for tag, attributes in page.elements if tag == "a"} <= set(ids)
+    plots = [attributes for _, attributes in page.elements if attributes.get("class") == "plot"]
+    assert len(plots) >= 3
+    for attributes in plots:
+        assert attributes["role"] == "group"
+        assert len(attributes["aria-label"]) > 20
+    assert {"lang": "zh", "dir": "auto"} in [attributes for tag, attributes in page.elements if tag == "blockquote"]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_file_opens_offline_in_light_and_dark_and_prints_light(made, kind, browser):
+    grounds = {}
+    for scheme in ("light", "dark"):
+        context = browser.new_context(offline=True, color_scheme=scheme, viewport={"width": 1024, "height": 800})
+        page = context.new_page()
+        said, asked = [], []
+        page.on("console", lambda message, said=said: said.append(message.text))
+        page.on("pageerror", lambda error, said=said: said.append(str(error)))
+        page.on("request", lambda request, asked=asked: asked.append(request.url))
+        page.goto(made[kind].as_uri())
+        page.wait_for_function("document.documentElement.dataset.drawn")
+        assert said == []
+        assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+        assert page.evaluate("window.pwned") is None
+        plots = page.locator(".plot")
+        assert plots.count() == int(page.evaluate("document.documentElement.dataset.drawn"))
+        assert plots.locator(".main-svg").count() >= plots.count()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        grounds[scheme] = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        assert objections(page, CHECKED) == []
+        page.emulate_media(media="print")
+        assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(255, 255, 255)"
+        assert page.evaluate("getComputedStyle(document.body).color") == "rgb(18, 23, 29)"
+        page.emulate_media(media="screen")
+        printed = page.pdf(prefer_css_page_size=True, format="A4", print_background=True)
+        context.close()
+    assert grounds["light"] != grounds["dark"]
+    document = parsing.parse("report.pdf", printed, detect=language.detect)
+    assert 4 <= len(document.pages) <= 20
+    first = document.text[document.pages[0].start : document.pages[0].end]
+    assert ("Change card" if kind == "comparison" else "State of this run") in first
+    assert "In plain words" in first
+    for heading in ("Three telling questions", "Pictures", "Configuration", "How doubt is computed"):
+        assert heading in document.text
+    assert "Rank of the evidence" in document.text  # an axis: figures are printed
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    path = chromium()
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+def test_the_card_comes_first_and_says_what_was_decided_by_which_rule(made):
+    text = made["comparison"].read_text(encoding="utf-8")
+    places = [text.index(f'id="{name}"') for name in ("change", "summary", "questions", "pictures", "configuration")]
+    assert places == sorted(places)
+    card = text[places[0] : places[1]]
+    assert re.search(r'class="decision"><i aria-hidden="true">[▲▼○]</i>(Ship|Do not ship|Undecided)', card)
+    for words in ("nobody declared one before", "n = 8", "8 questions on 1 document", "Tokens read", "none declared"):
+        assert words in card, words
+
+
+def test_elements_escape_all_that_is_not_made_of_elements():
+    assert element("p", "<b>", Html("<i>"), title='"><x>') == '<p title="&quot;&gt;&lt;x&gt;">&lt;b&gt;<i></p>'
+    assert escaped("\u202e\x00\ud800'") == "\ufffd\ufffd\ufffd&#x27;"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nope"], "no run called 'nope'"),
+        (["first", "nope"], "no run called 'nope'"),
+        (["first", "-k", "3"], "'first' is one, reported at its own k"),
+        (["first", "first", "--primary", "faithfulness"], "'faithfulness' is not compared; there are"),
+    ],
+)
+def test_bad_usage_of_the_command_is_a_sentence(home, command_line, words, sentence):
+    code, out, err = command_line("report", *words, "--out", "x.html")
+    assert (code, out) == (2, "")
+    assert sentence in " ".join(err.split())
+    assert not Path("x.html").exists()
+
+
+def test_the_command_writes_the_file(home, command_line):
+    code, out, _ = command_line("report", "first", "--out", "first.html", "--json")
+    written = json.loads(out)
+    assert (code, written["bytes"]) == (0, Path("first.html").stat().st_size)
+    assert "<title>Run first</title>" in Path("first.html").read_text(encoding="utf-8")
