@@ -72,12 +72,21 @@ def read(results: Sequence[Retrieved], depth: int) -> Rankings:
     else:
         chunks = np.full((len(rows), depth), -1, dtype=np.int64)
         chunks[np.arange(depth) < np.diff(ends)[:, np.newaxis]] = numbers
+    unranked = tuple(result.question_id for result in results if not result.gold)
+    return numbered(rows, unranked, dict(number), chunks)
+
+
+def numbered(rows: Sequence[Retrieved], unranked: tuple[str, ...], number: dict[str, int], chunks: Ints) -> Rankings:
+    """Return rankings of numbers of chunks by rank, (n, depth), -1 past the end, for the questions of `rows`.
+
+    What `rows` hold of rankings is not looked at. Raises InputError for a ranking that holds a chunk twice.
+    """
+    depth = chunks.shape[1]
     bits = depth.bit_length()
     keys = np.sort((chunks + 1) << bits | np.arange(depth), axis=1)
     _check_repeats(rows, keys >> bits, number)
     keys += np.arange(len(rows))[:, np.newaxis] * ((len(number) + 1) << bits)
-    unranked = tuple(result.question_id for result in results if not result.gold)
-    return Rankings(tuple(rows), unranked, depth, dict(number), chunks, keys.ravel())
+    return Rankings(tuple(rows), unranked, depth, number, chunks, keys.ravel())
 
 
 def _check_repeats(rows: Sequence[Retrieved], chunks: Ints, number: dict[str, int]) -> None:

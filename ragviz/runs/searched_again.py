@@ -1,0 +1,306 @@
+"""What the questions of a run are searched for again, and kept: both rankings of a fusion; the exact nearest chunks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragviz.backends import exact
+from ragviz.errors import UsageError
+from ragviz.index import indexing
+from ragviz.models.vectors import Vectors
+from ragviz.records import IndexConfig, IndexInfo, Progress, Question, Ranking, Run, digest, silent
+from ragviz.retrieval import search
+from ragviz.retrieval.retrievers import FUSED_DEPTH, fuse
+from ragviz.runs import kept_rankings, measurements
+from ragviz.store.codecs import corpus_hash, questions_hash
+from ragviz.workspace import Workspace
+
+Part = Literal["components", "exact"]
+PARTS: tuple[Part, ...] = get_args(Part)
+"""What can be searched again: both rankings that a hybrid run fuses; the nearest chunks by exact search."""
+
+_VERSION = "1"
+"""Version of what is kept, and of the rule by which it is computed."""
+_BATCH = 100
+"""Questions that are searched together."""
+_NEAR = 1e-6
+"""Two similarities that differ by less are the same: a server computes them in single precision."""
+
+
+def index_of(workspace: Workspace, current: Run) -> IndexInfo | None:
+    """Return the index of a run when its chunks and vectors are those that the run searched; None otherwise."""
+    store = workspace.store
+    info = next((each for each in store.indexes(current.corpus_id) if each.id == current.config.index), None)
+    if info is None or not info.build:
+        return None
+    if (info.built or 0.0) <= current.created:
+        return info
+    indexed, identity = set(info.documents), current.provenance["identity"]
+    state = corpus_hash(d for d in store.documents(current.corpus_id, replaced=True) if d.id in indexed)
+    before = identity["corpus"], identity["index"], identity["embedder"]
+    return info if (state, info.config.hash(), info.embedder_identity) == before else None
+
+
+def is_approximate(config: IndexConfig) -> bool:
+    """Whether an index of this configuration finds the nearest chunks approximately.
+
+    >>> is_approximate(IndexConfig()), is_approximate(IndexConfig(backend="elasticsearch"))
+    (False, True)
+    >>> is_approximate(IndexConfig(backend="elasticsearch", options={"type": "flat"}))
+    False
+    """
+    return config.backend == "elasticsearch" and config.options.get("type", "hnsw") != "flat"
+
+
+def refusal(workspace: Workspace, current: Run, part: Part) -> str:
+    """Say why a part cannot be searched for, or would tell nothing; "" when it can."""
+    config, cut = current.config, current.provenance["index_config"]
+    if unranked := measurements.unranked_words(current):
+        return unranked
+    if config.reranker != "none":
+        return (
+            f"The ranking of this run is {config.reranker}'s, which reads the first {config.rerank_depth} chunks: "
+            "what it would make of others is not stored. Make a run with another constant."
+            if part == "components"
+            else f"The ranking of this run is {config.reranker}'s; compare the searches on a run without a reranker."
+        )
+    if part == "components" and config.retriever != "hybrid":
+        return f"The constant is that of fusing two rankings: this run ranks by {config.retriever} alone."
+    if part == "exact" and config.retriever == "bm25":
+        return "This run ranks by BM25, which compares words and is exact: there is no approximate search to compare."
+    if part == "exact" and cut and not is_approximate(config_of(cut)):
+        kind = "The local index compares" if cut["backend"] == "local" else "An index of the type flat compares"
+        return f"{kind} the question with every chunk: its search is exact, and all that it misses is the embedder's."
+    if index_of(workspace, current) is None:
+        return (
+            f"The index {current.provenance['index']} was built anew with other chunks since, or deleted: it cannot be "
+            "searched again as this run did."
+        )
+    return ""
+
+
+def config_of(values: Mapping[str, Any]) -> IndexConfig:
+    """Return the configuration of an index as a run recorded it."""
+    known = {name: value for name, value in values.items() if name in IndexConfig.__dataclass_fields__}
+    return IndexConfig(**known)
+
+
+def check(workspace: Workspace, current: Run, part: Part) -> IndexInfo:
+    """Return the index that is searched again; raises UsageError as `refusal` says."""
+    if words := refusal(workspace, current, part):
+        raise UsageError(words)
+    info = index_of(workspace, current)
+    assert info is not None
+    return search.ready(workspace, info)
+
+
+def reach(current: Run) -> int:
+    """Return the depth of both rankings that a run fuses."""
+    return max(current.config.depth, FUSED_DEPTH)
+
+
+def search_again(workspace: Workspace, current: Run, part: Part, *, progress: Progress = silent) -> dict[str, Any]:
+    """Search for the questions of a run with evidence, and keep what is found; nothing is searched twice.
+
+    Returns {"run", "part", "questions", "embedded"}: `embedded` counts the texts whose vectors were computed for it.
+
+    Raises:
+        UsageError: as `check`, or `part` is none.
+
+    """
+    if part not in PARTS:
+        raise UsageError(f"There is no part '{part}' to be searched for: choose one of {', '.join(PARTS)}.")
+    info, questions = check(workspace, current, part), _asked(workspace, current)
+    key, kept = _key(info, current, questions, part), workspace.store.cache("replay")
+    embedded = 0
+    if not kept.held([key]):
+        find = _components if part == "components" else _exact
+        body, embedded = find(workspace, current, info, questions, progress)
+        kept.put_many({key: body})
+    return {"run": current.name, "part": part, "questions": len(questions), "embedded": embedded}
+
+
+def _asked(workspace: Workspace, current: Run) -> list[Question]:
+    return [question for question in workspace.store.run_questions(current.id) if question.evidence]
+
+
+def _key(info: IndexInfo, current: Run, questions: Sequence[Question], part: Part) -> str:
+    """Return the key of what is kept: the same for all runs of these questions on this index."""
+    config = current.config
+    ranked = (config.retriever, str(config.rrf_constant), str(config.depth)) if part == "exact" else ()
+    parts = (_VERSION, part, info.id, info.build, info.embedder_identity, str(reach(current)), *ranked)
+    return digest(*parts, questions_hash(questions))
+
+
+# Both rankings of a fusion
+
+
+def components(
+    workspace: Workspace, current: Run, questions: Sequence[Question]
+) -> tuple[list[Ranking], list[Ranking]] | None:
+    """Return the rankings by vectors and by words that a hybrid run fuses, each to `reach`; None where not known.
+
+    Of finished runs by knn and bm25 over the same chunks and questions, where these are deep enough; else those kept.
+    `questions` are those of the run with evidence.
+    """
+    info = index_of(workspace, current)
+    if info is None or refusal(workspace, current, "components"):
+        return None
+    by_runs = [_of_runs(workspace, current, questions, name) for name in ("knn", "bm25")]
+    if by_runs[0] is not None and by_runs[1] is not None:
+        return by_runs[0], by_runs[1]
+    key = _key(info, current, questions, "components")
+    body = workspace.store.cache("replay").get_many([key]).get(key)
+    if body is None:
+        return None
+    both = kept_rankings.decoded(body)
+    return both[: len(questions)], both[len(questions) :]
+
+
+def _of_runs(workspace: Workspace, current: Run, questions: Sequence[Question], name: str) -> list[Ranking] | None:
+    """Return the rankings of a run by one of both retrievers; None without a run whose rankings are deep enough."""
+    wanted, own = reach(current), current.provenance["identity"]
+    for run in workspace.store.runs(current.corpus_id):
+        identity = run.provenance.get("identity", {})
+        same = all(identity.get(part) == own[part] for part in ("corpus", "questions", "index", "embedder"))
+        if run.status != "done" or run.config.retriever != name or run.config.reranker != "none" or not same:
+            continue
+        by_id = {result.question_id: result.ranking for result in workspace.store.results(run.id)}
+        rankings = [by_id[question.id] for question in questions if question.id in by_id]
+        # A ranking that is shorter than the run's depth is whole.
+        whole = all(len(each.ids) >= wanted or len(each.ids) < run.config.depth for each in rankings)
+        if whole and len(rankings) == len(questions):
+            return [Ranking(each.ids[:wanted], each.scores[:wanted]) for each in rankings]
+    return None
+
+
+def _components(
+    workspace: Workspace, current: Run, info: IndexInfo, questions: Sequence[Question], progress: Progress
+) -> tuple[bytes, int]:
+    spending = workspace.spending(info.id)
+    found: list[Ranking] = []
+    try:
+        for place, name in enumerate(("knn", "bm25")):
+            retrieve = search.retriever(workspace, info, name, spending=spending, progress=progress)
+            for start in range(0, len(questions), _BATCH):
+                texts = [question.text for question in questions[start : start + _BATCH]]
+                found += retrieve(texts, reach(current))
+                done = place * len(questions) + start + len(texts)
+                progress(done, 2 * len(questions), "questions", f"Searching by {name}")
+    finally:
+        spending.settle()
+    return kept_rankings.encoded(found), 0
+
+
+# Exact search
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exact:
+    """The rankings that exact search gives the questions of a run with evidence, in its way of ranking.
+
+    `near`, (n, depth), counts how many of the first j + 1 chunks of the approximate search by vectors are as near as
+    the (j + 1)-th nearest chunk of all.
+    """
+
+    rankings: tuple[Ranking, ...]
+    near: NDArray[np.int64]
+
+
+def exact_of(workspace: Workspace, current: Run, questions: Sequence[Question]) -> Exact | None:
+    """Return what exact search finds for the questions of a run with evidence; None where it was not searched yet."""
+    info = index_of(workspace, current)
+    if info is None or refusal(workspace, current, "exact"):
+        return None
+    key = _key(info, current, questions, "exact")
+    body = workspace.store.cache("replay").get_many([key]).get(key)
+    if body is None:
+        return None
+    size = int.from_bytes(body[:8], "big")
+    near = np.array(json.loads(body[8 : 8 + size]), dtype=np.int64).reshape(len(questions), current.config.depth)
+    return Exact(tuple(kept_rankings.decoded(body[8 + size :])), near)
+
+
+def _exact(
+    workspace: Workspace, current: Run, info: IndexInfo, questions: Sequence[Question], progress: Progress
+) -> tuple[bytes, int]:
+    """Compare the questions with the vectors of all chunks, which the embedder has cached since they were indexed."""
+    spending, config, index = workspace.spending(info.id), current.config, workspace.index(info)
+    embedder = workspace.embedder(info.config.embedder, spending, progress)
+    before = embedder.embedded
+    try:
+        ids, texts = _chunks(workspace, info)
+        order = sorted(range(len(ids)), key=ids.__getitem__)  # ties are ranked by chunk id
+        ids, texts = [ids[place] for place in order], [texts[place] for place in order]
+        vectors = embedder.embed(
+            texts, "passage", lambda done: progress(done, len(texts), "chunks", "Reading the vectors of the chunks")
+        )
+        similarity, what = info.config.similarity, f"Index {info.name!r}"
+        rows = exact.checked(vectors, info.dims, similarity, what)
+        lengths = None if similarity == "cosine" else np.linalg.norm(rows, axis=1).astype(np.float32)
+        row_of = {chunk_id: row for row, chunk_id in enumerate(ids)}
+        found: list[Ranking] = []
+        near: list[list[int]] = []
+        deep = reach(current) if config.retriever == "hybrid" else config.depth
+        for start in range(0, len(questions), _BATCH):
+            asked = [question.text for question in questions[start : start + _BATCH]]
+            queries = exact.checked(embedder.embed(asked, "query"), info.dims, similarity, what)
+            nearest = [
+                Ranking(tuple(ids[row] for row in places), tuple(map(float, scores)))
+                for places, scores in exact.nearest(rows, lengths, queries, deep, similarity)
+            ]
+            approximate = index.knn(queries, config.depth)
+            near += [
+                _near(rows, query, best, ranking, row_of, similarity, config.depth)
+                for query, best, ranking in zip(queries, nearest, approximate, strict=True)
+            ]
+            if config.retriever == "hybrid":
+                words = index.bm25(asked, deep)
+                nearest = [fuse(pair, config.depth, config.rrf_constant) for pair in zip(nearest, words, strict=True)]
+            found += nearest
+            progress(start + len(asked), len(questions), "questions", "Searching exactly")
+    finally:
+        spending.settle()
+    counts = json.dumps(near).encode()
+    return len(counts).to_bytes(8, "big") + counts + kept_rankings.encoded(found), embedder.embedded - before
+
+
+def _chunks(workspace: Workspace, info: IndexInfo) -> tuple[list[str], list[str]]:
+    """Return the ids and texts of all chunks of an index."""
+    cuts = workspace.store.cuts(info.build, info.documents)
+    ids: list[str] = []
+    texts: list[str] = []
+    for document in workspace.store.document_texts(info.corpus_id, list(cuts)):
+        own = cuts[document.id]
+        ids += indexing.chunk_ids(document.id, own)
+        texts += [document.text[start:end] for start, end, _ in own.tolist()]
+    if len(ids) != info.chunks:
+        raise UsageError(
+            f"Index '{info.name}' has {info.chunks:,} chunks, of which the documents of {len(ids):,} are still there: "
+            "update the index, and make the run again."
+        )
+    return ids, texts
+
+
+def _near(
+    rows: Vectors,
+    query: NDArray[np.float32],
+    nearest: Ranking,
+    approximate: Ranking,
+    row_of: Mapping[str, int],
+    similarity: str,
+    depth: int,
+) -> list[int]:
+    """Count, for every k, how many of the first k approximate chunks are as near as the k-th nearest chunk."""
+    places = np.array([row_of[chunk_id] for chunk_id in approximate.ids], dtype=np.int64)
+    scores = exact.exact_scores(rows, places, query, similarity)
+    best = np.array(nearest.scores[:depth])
+    counts = [int((scores[:k] >= best[k - 1] - _NEAR).sum()) for k in range(1, len(best) + 1)]
+    missing = len(best) - counts[-1] if counts else 0
+    return counts + [k - missing for k in range(len(best) + 1, depth + 1)]  # there are fewer chunks than that

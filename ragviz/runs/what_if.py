@@ -1,0 +1,383 @@
+"""What a stored run would have measured with other choices: what is read for it, and the numbers in words and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragviz.analysis import approximation, evaluate, fusion, growth, risk_coverage
+from ragviz.analysis import what_if as reading_off
+from ragviz.analysis.approximation import Losses
+from ragviz.analysis.fusion import Candidates
+from ragviz.analysis.risk_coverage import Cases, Confidence
+from ragviz.analysis.what_if import Choices, Effect, Reading
+from ragviz.errors import UsageError
+from ragviz.metrics import ranking
+from ragviz.metrics.ranking import Rankings
+from ragviz.records import Chunk, IndexInfo, Question, Retrieved, Run
+from ragviz.runs import contexts, measurements, searched_again
+from ragviz.runs.judgements import Judgement
+from ragviz.stats.clusters import Clusters
+from ragviz.workspace import Workspace
+
+Pairs = Sequence[tuple[Question, Retrieved]]
+
+
+# Other choices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Held:
+    """What is read of a run once, for any choices: its rankings, those of its questions with evidence in `own`.
+
+    `index` is the run's index where its chunks are still those that the run searched. `held` are the candidates of the
+    fusion, None where both rankings are not known; `unequal` counts the questions whose stored ranking differs from
+    what fusing them at the run's own constant gives.
+    """
+
+    run: Run
+    rankings: Rankings
+    own: Reading
+    clusters: Clusters
+    index: IndexInfo | None
+    sizes: Mapping[str, int] | None
+    held: Candidates | None
+    unequal: int
+
+
+def held_of(workspace: Workspace, current: Run, pairs: Pairs | None = None) -> Held:
+    """Read a run and what is known of its component rankings; nothing is searched. `pairs` are read unless given.
+
+    Raises:
+        UsageError: the rankings of the run cannot be measured.
+
+    """
+    if unranked := measurements.unranked_words(current):
+        raise UsageError(f"Nothing can be read off the rankings of run '{current.name}'. {unranked}")
+    pairs = pairs_of(workspace, current) if pairs is None else pairs
+    rankings = ranking.read([result for _, result in pairs], current.config.depth)
+    ranked = {result.question_id for result in rankings.results}
+    questions = [question for question, _ in pairs if question.id in ranked]
+    index = searched_again.index_of(workspace, current)
+    sizes = contexts.sizes_of(workspace, index) if index is not None else None
+    own = reading_off.reading(rankings, reading_off.stored_scores(rankings), sizes)
+    both = searched_again.components(workspace, current, questions)
+    held = fusion.candidates(*both) if both is not None else None
+    config = current.config
+    unequal = fusion.unequal(held, config.rrf_constant, rankings.results, config.depth) if held is not None else 0
+    return Held(current, rankings, own, evaluate.document_clusters(questions), index, sizes, held, unequal)
+
+
+def pairs_of(workspace: Workspace, current: Run) -> list[tuple[Question, Retrieved]]:
+    """Return the questions of a run with what was retrieved for them."""
+    results = {result.question_id: result for result in measurements.results_of(workspace, current)}
+    return [(each, results[each.id]) for each in workspace.store.run_questions(current.id) if each.id in results]
+
+
+def own_choices(current: Run) -> Choices:
+    """Return the choices that a run was made with; a budget only where it was answered."""
+    config = current.config
+    return Choices(config.k, None, config.context_tokens if config.answerer != "none" else None)
+
+
+def reading_at(held: Held, constant: int | None) -> Reading:
+    """Return the rankings at a constant of the fusion, the run's own for None.
+
+    Raises:
+        UsageError: both rankings that are fused are not known.
+
+    """
+    if constant is None or constant == held.run.config.rrf_constant:
+        return held.own
+    if held.held is None:
+        raise UsageError(
+            f"Both rankings that run '{held.run.name}' fuses are not stored to depth "
+            f"{searched_again.reach(held.run)}: search for them first."
+        )
+    rankings, scores = fusion.rankings(held.held, constant, held.rankings)
+    return reading_off.reading(rankings, scores, held.sizes)
+
+
+def effects(
+    held: Held, choices: Choices, constant: int | None = None, read: Reading | None = None
+) -> dict[str, Effect]:
+    """Compare the run's own choices with others; `read` are the rankings at `constant` where they are there already.
+
+    Where the tokens of the chunks are not known, a budget of the run is left out of its own numbers.
+    """
+    own = own_choices(held.run)
+    if held.own.tokens is None:
+        own = Choices(own.k)
+    before = reading_off.measure(held.own, own)
+    after = reading_off.measure(reading_at(held, constant) if read is None else read, choices)
+    return reading_off.effects(before, after, held.clusters, seed=held.run.config.seed)
+
+
+def score_words(current: Run) -> tuple[bool, str]:
+    """Say whether one threshold means the same for all questions, and why."""
+    config, cut = current.config, current.provenance["index_config"]
+    kind = config.reranker.partition(":")[0]
+    if kind == "maxsim":
+        return True, "Scores are mean cosines of words (MaxSim), behind the chunks that were reranked places only."
+    if kind in ("cross-encoder", "learned"):
+        return True, f"Scores are those of {config.reranker}, behind the chunks that it read places only."
+    if kind == "model":
+        return False, "Scores are places in a list that a model ordered: a threshold would only be another k."
+    if config.retriever == "hybrid":
+        return False, "Scores of reciprocal rank fusion are made of ranks: a threshold would only be another k."
+    if config.retriever == "bm25":
+        words = "BM25 scores grow with the words of a question: one threshold is strict for some, lax for others."
+        return True, words
+    similarity = cut["similarity"].replace("_", " ") if cut else "similarity"
+    return True, f"Scores are those of the {similarity} of question and chunk: they mean the same for every question."
+
+
+def threshold_range(read: Reading) -> tuple[float, float] | None:
+    """Return between which scores a threshold changes anything; None without scores."""
+    finite = read.scores[np.isfinite(read.scores)]
+    if not len(finite) or finite.min() == finite.max():
+        return None
+    return float(finite.min()), float(finite.max())
+
+
+# Risk and coverage
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Risk:
+    """The questions of a run as the risk–coverage curve counts them.
+
+    `sides` are theirs in the set's split, "" for none; `left_out` counts questions of which it is not known whether
+    their answer is right.
+    """
+
+    cases: Cases
+    judged: bool
+    left_out: int
+    unanswerable: int
+    sides: tuple[str, ...]
+
+
+def risk_of(
+    workspace: Workspace, current: Run, judgement: Judgement, k: int, by: Confidence, pairs: Pairs | None = None
+) -> Risk:
+    """Return which questions are answered, and which wrongly.
+
+    Of a run with answers: those answered, wrong where the ruling on the answer says so; what was refused stays so. Of
+    one without: all are answered, wrong where the evidence is not all among the first `k`. An unanswerable question
+    that is answered is wrong. Questions of which neither is known are left out.
+    """
+    pairs = pairs_of(workspace, current) if pairs is None else pairs
+    answers = current.config.answerer != "none"
+    found = {} if answers else _found(current, pairs, k)
+    kept: list[tuple[Question, Retrieved, bool, bool]] = []
+    for question, result in pairs:
+        if answers:
+            ruling, status = judgement.rulings.get(question.id), judgement.statuses.get(question.id)
+            answered = status == "answered"
+            if status is None or (
+                answered and question.kind != "unanswerable" and (ruling is None or ruling.right is None)
+            ):
+                continue
+            wrong = answered and (question.kind == "unanswerable" or not (ruling and ruling.right))
+            kept.append((question, result, answered, wrong))
+        elif question.kind == "unanswerable" or question.id in found:
+            kept.append((question, result, True, not found.get(question.id, False)))
+    questions = [question for question, *_ in kept]
+    cases = Cases(
+        risk_coverage.confidence_of([result.ranking for _, result, _, _ in kept], by),
+        np.array([answered for _, _, answered, _ in kept], dtype=bool),
+        np.array([wrong for *_, wrong in kept], dtype=bool),
+        evaluate.document_clusters(questions),
+    )
+    sides = _sides(workspace, current)
+    unanswerable = sum(question.kind == "unanswerable" for question in questions)
+    own_sides = tuple(sides.get(question.id, "") for question in questions)
+    return Risk(cases, answers, len(pairs) - len(kept), unanswerable, own_sides)
+
+
+def _found(current: Run, pairs: Pairs, k: int) -> dict[str, bool]:
+    table = ranking.measure(ranking.read([result for _, result in pairs], current.config.depth))
+    ranks = ranking.ranks(table)
+    return dict(zip(table.question_ids, ((ranks > 0) & (ranks <= k)).tolist(), strict=True))
+
+
+def _sides(workspace: Workspace, current: Run) -> dict[str, str]:
+    """Return the sides of the questions in the split of their set, where the run asked both."""
+    question_set = workspace.store.question_set_named(current.config.questions)
+    if current.config.split or question_set is None or question_set.split is None:
+        return {}
+    return {question.id: question.split for question in workspace.store.questions(question_set.id)}
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A threshold for a risk of at most `most`, and what it does: on the questions it was chosen on, and on others.
+
+    `chosen_on` and `tested_on` name them: both sides of the split, where there is one; `tested` is None without one.
+    `threshold` is None where no threshold has so low a risk.
+    """
+
+    most: float
+    threshold: float | None
+    chosen_on: str
+    chosen: risk_coverage.Point | None
+    tested_on: str
+    tested: risk_coverage.Point | None
+
+
+def chosen(risk: Risk, most: float, *, seed: int = 0) -> Chosen:
+    """Choose the threshold of the most coverage whose risk is at most `most`: on validation, to be told on test."""
+    cases, on, other = risk.cases, "all questions", ""
+    rest: Cases | None = None
+    sides = np.array(risk.sides)
+    if {"validation", "test"} <= set(risk.sides):
+        on, other = "validation", "test"
+        cases = risk.cases.take(np.flatnonzero(sides == "validation").tolist())
+        rest = risk.cases.take(np.flatnonzero(sides == "test").tolist())
+    threshold = risk_coverage.chosen(cases, most)
+    if threshold is None:
+        return Chosen(most, None, on, None, other, None)
+    tested = risk_coverage.point(rest, threshold, seed=seed) if rest is not None else None
+    return Chosen(most, threshold, on, risk_coverage.point(cases, threshold, seed=seed), other, tested)
+
+
+# Approximate and exact search
+
+
+def losses(workspace: Workspace, held: Held, pairs: Pairs, k: int) -> tuple[Losses, tuple[str, ...]] | None:
+    """Compare the search of a run with exact search, with the ids of its questions; None where there was none yet."""
+    ranked = {result.question_id for result in held.rankings.results}
+    questions = [question for question, _ in pairs if question.id in ranked]
+    found = searched_again.exact_of(workspace, held.run, questions)
+    if found is None:
+        return None
+    results = held.rankings.results
+    exactly = [
+        Retrieved(own.question_id, new, own.gold, own.grades) for own, new in zip(results, found.rankings, strict=True)
+    ]
+    depth, seed = held.run.config.depth, held.run.config.seed
+    exact_ranks = ranking.ranks(ranking.measure(ranking.read(exactly, depth)))
+    own_ranks = ranking.ranks(held.own.table)
+    compared = approximation.losses(own_ranks, exact_ranks, found.near, k, held.clusters, seed=seed)
+    return compared, held.own.table.question_ids
+
+
+# Growth of the corpus
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Recall@k by the size of the corpus, and the checks of how well that is predicted; `k` is what it is at."""
+
+    k: int
+    chunks: int
+    deeper: int
+    sizes: tuple[growth.Size, ...]
+    checks: tuple[growth.Check, ...]
+
+
+def growth_of(workspace: Workspace, held: Held, k: int) -> Growth:
+    """Return recall@k in smaller and larger corpora.
+
+    Raises:
+        UsageError: the index is not there any more as the run searched it, or no question has evidence.
+
+    """
+    run, index = held.run, held.index
+    if index is None:
+        raise UsageError(
+            f"How many chunks each document had is not known any more, as the index {run.provenance['index']} was "
+            "built anew with others, or deleted: make the run again."
+        )
+    if not held.rankings.results:
+        raise UsageError("None of the questions of this run has evidence: there is no recall.")
+    groups, seed = growth.groups_of(held.rankings), run.config.seed
+    documents = {d: len(cuts) for d, cuts in workspace.store.cuts(index.build, index.documents).items() if len(cuts)}
+    checks = [growth.check(held.rankings, k, documents, _document_of, share, seed=seed) for share in growth.SHARES]
+    sizes = growth.sizes(groups, k, index.chunks, held.clusters, seed=seed)
+    deeper = int((~groups.known & ~groups.never).sum())
+    return Growth(k, index.chunks, deeper, tuple(sizes), tuple(each for each in checks if each is not None))
+
+
+def _document_of(chunk_id: str) -> str:
+    parts = Chunk.parse_id(chunk_id)
+    return parts[0] if parts else ""
+
+
+def growth_words(current: Run) -> str:
+    """Say how far ranks in another corpus follow from those in this one."""
+    config, cut = current.config, current.provenance["index_config"]
+    if config.reranker != "none":
+        return f"Approximate: {config.reranker} would read other chunks in another corpus."
+    if config.retriever == "hybrid":
+        return "Approximate: the ranks that are fused move with the corpus too."
+    if config.retriever == "bm25":
+        return "Nearly exact: how rare a word is changes with the corpus, and with it the scores of BM25."
+    if cut and searched_again.is_approximate(searched_again.config_of(cut)):
+        return "Exact but for the approximate search of the index, which misses more in larger corpora."
+    return "Exact: the order of two chunks does not depend on the others."
+
+
+# JSON
+
+
+def to_json(
+    held: Held,
+    choices: Choices,
+    constant: int | None,
+    effects: Mapping[str, Effect],
+    risk: Risk | None,
+    curve: risk_coverage.Curve | None,
+    picked: Chosen | None,
+    grown: Growth | None,
+    exact: tuple[Losses, tuple[str, ...]] | None,
+    notes: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return all of it as the command line prints it; what is not known is null, with the reason in `notes`."""
+    own, config = own_choices(held.run), held.run.config
+    return {
+        "run": held.run.name,
+        "own": asdict(own) | {"rrf_constant": config.rrf_constant if config.retriever == "hybrid" else None},
+        "choices": asdict(choices) | {"rrf_constant": constant},
+        "n": len(held.rankings.results),
+        "metrics": {name: asdict(effect) for name, effect in effects.items()},
+        "risk_coverage": None if curve is None or risk is None else _risk_json(risk, curve, picked),
+        "growth": None if grown is None else asdict(grown),
+        "exact": None if exact is None else _losses_json(*exact),
+        "notes": dict(notes),
+    }
+
+
+def _risk_json(risk: Risk, curve: risk_coverage.Curve, picked: Chosen | None) -> dict[str, Any]:
+    names = ("thresholds", "coverage", "risk", "low", "high")
+    return {
+        "judged": risk.judged,
+        "n": curve.n,
+        "answered": curve.answered,
+        "left_out": risk.left_out,
+        "unanswerable": risk.unanswerable,
+        "aurc": asdict(curve.aurc),
+        "risk_of_all": curve.whole,
+        "best_aurc": curve.best,
+        "curve": {name: _finite(getattr(curve, name)) for name in names},
+        "chosen": None if picked is None else asdict(picked),
+    }
+
+
+def _finite(values: NDArray[np.float64]) -> list[float | None]:
+    """Return numbers as JSON has them: one that is not finite is null."""
+    return [value if np.isfinite(value) else None for value in values.tolist()]
+
+
+def _losses_json(compared: Losses, ids: tuple[str, ...]) -> dict[str, Any]:
+    names = np.array(ids, dtype=object)
+    return {
+        "k": compared.k,
+        "agreement": asdict(compared.agreement),
+        **{outcome: names[mask].tolist() for outcome, mask in compared.found.items()},
+    }

@@ -1,0 +1,520 @@
+"""What-if on stored rankings: numbers worked by hand, second implementations, and runs that are really made."""
+
+import itertools
+import math
+import time
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from ragviz import sample
+from ragviz.analysis import approximation, fusion, growth, risk_coverage, what_if
+from ragviz.analysis.risk_coverage import Cases
+from ragviz.analysis.what_if import Choices
+from ragviz.config import Settings
+from ragviz.documents import corpora
+from ragviz.errors import UsageError
+from ragviz.index import indexing
+from ragviz.metrics import ranking
+from ragviz.questions import sets
+from ragviz.records import Chunk, IndexConfig, Ranking, Retrieved, RunConfig
+from ragviz.retrieval.retrievers import fuse
+from ragviz.runs import judgements, measurements, running, searched_again
+from ragviz.runs import what_if as what_ifs
+from ragviz.stats.clusters import apart, clusters_of, numbered
+from ragviz.workspace import Workspace
+from tests.model_server import ModelServer
+
+
+def read_off(results: list[Retrieved], depth: int, sizes: dict[str, int] | None = None) -> what_if.Reading:
+    rankings = ranking.read(results, depth)
+    return what_if.reading(rankings, what_if.stored_scores(rankings), sizes)
+
+
+# Other choices
+
+
+RESULTS = [
+    Retrieved("a", Ranking(("x", "g", "y", "z"), (0.9, 0.8, 0.5, 0.1)), (("g",),)),
+    Retrieved("b", Ranking(("h", "x", "i"), (0.7, 0.6, 0.6)), (("h",), ("i", "j"))),
+    Retrieved("c", Ranking((), ()), (("k",),)),
+]
+SIZES = {"x": 10, "g": 20, "y": 30, "z": 40, "h": 50, "i": 60}
+
+
+def test_what_is_kept_and_measured_by_hand():
+    read = read_off(RESULTS, 4, SIZES)
+    assert what_if.kept(read, Choices(3)).tolist() == [3, 3, 0]
+    assert what_if.kept(read, Choices(3, 0.6)).tolist() == [2, 3, 0]
+    assert what_if.kept(read, Choices(3, None, 59)).tolist() == [2, 1, 0]  # 10 + 20 fit, + 30 does not; 50, + 10 not
+    assert what_if.kept(read, Choices(3, 0.65, 100)).tolist() == [2, 1, 0]
+    assert what_if.shortened(read, Choices(3, 0.65, 49)) == 1
+    values = what_if.measure(read, Choices(3, 0.65, 100))
+    assert values["recall"].tolist() == [1, 0.5, 0]
+    assert values["precision"].tolist() == [1 / 2, 1, 0]  # one chunk of three is taken away, two are, none was there
+    assert values["f1"].tolist() == [pytest.approx(2 / 3), pytest.approx(2 / 3), 0]
+    assert values["mrr"].tolist() == [0.5, 1, 0]
+    assert values["tokens"].tolist() == [30, 50, 0]
+    assert what_if.measure(read, Choices(1, 0.85))["mrr"].tolist() == [0, 0, 0]  # no gold chunk scores 0.85
+    assert what_if.measure(read, Choices(1))["mrr"].tolist() == [0.5, 1, 0]  # k does not change it
+
+
+def test_without_threshold_and_budget_it_is_what_a_run_measures():
+    read = read_off(RESULTS, 4, SIZES)
+    for k in range(1, 5):
+        values = what_if.measure(read, Choices(k))
+        for name in ("recall", "precision", "f1"):
+            assert values[name] == pytest.approx(ranking.RANKING[name].function(read.table)[:, k - 1])
+        assert values["mrr"] == pytest.approx(ranking.reciprocal_rank(read.table))
+
+
+def test_choices_that_rankings_cannot_tell_of_are_refused():
+    with pytest.raises(UsageError, match="k = 5 cannot be read off rankings to depth 4"):
+        what_if.measure(read_off(RESULTS, 4), Choices(5))
+    with pytest.raises(UsageError, match="budget cannot be tried"):
+        what_if.measure(read_off(RESULTS, 4), Choices(3, None, 100))
+    with pytest.raises(UsageError, match="budget of 0 tokens"):
+        what_if.measure(read_off(RESULTS, 4, SIZES), Choices(3, None, 0))
+    assert "tokens" not in what_if.measure(read_off(RESULTS, 4, {"x": 1}), Choices(3))
+
+
+def test_effects_are_paired_by_question():
+    random = np.random.default_rng(1)
+    before, after = random.random(60), random.random(60)
+    clusters = numbered(random.integers(0, 12, 60))
+    effect = what_if.effects({"recall": before}, {"recall": after}, clusters)["recall"]
+    assert (effect.own.mean, effect.other.mean) == (pytest.approx(before.mean()), pytest.approx(after.mean()))
+    assert effect.difference.mean == pytest.approx((after - before).mean())
+    assert effect.difference.low < effect.difference.mean < effect.difference.high
+    same = what_if.effects({"recall": before}, {"recall": before}, clusters)["recall"].difference
+    assert (same.low, same.mean, same.high) == (0, 0, 0)
+
+
+# Fusion
+
+
+def random_rankings(random: np.random.Generator, n: int, most: int) -> list[Ranking]:
+    names = [f"c{number:02}" for number in range(40)]
+    lengths = random.integers(0, most + 1, n)
+    return [
+        Ranking(tuple(random.permutation(names)[:length]), tuple(np.linspace(1, 0.5, length).tolist()))
+        for length in lengths
+    ]
+
+
+@pytest.mark.parametrize("constant", [0, 1, 7, 60, 1000])
+def test_fusing_all_at_once_is_fusing_each(constant):
+    """To the last bit: order, ties by chunk id, scores; also of empty rankings and beyond the end."""
+    random = np.random.default_rng(constant)
+    first, second = random_rankings(random, 80, 25), random_rankings(random, 80, 30)
+    held = fusion.candidates(first, second)
+    for depth in (1, 10, 70):
+        chunks, scores = fusion.fused(held, constant, depth)
+        for row, pair in enumerate(zip(first, second, strict=True)):
+            one = fuse(pair, depth, constant)
+            assert tuple(held.ids[number] for number in chunks[row] if number >= 0) == one.ids
+            assert tuple(scores[row][np.isfinite(scores[row])].tolist()) == one.scores
+
+
+def test_fusion_refuses_what_the_retriever_refuses():
+    with pytest.raises(UsageError, match="-1; use 0 or more"):
+        fusion.fused(fusion.candidates([], []), -1, 3)
+    with pytest.raises(UsageError, match="1 rankings cannot be fused with 0"):
+        fusion.candidates([Ranking((), ())], [])
+
+
+# Risk and coverage
+
+
+def cases(seed: int, n: int = 120, ties: bool = True) -> Cases:
+    random = np.random.default_rng(seed)
+    confidence = random.integers(0, 15, n) / 15 if ties else random.random(n)
+    wrong = random.random(n) > confidence
+    return Cases(confidence, random.random(n) > 0.2, wrong, numbered(random.integers(0, 40, n)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_curve_by_a_loop_over_thresholds(seed):
+    held = cases(seed)
+    rows = []
+    for threshold in sorted(set(held.confidence[held.answered]), reverse=True):
+        admitted = [i for i in range(120) if held.answered[i] and held.confidence[i] >= threshold]
+        rows.append((threshold, len(admitted) / 120, sum(bool(held.wrong[i]) for i in admitted) / len(admitted)))
+    for column, expected in zip(risk_coverage.steps(held), zip(*rows, strict=True), strict=True):
+        assert column == pytest.approx(expected)
+    by_threshold = {threshold: risk for threshold, _, risk in rows}
+    own = [by_threshold[value] for value in held.confidence[held.answered]]
+    drawn = risk_coverage.curve(held, samples=200)
+    assert drawn.aurc.mean == pytest.approx(np.mean(own))
+    assert drawn.best <= drawn.aurc.mean
+    assert drawn.aurc.low < drawn.aurc.mean < drawn.aurc.high
+    assert drawn.whole == pytest.approx(held.wrong[held.answered].mean())
+    assert np.all(drawn.low <= drawn.risk)
+    assert np.all(drawn.risk <= drawn.high)
+    for most in (0.0, 0.1, 0.2, 0.5):
+        allowed = [threshold for threshold, _, risk in rows if risk <= most]
+        assert risk_coverage.chosen(held, most) == (min(allowed) if allowed else None)
+
+
+def test_the_resampled_ends_are_those_of_a_bootstrap_one_by_one():
+    held = cases(7, ties=True)
+    drawn = risk_coverage.curve(held, samples=2000)
+    random, labels = np.random.default_rng(99), held.clusters.labels
+    members = [np.flatnonzero(labels == label) for label in range(held.clusters.count)]
+    risks, areas = [], []
+    place = len(drawn.thresholds) // 2
+    for _ in range(1000):
+        rows = np.concatenate([members[i] for i in random.integers(0, len(members), len(members))])
+        answered = rows[held.answered[rows]]
+        admitted = answered[held.confidence[answered] >= drawn.thresholds[place]]
+        risks.append(held.wrong[admitted].mean())
+        areas.append(risk_coverage.aurc(held.confidence[answered], held.wrong[answered]))
+    tail = risk_coverage._tail(held.clusters)
+    assert [drawn.low[place], drawn.high[place]] == pytest.approx(np.quantile(risks, [tail, 1 - tail]), abs=0.03)
+    assert [drawn.aurc.low, drawn.aurc.high] == pytest.approx(np.quantile(areas, [tail, 1 - tail]), abs=0.03)
+
+
+def test_scores_that_put_wrong_answers_last_have_the_least_area():
+    wrong = np.array([0, 0, 0, 1, 1], dtype=bool)
+    perfect = Cases(np.arange(5, 0, -1.0), np.ones(5, dtype=bool), wrong, apart(5))
+    drawn = risk_coverage.curve(perfect, samples=100)
+    assert drawn.aurc.mean == drawn.best == pytest.approx((1 / 4 + 2 / 5) / 5)
+    telling_nothing = Cases(np.zeros(5), np.ones(5, dtype=bool), wrong, apart(5))
+    assert risk_coverage.curve(telling_nothing, samples=100).aurc.mean == pytest.approx(0.4)
+
+
+def test_what_is_not_answered_is_answered_at_no_threshold():
+    nobody = Cases(np.ones(3), np.zeros(3, dtype=bool), np.ones(3, dtype=bool), apart(3))
+    with pytest.raises(UsageError, match="None of the questions is answered"):
+        risk_coverage.curve(nobody)
+    one = Cases(np.ones(3), np.array([True, False, False]), np.ones(3, dtype=bool), apart(3))
+    at = risk_coverage.point(one, -np.inf)
+    assert (at.answered, at.wrong, at.coverage, at.risk.mean) == (1, 1, pytest.approx(1 / 3), 1)
+
+
+# Growth
+
+
+def test_survival_by_all_subsets_and_by_scipy():
+    for total, above in itertools.product(range(1, 8), range(8)):
+        if above > total:
+            continue
+        for left, most in itertools.product(range(total + 1), range(3)):
+            subsets = list(itertools.combinations(range(total), left))
+            share = sum(sum(chunk < above for chunk in subset) <= most for subset in subsets) / len(subsets)
+            found = growth.survival([above], [total], [left], [most])[0]
+            assert found == pytest.approx(share)
+            assert found == pytest.approx(stats.hypergeom.cdf(most, total, above, left))
+    assert growth.survival([40], [9000], [4000], [5])[0] == pytest.approx(stats.hypergeom.cdf(5, 9000, 40, 4000))
+    assert growth.survival([3], [9], [5], [-1])[0] == 0
+
+
+def all_corpora(results: list[Retrieved], chunks: list[str], left: int, k: int) -> list[float]:
+    """Return recall@k of every question over all corpora of `left` chunks that hold its gold ones."""
+    means = []
+    for result in results:
+        gold = {name for group in result.gold for name in group}
+        others = [name for name in chunks if name not in gold]
+        recalls = []
+        for kept in itertools.combinations(others, left - len(gold)):
+            there = [name for name in result.ranking.ids if name in gold or name in kept][:k]
+            recalls.append(np.mean([bool(set(group) & set(there)) for group in result.gold]))
+        means.append(float(np.mean(recalls)))
+    return means
+
+
+def test_smaller_corpora_by_all_subsets():
+    """Nine chunks, all of them ranked: groups of several chunks, several groups, one without chunks."""
+    chunks = [f"c{i}" for i in range(9)]
+    random = np.random.default_rng(5)
+    golds = [(("c1",),), (("c2", "c7"), ("c3",)), (("c4",), ("c4", "c5")), (("c8",), ()), (("c0", "c1", "c2"),)]
+    results = [
+        Retrieved(str(row), Ranking(tuple(random.permutation(chunks).tolist()), (0.5,) * 9), gold)
+        for row, gold in enumerate(golds)
+    ]
+    groups = growth.groups_of(ranking.read(results, 10))  # deeper than there are chunks: nothing is censored
+    for left, k in itertools.product(range(4, 10), range(1, 5)):
+        low, high = growth.smaller(groups, k, 9, left)
+        assert low == pytest.approx(all_corpora(results, chunks, left, k))
+        assert high == pytest.approx(low)
+
+
+def test_evidence_deeper_than_the_ranking_gives_bounds():
+    """Of 100 chunks 4 are ranked: the gold one is among the 96 others, so 4 to 99 rank above it."""
+    held = [Retrieved("q", Ranking(("a", "b", "c", "d"), (4, 3, 2, 1)), (("g",),))]
+    groups = growth.groups_of(ranking.read(held, 4))
+    low, high = growth.smaller(groups, 2, 100, 10)
+    assert (low[0], high[0]) == (0, pytest.approx(stats.hypergeom.cdf(1, 99, 4, 9)))
+    assert growth.smaller(groups, 2, 100, 2)[0][0] == 1  # one distractor is left: rank 2 at most
+    whole = growth.groups_of(ranking.read(held, 5))  # the ranking is whole, and the chunk is not in it
+    assert [bound[0] for bound in growth.smaller(whole, 2, 100, 10)] == [0, 0]
+    assert growth.larger(groups, 2, growth.Model(1, 1), 2)[0] == 0
+
+
+def test_the_present_corpus_has_the_recall_of_the_run():
+    results = [
+        Retrieved(str(row), Ranking(tuple(each.ids), each.scores), (("c03",), ("c09", "c11")))
+        for row, each in enumerate(random_rankings(np.random.default_rng(2), 60, 25))
+    ]
+    own = ranking.read(results, 20)
+    recall = ranking.recall(ranking.measure(own))
+    groups = growth.groups_of(own)
+    for k in (1, 3, 20):
+        assert growth.smaller(groups, k, 40, 40)[0] == pytest.approx(recall[:, k - 1])
+        assert growth.larger(groups, k, growth.Model(0.5, 0.2), 1.0) == pytest.approx(recall[:, k - 1])
+
+
+def test_larger_corpora_by_scipy_and_by_drawing():
+    model = growth.Model(0.4, 0.05)
+    held = [
+        Retrieved("q", Ranking(tuple(f"c{i}" for i in range(9)), (0.5,) * 9), ((f"c{rank}",),)) for rank in range(4)
+    ]
+    held = [Retrieved(str(rank), each.ranking, each.gold) for rank, each in enumerate(held)]
+    groups = growth.groups_of(ranking.read(held, 9))
+    found = growth.larger(groups, 3, model, 4.0)
+    expected = [
+        stats.nbinom.cdf(2 - above, 0.4 + above, 1.05 / 4.05) if above <= 2 else 0.0 for above in range(4)
+    ]
+    assert found == pytest.approx(expected)
+    random = np.random.default_rng(0)
+    drawn = random.poisson(3.0 * random.gamma(0.4 + 1, 1 / 1.05, 200_000))
+    assert found[1] == pytest.approx((drawn <= 1).mean(), abs=0.005)
+
+
+def test_the_model_is_found_again_through_rankings_that_end():
+    random = np.random.default_rng(3)
+    counts = random.poisson(random.gamma(0.5, 1 / 0.05, 4000))
+    known = counts < 40
+    zeros = np.zeros(4000, dtype=np.int64)
+    above = np.minimum(counts, 40)
+    groups = growth.Groups(np.arange(4000), above, known, zeros, zeros + 1, np.zeros(4000, dtype=bool), 4000)
+    model = growth.fitted(groups)
+    assert (model.shape, model.rate) == (pytest.approx(0.5, rel=0.1), pytest.approx(0.05, rel=0.15))
+
+
+def grown(random: np.random.Generator, documents: int, each: int, n: int) -> tuple[list[Retrieved], dict[str, int]]:
+    """Return questions on documents of equal size, with scores of all chunks that are drawn one by one."""
+    names = [Chunk.make_id(f"d{d:03}", 10 * c, 10 * c + 10) for d in range(documents) for c in range(each)]
+    difficulty = random.gamma(0.5, 1 / 0.01, n)
+    results = []
+    for row in range(n):
+        gold = names[row % len(names)]
+        share = min(difficulty[row] / len(names), 0.5)
+        better = [name for name in names if name != gold and random.random() < share]
+        worse = [name for name in names if name != gold and name not in set(better)]
+        order = [*random.permutation(better), gold, *random.permutation(worse)][:50]
+        results.append(Retrieved(str(row), Ranking(tuple(order), tuple(np.linspace(1, 0, 50))), ((gold,),)))
+    return results, {f"d{d:03}": each for d in range(documents)}
+
+
+def test_hiding_documents_checks_the_prediction():
+    results, documents = grown(np.random.default_rng(11), 60, 8, 300)
+    own = ranking.read(results, 50)
+    checked = growth.check(own, 3, documents, lambda name: name[:4], 0.5, hidings=10)
+    assert checked is not None
+    assert (checked.times, checked.hidings, checked.n) == (pytest.approx(2), 10, pytest.approx(150, abs=20))
+    assert checked.error < 0.06  # distractors are independent here, as the model has it
+    assert checked.predicted == pytest.approx(checked.really, abs=0.04)
+    assert checked.shrunk == pytest.approx(checked.shrunk_really, abs=0.03)
+    assert checked.shrunk_really > checked.really + 0.02
+    assert growth.check(own, 3, {"d000": 8}, lambda name: name[:4], 0.5) is None
+
+
+def test_ranks_among_the_documents_that_stay_by_a_loop():
+    results, documents = grown(np.random.default_rng(12), 20, 6, 80)
+    own = ranking.read(results, 50)
+    stays = {name for place, name in enumerate(documents) if place % 2}
+    shown = np.array([[name[:4] in stays for name in each.ranking.ids] for each in results])
+    groups = growth.groups_of(own, None, shown)
+    for row, each in enumerate(results):
+        there = [name for name in each.ranking.ids if name[:4] in stays]
+        gold = each.gold[0][0]
+        assert groups.known[row] == (gold in there)
+        assert groups.above[row] == (there.index(gold) if gold in there else len(there))
+
+
+# Exact and approximate search
+
+
+def test_losses_of_the_embedder_and_of_the_index_by_hand():
+    near = np.array([[1, 2], [1, 1], [0, 1], [0, 0]])
+    compared = approximation.losses([1, 0, 2, 0], [1, 2, 0, 0], near, 2, apart(4))
+    assert {name: mask.tolist() for name, mask in compared.found.items()} == {
+        "both": [True, False, False, False],
+        "exact": [False, True, False, False],
+        "approximate": [False, False, True, False],
+        "neither": [False, False, False, True],
+    }
+    assert compared.agreement.mean == pytest.approx((2 + 1 + 1 + 0) / 8)
+    with pytest.raises(UsageError, match="of 4 questions, the exact one of 3"):
+        approximation.losses([1, 0, 2, 0], [1, 2, 0], near, 2, apart(4))
+    with pytest.raises(UsageError, match="k = 3 is not within the depth"):
+        approximation.losses([1, 0, 2, 0], [1, 2, 0, 0], near, 3, apart(4))
+
+
+# Speed
+
+
+def test_ten_thousand_questions_are_read_off_in_less_than_a_second():
+    random = np.random.default_rng(0)
+    n, depth = 10_000, 50
+    names = [f"{i:06}" for i in range(20_000)]
+    chunks = random.integers(0, 20_000, (n, 1)) + np.arange(depth)
+    results = [
+        Retrieved(str(row), Ranking(tuple(names[i % 20_000] for i in ids), tuple(np.linspace(1, 0, depth))), ((names[ids[row % 60 % 50] % 20_000],),))
+        for row, ids in enumerate(chunks.tolist())
+    ]
+    read = read_off(results, depth, dict.fromkeys(names, 200))
+    clusters = clusters_of([{row % 500} for row in range(n)])
+    own = what_if.measure(read, Choices(3))
+    began = time.process_time()
+    what_if.effects(own, what_if.measure(read, Choices(7, 0.5, 900)), clusters)
+    assert time.process_time() - began < 2  # of two cores, one of them busy; alone 0.3 s
+
+
+# Against runs that are really made
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Workspace:
+    """The sample in an index of small chunks, and runs of its questions that differ in one choice each."""
+    with ModelServer() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", server.url)
+        patch.setenv("RAGVIZ_MODEL", "loopback")
+        patch.setenv("RAGVIZ_EMBEDDER", "openai:bags")
+        workspace = Workspace(Settings(_env_file=None, home=tmp_path_factory.mktemp("home")))
+        corpus = workspace.store.create_corpus("sample")
+        for name, data in sample.documents():
+            corpora.add_file(workspace, corpus, name, data)
+        assert not sets.import_questions(workspace, corpus, sample.questions(), "questions.jsonl", "q").problems
+        indexing.build_index(workspace, corpus, "i", IndexConfig(embedder="openai:bags", chunk_size=60))
+        for name, choices in RUNS.items():
+            running.run(workspace, name, RunConfig("i", "q", **{"depth": 30} | choices))
+        yield workspace
+
+
+RUNS = {
+    "near": {"retriever": "knn"},
+    "near-7": {"retriever": "knn", "k": 7},
+    "hybrid": {"retriever": "hybrid"},
+    "hybrid-5": {"retriever": "hybrid", "rrf_constant": 5},
+    "hybrid-0": {"retriever": "hybrid", "rrf_constant": 0, "k": 6},
+    "answered": {"retriever": "knn", "k": 6, "answerer": "extractive"},
+    "answered-150": {"retriever": "knn", "k": 6, "answerer": "extractive", "context_tokens": 150},
+}
+
+
+def held_of(workspace: Workspace, name: str) -> what_ifs.Held:
+    return what_ifs.held_of(workspace, workspace.store.run(name))
+
+
+def own_means(workspace: Workspace, name: str) -> dict[str, float]:
+    summary = measurements.summary_of(workspace, workspace.store.run(name))
+    return {metric.partition("@")[0]: estimate.mean for metric, estimate in summary.metrics.items()}
+
+
+def test_another_k_is_a_run_with_that_k(made):
+    effects = what_ifs.effects(held_of(made, "near"), Choices(7))
+    expected, own = own_means(made, "near-7"), own_means(made, "near")
+    for name in ("recall", "precision", "f1", "mrr"):
+        assert effects[name].other.mean == pytest.approx(expected[name])
+        assert effects[name].own.mean == pytest.approx(own[name])
+    assert effects["recall"].difference.mean == pytest.approx(expected["recall"] - own["recall"])
+    assert effects["recall"].difference.mean > 0
+
+
+def test_another_constant_is_a_run_with_that_constant(made):
+    """Both rankings are searched for once; every constant is then the ranking that a run stored, to the last bit."""
+    held = held_of(made, "hybrid")
+    assert held.held is None
+    with pytest.raises(UsageError, match="not stored to depth 100: search for them first"):
+        what_ifs.reading_at(held, 5)
+    done = searched_again.search_again(made, made.store.run("hybrid"), "components")
+    assert (done["questions"], done["embedded"]) == (len(held.rankings.results), 0)
+    held = held_of(made, "hybrid")
+    assert (held.unequal, held_of(made, "hybrid-5").unequal) == (0, 0)  # kept for every run of these questions
+    for name, constant, k in (("hybrid-5", 5, 3), ("hybrid-0", 0, 6)):
+        rankings, scores = fusion.rankings(held.held, constant, held.rankings)
+        chunk_ids = np.array([*rankings.number, ""], dtype=object)[rankings.chunks]
+        for row, result in enumerate(r for r in made.store.results(made.store.run(name).id) if r.gold):
+            assert tuple(filter(None, chunk_ids[row])) == result.ranking.ids
+            assert tuple(scores[row][np.isfinite(scores[row])]) == result.ranking.scores
+        effects, expected = what_ifs.effects(held, Choices(k), constant), own_means(made, name)
+        for metric in ("recall", "precision", "f1", "mrr"):
+            assert effects[metric].other.mean == pytest.approx(expected[metric])
+    assert what_ifs.effects(held, Choices(3), 0)["mrr"].difference.mean != 0
+
+
+def test_another_budget_is_what_a_run_with_that_budget_hands_over(made):
+    held = held_of(made, "answered")
+    read, run = what_ifs.reading_at(held, None), made.store.run("answered-150")
+    kept = dict(zip(read.table.question_ids, what_if.kept(read, Choices(6, None, 150)).tolist(), strict=True))
+    evaluated = made.store.evaluated_answers(run.id)
+    whole = {i: [c for c in each.answer.context if c not in each.answer.cut] for i, each in evaluated.items()}
+    assert {i: len(whole[i]) for i in kept} == kept
+    assert 0 < sum(kept.values()) < 6 * len(kept)
+    effects = what_ifs.effects(held, Choices(6, None, 150))
+    results = {r.question_id: r for r in made.store.results(run.id) if r.gold}
+    recall = [np.mean([bool(set(group) & set(whole[i])) for group in r.gold]) for i, r in results.items()]
+    assert effects["recall"].other.mean == pytest.approx(np.mean(recall))
+    assert effects["tokens"].other.mean <= 150
+    assert effects["tokens"].own.mean > effects["tokens"].other.mean
+
+
+def test_component_rankings_are_those_of_runs_that_are_deep_enough(made, monkeypatch):
+    monkeypatch.setattr(searched_again, "_key", lambda *_: "nothing is kept")
+    run = made.store.run("hybrid")
+    assert held_of(made, "hybrid").held is None
+    for name in ("knn", "bm25"):
+        running.run(made, f"deep-{name}", RunConfig("i", "q", retriever=name, depth=100))
+    held = held_of(made, "hybrid")
+    assert held.held is not None
+    assert held.unequal == 0
+    for name in ("knn", "bm25"):
+        made.store.delete_run(made.store.run(f"deep-{name}").id)
+    assert searched_again.refusal(made, run, "components") == ""
+
+
+def test_risk_of_a_run_without_answers_and_of_one_with_answers(made):
+    run = made.store.run("near")
+    pairs = what_ifs.pairs_of(made, run)
+    judgement = judgements.judgement_of(made, run)
+    risk = what_ifs.risk_of(made, run, judgement, 3, "top", pairs)
+    ranks = ranking.ranks(held_of(made, "near").own.table)
+    unanswerable = sum(question.kind == "unanswerable" for question, _ in pairs)
+    assert unanswerable > 0
+    assert risk.cases.answered.all()
+    assert int(risk.cases.wrong.sum()) == int(((ranks == 0) | (ranks > 3)).sum()) + unanswerable
+    run = made.store.run("answered")
+    judgement = judgements.judgement_of(made, run)
+    risk = what_ifs.risk_of(made, run, judgement, 3, "margin", what_ifs.pairs_of(made, run))
+    assert risk.judged
+    right = [i for i, each in judgement.rulings.items() if each.right and judgement.statuses[i] == "answered"]
+    answered = int(risk.cases.answered.sum())
+    unanswerable = {question.id for question, _ in pairs if question.kind == "unanswerable"}
+    assert answered - int((risk.cases.wrong & risk.cases.answered).sum()) == len(set(right) - unanswerable)
+    chosen = what_ifs.chosen(risk, 1.0)
+    assert (chosen.chosen.answered, chosen.tested, chosen.chosen_on) == (answered, None, "all questions")
+
+
+def test_growth_of_a_real_run(made):
+    held = held_of(made, "near")
+    grown_ = what_ifs.growth_of(made, held, 3)
+    now = next(size for size in grown_.sizes if size.times == 1)
+    assert now.recall.mean == pytest.approx(own_means(made, "near")["recall"])
+    means = [size.recall.mean for size in grown_.sizes]
+    assert means == sorted(means, reverse=True)
+    assert [size.chunks for size in grown_.sizes] == sorted(size.chunks for size in grown_.sizes)
+    assert grown_.chunks == made.store.index("i").chunks
+    assert all(size.extrapolated == (size.times > 1) for size in grown_.sizes)
+    assert len(grown_.checks) == 2
+    assert all(math.isfinite(check.error) for check in grown_.checks)
+
+
+def test_parts_that_tell_nothing_say_why(made):
+    near, hybrid = made.store.run("near"), made.store.run("hybrid")
+    assert "ranks by knn alone" in searched_again.refusal(made, near, "components")
+    assert "compares the question with every chunk" in searched_again.refusal(made, hybrid, "exact")
+    with pytest.raises(UsageError, match="its search is exact"):
+        searched_again.search_again(made, hybrid, "exact")
