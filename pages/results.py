@@ -25,12 +25,13 @@ from ragviz.ui import (
     run_answers,
     run_pictures,
     run_scores,
+    what_if_tab,
     widgets,
     wording,
 )
 
 # The tabs between the tiles and the questions, in their order; only the open one is drawn. (A string would be shown.)
-TABS = ("Overview", "Scores", questeval_tab.NAME, "All metrics")
+TABS = ("Overview", "Scores", questeval_tab.NAME, "All metrics", what_if_tab.NAME)
 MISSES_EXPLAINED = (
     "Questions that need a passage of which no chunk is anywhere in the ranking. A larger k does not help: change the "
     "chunking, the embedder or the retriever."
@@ -229,5 +230,8 @@ if tabs[questeval_tab.NAME].open:
 if tabs["All metrics"].open:
     with tabs["All metrics"], widgets.errors_shown():
         run_scores.metrics_table(run, summary)
+if tabs[what_if_tab.NAME].open:
+    with tabs[what_if_tab.NAME], widgets.errors_shown():
+        what_if_tab.draw(run, k)
 left_out = "" if question_table.answers(run) else outcomes.apart(summary.unanswerable, summary.reference_only)
 question_list.draw(run, filtered_rows, len(rows), k, left_out, key)

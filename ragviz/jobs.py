@@ -143,6 +143,13 @@ def _replay(workspace: Workspace, arguments: Mapping[str, Any], progress: Progre
     return replays.replay(workspace, workspace.store.run(arguments["run"]), progress=progress)
 
 
+def _search(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.runs import searched_again
+
+    run = workspace.store.run(arguments["run"])
+    return searched_again.search_again(workspace, run, arguments["part"], progress=progress)
+
+
 def _sample(workspace: Workspace, _arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.runs import sample_runs
 
@@ -159,6 +166,7 @@ def _subjects(job: Job) -> list[tuple[Kind, str]]:
         "run": [("index", config.get("index")), ("questions", config.get("questions")), ("run", arguments.get("name"))],
         "rejudge": [("run", arguments.get("run"))],
         "replay": [("run", arguments.get("run"))],
+        "search": [("run", arguments.get("run"))],
         "sample": [("corpus", sample.NAME), *(("run", name) for name in sample.RUNS)],
     }
     corpus: list[tuple[Kind, Any]] = [("corpus", job.corpus_id)]
@@ -172,6 +180,7 @@ KINDS: dict[str, Task] = {
     "run": _run,
     "rejudge": _rejudge,
     "replay": _replay,
+    "search": _search,
     "sample": _sample,
 }
 
@@ -183,6 +192,7 @@ FIRST: dict[str, str] = {
     "run": "Opening the index",
     "rejudge": "Reading the run",
     "replay": "Reading the run",
+    "search": "Reading the run",
     "sample": "Reading the sample",
 }
 """What a job does first, shown until its task reports something itself."""

@@ -20,7 +20,7 @@ PAGES = [
     *((page, "") for section in frame.NAVIGATION.values() for page in section),
     ("questions", "Split"),
     *(("inspect", tab) for tab in ("Case", "RAGQuestEval", "Judge calls")),
-    *(("results", tab) for tab in ("Scores", "RAGQuestEval", "All metrics")),
+    *(("results", tab) for tab in ("Scores", "RAGQuestEval", "All metrics", "What if")),
 ]
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 CHECKED = {"resultTypes": ["violations"], "runOnly": {"type": "tag", "values": TAGS}}

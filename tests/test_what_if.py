@@ -1,6 +1,7 @@
 """What-if on stored rankings: numbers worked by hand, second implementations, and runs that are really made."""
 
 import itertools
+import json
 import math
 import time
 
@@ -210,6 +211,13 @@ def test_survival_by_all_subsets_and_by_scipy():
     assert growth.survival([3], [9], [5], [-1])[0] == 0
 
 
+def alone(results: list[Retrieved], depth: int) -> growth.Groups:
+    """Return the groups where every chunk is a document of its own: what stays is then the gold chunks alone."""
+    own = ranking.read(results, depth)
+    names = {name for each in results for name in (*each.ranking.ids, *itertools.chain(*each.gold))}
+    return growth.groups_of(own, growth.golds_of(own, dict.fromkeys(sorted(names), 1), str))
+
+
 def all_corpora(results: list[Retrieved], chunks: list[str], left: int, k: int) -> list[float]:
     """Return recall@k of every question over all corpora of `left` chunks that hold its gold ones."""
     means = []
@@ -233,7 +241,7 @@ def test_smaller_corpora_by_all_subsets():
         Retrieved(str(row), Ranking(tuple(random.permutation(chunks).tolist()), (0.5,) * 9), gold)
         for row, gold in enumerate(golds)
     ]
-    groups = growth.groups_of(ranking.read(results, 10))  # deeper than there are chunks: nothing is censored
+    groups = alone(results, 10)  # deeper than there are chunks: nothing is censored
     for left, k in itertools.product(range(4, 10), range(1, 5)):
         low, high = growth.smaller(groups, k, 9, left)
         assert low == pytest.approx(all_corpora(results, chunks, left, k))
@@ -243,11 +251,11 @@ def test_smaller_corpora_by_all_subsets():
 def test_evidence_deeper_than_the_ranking_gives_bounds():
     """Of 100 chunks 4 are ranked: the gold one is among the 96 others, so 4 to 99 rank above it."""
     held = [Retrieved("q", Ranking(("a", "b", "c", "d"), (4, 3, 2, 1)), (("g",),))]
-    groups = growth.groups_of(ranking.read(held, 4))
+    groups = alone(held, 4)
     low, high = growth.smaller(groups, 2, 100, 10)
     assert (low[0], high[0]) == (0, pytest.approx(stats.hypergeom.cdf(1, 99, 4, 9)))
     assert growth.smaller(groups, 2, 100, 2)[0][0] == 1  # one distractor is left: rank 2 at most
-    whole = growth.groups_of(ranking.read(held, 5))  # the ranking is whole, and the chunk is not in it
+    whole = alone(held, 5)  # the ranking is whole, and the chunk is not in it
     assert [bound[0] for bound in growth.smaller(whole, 2, 100, 10)] == [0, 0]
     assert growth.larger(groups, 2, growth.Model(1, 1), 2)[0] == 0
 
@@ -259,7 +267,7 @@ def test_the_present_corpus_has_the_recall_of_the_run():
     ]
     own = ranking.read(results, 20)
     recall = ranking.recall(ranking.measure(own))
-    groups = growth.groups_of(own)
+    groups = alone(results, 20)
     for k in (1, 3, 20):
         assert growth.smaller(groups, k, 40, 40)[0] == pytest.approx(recall[:, k - 1])
         assert growth.larger(groups, k, growth.Model(0.5, 0.2), 1.0) == pytest.approx(recall[:, k - 1])
@@ -271,11 +279,9 @@ def test_larger_corpora_by_scipy_and_by_drawing():
         Retrieved("q", Ranking(tuple(f"c{i}" for i in range(9)), (0.5,) * 9), ((f"c{rank}",),)) for rank in range(4)
     ]
     held = [Retrieved(str(rank), each.ranking, each.gold) for rank, each in enumerate(held)]
-    groups = growth.groups_of(ranking.read(held, 9))
+    groups = alone(held, 9)
     found = growth.larger(groups, 3, model, 4.0)
-    expected = [
-        stats.nbinom.cdf(2 - above, 0.4 + above, 1.05 / 4.05) if above <= 2 else 0.0 for above in range(4)
-    ]
+    expected = [stats.nbinom.cdf(2 - above, 0.4 + above, 1.05 / 4.05) if above <= 2 else 0.0 for above in range(4)]
     assert found == pytest.approx(expected)
     random = np.random.default_rng(0)
     drawn = random.poisson(3.0 * random.gamma(0.4 + 1, 1 / 1.05, 200_000))
@@ -311,14 +317,15 @@ def grown(random: np.random.Generator, documents: int, each: int, n: int) -> tup
 def test_hiding_documents_checks_the_prediction():
     results, documents = grown(np.random.default_rng(11), 60, 8, 300)
     own = ranking.read(results, 50)
-    checked = growth.check(own, 3, documents, lambda name: name[:4], 0.5, hidings=10)
+    golds, counts = growth.golds_of(own, documents, lambda name: name[:4]), list(documents.values())
+    checked = growth.check(own, golds, 3, counts, 0.5, hidings=10)
     assert checked is not None
     assert (checked.times, checked.hidings, checked.n) == (pytest.approx(2), 10, pytest.approx(150, abs=20))
     assert checked.error < 0.06  # distractors are independent here, as the model has it
     assert checked.predicted == pytest.approx(checked.really, abs=0.04)
     assert checked.shrunk == pytest.approx(checked.shrunk_really, abs=0.03)
     assert checked.shrunk_really > checked.really + 0.02
-    assert growth.check(own, 3, {"d000": 8}, lambda name: name[:4], 0.5) is None
+    assert growth.check(own, golds, 3, [8], 0.5) is None
 
 
 def test_ranks_among_the_documents_that_stay_by_a_loop():
@@ -326,12 +333,16 @@ def test_ranks_among_the_documents_that_stay_by_a_loop():
     own = ranking.read(results, 50)
     stays = {name for place, name in enumerate(documents) if place % 2}
     shown = np.array([[name[:4] in stays for name in each.ranking.ids] for each in results])
-    groups = growth.groups_of(own, None, shown)
+    golds = growth.golds_of(own, documents, lambda name: name[:4])
+    groups = growth.groups_of(own, golds, shown)
+    assert set(golds.own.tolist()) == {6}
     for row, each in enumerate(results):
         there = [name for name in each.ranking.ids if name[:4] in stays]
         gold = each.gold[0][0]
+        before = there[: there.index(gold)] if gold in there else there
+        same = sum(name[:4] == gold[:4] for name in before)
         assert groups.known[row] == (gold in there)
-        assert groups.above[row] == (there.index(gold) if gold in there else len(there))
+        assert (groups.above[row], groups.beside[row]) == (len(before) - same, same)
 
 
 # Exact and approximate search
@@ -362,7 +373,11 @@ def test_ten_thousand_questions_are_read_off_in_less_than_a_second():
     names = [f"{i:06}" for i in range(20_000)]
     chunks = random.integers(0, 20_000, (n, 1)) + np.arange(depth)
     results = [
-        Retrieved(str(row), Ranking(tuple(names[i % 20_000] for i in ids), tuple(np.linspace(1, 0, depth))), ((names[ids[row % 60 % 50] % 20_000],),))
+        Retrieved(
+            str(row),
+            Ranking(tuple(names[i % 20_000] for i in ids), tuple(np.linspace(1, 0, depth))),
+            ((names[ids[row % 60 % 50] % 20_000],),),
+        )
         for row, ids in enumerate(chunks.tolist())
     ]
     read = read_off(results, depth, dict.fromkeys(names, 200))
@@ -518,3 +533,48 @@ def test_parts_that_tell_nothing_say_why(made):
     assert "compares the question with every chunk" in searched_again.refusal(made, hybrid, "exact")
     with pytest.raises(UsageError, match="its search is exact"):
         searched_again.search_again(made, hybrid, "exact")
+
+
+# Command line
+
+
+def test_the_command_line_prints_the_same_numbers(made, command_line, monkeypatch):
+    monkeypatch.setenv("RAGVIZ_HOME", str(made.settings.home))
+    with ModelServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        code, out, _ = command_line("what-if", "near", "-k", 7, "--threshold", 0.3, "--risk", 0.5, "--json")
+        assert code == 0
+        body = json.loads(out)
+        expected = what_ifs.effects(held_of(made, "near"), Choices(7, 0.3))
+        for name, effect in expected.items():
+            assert body["metrics"][name]["other"]["mean"] == pytest.approx(effect.other.mean)
+            assert body["metrics"][name]["difference"]["low"] == pytest.approx(effect.difference.low)
+        assert body["choices"] == {"k": 7, "threshold": 0.3, "budget": None, "rrf_constant": None}
+        assert body["exact"] is None
+        assert "its search is exact" in body["notes"]["exact"]
+        assert len(body["risk_coverage"]["curve"]["risk"]) == len(body["risk_coverage"]["curve"]["coverage"]) > 1
+        assert body["growth"]["k"] == 7
+        code, out, _ = command_line("what-if", "near", "-k", 7)
+        assert code == 0
+        assert "k = 7 against the run's own k = 3" in out
+        assert "Checked by hiding documents at random" in out
+        for words, reason in (
+            (["hybrid", "--threshold", 0.1], "A threshold cannot be tried on run 'hybrid'"),
+            (["near", "-k", 31], "k = 31 cannot be read off rankings to depth 30"),
+            (["near", "--rrf-constant", 5], "ranks by knn alone"),
+            (["near", "--exact"], "its search is exact"),
+            (["near", "--risk", 2], "A risk of 2.0 is no share"),
+            (["near", "--confidence", "mood"], "choose one of top, margin"),
+        ):
+            code, _, error = command_line("what-if", *words)
+            assert code == 2
+            assert reason in error
+
+
+def test_another_constant_is_searched_for_by_the_command(made, command_line, monkeypatch):
+    monkeypatch.setattr(searched_again, "_VERSION", "of this test")
+    monkeypatch.setenv("RAGVIZ_HOME", str(made.settings.home))
+    monkeypatch.setenv("OPENAI_BASE_URL", made.settings.openai_base_url)
+    code, out, error = command_line("what-if", "hybrid", "--rrf-constant", 5, "--json")
+    assert (code, error) == (0, "")
+    assert json.loads(out)["metrics"]["recall"]["other"]["mean"] == pytest.approx(own_means(made, "hybrid-5")["recall"])

@@ -1,7 +1,8 @@
 """Recall when the corpus has fewer chunks, exactly, and when it has more, extrapolated; and the extrapolation checked.
 
-A question's evidence is found among the first k when at most k − 1 chunks rank above it. Of the chunks that do, gold
-ones of the question are always in the corpus; the others, its better-ranked distractors, come and go with the corpus.
+A question's evidence is found among the first k when at most k − 1 chunks rank above it. Those of the documents that
+hold its evidence are always in the corpus, whatever else is; those of other documents, its better-ranked distractors,
+come and go with the corpus.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ragviz.stats import intervals
 from ragviz.stats.clusters import Clusters
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
 TIMES = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1, 1.5, 2, 3, 4, 6, 8, 12, 16)
@@ -34,18 +36,19 @@ SHARES = (0.5, 0.25)
 class Groups:
     """The groups of evidence of the ranked questions, one row a group: all arrays are (groups,).
 
-    `question` is the row of its question; `above` counts the better-ranked distractors of its first gold chunk, `known`
-    is false where that chunk is deeper than the ranking goes, `above` then being what ranks above it at least.
-    `beside` counts the other gold chunks of the question above it, `gold` all gold chunks of the question. `never`
-    marks groups whose evidence is in no ranking of any depth: no chunk holds it, or the whole ranking was read.
+    `question` is the row of its question. `above` counts the chunks of other documents, the distractors, that rank
+    above its first gold chunk, `beside` those of the documents that hold evidence of the question; `known` is false
+    where that chunk is deeper than the ranking goes, and both are what ranks above it at least. `own` counts all chunks
+    of the documents that hold evidence. `never` marks groups whose evidence is in no ranking of any depth: no chunk
+    holds it, or the whole ranking was read.
     """
 
     question: Ints
     above: Ints
-    known: NDArray[np.bool_]
+    known: Bools
     beside: Ints
-    gold: Ints
-    never: NDArray[np.bool_]
+    own: Ints
+    never: Bools
     n: int
 
     def mean_by_question(self, values: Floats) -> Floats:
@@ -58,52 +61,65 @@ class Groups:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Golds:
-    """The gold chunks of the groups of evidence, and their 0-based ranks (`depth` where they have none), (golds,).
+    """The gold chunks of the groups of evidence, and the documents of all chunks, by number, -1 where not known.
 
-    `group` is the number of the group of each, `chunks` are their ids. `question` is the row of each group, (groups,).
+    `group` is the number of the group of each gold chunk, `rank` its 0-based rank (`depth` where it has none) and
+    `document` its document, (golds,). `question` is the row of each group, (groups,). `of_rank` are the documents by
+    rank, (n, depth), `beside` whether they hold evidence of the question, and `own`, (n,), how many chunks those that
+    do have.
     """
 
     group: Ints
     rank: Ints
-    chunks: tuple[str, ...]
+    document: Ints
     question: Ints
+    of_rank: Ints
+    beside: Bools
+    own: Ints
 
 
-def golds_of(own: Rankings) -> Golds:
-    """Look up the gold chunks of all groups in their rankings."""
+def golds_of(own: Rankings, documents: Mapping[str, int], document_of: Callable[[str], str]) -> Golds:
+    """Look up the gold chunks of all groups in their rankings.
+
+    `documents` are the chunks of each document of the index, `document_of` returns the document of a chunk.
+    """
     members = [group for result in own.results for group in result.gold]
     chunks = tuple(chain.from_iterable(members))
     question = np.repeat(np.arange(len(own.results)), [len(result.gold) for result in own.results])
     group = np.repeat(np.arange(len(members)), [len(group) for group in members])
     number = np.fromiter((own.number.get(name, -1) for name in chunks), dtype=np.int64, count=len(chunks))
-    return Golds(group, own.ranks_of(question[group], number), chunks, question)
+    places = {name: place for place, name in enumerate(documents)}
+    of_rank = np.array([*(places.get(document_of(i), -1) for i in own.number), -1], dtype=np.int64)[own.chunks]
+    document = np.array([places.get(document_of(i), -1) for i in chunks], dtype=np.int64)
+    row, base = question[group], len(places) + 1
+    pairs = np.unique((row * base + document + 1)[document >= 0])
+    held = (np.arange(len(own.results))[:, np.newaxis] * base + of_rank + 1).ravel()
+    at = np.minimum(np.searchsorted(pairs, held), max(len(pairs) - 1, 0))
+    beside = (pairs[at] == held if len(pairs) else np.zeros(len(held), dtype=bool)).reshape(of_rank.shape)
+    sizes = np.array([*documents.values()], dtype=np.float64)[pairs % base - 1] if len(pairs) else np.zeros(0)
+    counts = np.bincount(pairs // base, weights=sizes, minlength=len(own.results)).astype(np.int64)
+    return Golds(group, own.ranks_of(row, number), document, question, of_rank, beside & (of_rank >= 0), counts)
 
 
-def groups_of(own: Rankings, golds: Golds | None = None, shown: NDArray[np.bool_] | None = None) -> Groups:
+def groups_of(own: Rankings, golds: Golds, shown: Bools | None = None) -> Groups:
     """Return the groups of evidence by their places in the rankings.
 
-    `golds` are those of `golds_of`. `shown`, (n, depth), marks the ranks whose chunks are in the corpus: those of
-    hidden documents are passed over.
+    `shown`, (n, depth), marks the ranks whose chunks are in the corpus: those of hidden documents are passed over.
     """
-    golds, n = golds or golds_of(own), len(own.results)
     present = own.chunks >= 0
-    there: NDArray[np.bool_] = present if shown is None else present & shown
+    there: Bools = present if shown is None else present & shown
     complete = np.asarray(~present.all(axis=1))  # a ranking shorter than its depth holds all that could be found
     row, ranked = golds.question[golds.group], np.flatnonzero(golds.rank < own.depth)
     ranked = ranked[there[row[ranked], golds.rank[ranked]]]
-    relevant = np.zeros(there.shape, dtype=bool)
-    relevant[row[ranked], golds.rank[ranked]] = True
-    order, found = there.cumsum(axis=1), relevant.cumsum(axis=1)
+    order, held = there.cumsum(axis=1), (there & golds.beside).cumsum(axis=1)
     first = np.full(len(golds.question), own.depth)
     np.minimum.at(first, golds.group[ranked], golds.rank[ranked])
     known, last = first < own.depth, np.minimum(first, own.depth - 1)
-    # Of evidence that is deeper, what is ranked is above it: gold chunks of other groups, and distractors.
-    beside = found[golds.question, last] - known
+    beside = held[golds.question, last] - known  # of evidence that is deeper, all that is ranked is above it
     above = order[golds.question, last] - known - beside
-    gold = np.array([len({*chain.from_iterable(result.gold)}) for result in own.results], dtype=np.int64)
     empty = np.bincount(golds.group, minlength=len(golds.question)) == 0
     never = ~known & (empty | complete[golds.question])
-    return Groups(golds.question, above, known, beside, gold[golds.question], never, n)
+    return Groups(golds.question, above, known, beside, golds.own[golds.question], never, len(own.results))
 
 
 # Smaller corpora
@@ -140,12 +156,12 @@ def survival(above: ArrayLike, distractors: ArrayLike, left: ArrayLike, most: Ar
 def smaller(groups: Groups, k: int, chunks: int, left: int) -> tuple[Floats, Floats]:
     """Return the expected recall@k of every question when `left` of `chunks` chunks stay, as two bounds; (n,) each.
 
-    The gold chunks of a question always stay; which distractors do is drawn at random. The bounds are equal where the
-    rank of the evidence is known; where it is deeper than the ranking, all distractors rank above it, or only as many
-    as the ranking holds.
+    The documents that hold its evidence stay; which chunks of others do is drawn at random. The bounds are equal where
+    the rank of the evidence is known; where it is deeper than the ranking, all distractors rank above it, or only as
+    many as the ranking holds.
     """
-    distractors = np.maximum(chunks - groups.gold, 0)
-    drawn = np.clip(left - groups.gold, 0, distractors)
+    distractors = np.maximum(chunks - groups.own, 0)
+    drawn = np.clip(left - groups.own, 0, distractors)
     most = k - 1 - groups.beside
     known = _unique(survival, np.minimum(groups.above, distractors), distractors, drawn, most)
     worst = np.where(groups.known, known, (drawn <= most).astype(np.float64))
@@ -180,7 +196,7 @@ class Model:
 def fitted(groups: Groups) -> Model:
     """Fit the model by maximum likelihood: counts known exactly, and those of deeper evidence as "at least so many".
 
-    Counts then have a negative binomial distribution. Groups that are never found tell nothing of distractors.
+    Counts then have a negative binomial distribution. Groups that are never found tell nothing.
     """
     from scipy.optimize import minimize
     from scipy.special import betainc, gammaln
@@ -243,7 +259,7 @@ class Size:
 def sizes(
     groups: Groups, k: int, chunks: int, clusters: Clusters, *, times: Sequence[float] = TIMES, seed: int = 0
 ) -> list[Size]:
-    """Return recall@k for each size of the corpus that has room for the gold chunks of every question.
+    """Return recall@k for each size of the corpus that has room for the evidence's documents of any question.
 
     Raises:
         UsageError: the corpus has no chunks.
@@ -253,7 +269,7 @@ def sizes(
         raise UsageError("The index has no chunks: there is no corpus that could grow or shrink.")
     model, rows = fitted(groups), []
     for factor in times:
-        left = max(round(factor * chunks), int(groups.gold.max(initial=1)), 1)
+        left = max(round(factor * chunks), int(groups.own.max(initial=1)), 1)
         if factor <= 1:
             low, high = smaller(groups, k, chunks, min(left, chunks))
         else:
@@ -262,7 +278,7 @@ def sizes(
     estimates = intervals.estimates({place: row[2] for place, row in enumerate(rows)}, clusters, seed=seed)
     kept: dict[int, Size] = {}
     for place, (left, factor, _, most) in enumerate(rows):
-        kept.setdefault(left, Size(left, factor, estimates[place], most, factor > 1))
+        kept.setdefault(left, Size(left, left / chunks, estimates[place], most, factor > 1))
     return list(kept.values())
 
 
@@ -293,9 +309,9 @@ class Check:
 
 def check(
     own: Rankings,
+    golds: Golds,
     k: int,
-    documents: Mapping[str, int],
-    document_of: Callable[[str], str],
+    documents: Sequence[int],
     share: float,
     *,
     hidings: int = HIDINGS,
@@ -303,29 +319,24 @@ def check(
 ) -> Check | None:
     """Hide documents at random, predict the whole from the rest, and compare; None where that leaves no question.
 
-    `documents` are the chunks of each document of the index, `document_of` returns the document of a chunk.
-    Only questions whose gold chunks all stay are asked. Hiding chunks does not change the order of the others, which is
-    exact for the nearest by vectors.
+    `documents` are the numbers of chunks of each document. Only questions whose evidence stays whole are asked. Hiding
+    chunks does not change the order of the others, which is exact for the nearest by vectors.
     """
-    names = list(documents)
-    number = {name: place for place, name in enumerate(names)}
-    counts = np.array([*documents.values(), 0], dtype=np.int64)
-    if len(names) < 2:
+    counts = np.array([*documents, 0], dtype=np.int64)
+    if len(documents) < 2:
         return None
-    golds, total = golds_of(own), int(counts.sum())
-    of_rank = np.array([*(number.get(document_of(i), -1) for i in own.number), -1], dtype=np.int64)[own.chunks]
-    of_gold = np.array([number.get(document_of(i), -1) for i in golds.chunks], dtype=np.int64)
     random, whole, rows = np.random.default_rng(seed), groups_of(own, golds), []
+    total = int(counts.sum())
     really = smaller(whole, k, total, total)[0]
     for _ in range(hidings):
-        stays = np.zeros(len(names) + 1, dtype=bool)
-        stays[random.permutation(len(names))[: max(1, round(share * len(names)))]] = True
-        hidden = np.bincount(golds.question[golds.group[~stays[of_gold]]], minlength=whole.n)
+        stays = np.zeros(len(counts), dtype=bool)
+        stays[random.permutation(len(documents))[: max(1, round(share * len(documents)))]] = True
+        hidden = np.bincount(golds.question[golds.group[~stays[golds.document]]], minlength=whole.n)
         asked = (hidden == 0) & (np.bincount(golds.question[golds.group], minlength=whole.n) > 0)
         left = int(counts[stays].sum())
         if not asked.any() or not 0 < left < total:
             continue
-        rest = groups_of(own, golds, stays[of_rank])
+        rest = groups_of(own, golds, stays[golds.of_rank])
         predicted = larger(rest, k, fitted(_some(rest, asked)), total / left)[asked].mean()
         shrunk = smaller(whole, k, total, left)[0][asked].mean()
         read_off = _found(rest, k)[asked].mean()
@@ -351,7 +362,7 @@ def _some(groups: Groups, asked: NDArray[np.bool_]) -> Groups:
         groups.above[kept],
         groups.known[kept],
         groups.beside[kept],
-        groups.gold[kept],
+        groups.own[kept],
         groups.never[kept],
         groups.n,
     )

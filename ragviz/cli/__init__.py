@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from ragviz.cli import check, console, report, rescue, results, run
+from ragviz.cli import check, console, report, rescue, results, run, what_if
 from ragviz.cli.console import Json
 from ragviz.cli.corpus import corpus_app
 from ragviz.cli.index import index_app
@@ -88,6 +88,7 @@ app.command("run")(run.run_questions)
 app.command("rejudge")(run.rejudge)
 app.command("results")(results.results)
 app.command("rescue")(rescue.rescue)
+app.command("what-if")(what_if.what_if)
 app.command("check")(check.check)
 app.command("inspect")(results.inspect)
 app.command("compare")(results.compare)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ragviz.analysis import evaluate as evaluate
     from ragviz.analysis import outcomes as outcomes
     from ragviz.analysis import requirements as requirements
+    from ragviz.analysis import risk_coverage as risk_coverage
     from ragviz.answers import abstention as abstention
     from ragviz.answers import contexts as contexts
     from ragviz.documents import corpora as corpora
@@ -45,8 +46,11 @@ if TYPE_CHECKING:
     from ragviz.runs import measurements as measurements
     from ragviz.runs import replays as replays
     from ragviz.runs import running as running
+    from ragviz.runs import searched_again as searched_again
     from ragviz.runs import summaries as summaries
     from ragviz.runs import tables as tables
+    from ragviz.runs import what_if as what_if
+    from ragviz.runs import what_if_words as what_if_words
     from ragviz.store import codecs as codecs
 
 
@@ -92,14 +96,18 @@ if not TYPE_CHECKING:
     preview = _Lazy("index.preview")
     questeval = _Lazy("metrics.questeval")
     registry = _Lazy("metrics.registry")
+    risk_coverage = _Lazy("analysis.risk_coverage")
     replays = _Lazy("runs.replays")
     reports = _Lazy("report.reports")
     requirements = _Lazy("analysis.requirements")
     running = _Lazy("runs.running")
     search = _Lazy("retrieval.search")
+    searched_again = _Lazy("runs.searched_again")
     sets = _Lazy("questions.sets")
     spending = _Lazy("models.spending")
     splits = _Lazy("questions.splits")
     summaries = _Lazy("runs.summaries")
     tables = _Lazy("runs.tables")
     tokenizer = _Lazy("models.tokenizer")
+    what_if = _Lazy("runs.what_if")
+    what_if_words = _Lazy("runs.what_if_words")

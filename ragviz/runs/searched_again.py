@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ragviz.backends import exact
 from ragviz.errors import UsageError
-from ragviz.index import indexing
+from ragviz.index import indexing, prefixes
 from ragviz.models.vectors import Vectors
 from ragviz.records import IndexConfig, IndexInfo, Progress, Question, Ranking, Run, digest, silent
 from ragviz.retrieval import search
@@ -136,6 +136,16 @@ def _key(info: IndexInfo, current: Run, questions: Sequence[Question], part: Par
     ranked = (config.retriever, str(config.rrf_constant), str(config.depth)) if part == "exact" else ()
     parts = (_VERSION, part, info.id, info.build, info.embedder_identity, str(reach(current)), *ranked)
     return digest(*parts, questions_hash(questions))
+
+
+def keys(workspace: Workspace, current: Run, questions: Sequence[Question]) -> dict[Part, str]:
+    """Return the keys under which parts are kept in the store's cache "replay", those that can be searched for.
+
+    `questions` are those of the run with evidence.
+    """
+    info = index_of(workspace, current)
+    parts = [part for part in PARTS if info is not None and not refusal(workspace, current, part)]
+    return {part: _key(info, current, questions, part) for part in parts if info is not None}
 
 
 # Both rankings of a fusion
@@ -272,14 +282,14 @@ def _exact(
 
 
 def _chunks(workspace: Workspace, info: IndexInfo) -> tuple[list[str], list[str]]:
-    """Return the ids and texts of all chunks of an index."""
+    """Return the ids of all chunks of an index, and their texts as they were embedded."""
     cuts = workspace.store.cuts(info.build, info.documents)
     ids: list[str] = []
     texts: list[str] = []
     for document in workspace.store.document_texts(info.corpus_id, list(cuts)):
-        own = cuts[document.id]
-        ids += indexing.chunk_ids(document.id, own)
-        texts += [document.text[start:end] for start, end, _ in own.tolist()]
+        chunks = indexing.chunks_of(document, cuts[document.id])
+        ids += [chunk.id for chunk in chunks]
+        texts += [chunk.text for chunk in prefixes.indexed(document, chunks, info.config.prefix)]
     if len(ids) != info.chunks:
         raise UsageError(
             f"Index '{info.name}' has {info.chunks:,} chunks, of which the documents of {len(ids):,} are still there: "

@@ -14,6 +14,7 @@ from ragviz.analysis import what_if as reading_off
 from ragviz.analysis.approximation import Losses
 from ragviz.analysis.fusion import Candidates
 from ragviz.analysis.risk_coverage import Cases, Confidence
+from ragviz.analysis.scope import cluster_words
 from ragviz.analysis.what_if import Choices, Effect, Reading
 from ragviz.errors import UsageError
 from ragviz.metrics import ranking
@@ -21,7 +22,7 @@ from ragviz.metrics.ranking import Rankings
 from ragviz.records import Chunk, IndexInfo, Question, Retrieved, Run
 from ragviz.runs import contexts, measurements, searched_again
 from ragviz.runs.judgements import Judgement
-from ragviz.stats.clusters import Clusters
+from ragviz.stats.clusters import Clusters, apart
 from ragviz.workspace import Workspace
 
 Pairs = Sequence[tuple[Question, Retrieved]]
@@ -136,6 +137,13 @@ def score_words(current: Run) -> tuple[bool, str]:
     return True, f"Scores are those of the {similarity} of question and chunk: they mean the same for every question."
 
 
+def check_threshold(current: Run, threshold: float | None) -> None:
+    """Raise UsageError for a threshold on scores that have no common meaning."""
+    comparable, words = score_words(current)
+    if threshold is not None and not comparable:
+        raise UsageError(f"A threshold cannot be tried on run '{current.name}'. {words}")
+
+
 def threshold_range(read: Reading) -> tuple[float, float] | None:
     """Return between which scores a threshold changes anything; None without scores."""
     finite = read.scores[np.isfinite(read.scores)]
@@ -152,7 +160,8 @@ class Risk:
     """The questions of a run as the risk–coverage curve counts them.
 
     `sides` are theirs in the set's split, "" for none; `left_out` counts questions of which it is not known whether
-    their answer is right.
+    their answer is right. `scope` says which documents intervals speak of: where those with evidence are too few to
+    speak of others, questions are resampled, each by itself.
     """
 
     cases: Cases
@@ -160,6 +169,7 @@ class Risk:
     left_out: int
     unanswerable: int
     sides: tuple[str, ...]
+    scope: str
 
 
 def risk_of(
@@ -188,16 +198,18 @@ def risk_of(
         elif question.kind == "unanswerable" or question.id in found:
             kept.append((question, result, True, not found.get(question.id, False)))
     questions = [question for question, *_ in kept]
+    # Unanswerable questions are about no document: whether intervals can speak of others is decided by the rest.
+    about = evaluate.document_clusters([question for question in questions if question.evidence])
     cases = Cases(
         risk_coverage.confidence_of([result.ranking for _, result, _, _ in kept], by),
         np.array([answered for _, _, answered, _ in kept], dtype=bool),
         np.array([wrong for *_, wrong in kept], dtype=bool),
-        evaluate.document_clusters(questions),
+        evaluate.document_clusters(questions) if about.generalise else apart(len(questions)),
     )
     sides = _sides(workspace, current)
     unanswerable = sum(question.kind == "unanswerable" for question in questions)
     own_sides = tuple(sides.get(question.id, "") for question in questions)
-    return Risk(cases, answers, len(pairs) - len(kept), unanswerable, own_sides)
+    return Risk(cases, answers, len(pairs) - len(kept), unanswerable, own_sides, f"{cluster_words(about)}.")
 
 
 def _found(current: Run, pairs: Pairs, k: int) -> dict[str, bool]:
@@ -296,9 +308,11 @@ def growth_of(workspace: Workspace, held: Held, k: int) -> Growth:
         )
     if not held.rankings.results:
         raise UsageError("None of the questions of this run has evidence: there is no recall.")
-    groups, seed = growth.groups_of(held.rankings), run.config.seed
+    seed, rankings = run.config.seed, held.rankings
     documents = {d: len(cuts) for d, cuts in workspace.store.cuts(index.build, index.documents).items() if len(cuts)}
-    checks = [growth.check(held.rankings, k, documents, _document_of, share, seed=seed) for share in growth.SHARES]
+    golds = growth.golds_of(rankings, documents, _document_of)
+    groups, counts = growth.groups_of(rankings, golds), list(documents.values())
+    checks = [growth.check(rankings, golds, k, counts, share, seed=seed) for share in growth.SHARES]
     sizes = growth.sizes(groups, k, index.chunks, held.clusters, seed=seed)
     deeper = int((~groups.known & ~groups.never).sum())
     return Growth(k, index.chunks, deeper, tuple(sizes), tuple(each for each in checks if each is not None))
@@ -309,47 +323,89 @@ def _document_of(chunk_id: str) -> str:
     return parts[0] if parts else ""
 
 
-def growth_words(current: Run) -> str:
-    """Say how far ranks in another corpus follow from those in this one."""
-    config, cut = current.config, current.provenance["index_config"]
-    if config.reranker != "none":
-        return f"Approximate: {config.reranker} would read other chunks in another corpus."
-    if config.retriever == "hybrid":
-        return "Approximate: the ranks that are fused move with the corpus too."
-    if config.retriever == "bm25":
-        return "Nearly exact: how rare a word is changes with the corpus, and with it the scores of BM25."
-    if cut and searched_again.is_approximate(searched_again.config_of(cut)):
-        return "Exact but for the approximate search of the index, which misses more in larger corpora."
-    return "Exact: the order of two chunks does not depend on the others."
+# All of it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tried:
+    """A run with other choices, and all that is read off beside; a part that is None has its reason in `notes`."""
+
+    held: Held
+    choices: Choices
+    constant: int | None
+    effects: Mapping[str, Effect]
+    risk: Risk
+    curve: risk_coverage.Curve | None
+    chosen: Chosen | None
+    growth: Growth | None
+    losses: tuple[Losses, tuple[str, ...]] | None
+    notes: Mapping[str, str]
+
+
+def tried(
+    workspace: Workspace,
+    held: Held,
+    pairs: Pairs,
+    judgement: Judgement,
+    choices: Choices,
+    *,
+    constant: int | None = None,
+    by: Confidence = "top",
+    most: float = 0.1,
+) -> Tried:
+    """Read everything off; raises UsageError for choices that cannot be tried."""
+    run, notes = held.run, {}
+    risk = risk_of(workspace, run, judgement, choices.k, by, pairs)
+    curve, picked, grown = None, None, None
+    try:
+        curve = risk_coverage.curve(risk.cases, seed=run.config.seed)
+        picked = chosen(risk, most, seed=run.config.seed)
+    except UsageError as error:
+        notes["risk_coverage"] = str(error)
+    try:
+        grown = growth_of(workspace, held, choices.k)
+    except UsageError as error:
+        notes["growth"] = str(error)
+    compared = losses(workspace, held, pairs, choices.k)
+    if compared is None:
+        told = "Not searched exactly yet: give --exact."
+        notes["exact"] = searched_again.refusal(workspace, run, "exact") or told
+    effects_ = effects(held, choices, constant)
+    return Tried(held, choices, constant, effects_, risk, curve, picked, grown, compared, notes)
+
+
+def chosen_from(held: Held, k: int | None, threshold: float | None, budget: int | None) -> Choices:
+    """Return choices of which None is the run's own; a budget that the run had, and that cannot be tried, is left out.
+
+    Raises:
+        UsageError: these rankings cannot tell of them.
+
+    """
+    own = own_choices(held.run)
+    if held.own.tokens is None and budget == own.budget:
+        budget = None
+    choices = Choices(own.k if k is None else k, threshold, budget)
+    reading_off.check(held.own, choices)
+    return choices
 
 
 # JSON
 
 
-def to_json(
-    held: Held,
-    choices: Choices,
-    constant: int | None,
-    effects: Mapping[str, Effect],
-    risk: Risk | None,
-    curve: risk_coverage.Curve | None,
-    picked: Chosen | None,
-    grown: Growth | None,
-    exact: tuple[Losses, tuple[str, ...]] | None,
-    notes: Mapping[str, str],
-) -> dict[str, Any]:
-    """Return all of it as the command line prints it; what is not known is null, with the reason in `notes`."""
-    own, config = own_choices(held.run), held.run.config
+def to_json(all_of: Tried) -> dict[str, Any]:
+    """Return all of it as the command line prints it."""
+    held, config = all_of.held, all_of.held.run.config
+    own = own_choices(held.run)
     return {
         "run": held.run.name,
         "own": asdict(own) | {"rrf_constant": config.rrf_constant if config.retriever == "hybrid" else None},
-        "choices": asdict(choices) | {"rrf_constant": constant},
+        "choices": asdict(all_of.choices) | {"rrf_constant": all_of.constant},
         "n": len(held.rankings.results),
-        "metrics": {name: asdict(effect) for name, effect in effects.items()},
-        "risk_coverage": None if curve is None or risk is None else _risk_json(risk, curve, picked),
-        "growth": None if grown is None else asdict(grown),
-        "exact": None if exact is None else _losses_json(*exact),
-        "notes": dict(notes),
+        "metrics": {name: asdict(effect) for name, effect in all_of.effects.items()},
+        "risk_coverage": None if all_of.curve is None else _risk_json(all_of.risk, all_of.curve, all_of.chosen),
+        "growth": None if all_of.growth is None else asdict(all_of.growth),
+        "exact": None if all_of.losses is None else _losses_json(*all_of.losses),
+        "notes": dict(all_of.notes),
     }
 
 

@@ -126,6 +126,7 @@ PAGES = {
     "run": "run",
     "rejudge": "results",
     "replay": "results",
+    "search": "results",
 }
 """Kind of job → the page of its choices."""
 

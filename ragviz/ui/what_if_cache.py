@@ -1,0 +1,132 @@
+"""What the tab *What if* reads and computes, cached as long as the runs and the index behind it have not changed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ragviz.analysis import risk_coverage, what_if
+from ragviz.analysis.approximation import Losses
+from ragviz.analysis.risk_coverage import Confidence, Curve
+from ragviz.analysis.what_if import Choices, Effect, Reading
+from ragviz.errors import UsageError
+from ragviz.records import Run
+from ragviz.runs import searched_again
+from ragviz.runs import what_if as what_ifs
+from ragviz.runs.searched_again import Part
+from ragviz.runs.what_if import Growth, Held, Risk
+from ragviz.ui import cache
+from ragviz.ui.cache import State
+
+
+def held(run: Run) -> Held:
+    """Return what is read of a run for any choices; shared by all sessions, so never to be changed."""
+    of = _state(run)
+    return _held(of, _kept(of))
+
+
+def reading(run: Run, constant: int) -> Reading:
+    """Return the rankings of a run at a constant of its fusion; never to be changed."""
+    of = _state(run)
+    return _reading(of, _kept(of), constant)
+
+
+def effects(run: Run, choices: Choices, constant: int) -> dict[str, Effect]:
+    """Return what other choices would measure, against the run's own."""
+    of = _state(run)
+    return _effects(of, _kept(of), choices, constant)
+
+
+def cut(run: Run, choices: Choices, constant: int) -> int:
+    """Return how many questions lose chunks to the budget."""
+    return what_if.shortened(reading(run, constant), choices)
+
+
+def risk(run: Run, k: int, by: Confidence) -> tuple[Risk, Curve | None, str]:
+    """Return the questions as the risk–coverage curve counts them, and the curve; None with the reason."""
+    return _risk(cache.state(run.id, run.config.questions), k, by)
+
+
+def growth(run: Run, k: int) -> Growth:
+    """Return recall by the size of the corpus; raises UsageError as `what_if.growth_of`."""
+    of = _state(run)
+    return _growth(of, _kept(of), k)
+
+
+def losses(run: Run, k: int) -> tuple[Losses, tuple[str, ...]] | None:
+    """Return what the approximate search misses, None when exact search was not made yet."""
+    of = _state(run)
+    return _losses(of, _kept(of), k)
+
+
+def refusal(run: Run, part: Part) -> str:
+    """Say why a part cannot be searched for again; "" when it can."""
+    return _refusal(_state(run), part)
+
+
+def _state(run: Run) -> State:
+    """Return the state of a run, its index, and the other runs, whose rankings may be those that it fuses."""
+    store = cache.workspace().store
+    others = [each.id for each in store.runs(run.corpus_id) if each.id != run.id]
+    return cache.state(run.id, run.corpus_id, run.config.index, *others)
+
+
+def _kept(of: State) -> frozenset[str]:
+    """Return the keys of the parts that were searched for and kept."""
+    return frozenset(cache.workspace().store.cache("replay").held(list(_keys(of).values())))
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _keys(of: State) -> dict[Part, str]:
+    run = _run(of)
+    asked = [question for question in cache.questions(run).values() if question.evidence]
+    return searched_again.keys(cache.workspace(), run, asked)
+
+
+def _run(of: State) -> Run:
+    return cache.workspace().store.run(of.ids[0])
+
+
+def _pairs(run: Run) -> what_ifs.Pairs:
+    results = cache.retrieved(run)
+    return [(each, results[each.id]) for each in cache.questions(run).values() if each.id in results]
+
+
+@st.cache_resource(show_spinner="Reading the rankings", max_entries=8)
+def _held(of: State, kept: frozenset[str]) -> Held:
+    run = _run(of)
+    return what_ifs.held_of(cache.workspace(), run, _pairs(run))
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _reading(of: State, kept: frozenset[str], constant: int) -> Reading:
+    return what_ifs.reading_at(_held(of, kept), constant)
+
+
+@st.cache_data(show_spinner=False, max_entries=256)
+def _effects(of: State, kept: frozenset[str], choices: Choices, constant: int) -> dict[str, Effect]:
+    return what_ifs.effects(_held(of, kept), choices, constant, _reading(of, kept, constant))
+
+
+@st.cache_resource(show_spinner="Measuring risk against coverage", max_entries=16)
+def _risk(of: State, k: int, by: Confidence) -> tuple[Risk, Curve | None, str]:
+    run = _run(of)
+    found = what_ifs.risk_of(cache.workspace(), run, cache.judgement(run), k, by, _pairs(run))
+    try:
+        return found, risk_coverage.curve(found.cases, seed=run.config.seed), ""
+    except UsageError as error:
+        return found, None, str(error)
+
+
+@st.cache_resource(show_spinner="Hiding documents", max_entries=16)
+def _growth(of: State, kept: frozenset[str], k: int) -> Growth:
+    return what_ifs.growth_of(cache.workspace(), _held(of, kept), k)
+
+
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _losses(of: State, kept: frozenset[str], k: int) -> tuple[Losses, tuple[str, ...]] | None:
+    return what_ifs.losses(cache.workspace(), _held(of, kept), _pairs(_run(of)), k)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _refusal(of: State, part: Part) -> str:
+    return searched_again.refusal(cache.workspace(), _run(of), part)

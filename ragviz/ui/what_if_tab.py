@@ -1,0 +1,212 @@
+"""The tab *What if* of a run: other choices read off its stored rankings, without running it again."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ragviz import jobs
+from ragviz.analysis.what_if import Choices, Effect, Reading
+from ragviz.records import Run
+from ragviz.runs import measurements, what_if, what_if_words
+from ragviz.runs.searched_again import Part
+from ragviz.runs.what_if import Held
+from ragviz.text.markup import plain
+from ragviz.ui import address, heading, job_panel, what_if_cache, what_if_views, widgets, wording
+
+NAME = "What if"
+CONSTANTS = (0, 1, 2, 5, 10, 20, 40, 60, 80, 100, 200, 500, 1000)
+BUDGETS = (50, 100, 150, 200, 300, 400, 500, 600, 800, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12000, 16000, 32000)
+NO_BUDGET = "no limit"
+PARAMETERS = ("if-k", "if-constant", "if-threshold", "if-budget")
+"""The choices of this tab in the address, beside those of its curves."""
+TITLES = {"recall": "Recall ↑", "precision": "Precision ↑", "f1": "F1 ↑", "mrr": "MRR ↑", "tokens": "Tokens read ↓"}
+EXPLAINED = {
+    "recall": "Share of a question's evidence groups of which a gold chunk is kept.",
+    "precision": "Gold chunks kept ÷ (k − chunks that threshold and budget take away).",
+    "f1": "Harmonic mean of a question's precision and recall.",
+    "mrr": "1 ÷ rank of the first gold chunk in the whole ranking: k and the budget do not change it.",
+    "tokens": "Tokens of the chunks kept, a question on average.",
+}
+
+
+def draw(run: Run, k: int) -> None:
+    """Draw the sliders and what they would give; risk and coverage, approximate search and growth at `k`."""
+    if unranked := measurements.unranked_words(run):
+        st.markdown(f"Nothing can be read off the rankings of this run. {unranked}")
+        return
+    held = what_if_cache.held(run)
+    if not held.rankings.results:
+        st.markdown(
+            "None of the questions of this run has evidence: no ranking can be measured. Add evidence on the page "
+            "Questions."
+        )
+    else:
+        with widgets.errors_shown():
+            _choices(run, held)
+    with widgets.errors_shown():
+        what_if_views.risk(run, k)
+    if held.rankings.results:
+        with st.container(key="beside-what-if"):
+            left, right = st.columns(2, gap="medium")
+            with left, widgets.errors_shown():
+                what_if_views.growth(run, k)
+            with right, widgets.errors_shown():
+                what_if_views.exact(run, k, lambda: search_button(run, "exact", "Search exactly"))
+
+
+# Other choices
+
+
+def _choices(run: Run, held: Held) -> None:
+    heading.section("Other choices, on the stored rankings")
+    with st.grid(4, min_column_width=190):
+        k = _k_slider(run)
+        constant = _constant_slider(run, held)
+        read = what_if_cache.reading(run, constant)
+        threshold = _threshold_slider(run, read)
+        budget = _budget_slider(run, held)
+    choices = Choices(k, threshold, budget)
+    effects = what_if_cache.effects(run, choices, constant)
+    with st.grid(5, min_column_width=130):
+        for name, effect in effects.items():
+            _tile(name, effect)
+    _below(run, held, choices, constant)
+
+
+def _k_slider(run: Run) -> int:
+    with st.container():
+        bound = address.bound(
+            "if-k", run.config.k, address.number_within(1, run.config.depth), f"1 to {run.config.depth}"
+        )
+        value: int = st.slider("k", 1, run.config.depth, help="Chunks kept of each ranking.", **bound)
+    return value
+
+
+def _constant_slider(run: Run, held: Held) -> int:
+    """Return the constant of the fusion; where both rankings are not known, the run's, with the button that finds them.
+
+    A run that fuses nothing has no such choice.
+    """
+    own = run.config.rrf_constant
+    with st.container():
+        refused = what_if_cache.refusal(run, "components")
+        if held.held is None:
+            st.slider(
+                "RRF constant", 0, 1000, own, disabled=True, key="no-constant",
+                help=refused or "Needs both rankings that are fused.",
+            )  # fmt: skip
+            if not refused:
+                search_button(run, "components", "Search for both rankings")
+            return own
+        asked = address.number_within(0, 1000)(st.query_params.get("if-constant", ""))
+        options = sorted({*CONSTANTS, own, *([] if asked is None else [asked])})
+        bound = address.bound("if-constant", own, address.number_within(0, 1000), "0 to 1,000")
+        value: int = st.select_slider(
+            "RRF constant", options, help="Of reciprocal rank fusion: Σ 1 ÷ (constant + rank).", **bound
+        )
+    return value
+
+
+def _threshold_slider(run: Run, read: Reading) -> float | None:
+    """Return the least score of a chunk that is kept, None at the left end, and where scores cannot be compared."""
+    comparable, words = what_if.score_words(run)
+    ends = what_if.threshold_range(read)
+    with st.container():
+        if not comparable or ends is None:
+            st.slider("Score at least", 0.0, 1.0, 0.0, disabled=True, key="no-threshold", help=words)
+            return None
+        low, high = ends
+
+        def within(text: str) -> float | None:
+            try:
+                value = float(text)
+            except ValueError:
+                return None
+            return value if low <= value <= high else None
+
+        digits = 3 if high - low < 10 else 1
+        step = 10.0**-digits
+        bound = address.bound("if-threshold", low, within, f"{low:.4g} to {high:.4g}")
+        value = st.slider("Score at least", low, high, step=step, format=f"%.{digits}f", help=words, **bound)
+    return value if value > low else None
+
+
+def _budget_slider(run: Run, held: Held) -> int | None:
+    """Return the tokens that the chunks kept may have, None for no limit."""
+    own = what_if.own_choices(run).budget
+    default = NO_BUDGET if own is None else str(own)
+    with st.container():
+        if held.own.tokens is None:
+            st.select_slider(
+                "Context budget, tokens", [NO_BUDGET, default], disabled=True, key="no-budget",
+                help="The tokens of the chunks are not known: the index was built anew or deleted. Make the run again.",
+            )  # fmt: skip
+            return None
+        asked = address.number_within(1, 10**7)(st.query_params.get("if-budget", ""))
+        numbers = sorted({*BUDGETS, *([own] if own else []), *([asked] if asked else [])})
+        options = [*map(str, numbers), NO_BUDGET]
+        bound = address.bound("if-budget", default, address.one_of(options), "a number of tokens")
+        value: str = st.select_slider(
+            "Context budget, tokens", options, help="Chunks are handed over, best first, as long as they fit.", **bound
+        )
+    return None if value == NO_BUDGET else int(value)
+
+
+def _tile(name: str, effect: Effect) -> None:
+    """Draw a metric as it would be, and the difference to the run with its interval."""
+    digits = 0 if name == "tokens" else 2
+    own, other = effect.own.mean, effect.other.mean
+    note = "as the run"
+    if own is not None and own != other:
+        note = f"{what_if_words.difference_words(effect, digits)} from {own:,.{digits}f}"
+    value = "–" if other is None else f"{other:,.{digits}f}"
+    widgets.tile(TITLES[name], value, note, explained=EXPLAINED[name])
+
+
+def _below(run: Run, held: Held, choices: Choices, constant: int) -> None:
+    own = what_if.own_choices(run)
+    words = [
+        what_if_words.choices_words(held, choices, constant),
+        "Differences are paired by question, 95 % intervals.",
+    ]
+    comparable, about_scores = what_if.score_words(run)
+    if not comparable:
+        words.append(f"No threshold: {about_scores[0].lower()}{about_scores[1:]}")
+    if choices.budget is not None and (cut := what_if_cache.cut(run, choices, constant)):
+        words.append(
+            f"The budget takes chunks away from {wording.counted(cut, 'question')}; one that is shortened to fit "
+            "counts as not read."
+        )
+    if held.unequal:
+        words.append(
+            f"{wording.counted(held.unequal, 'ranking')} of the run differ from what fusing gives now: its index does "
+            "not always find the same."
+        )
+    if choices != own or constant != run.config.rrf_constant:
+        words.append("What is chosen by looking is chosen on these questions: make the run, and confirm it on others.")
+    st.caption(plain(" ".join(words)))
+    if choices == own and constant == run.config.rrf_constant:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        back = dict.fromkeys(PARAMETERS)
+        st.button(
+            ":blue[Back to the run's own choices]", type="tertiary", key="if-own", on_click=address.put, kwargs=back
+        )
+        if constant == run.config.rrf_constant and (choices.threshold, choices.budget) == (None, own.budget):
+            filled = {"index": run.provenance["index"], "set": run.provenance["questions"], "preset": run.name}
+            address.link("run", f"Make the run with k = {choices.k}", **filled, k=choices.k)
+
+
+def search_button(run: Run, part: Part, label: str) -> None:
+    """Draw the button that searches for a part once, or how far that is."""
+    job = job_panel.newest_job("search", run.corpus_id, run=run.id, part=part)
+    if job is not None and job.status in jobs.ACTIVE:
+        st.caption("Being searched for (see the sidebar).")
+        return
+    if job is not None and job.status == "failed":
+        st.caption(f":orange[▲] {plain(job.error)}")
+    if st.button(
+        label, key=f"search-{part}", help="Searches the index once for the questions; no model answers or judges.",
+    ):  # fmt: skip
+        job_panel.submit("search", f"Search again for {run.name}", run.corpus_id, {"run": run.id, "part": part})
+        st.rerun()

@@ -1,0 +1,121 @@
+"""The tab *What if* of the results: its numbers are the library's, its choices stand in the address."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ragviz.analysis.what_if import METRICS, Choices
+from ragviz.records import RunConfig
+from ragviz.runs import running, searched_again, what_if, what_if_words
+from ragviz.ui import job_panel, what_if_tab
+from ragviz.workspace import open_workspace
+from tests.test_pages import address, built, checked, home, show, words  # noqa: F401 - fixtures among them
+
+pytestmark = pytest.mark.usefixtures("home")
+TAB = what_if_tab.NAME
+
+
+def tiles(app: AppTest) -> dict[str, tuple[str, str]]:
+    """Return value and note of the tiles of the tab, by metric: they come last."""
+    titles = {
+        title.replace(" ↑", "\u00a0↑").replace(" ↓", "\u00a0↓"): name for name, title in what_if_tab.TITLES.items()
+    }
+    return {titles[tile.label]: (tile.value, tile.delta) for tile in app.metric if tile.label in titles}
+
+
+def expected(run: str, choices: Choices, constant: int | None = None) -> dict[str, tuple[str, str]]:
+    workspace = open_workspace()
+    held = what_if.held_of(workspace, workspace.store.run(run))
+    shown = {}
+    for name, effect in what_if.effects(held, choices, constant).items():
+        digits = 0 if name == "tokens" else 2
+        note = f"{what_if_words.difference_words(effect, digits)} from {effect.own.mean:,.{digits}f}"
+        shown[name] = (
+            f"{effect.other.mean:,.{digits}f}",
+            note if effect.own.mean != effect.other.mean else "as the run",
+        )
+    return shown
+
+
+def test_the_choices_of_the_address_are_measured() -> None:
+    app = show("results", run="vectors", tab=TAB, **{"if-k": "1", "if-budget": "100"})
+    assert tiles(app) == expected("vectors", Choices(1, None, 100))
+    assert set(tiles(app)) == set(METRICS)
+    assert tiles(app)["tokens"][1] != "as the run"
+    own = show("results", run="vectors", tab=TAB)
+    assert {note for _, note in tiles(own).values()} == {"as the run"}
+    assert "Back to the run's own choices" not in words(own)
+
+
+def test_a_slider_writes_its_choice_into_the_address_and_a_button_takes_it_out() -> None:
+    app = show("results", run="vectors", tab=TAB)
+    app.slider(key="if-k").set_value(1)
+    checked(app.run())
+    assert address(app)["if-k"] == "1"
+    assert tiles(app) == expected("vectors", Choices(1))
+    assert address(app)["k"] == "3"  # the page stays at its own k
+    low, high = app.slider(key="if-threshold").min, app.slider(key="if-threshold").max
+    app.slider(key="if-threshold").set_value(round((low + high) / 2, 3))
+    checked(app.run())
+    threshold = float(address(app)["if-threshold"])
+    assert tiles(app) == expected("vectors", Choices(1, threshold))
+    assert "confirm it on others" in words(app)
+    app.button(key="if-own").click()
+    checked(app.run())
+    assert not {name for name in address(app) if name.startswith("if-")}
+    assert {note for _, note in tiles(app).values()} == {"as the run"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("if-k", "21"), ("if-threshold", "much"), ("if-budget", "-3"), ("risk", "101"), ("confidence", "x")],
+)
+def test_choices_that_cannot_be_are_reported(name: str, value: str) -> None:
+    app = show("results", run="vectors", tab=TAB, **{name: value})
+    assert f"cannot be {name} here" in app.warning[0].value
+    assert name not in address(app)
+
+
+def test_scores_that_cannot_be_compared_get_no_threshold() -> None:
+    workspace = open_workspace()
+    running.run(workspace, "both", RunConfig("small", "asked", "hybrid", depth=20))
+    app = show("results", run="both", tab=TAB)
+    assert app.slider(key="no-threshold").disabled
+    assert "No threshold: scores of reciprocal rank fusion are made of ranks" in words(app)
+
+
+def test_another_constant_needs_both_rankings_which_a_job_searches_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = open_workspace()
+    running.run(workspace, "both", RunConfig("small", "asked", "hybrid", depth=20))
+    run = workspace.store.run("both")
+    app = show("results", run="both", tab=TAB)
+    assert app.slider(key="no-constant").disabled
+    submitted: list[tuple[object, ...]] = []
+    monkeypatch.setattr(job_panel, "submit", lambda *job: submitted.append(job))
+    app.button(key="search-components").click()
+    checked(app.run())
+    part = {"run": run.id, "part": "components"}
+    assert submitted == [("search", "Search again for both", run.corpus_id, part)]
+    searched_again.search_again(workspace, run, "components")  # what the job does
+    checked(app.run())
+    assert "search-components" not in [button.key for button in app.button]
+    app.select_slider(key="if-constant").set_value(0)
+    checked(app.run())
+    assert address(app)["if-constant"] == "0"
+    assert tiles(app) == expected("both", Choices(3), 0)
+
+
+def test_risk_and_growth_are_those_of_the_library() -> None:
+    app = show("results", run="words", tab=TAB, k="1", risk="20", confidence="margin")
+    workspace = open_workspace()
+    run = workspace.store.run("words")
+    held = what_if.held_of(workspace, run)
+    shown = re.sub(r"\\", "", words(app))
+    for told in what_if_words.check_words(what_if.growth_of(workspace, held, 1)):
+        assert told in shown
+    assert "Wrong: evidence not all among the first 1." in shown
+    assert "The local index compares the question with every chunk" in shown or "which compares words" in shown
+    assert "1 unanswerable ones" in shown
