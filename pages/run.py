@@ -279,14 +279,30 @@ def started_from(names: Collection[str]) -> None:
 def other_preset() -> None:
     """Follow the preset that was chosen: what the address changed of another one is no longer meant."""
     chosen = st.session_state["start-from"]
-    address.put(preset=None if chosen == "Defaults" else chosen, retriever=None, k=None)
+    address.put(
+        preset=None if chosen == "Defaults" else chosen, **dict.fromkeys(("retriever", "k", "reranker", "budget"))
+    )
 
 
 def changed_by_address(start: RunConfig) -> RunConfig:
-    """Return the choices of a preset with the retriever and the k that the address names."""
+    """Return the choices of a preset with the retriever, the k, the reranker and the budget that the address names."""
     retriever = address.readable("retriever", address.one_of(RETRIEVERS), f"one of {', '.join(RETRIEVERS)}")
     k = address.readable("k", address.number_within(1, 1000), "1 to 1,000")
-    return replace(start, retriever=retriever or start.retriever, k=k or start.k)
+    reranker = address.readable("reranker", reranker_named, f"one of {', '.join(rerankers.written())}")
+    budget = address.readable("budget", address.number_within(1, 1_000_000), "1 to 1,000,000")
+    start = replace(start, retriever=retriever or start.retriever, k=k or start.k)
+    start = replace(start, context_tokens=budget or start.context_tokens)
+    if reranker is None:
+        return start
+    return replace(start, reranker=reranker, rerank_depth=rerankers.default_depth(reranker))
+
+
+def reranker_named(text: str) -> str | None:
+    try:
+        rerankers.spec_of(text)
+    except UsageError:
+        return None
+    return text
 
 
 def form(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConfig) -> tuple[RunConfig, float | None]:

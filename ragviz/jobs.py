@@ -117,6 +117,18 @@ def _run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress)
     return _result_of(workspace, run)
 
 
+def _index_and_run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Build an index and make a run on it; resumed, what was built is found up to date."""
+    from ragviz.index import indexing
+    from ragviz.runs import running
+
+    corpus, cut = workspace.store.corpus(arguments["corpus"]), _config(IndexConfig, arguments["cut"])
+    built = indexing.build_index(workspace, corpus, arguments["index"], cut, progress=progress)
+    config = _config(RunConfig, {**arguments["config"], "index": workspace.store.index(built.index).id})
+    run = running.run(workspace, arguments["name"], config, progress=progress)
+    return _result_of(workspace, run) | {"index": built.index}
+
+
 def _result_of(workspace: Workspace, run: Run) -> dict[str, Any]:
     return {"run": run.name, "fingerprint": run.fingerprint, "failed": _failed(workspace, run)}
 
@@ -140,7 +152,16 @@ def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progr
 def _replay(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.runs import replays
 
-    return replays.replay(workspace, workspace.store.run(arguments["run"]), progress=progress)
+    run = workspace.store.run(arguments["run"])
+    return replays.replay(
+        workspace,
+        run,
+        build=arguments.get("build", False),
+        combine=arguments.get("combine"),
+        named=arguments.get("rerankers", ()),
+        budget=arguments.get("budget"),
+        progress=progress,
+    )
 
 
 def _search(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -165,6 +186,7 @@ def _subjects(job: Job) -> list[tuple[Kind, str]]:
         "questions": [("index", arguments.get("index")), ("questions", arguments.get("name"))],
         "run": [("index", config.get("index")), ("questions", config.get("questions")), ("run", arguments.get("name"))],
         "rejudge": [("run", arguments.get("run"))],
+        "index-run": [("questions", config.get("questions")), ("run", arguments.get("name"))],
         "replay": [("run", arguments.get("run"))],
         "search": [("run", arguments.get("run"))],
         "sample": [("corpus", sample.NAME), *(("run", name) for name in sample.RUNS)],
@@ -178,6 +200,7 @@ KINDS: dict[str, Task] = {
     "index": _build_index,
     "questions": _generate,
     "run": _run,
+    "index-run": _index_and_run,
     "rejudge": _rejudge,
     "replay": _replay,
     "search": _search,
@@ -190,6 +213,7 @@ FIRST: dict[str, str] = {
     "index": "Reading documents",
     "questions": "Reading chunks",
     "run": "Opening the index",
+    "index-run": "Reading documents",
     "rejudge": "Reading the run",
     "replay": "Reading the run",
     "search": "Reading the run",
@@ -232,7 +256,7 @@ def _identity(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _refuse_other_choices(kind: str, arguments: Mapping[str, Any], active: Sequence[Job]) -> None:
     """Raise UsageError when an active job of this kind makes what is named here, with other choices."""
-    named = {"index": "name", "run": "name", "rejudge": "run"}.get(kind)
+    named = {"index": "name", "run": "name", "index-run": "name", "rejudge": "run"}.get(kind)
     for job in active:
         if named and plain_name(str(job.arguments.get(named))) == plain_name(str(arguments.get(named))):
             raise UsageError(f"“{job.title}” is active already, with other choices: wait for its end, or cancel it.")
@@ -379,6 +403,8 @@ def kept(job: Job) -> str:
     words = {
         ("questions", "questions"): "questions are written and kept.",
         ("run", "questions"): "questions are retrieved and kept.",
+        ("index-run", "questions"): "questions are retrieved and kept.",
+        ("index-run", "chunks"): "chunks were added, and their vectors are kept.",
     }
     return f"{done} {words.get((job.kind, job.unit), f'{job.unit} are done and kept.')}"
 
@@ -393,6 +419,7 @@ def work_of(job: Job) -> str:
         "documents": lambda: sorted(name for name, _ in job.arguments.get("files", ())),
         "index": lambda: plain_name(str(job.arguments.get("name"))),
         "run": lambda: _run_of(job),
+        "index-run": lambda: _run_of(job),
         "rejudge": lambda: _run_of(job),
     }
     others = {name: value for name, value in job.arguments.items() if name != "budget"}
@@ -408,7 +435,7 @@ def is_mended(workspace: Workspace, job: Job) -> bool:
     if job.kind == "index":
         info = store.index_named(str(job.arguments.get("name")))
         return info is not None and info.corpus_id == job.corpus_id and bool(info.build) and (info.built or 0) > ended
-    if job.kind in ("run", "rejudge"):
+    if job.kind in ("run", "index-run", "rejudge"):
         run = store.run_named(_run_of(job))
         if run is None:
             return job.kind == "rejudge"
@@ -517,7 +544,7 @@ def _refuse_second(workspace: Workspace, job: Job) -> None:
 
 def _run_of(job: Job) -> str:
     """Return the name of the run that a job makes or judges again; "" of other jobs."""
-    key = {"run": "name", "rejudge": "run"}.get(job.kind, "")
+    key = {"run": "name", "index-run": "name", "rejudge": "run"}.get(job.kind, "")
     return plain_name(str(job.arguments.get(key, "")))
 
 

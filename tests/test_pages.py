@@ -7,7 +7,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 
@@ -996,7 +996,8 @@ def test_the_numbers_of_the_page_add_up_and_list_their_questions(home: Path) -> 
 def rescued(k: int) -> dict[str, tuple[int, int]]:
     """What the library counts: change → questions rescued and broken, of the run `words`."""
     workspace = open_workspace()
-    columns = replays.columns_of(workspace, workspace.store.run("words"))
+    run = workspace.store.run("words")
+    columns = replays.combination(workspace, replays.columns_of(workspace, run), k).columns
     return {row.replay.key: (row.rescues, row.breaks) for row in replays.rescue(columns, k).rows}
 
 
@@ -1008,7 +1009,7 @@ def test_what_would_rescue_the_lost_questions_is_replayed_counted_and_listed(hom
     workspace = open_workspace()
     replays.replay(workspace, workspace.store.run("words"))  # what the button's job does
     checked(app.run())
-    assert "Not tried yet" not in words(app)
+    assert [b.key for b in app.button if b.key and b.key.startswith("replay-")] == ["replay-build"]
     counts = rescued(1)
     assert set(counts) > set(before)
     shown = {b.key: b for b in app.button if b.key and b.key.startswith(("rescue-rescued-", "rescue-broken-"))}
@@ -1032,6 +1033,34 @@ def test_the_button_replays_in_a_job(home: Path, monkeypatch: pytest.MonkeyPatch
     checked(app.run())
     run = open_workspace().store.run("words")
     assert submitted == [("replay", "Replay words", run.corpus_id, {"run": run.id})]
+    assert "tokens to embed" in words(app)  # what building would take is said before it starts
+    app.button(key="replay-build").click()
+    checked(app.run())
+    assert submitted[1:] == [("replay", "Replay words", run.corpus_id, {"run": run.id, "build": True})]
+
+
+def test_one_click_makes_the_run_of_a_change(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = open_workspace()
+    run = workspace.store.run("words")
+    replays.replay(workspace, run)
+    submitted: list[tuple[object, ...]] = []
+    monkeypatch.setattr(job_panel, "submit", lambda *job: submitted.append(job))
+    app = show("results", run="words", k="1")
+    button = next(b for b in app.button if b.key and b.key.startswith("rescue-make-retriever="))
+    button.click()
+    checked(app.run())
+    retriever = button.key.rpartition("=")[2]
+    (kind, title, corpus_id, arguments) = submitted[0]
+    assert (kind, title, corpus_id) == ("run", f"Run words-{retriever}", run.corpus_id)
+    assert arguments["config"] == asdict(replace(run.config, retriever=retriever, k=1))
+    assert arguments["name"] == f"words-{retriever}"
+
+
+def test_a_change_with_a_reranker_and_a_budget_fills_in_the_run_page(home: Path) -> None:
+    app = show("run", preset="words", reranker="maxsim", budget="6000")
+    assert app.selectbox[[s.label for s in app.selectbox].index("Reranker")].value == "maxsim"
+    assert "Changed from words: reranker" in words(app)
+    assert "“moon” cannot be reranker here" in show("run", preset="words", reranker="moon").warning[0].value
 
 
 @pytest.mark.parametrize("name", ["rescued", "broken"])

@@ -162,7 +162,7 @@ def test_chunks_that_are_too_long_with_their_prefix_are_counted(tmp_path):
     corpora.add_file(workspace, corpus, "handbook.md", text.encode())
     info = workspace.store.create_index(corpus.id, "i", IndexConfig(chunk_size=250, prefix="headings"))
     document = next(iter(workspace.store.document_texts(corpus.id, [workspace.store.documents(corpus.id)[0].id])))
-    cuts = indexing._cut(workspace, info, [document.id], lambda *_: None)
+    cuts = indexing.cut(workspace, info, [document.id], lambda *_: None)
     assert indexing.over_limit(cuts.values(), 254) == 0
     starts = [start for start, _, _ in cuts[document.id].tolist()]
     added = prefixes.tokens_of(document, starts, "headings", open_tokenizer("all-MiniLM-L6-v2"))

@@ -2,8 +2,9 @@
 
 import json
 import re
+import socket
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -12,12 +13,12 @@ from ragviz import jobs, sample
 from ragviz.analysis import rescue as rescuing
 from ragviz.config import Settings
 from ragviz.documents import corpora
-from ragviz.errors import UsageError
+from ragviz.errors import Cancelled, UsageError
 from ragviz.index import deletion, indexing
 from ragviz.metrics import ranking
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, Run, RunConfig
-from ragviz.runs import replays, running, summaries
+from ragviz.runs import alternatives, replays, rescue_words, running, summaries
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -129,15 +130,23 @@ def test_the_table_is_what_really_making_each_run_gives(made):
     """Every row against its run: the counts, the questions and the tokens, at several k, before the runs exist."""
     workspace, _ = made
     base = workspace.store.run("base")
-    replays.replay(workspace, base)
+    indexes, folders = workspace.store.indexes(), set(folders_of(workspace))
+    replays.replay(workspace, base, build=True)
+    assert workspace.store.indexes() == indexes  # what was built to be searched was not kept
+    assert set(folders_of(workspace)) == folders
     replayed = columns(workspace, "base")
-    assert not replayed.missing
+    assert not replayed.missing("search", "compute")
     keys = {change.key for change in replayed.changes.changes}
-    assert keys == {"retriever=bm25", "retriever=hybrid", "index=tokens-80", "index=recursive-120"}
+    assert keys == {
+        "retriever=bm25", "retriever=hybrid", "index=tokens-80", "index=recursive-120", "chunking=tokens 100",
+        "chunking=tokens 400", "chunking=recursive 200", "chunking=sentences 200", "prefix=title", "prefix=headings",
+    }  # fmt: skip
     ids = np.array([question.id for question in replayed.changes.questions])
     tables = {k: replays.rescue(replayed, k) for k in (1, 3, 7)}
+    made_of: dict[str, str] = {}
     for change in replayed.changes.changes:
-        run = running.run(workspace, change.key.replace("=", "-"), replace(change.config, k=3))
+        run = really_made(workspace, change)
+        made_of[change.key] = run.name
         for k, table in tables.items():
             row = next(row for row in table.rows if row.replay.key == change.key)
             rescued, broken = by_the_rankings(workspace, base, run, k, k)
@@ -150,12 +159,189 @@ def test_the_table_is_what_really_making_each_run_gives(made):
                 assert (set(ids[row.rescued]), set(ids[row.broken])) == (rescued, broken) == (rescued, set())
     assert sum(row.rescues + row.breaks for row in tables[3].rows) > 20  # something is counted
     now_runs = columns(workspace, "base")  # the same numbers from the runs, which replace the replays
-    assert all(change.runs for change in now_runs.changes.changes)
+    assert all(change.runs for change in now_runs.changes.changes if change.key in made_of)
+    by_run = {change.runs[0].name: change.key for change in now_runs.changes.changes if change.runs}
     for k, table in tables.items():
-        assert counts(replays.rescue(now_runs, k)) == counts(table)
-        assert replays.rescue(now_runs, k).beyond.tolist() == table.beyond.tolist()
-    for change in replayed.changes.changes:
-        workspace.store.delete_run(workspace.store.run(change.key.replace("=", "-")).id)
+        of_runs = counts(replays.rescue(now_runs, k))
+        for key, name in made_of.items():
+            assert of_runs[by_run[name]] == counts(table)[key]
+    remove_made(workspace)
+
+
+def test_a_reranker_is_replayed_as_its_run_ranks(made):
+    workspace, _ = made
+    corpus = workspace.store.corpus("sample")
+    few = b"\n".join(sample.questions().splitlines()[:6])
+    sets.import_questions(workspace, corpus, few, "six.jsonl", "six")
+    base = running.run(workspace, "six", RunConfig("tokens-200", "six", "bm25", depth=8, k=1))
+    name = "maxsim:all-MiniLM-L6-v2"
+    assert f"reranker={name}" not in {change.key for change in alternatives.changes_of(workspace, base).changes}
+    result = replays.replay(workspace, base, named=[name])
+    assert f"reranker={name}" in result["replayed"]
+    table = columns(workspace, "six")  # it stays among what is tried
+    measured = table.known[f"reranker={name}"]
+    assert measured.milliseconds > 0
+    run = running.run(workspace, "made-six", replace(table.change(f"reranker={name}").config, k=1))
+    assert measured.ranks.tolist() == summaries.overview(workspace, run).summary.ranks.tolist()
+    assert measured.reach.tolist() == summaries.overview(workspace, run).reach.tolist()
+    assert measured.ranks.tolist() != table.own.ranks.tolist()
+    with pytest.raises(UsageError, match="is fitted: make a run with it"):
+        replays.replay(workspace, base, named=["learned"])
+    remove_made(workspace)
+    workspace.store.delete_run(base.id)
+
+
+def test_a_model_that_reranks_is_priced_asked_for_and_paid_by_the_run(made):
+    workspace, server = made
+    corpus = workspace.store.corpus("sample")
+    few = b"\n".join(sample.questions().splitlines()[:5])
+    sets.import_questions(workspace, corpus, few, "five.jsonl", "five")
+    base = running.run(workspace, "five", RunConfig("tokens-80", "five", "bm25", depth=10))
+    before = server.counts.calls
+    replays.replay(workspace, base, build=True)
+    changes = alternatives.changes_of(workspace, base, named=["model:loopback"])
+    (change,) = changes.missing(replays.held(workspace, changes), "paid")
+    assert change.key == "reranker=model:loopback"
+    assert replays.price_of(workspace, change).startswith("5 of 5 calls to be paid, ")
+    assert workspace.store.paid(base.id) == (0, 0.0)
+    with pytest.raises(UsageError, match="A budget needs the price of 'loopback'"):
+        replays.replay(workspace, base, named=["model"], budget=1.0)
+    replays.replay(workspace, base, named=["model"])
+    assert workspace.store.paid(base.id)[0] == 5
+    assert server.counts.calls > before
+    asked = server.counts.calls
+    replays.replay(workspace, base, named=["model"])
+    assert server.counts.calls == asked
+    assert "reranker=model:loopback" in columns(workspace, "five").known
+    workspace.store.delete_run(base.id)
+
+
+def test_the_best_combination_is_what_really_making_it_gives(made):
+    """Greedy by hand: the best change alone, then whichever adds most; each step is the run that it names."""
+    workspace, _ = made
+    base = workspace.store.run("base")
+    k = 3
+    replays.replay(workspace, base, build=True)
+    before = replays.combination(workspace, columns(workspace, "base"), k)
+    assert before.missing
+    replays.replay(workspace, base, combine=k)
+    together = replays.combination(workspace, columns(workspace, "base"), k)
+    assert not together.missing
+    table = replays.rescue(together.columns, k)
+    rows = {row.replay.key: row for row in table.rows}
+    first = next(row for row in table.rows if row.replay.kind in alternatives.DIMENSIONS)
+    assert together.steps[0].row.replay.key == first.replay.key
+    ids = np.array([question.id for question in together.columns.changes.questions])
+    previous = base
+    assert len(together.steps) > 1
+    for step in together.steps:
+        run = really_made(workspace, step.change)
+        rescued, broken = by_the_rankings(workspace, base, run, k, k)
+        assert (set(ids[step.row.rescued]), set(ids[step.row.broken])) == (rescued, broken)
+        gained, gone = by_the_rankings(workspace, previous, run, k, k)
+        assert step.more.net == len(gained) - len(gone) > 0
+        assert rows[step.row.replay.key].net == step.row.net
+        previous = run
+    last = together.steps[-1].row
+    taken = {part.partition("=")[0] for part in together.steps[-1].change.parts}
+    tried = [row for row in table.rows if row.replay.kind == "both" and len(taken) > 1]
+    assert last.net == max(row.net for row in tried)
+    assert table.beyond.sum() == (table.lost & ~np.any([row.rescued for row in table.rows], axis=0)).sum()
+    words = rescue_words.steps(together.columns, together)
+    assert words[1].startswith("+ ")
+    assert f"{together.steps[1].more.net:+,} questions" in words[1]
+    remove_made(workspace)
+
+
+def test_a_larger_budget_is_what_an_answerer_with_it_reads(made):
+    """Truncated evidence counts as lost, and as rescued by the budget that reads it, as really answering does."""
+    workspace, _ = made
+    small = RunConfig("tokens-200", "q", "knn", depth=20, k=5, answerer="extractive", context_tokens=400)
+    small = replace(small, metrics=("none",))
+    base = running.run(workspace, "small", small)
+
+    def read(run: Run) -> set[str]:
+        answers = [each.answer for each in workspace.store.evaluated_answers(run.id).values()]
+        whole = {a.question_id: set(a.context) - set(a.cut) for a in answers}
+        return {
+            result.question_id
+            for result in workspace.store.results(run.id)
+            if result.gold and all(set(group) & whole[result.question_id] for group in result.gold)
+        }
+
+    table = columns(workspace, "small")
+    ids = np.array([question.id for question in table.changes.questions])
+    rescue = replays.rescue(table, 5)
+    now = read(base)
+    assert set(ids[~rescue.lost]) == now
+    assert replays.truncated(table, 5) > 0
+    assert "by the context budget of 400 tokens" in rescue_words.sentence(table, rescue)
+    for more in (800, 1600):
+        row = next(row for row in rescue.rows if row.replay.key == f"budget={more}")
+        larger = running.run(workspace, f"made-{more}", replace(small, context_tokens=more))
+        assert (set(ids[row.rescued]), set(ids[row.broken])) == (read(larger) - now, now - read(larger))
+        assert row.rescues > 0
+    assert all(not row.rescues for row in rescue.rows if row.replay.kind == "k")  # nothing of it would be read
+    assert rescue_words.title(table, "budget=800") == "context budget = 800 tokens"
+    remove_made(workspace)
+    workspace.store.delete_run(base.id)
+
+
+def test_a_replay_that_is_killed_or_cancelled_leaves_no_index_and_pays_nothing_twice(made, monkeypatch):
+    workspace, server = made
+    run = running.run(workspace, "stopped", RunConfig("tokens-80", "q", "bm25", depth=10))
+    folders = set(folders_of(workspace))
+
+    def stop(done: int, total: int | None, unit: str, message: str = "") -> None:
+        if "Embedding" in message and len(set(folders_of(workspace)) - folders) == 1:
+            raise Cancelled("stopped")
+
+    with pytest.raises(Cancelled):
+        replays.replay(workspace, run, build=True, progress=stop)
+    assert set(folders_of(workspace)) == folders
+    monkeypatch.setattr("ragviz.processes.this_process", lambda: {"host": socket.gethostname(), "pid": 1, "started": 0})
+    monkeypatch.setattr(type(workspace.index(workspace.store.index("tokens-80"))), "drop", lambda self: None)
+    with pytest.raises(Cancelled):  # its index stays, as after a kill
+        replays.replay(workspace, run, build=True, progress=stop)
+    left = set(folders_of(workspace)) - folders
+    assert len(left) == 1
+    monkeypatch.undo()
+    note = workspace.store.cache("unlisted")
+    config = {**asdict(workspace.store.index("tokens-80").config)}
+    dead = {"host": socket.gethostname(), "pid": 1, "started": 0}
+    (folder,) = left
+    identity = re.search(r"unlisted-([0-9a-f]{16})", folder)[1]
+    note.put_many({"open": json.dumps([{"id": identity, "config": config, "process": dead}]).encode()})
+    replays.replay(workspace, run, build=True)
+    assert set(folders_of(workspace)) == folders
+    before = server.counts.calls
+    assert replays.replay(workspace, run, build=True)["replayed"] == []
+    assert server.counts.calls == before
+    workspace.store.delete_run(run.id)
+
+
+def folders_of(workspace: Workspace) -> list[str]:
+    return [folder.name for folder in (workspace.settings.home / "indexes").iterdir()]
+
+
+def really_made(workspace: Workspace, change: alternatives.Change) -> Run:
+    """Build what a change needs, and make its run, as a person would."""
+    config = replace(change.config, k=3)
+    name = "made-" + re.sub(r"\W+", "-", change.key)
+    if not change.index:
+        corpus = workspace.store.corpus(workspace.store.run("base").corpus_id)
+        indexing.build_index(workspace, corpus, name, change.cut)
+        config = replace(config, index=workspace.store.index(name).id)
+    return running.run(workspace, name, config)
+
+
+def remove_made(workspace: Workspace) -> None:
+    for run in workspace.store.runs():
+        if run.name.startswith("made-"):
+            workspace.store.delete_run(run.id)
+    for info in workspace.store.indexes():
+        if info.name.startswith("made-"):
+            deletion.delete_index(workspace, info)
 
 
 def test_tokens_read_are_those_of_the_first_chunks(made):
@@ -182,15 +368,15 @@ def test_nothing_is_computed_twice_and_a_rebuilt_index_is_replayed_again(made):
     before = server.counts.calls
     assert replays.replay(workspace, base)["replayed"] == []
     again = Workspace(workspace.settings)  # as after a restart
-    assert not columns(again, "base").missing
+    assert not columns(again, "base").missing("search")
     assert server.counts.calls == before
     corpus = workspace.store.corpus("sample")
     info = workspace.store.index("tokens-80")
     indexing.build_index(workspace, corpus, "tokens-80", replace(info.config, chunk_size=90))
-    missing = [change.key for change in columns(workspace, "base").missing]
+    missing = [change.key for change in columns(workspace, "base").missing("search")]
     assert missing == ["index=tokens-80"]
     assert replays.replay(workspace, base)["replayed"] == missing
-    assert not columns(workspace, "base").missing
+    assert not columns(workspace, "base").missing("search")
 
 
 def test_a_run_made_on_an_index_that_was_rebuilt_since_can_be_rescued_by_it(made):
@@ -199,12 +385,12 @@ def test_a_run_made_on_an_index_that_was_rebuilt_since_can_be_rescued_by_it(made
     old = IndexConfig(embedder=EMBEDDER, chunk_size=60)
     indexing.build_index(workspace, corpus, "changing", old)
     run = running.run(workspace, "before", RunConfig("changing", "q", "knn", depth=20))
-    assert not replays.changes_of(workspace, run).rebuilt
+    assert not alternatives.changes_of(workspace, run).rebuilt
     indexing.build_index(workspace, corpus, "changing", replace(old, chunk_size=250))
     replays.replay(workspace, run)
     table = columns(workspace, "before")
     assert table.changes.rebuilt
-    assert replays.title(table, "index=changing") == "index changing, as built since"
+    assert rescue_words.title(table, "index=changing") == "index changing, as built since"
     again = running.run(workspace, "after", RunConfig("changing", "q", "knn", depth=20))
     rescued, broken = by_the_rankings(workspace, run, again, 3, 3)
     row = next(row for row in replays.rescue(table, 3).rows if row.replay.key == "index=changing")
@@ -229,10 +415,10 @@ def test_runs_of_other_choices_are_rows_and_those_of_other_questions_are_not(mad
     row = next(row for row in replays.rescue(table, 3).rows if row.replay.kind == "run")
     rescued, broken = by_the_rankings(workspace, base, other, 3, 3)
     assert (row.rescues, row.breaks) == (len(rescued), len(broken))
-    assert replays.title(table, row.replay.key) == "run other"
-    assert replays.detail(table, row.replay.key) == "hybrid over recursive-120"
+    assert rescue_words.title(table, row.replay.key) == "run other"
+    assert rescue_words.detail(table, row.replay.key) == "hybrid over recursive-120"
     assert f"run={other.id}" not in counts(replays.rescue(table, 11))  # its rankings are 10 deep
-    assert any("not 11 deep: 1" in note for note in replays.notes(table, 11))
+    assert any("not 11 deep: 1" in note for note in rescue_words.notes(table, 11))
     for run in (other, twin, workspace.store.run("few")):
         workspace.store.delete_run(run.id)
 
@@ -251,7 +437,7 @@ def test_a_change_that_fails_says_why_and_the_others_go_on(made, monkeypatch):
     job = jobs.perform_new(workspace, "replay", "Replay again", run.corpus_id, {"run": run.id})
     assert job.result["failed"] == {"index=tokens-80": "This index cannot be reached."}
     assert job.result["replayed"] == ["index=recursive-120"]  # BM25 on tokens-200 was replayed for the run "base"
-    assert [change.key for change in columns(workspace, "again").missing] == ["index=tokens-80"]
+    assert [change.key for change in columns(workspace, "again").missing("search")] == ["index=tokens-80"]
     workspace.store.delete_run(run.id)
 
 
@@ -261,10 +447,12 @@ def test_a_reranker_that_costs_or_is_gone_leaves_the_larger_k(made, reranker):
     base = workspace.store.run("base")
     reranked = replace(base, config=replace(base.config, reranker=reranker))
     before = server.counts.calls
-    assert [c.key for c in replays.changes_of(workspace, reranked).missing(set())] == []
+    assert [c.key for c in alternatives.changes_of(workspace, reranked).missing(set())] == ["reranker=none"]
     table = replays.columns_of(workspace, reranked)
     assert {row.replay.kind for row in replays.rescue(table, 3).rows} - {"run"} == {"k"}
-    assert any("asks a model, which costs" in note for note in replays.notes(table, 3)) == (reranker[:5] == "model")
+    assert any("asks a model, which costs" in note for note in rescue_words.notes(table, 3)) == (
+        reranker[:5] == "model"
+    )
     assert server.counts.calls == before
 
 
@@ -274,7 +462,8 @@ def test_the_command_replays_prints_and_is_json(made, command_line, monkeypatch)
     code, out, _ = command_line("rescue", "base", "-k", 2, "--json")
     body = json.loads(out)
     assert (code, body["run"], body["k"], body["n"]) == (0, "base", 2, 90)
-    table = replays.rescue(columns(workspace, "base"), 2)
+    together = replays.combination(workspace, columns(workspace, "base"), 2)
+    table = replays.rescue(together.columns, 2)
     assert {row["change"]: (row["rescues"], row["breaks"]) for row in body["changes"]} == counts(table)
     assert [row["net"] for row in body["changes"]] == sorted((row["net"] for row in body["changes"]), reverse=True)
     assert all(len(row["rescued"]) == row["rescues"] and len(row["broken"]) == row["breaks"] for row in body["changes"])

@@ -14,7 +14,8 @@ from ragviz.stats.clusters import Clusters
 from ragviz.stats.differences import Difference, paired_differences
 
 Bools = NDArray[np.bool_]
-ChangeKind = Literal["k", "retriever", "index", "run"]
+ChangeKind = Literal["k", "budget", "retriever", "reranker", "index", "chunking", "prefix", "both", "run"]
+"""What a change chooses otherwise; "both" are several of them together."""
 MORE = (5, 10, 20)
 """Values of k that are tried beside k + 1 and 2k."""
 
@@ -108,7 +109,7 @@ def rescue(
     rescued, broken = after & lost[:, np.newaxis], ~after & ~lost[:, np.newaxis]
     shares = paired_differences(rescued.astype(np.float64) - broken, clusters, seed=seed)
     rows = [Row(replay, rescued[:, column], broken[:, column], shares[column]) for column, replay in enumerate(replays)]
-    return Rescue(k, lost, lost & ~after.any(axis=1), tuple(sorted(rows, key=_order)))
+    return Rescue(k, lost, lost & ~after.any(axis=1), tuple(sorted(rows, key=order)))
 
 
 def found(ranks: ArrayLike, k: int) -> Bools:
@@ -126,6 +127,7 @@ def larger(k: int, depth: int) -> list[int]:
     return sorted({value for value in (k + 1, 2 * k, *MORE) if k < value <= depth})
 
 
-def _order(row: Row) -> tuple[int, int, float, str]:
+def order(row: Row) -> tuple[int, int, float, str]:
+    """Return by what rows are sorted: net gain, then fewer questions broken, then fewer tokens read."""
     tokens = row.replay.tokens
     return -row.net, row.breaks, float("inf") if tokens is None else tokens, row.replay.key

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ragviz.report import reports as reports
     from ragviz.retrieval import search as search
     from ragviz.runs import acceptance as acceptance
+    from ragviz.runs import alternatives as alternatives
     from ragviz.runs import cases as cases
     from ragviz.runs import choices as choices
     from ragviz.runs import exports as exports
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from ragviz.runs import judgements as judgements
     from ragviz.runs import measurements as measurements
     from ragviz.runs import replays as replays
+    from ragviz.runs import rescue_words as rescue_words
     from ragviz.runs import running as running
     from ragviz.runs import searched_again as searched_again
     from ragviz.runs import summaries as summaries
@@ -97,8 +99,10 @@ if not TYPE_CHECKING:
     questeval = _Lazy("metrics.questeval")
     registry = _Lazy("metrics.registry")
     risk_coverage = _Lazy("analysis.risk_coverage")
+    alternatives = _Lazy("runs.alternatives")
     replays = _Lazy("runs.replays")
     reports = _Lazy("report.reports")
+    rescue_words = _Lazy("runs.rescue_words")
     requirements = _Lazy("analysis.requirements")
     running = _Lazy("runs.running")
     search = _Lazy("retrieval.search")

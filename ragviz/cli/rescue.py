@@ -2,47 +2,105 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import replays
+from ragviz.cli.lazy import alternatives, replays, rescue_words
 
 if TYPE_CHECKING:
     from ragviz.analysis.rescue import Rescue
-    from ragviz.runs.replays import Columns
+    from ragviz.records import Run
+    from ragviz.runs.alternatives import Changes
+    from ragviz.runs.replays import Columns, Combination
+    from ragviz.workspace import Workspace
 
 
 def rescue(
     run_name: Annotated[str, typer.Argument(metavar="RUN")],
     k: Annotated[int | None, typer.Option("-k", help="Lost is what ranks below k; default: the run's.")] = None,
     stored: Annotated[bool, typer.Option("--stored", help="Search nothing: stored runs and replays only.")] = False,
+    build: Annotated[
+        bool, typer.Option("--build", help="Other chunkings, prefixes and MaxSim, too: they embed texts first.")
+    ] = False,
+    combine: Annotated[
+        bool, typer.Option("--combine", help="Put the changes that gain alone together, one after the other.")
+    ] = False,
+    reranker: Annotated[
+        list[str],
+        typer.Option(help="A reranker to try: cross-encoder:NAME-OR-FOLDER, or model, which is paid for; repeat it."),
+    ] = [],  # noqa: B006
+    budget: Annotated[float | None, typer.Option(help="The most dollars that a model may cost here.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what it would take, and do nothing.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show which change would rescue the lost questions of a run, and what it would break.
 
-    A larger k, the other retrievers on the same index, the other indexes of the corpus with the same retriever, and
-    the runs that asked the same questions. What is neither a run nor replayed yet is searched first, once.
+    A larger k or context budget, the other retrievers on the same index, the other indexes of the corpus with the same
+    retriever, and the runs that asked the same questions; with --build half and twice the chunk size, the other
+    chunkers, a title or headings before each chunk, and MaxSim. What is neither a run nor replayed yet is searched
+    first, once; indexes that are built for it are not kept.
     """
     workspace = console.open_workspace()
     run = workspace.store.run(run_name)
-    replays.check(run, k)
+    alternatives.check(run, k)
+    shown_k = run.config.k if k is None else k
     failed: dict[str, str] = {}
-    changes = replays.changes_of(workspace, run)
-    if not stored and changes.missing(replays.held(workspace, changes)):
+    reranker = [alternatives.whole_name(workspace, name) for name in reranker]
+    changes = alternatives.changes_of(workspace, run, named=reranker)
+    if dry_run:
+        foreseen = _foreseen(workspace, run, changes, reranker, build=build)
+        console.show(foreseen, as_json, lambda: _draw_foreseen(foreseen))
+        return
+    cheap = changes.missing(replays.held(workspace, changes))
+    if not stored and (cheap or build or combine or reranker):
         corpus = workspace.store.corpus(run.corpus_id)
-        job = console.perform(workspace, "replay", f"Replay {run.name}", corpus, {"run": run.id})
+        arguments: dict[str, Any] = {"run": run.id}
+        arguments |= {"build": True} if build else {}
+        arguments |= {"combine": shown_k} if combine else {}
+        arguments |= {"rerankers": reranker, "budget": budget} if reranker else {}
+        job = console.perform(workspace, "replay", f"Replay {run.name}", corpus, arguments)
         failed = dict(job.result["failed"])
-    columns = replays.columns_of(workspace, run)
-    rescued = replays.rescue(columns, run.config.k if k is None else k)
-    body = replays.to_json(columns, rescued) | {"failed": failed}
-    console.show(body, as_json, lambda: _draw(columns, rescued, failed))
+    together = replays.combination(workspace, replays.columns_of(workspace, run), shown_k)
+    columns = together.columns
+    rescued = replays.rescue(columns, shown_k)
+    body = rescue_words.to_json(columns, rescued, together) | {"failed": failed}
+    console.show(body, as_json, lambda: _draw(columns, rescued, together, failed))
 
 
-def _draw(columns: Columns, rescued: Rescue, failed: dict[str, str]) -> None:
-    console.out.print(console.printable(replays.sentence(columns, rescued)), highlight=False)
+def _foreseen(
+    workspace: Workspace, run: Run, changes: Changes, named: list[str], *, build: bool
+) -> dict[str, Any]:  # fmt: skip
+    """Return what is to be done: searches, what is built with its cost, and the calls of models."""
+    held = replays.held(workspace, changes)
+    computed = changes.missing(held, "compute") if build else []
+    body: dict[str, Any] = {
+        "run": run.name,
+        "questions": len(changes.questions),
+        "search": [change.key for change in changes.missing(held)],
+        "build": [change.key for change in computed],
+        "cost": alternatives.foresee(workspace, changes, computed).words if computed else "",
+        "paid": {},
+    }
+    for change in changes.missing(held, "paid"):
+        if change.config.reranker in named:
+            body["paid"][change.key] = replays.price_of(workspace, change)
+    return body
+
+
+def _draw_foreseen(body: dict[str, Any]) -> None:
+    lines = [f"{body['questions']:,} questions would be searched by: {', '.join(body['search']) or 'nothing new'}."]
+    if body["build"]:
+        lines.append(f"Built first: {', '.join(body['build'])}: {body['cost']}.")
+    lines += [f"{key}: {words}." for key, words in body["paid"].items()]
+    for line in lines:
+        console.out.print(console.printable(line), highlight=False)
+
+
+def _draw(columns: Columns, rescued: Rescue, together: Combination, failed: dict[str, str]) -> None:
+    console.out.print(console.printable(rescue_words.sentence(columns, rescued)), highlight=False)
     now = replays.tokens_at(columns.own, rescued.k)
     rows = []
     for row in rescued.rows:
@@ -50,14 +108,21 @@ def _draw(columns: Columns, rescued: Rescue, failed: dict[str, str]) -> None:
         net = f"{row.net:+,}"
         if share.mean is not None:
             net += f" = {share.mean:+.1%} [{share.low:+.1%}, {share.high:+.1%}]"
-        tokens = replays.tokens_words(replay.tokens, now)
+        tokens = rescue_words.tokens_words(replay.tokens, now)
         milliseconds = "" if replay.milliseconds is None else f"{replay.milliseconds:,.1f}"
-        rows.append((replays.title(columns, replay.key), row.rescues, row.breaks, net, tokens, milliseconds))
+        rows.append((rescue_words.title(columns, replay.key), row.rescues, row.breaks, net, tokens, milliseconds))
     columns_shown = ("change", "rescues", "breaks", "net [95 %]", "tokens read", "search, ms")
     console.table(columns_shown, rows)
-    told = [
-        f"Not replayed: {replays.title(columns, change.key)}." for change in columns.missing if change.key not in failed
+    lines = rescue_words.steps(columns, together)
+    told = [f"Together, step by step: {'; '.join(lines)}."] if len(lines) > 1 else []
+    told += [
+        f"Not replayed: {rescue_words.title(columns, change.key)}."
+        for change in columns.missing("search")
+        if change.key not in failed
     ]
-    told += [f"{replays.title(columns, key)} could not be replayed: {reason}" for key, reason in failed.items()]
-    for words in (*replays.notes(columns, rescued.k), *told):
+    if computed := [change for change in columns.missing("compute") if change.key not in failed]:
+        names = ", ".join(rescue_words.title(columns, change.key) for change in computed)
+        told.append(f"Not built yet (--build): {names}.")
+    told += [f"{rescue_words.title(columns, key)} could not be replayed: {reason}" for key, reason in failed.items()]
+    for words in (*rescue_words.notes(columns, rescued.k), *told):
         console.out.print(console.printable(words), highlight=False)

@@ -25,6 +25,11 @@ def content_of(info: IndexInfo, cuts: Mapping[str, Cuts]) -> str:
     return digest(info.config.hash(), info.embedder_identity, *parts)
 
 
+def note_content(info: IndexInfo, cuts: Mapping[str, Cuts]) -> str:
+    """Remember, and return, the digest of what an index without a row holds: the store does not have its cuts."""
+    return _contents.setdefault(info.build, content_of(info, cuts))
+
+
 PUBLISHING_SECONDS = 5.0
 """How long a build may take from publishing to writing its row, before it is assumed to have been killed."""
 

@@ -192,9 +192,9 @@ def _fill(
     dims = embedder.dims if embedder else 0
     writer = index.update() if kept else index.rebuild(dims)
     try:
-        new = _cut(workspace, info, missing, progress)
+        new = cut(workspace, info, missing, progress)
         writer.delete([chunk_id for d, cuts in gone.items() for chunk_id in chunk_ids(d, cuts)])
-        _add(workspace, info, new, embedder, writer, progress)
+        add(workspace, info, new, embedder, writer, progress)
         cuts = same | new
         _publish(workspace, info, cuts, writer, progress)
     except BaseException:
@@ -214,7 +214,7 @@ def _fill(
     )
 
 
-def _cut(workspace: Workspace, info: IndexInfo, documents: Sequence[str], progress: Progress) -> dict[str, Cuts]:
+def cut(workspace: Workspace, info: IndexInfo, documents: Sequence[str], progress: Progress) -> dict[str, Cuts]:
     """Return the cuts of documents, without their texts."""
     cuts: dict[str, Cuts] = {}
     tokenizer = open_tokenizer(info.config.embedder)
@@ -226,7 +226,7 @@ def _cut(workspace: Workspace, info: IndexInfo, documents: Sequence[str], progre
     return cuts
 
 
-def _add(
+def add(
     workspace: Workspace,
     info: IndexInfo,
     cuts: Mapping[str, Cuts],

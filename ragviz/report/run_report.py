@@ -16,7 +16,7 @@ from ragviz.report import appendix, curve_plots, plots, rank_plots, telling
 from ragviz.report.document import Figures, Section, document
 from ragviz.report.elements import Html, element, table
 from ragviz.report.facts import estimate_fact, fact, mean_cells
-from ragviz.runs import exports, judgements, measurements, replays, summaries
+from ragviz.runs import exports, judgements, measurements, replays, rescue_words, summaries
 from ragviz.runs.judgements import Judgement
 from ragviz.workspace import Workspace
 
@@ -108,7 +108,7 @@ def _summary(
     if judgement.statuses and run.config.answerer != "none":
         points.append(_answered_words(run, judgement, questions))
     if columns is not None:
-        points.append(replays.sentence(columns, replays.rescue(columns, summary.k)))
+        points.append(rescue_words.sentence(columns, replays.rescue(columns, summary.k)))
     if controlled := judgement.controls:
         points.append(controlled.sentence)
     points.append(f"{judgements.cost_words(judgement).rstrip('.')}.")
@@ -198,16 +198,16 @@ def _changes(columns: replays.Columns, rescued: Rescue) -> Html:
         net = f"{row.net:+,}"
         if share.mean is not None:
             net += f" = {share.mean:+.1%} [{share.low:+.1%}, {share.high:+.1%}]"
-        tokens = replays.tokens_words(row.replay.tokens, now)
-        rows.append((replays.title(columns, row.replay.key), f"{row.rescues:,}", f"{row.breaks:,}", net, tokens))
+        tokens = rescue_words.tokens_words(row.replay.tokens, now)
+        rows.append((rescue_words.title(columns, row.replay.key), f"{row.rescues:,}", f"{row.breaks:,}", net, tokens))
     return element(
         "div",
-        element("p", replays.sentence(columns, rescued)),
+        element("p", rescue_words.sentence(columns, rescued)),
         table(
             ("Change", "Rescues", "Breaks", "Net [95 %]", "Tokens read"), rows, "Changes, the greatest net gain first",
             numbers=(1, 2, 3, 4),
         ),
-        *(element("p", note, class_="soft") for note in replays.notes(columns, rescued.k)),
+        *(element("p", note, class_="soft") for note in rescue_words.notes(columns, rescued.k)),
     )  # fmt: skip
 
 

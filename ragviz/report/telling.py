@@ -14,7 +14,7 @@ from ragviz.metrics.registry import REGISTRY, title_of
 from ragviz.records import Question, Run
 from ragviz.report.elements import Content, Html, element
 from ragviz.retrieval import search
-from ragviz.runs import judgements, measurements, overviews, replays, summaries
+from ragviz.runs import judgements, measurements, overviews, replays, rescue_words, summaries
 from ragviz.text.markup import shortened
 from ragviz.workspace import Workspace
 
@@ -71,12 +71,12 @@ def replayed(workspace: Workspace, current: Run, k: int) -> tuple[list[Told], re
     """Return the questions to tell of one run, and the changes that they were replayed with; nothing is searched."""
     if measurements.unranked_words(current) or not summaries.overview(workspace, current).summary.n:
         return [], None
-    columns = replays.columns_of(workspace, current)
+    columns = replays.combination(workspace, replays.columns_of(workspace, current), k).columns
     rescued = replays.rescue(columns, k)
     ids = [question.id for question in columns.changes.questions]
     told = []
     for row in rescued.rows[:1]:
-        change = replays.title(columns, row.replay.key)
+        change = rescue_words.title(columns, row.replay.key)
         ranks = np.asarray(row.replay.ranks)
         for title, mask in (("Would be rescued", row.rescued), ("Would be broken", row.broken)):
             if mask.any():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,21 +13,26 @@ from ragviz.index import chunking, indexing
 from ragviz.judging import planning
 from ragviz.records import Chunk, IndexInfo, Question, Retrieved, RunConfig
 from ragviz.retrieval import gold
+from ragviz.store.codecs import Cuts
 from ragviz.workspace import Workspace
 
 
 def gold_of(
-    workspace: Workspace, index: IndexInfo, questions: Sequence[Question]
+    workspace: Workspace, index: IndexInfo, questions: Sequence[Question], cuts: Mapping[str, Cuts] | None = None
 ) -> list[tuple[tuple[tuple[str, ...], ...], dict[str, float]]]:
-    """Return each question's gold chunks in this index, by group of evidence, and their grades other than 1."""
+    """Return each question's gold chunks in this index, by group of evidence, and their grades other than 1.
+
+    `cuts` are those of the index, by document id, which the store has for every index that has a row.
+    """
     documents = {s.document_id for q in questions for group in q.evidence for s in group}
-    cuts = workspace.store.cuts(index.build, sorted(documents))
+    cuts = workspace.store.cuts(index.build, sorted(documents)) if cuts is None else cuts
     spans = {
         d: [
             (chunk_id, start, end)
             for chunk_id, (start, end, _) in zip(indexing.chunk_ids(d, c), c.tolist(), strict=True)
         ]
         for d, c in cuts.items()
+        if d in documents
     }
 
     def cuts_of(document_id: str) -> Sequence[gold.Cut]:
@@ -35,12 +41,12 @@ def gold_of(
     return [(gold.gold_chunks(q.evidence, cuts_of), gold.grades(q.evidence, cuts_of)) for q in questions]
 
 
-def sizes_of(workspace: Workspace, index: IndexInfo) -> dict[str, int]:
-    """Return the tokens of every chunk of an index as it is now, by chunk id."""
+def sizes_of(workspace: Workspace, index: IndexInfo, cuts: Mapping[str, Cuts] | None = None) -> dict[str, int]:
+    """Return the tokens of every chunk of an index as it is now, by chunk id; `cuts` as for `gold_of`."""
     return {
         chunk_id: tokens
-        for document_id, cuts in workspace.store.cuts(index.build, index.documents).items()
-        for chunk_id, tokens in zip(indexing.chunk_ids(document_id, cuts), cuts[:, 2].tolist(), strict=True)
+        for document_id, rows in (workspace.store.cuts(index.build, index.documents) if cuts is None else cuts).items()
+        for chunk_id, tokens in zip(indexing.chunk_ids(document_id, rows), rows[:, 2].tolist(), strict=True)
     }
 
 
@@ -60,6 +66,24 @@ def tokens_read(results: Sequence[Retrieved], sizes: Mapping[str, int], depth: i
     ranks = np.fromiter(chain.from_iterable(range(len(ids)) for ids in rankings), dtype=np.int64, count=len(tokens))
     by_rank = np.bincount(ranks, weights=tokens, minlength=depth)
     return np.asarray(by_rank.cumsum() / len(rankings), dtype=np.float64)
+
+
+def tokens_to(
+    results: Sequence[Retrieved], sizes: Mapping[str, int], ranks: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
+    """Return the tokens of the chunks down to `ranks`, (n,), for the questions with evidence; 0 for a rank of 0.
+
+    An answerer with a smaller budget does not read all of them. None when the size of a chunk is not known.
+    """
+    rankings = [result.ranking.ids for result in results if result.gold]
+    try:
+        read = [
+            0 if not rank else sizes[ids[0]] if rank == 1 else sum(itemgetter(*ids[:rank])(sizes))
+            for ids, rank in zip(rankings, ranks.tolist(), strict=True)
+        ]
+    except KeyError:
+        return None
+    return np.array(read, dtype=np.int64)
 
 
 def items(

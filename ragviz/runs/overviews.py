@@ -26,14 +26,16 @@ class Overview:
     """The measures of a run's rankings, with curves, and the judgement of its answers, both at the run's own k.
 
     `questions` counts all questions that the run has asked. `tokens` are those that the first k chunks of a ranking
-    hold on average, (depth,), None where they are not known (see `contexts.tokens_read`). `answering` are the calls
-    that answered, and `unpriced` how many of them have no price.
+    hold on average, (depth,), and `reach` those down to the rank by which the evidence of a question has come, (n,);
+    None where they are not known (see `contexts.tokens_read`, `contexts.tokens_to`). `answering` are the calls that
+    answered, and `unpriced` how many of them have no price.
     """
 
     questions: int
     summary: Summary
     judgement: Judgement
     tokens: NDArray[np.float64] | None
+    reach: NDArray[np.int64] | None
     answering: Usage
     unpriced: int
 
@@ -45,17 +47,20 @@ def computed(workspace: Workspace, current: Run) -> Overview:
     retrieved = [(each, results[each.id]) for each in questions if each.id in results]  # the run may go on meanwhile
     summary = measurements.summary_of(workspace, current, retrieved=retrieved)
     judgement = judgements.judgement_of(workspace, current, retrieved=retrieved)
-    tokens = _tokens(workspace, current, list(results.values()))
+    tokens, reach = _read(workspace, current, [result for _, result in retrieved], summary.ranks)
     calls = [call for each in judgement.evaluated.values() if (call := each.answer.call) is not None]
     unpriced = sum(call.cost is None for call in calls)
-    return Overview(len(retrieved), summary, judgement, tokens, Usage.of(calls), unpriced)
+    return Overview(len(retrieved), summary, judgement, tokens, reach, Usage.of(calls), unpriced)
 
 
-def _tokens(workspace: Workspace, current: Run, results: Sequence[Retrieved]) -> NDArray[np.float64] | None:
+def _read(
+    workspace: Workspace, current: Run, results: Sequence[Retrieved], ranks: NDArray[np.int64]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
     index = next((i for i in workspace.store.indexes(current.corpus_id) if i.id == current.config.index), None)
-    if index is None or not index.build:
-        return None
-    return contexts.tokens_read(results, contexts.sizes_of(workspace, index), current.config.depth)
+    if index is None or not index.build or not len(ranks):
+        return None, None
+    sizes = contexts.sizes_of(workspace, index)
+    return contexts.tokens_read(results, sizes, current.config.depth), contexts.tokens_to(results, sizes, ranks)
 
 
 def to_json(overview: Overview) -> dict[str, Any]:
@@ -86,6 +91,7 @@ def to_json(overview: Overview) -> dict[str, Any]:
         }
         | records,
         "tokens": None if overview.tokens is None else overview.tokens.tolist(),
+        "reach": None if overview.reach is None else overview.reach.tolist(),
         "answering": asdict(overview.answering),
         "unpriced": overview.unpriced,
     }
@@ -120,5 +126,6 @@ def from_json(body: Mapping[str, Any], current: Run) -> Overview:
         "doubts": tuple(Doubt(**doubt) for doubt in judgement["doubts"]),
     }
     tokens = None if body["tokens"] is None else np.array(body["tokens"], dtype=np.float64)
+    reach = None if body["reach"] is None else np.array(body["reach"], dtype=np.int64)
     measured = Summary(**summary | arrays), Judgement(**judgement | records)
-    return Overview(body["questions"], *measured, tokens, Usage(**body["answering"]), body["unpriced"])
+    return Overview(body["questions"], *measured, tokens, reach, Usage(**body["answering"]), body["unpriced"])

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,336 +15,251 @@ from numpy.typing import NDArray
 
 from ragviz.analysis import rescue as rescuing
 from ragviz.errors import Cancelled, Deleted, RagvizError, SearchError, UsageError
+from ragviz.index.unlisted import unlisted
 from ragviz.metrics import ranking
-from ragviz.records import IndexInfo, Progress, Question, Retrieved, Run, RunConfig, digest, silent
+from ragviz.models.spending import Spending, dollars
+from ragviz.records import IndexInfo, Progress, Retrieved, Run, silent
 from ragviz.retrieval import rerankers, search
-from ragviz.retrieval.retrievers import offered
-from ragviz.runs import contexts, measurements, running, summaries
+from ragviz.retrieval.reranking import Report
+from ragviz.retrieval.retriever import Retriever
+from ragviz.runs import alternatives, contexts, running, summaries
+from ragviz.runs.alternatives import Change, Changes, Effort, Foreseen, Tried, changes_of
 from ragviz.stats.clusters import Clusters
-from ragviz.store.codecs import corpus_hash, questions_hash
+from ragviz.store.codecs import Cuts
 from ragviz.workspace import Workspace
 
-_VERSION = "1"
-"""Version of what a stored replay holds and of the rule by which it is computed."""
 BATCH = 100
 """Questions that are searched together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One other choice for the questions of a run, `config`, at its own k.
-
-    `index` is the name of the index that is searched. `runs` are those that were made so, whose rankings are stored;
-    without any, `stored` is the key of the replay in the store's cache, and `timed` that of the time it takes, "" where
-    the index is gone.
-    """
-
-    key: str
-    kind: rescuing.ChangeKind
-    config: RunConfig
-    index: str
-    runs: tuple[Run, ...] = ()
-    stored: str = ""
-    timed: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What can be tried with the questions of a run, a larger k apart.
-
-    `questions` are those of the run with evidence, where it is now; `rebuilt` says that the index of the run was built
-    anew since, `gone` that it was deleted; `others` counts the runs of the corpus that asked other questions. `timed`
-    is the key of the time that the run's own choices take, "" where its index is not as it was. `paid` says that the
-    run's reranker asks a model, so that nothing is replayed: that would be paid for.
-    """
-
-    questions: tuple[Question, ...]
-    changes: tuple[Change, ...]
-    rebuilt: bool
-    gone: bool
-    others: int
-    timed: str = ""
-    paid: bool = False
-
-    def missing(self, held: Mapping[str, object] | set[str]) -> list[Change]:
-        """Return the changes that no run and no stored replay tells of; `held` are the keys of the latter."""
-        return [change for change in self.changes if not change.runs and change.stored not in held]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
     """Ranks of the questions with evidence, (n,), and the tokens of the first k chunks on average, (depth,) or None.
 
-    `milliseconds` are those of searching for a question when its vector is there, None where they were not measured.
-    `clusters` joins the questions about the same documents; None where they are known from the run that is replayed.
+    `reach` are the tokens of the chunks down to that rank, (n,) or None. `milliseconds` are those of searching for a
+    question when its vector is there, with reranking, None where they were not measured. `clusters` joins the questions
+    about the same documents; None where they are known from the run that is replayed.
     """
 
     ranks: NDArray[np.int64]
     tokens: NDArray[np.float64] | None
     milliseconds: float | None = None
     clusters: Clusters | None = None
+    reach: NDArray[np.int64] | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The questions of a run with evidence, where its set has them still with their evidence as it is now, and a hash.
-
-    To read them takes longest of all, so they are kept apart from what other runs and indexes change.
-    """
-
-    questions: tuple[Question, ...]
-    hash: str
-
-
-def asked_by(workspace: Workspace, current: Run) -> Asked:
-    """Return the questions of a run, to be replayed; raises as `changes_of`."""
-    check(current)
-    questions = _asked(workspace, current)
-    return Asked(tuple(questions), questions_hash(questions))
-
-
-def changes_of(workspace: Workspace, current: Run, asked: Asked | None = None) -> Changes:
-    """Return what can be tried with the questions of a run: retrievers, indexes of the corpus, runs that exist.
-
-    Nothing is searched; its questions are read unless `asked` holds them. Choices that a run was made with, of the same
-    questions and an index in the same state, are that run's.
-
-    Raises:
-        UsageError: the rankings of the run cannot be measured, or it is not finished.
-
-    """
-    store, config = workspace.store, current.config
-    asked = asked or asked_by(workspace, current)
-    indexes = [info for info in store.indexes(current.corpus_id) if info.build]
-    states = _states(workspace, indexes)
-    same, others = _same_questions(store.runs(current.corpus_id), current)
-    own = next((info for info in indexes if info.id == config.index), None)
-    rebuilt = own is not None and not _made_on(current, own, states)
-    targets = [("retriever", own, name) for name in _retrievers(own) if own and name != config.retriever]
-    targets += [
-        ("index", info, config.retriever)
-        for info in indexes
-        if config.retriever in _retrievers(info) and (info is not own or rebuilt)
-    ]
-    changes: list[Change] = []
-    paid = bool(rerankers.model_of(config.reranker))
-    counted = {id(run) for run in same if _choices_of(run) == _choices_of(current)}
-    for kind, info, name in targets:
-        assert info is not None
-        new = replace(config, index=info.id, retriever=name)
-        made = [run for run in same if _ranked_by(run.config) == _ranked_by(new) and _made_on(run, info, states)]
-        counted.update(map(id, made))
-        reranking = None if paid else _reranking(workspace, info, new)
-        if reranking is None and not made:
-            continue
-        label = name if kind == "retriever" else info.name
-        stored = "" if reranking is None else digest(_VERSION, *_searched(info, new), reranking, asked.hash)
-        changes.append(Change(f"{kind}={label}", kind, new, info.name, tuple(made), stored, _timed_by(info, new)))  # type: ignore[arg-type]
-    rest: dict[tuple[str, ...], list[Run]] = {}
-    for run in same:
-        if id(run) not in counted:
-            rest.setdefault(_choices_of(run), []).append(run)
-    for runs in rest.values():
-        searched = next((each for each in indexes if _made_on(runs[0], each, states)), None)
-        new = runs[0].config if searched is None else replace(runs[0].config, index=searched.id)
-        timing = "" if searched is None else _timed_by(searched, new)
-        name = runs[0].provenance["index"]
-        changes.append(Change(f"run={runs[0].id}", "run", new, name, tuple(runs), timed=timing))
-    timed = "" if own is None or rebuilt else _timed_by(own, config)
-    return Changes(asked.questions, tuple(changes), rebuilt, own is None, others, timed, paid)
-
-
-def _searched(info: IndexInfo, config: RunConfig) -> tuple[str, ...]:
-    """Return what tells a search of an index from another, as parts of a key."""
-    return (info.id, info.build, info.embedder_identity, *_ranked_by(config), str(config.depth))
-
-
-def _timed_by(info: IndexInfo, config: RunConfig) -> str:
-    """Return the key of the time that a search takes on this machine; "" with a reranker, which runs measure."""
-    return "" if config.reranker != rerankers.NONE else digest("ms", socket.gethostname(), *_searched(info, config))
-
-
-def check(current: Run, k: int | None = None) -> None:
-    """Raise UsageError for a run whose questions cannot be replayed, and for a `k` that is not within its depth."""
-    if k is not None and not 1 <= k <= current.config.depth:
-        raise UsageError(f"k must be from 1 to the depth of run '{current.name}', {current.config.depth}: {k} is not.")
-    if unranked := measurements.unranked_words(current):
-        raise UsageError(f"The questions of run '{current.name}' cannot be replayed. {unranked}")
-    if current.status != "done":
-        raise UsageError(f"Run '{current.name}' is not finished: resume it first.")
-
-
-def _asked(workspace: Workspace, current: Run) -> list[Question]:
-    """Return the questions of a run with evidence; where its set has them still, with their evidence as it is now."""
-    store = workspace.store
-    question_set = store.question_set_named(current.config.questions)
-    now = {q.id: q for q in store.questions(question_set.id)} if question_set is not None else {}
-    asked = [question for question in store.run_questions(current.id) if question.evidence]
-    return [
-        replace(question, evidence=new.evidence)
-        if (new := now.get(question.id)) is not None and new.text == question.text and new.evidence
-        else question
-        for question in asked
-    ]
-
-
-def _same_questions(runs: Sequence[Run], current: Run) -> tuple[list[Run], int]:
-    """Return the finished runs that asked exactly the questions of a run, and how many asked others."""
-    ranked = [
-        run for run in runs if run.status == "done" and run.id != current.id and not measurements.unranked_words(run)
-    ]
-    asked = current.provenance["identity"]["questions"]
-    same = [run for run in ranked if run.provenance["identity"]["questions"] == asked]
-    return same, len(ranked) - len(same)
-
-
-State = tuple[str, str, str]
-"""Documents, configuration and embedder of an index: of two with the same the rankings are the same."""
-
-
-def _states(workspace: Workspace, indexes: Sequence[IndexInfo]) -> dict[str, State]:
-    if not indexes:
-        return {}
-    documents = workspace.store.documents(indexes[0].corpus_id, replaced=True)
-    states = {}
-    for info in indexes:
-        indexed = set(info.documents)
-        hashed = corpus_hash(d for d in documents if d.id in indexed)
-        states[info.id] = (hashed, info.config.hash(), info.embedder_identity)
-    return states
-
-
-def _state_of(run: Run) -> State:
-    identity = run.provenance["identity"]
-    return identity["corpus"], identity["index"], identity["embedder"]
-
-
-def _made_on(run: Run, info: IndexInfo, states: Mapping[str, State]) -> bool:
-    """Whether a run searched an index as it is now, or another of the same state."""
-    unchanged = run.config.index == info.id and (info.built or 0.0) <= run.created
-    return unchanged or _state_of(run) == states[info.id]
-
-
-def _ranked_by(config: RunConfig) -> tuple[str, ...]:
-    """Return what ranks the chunks of an index."""
-    constant = str(config.rrf_constant) if config.retriever == "hybrid" else ""
-    reranked = (config.reranker, str(config.rerank_depth)) if config.reranker != rerankers.NONE else ("", "")
-    return (config.retriever, constant, *reranked)
-
-
-def _choices_of(run: Run) -> tuple[str, ...]:
-    """Return what the rankings of a run depend on beside its questions."""
-    return (*_state_of(run), *_ranked_by(run.config), run.provenance["identity"].get("reranking", ""))
-
-
-def _retrievers(info: IndexInfo | None) -> list[str]:
-    return [] if info is None else offered(info.config)
-
-
-def _reranking(workspace: Workspace, info: IndexInfo, config: RunConfig) -> str | None:
-    """Return what the scores of the reranker depend on, None where it cannot read the chunks of this index (now)."""
-    try:
-        return search.identity_of(workspace, info, config.reranker)
-    except UsageError:
-        return None
+    def within(self, budget: int | None) -> NDArray[np.int64]:
+        """Return the ranks, 0 where an answerer with a context of `budget` tokens does not read down to them."""
+        return self.ranks if budget is None or self.reach is None else np.where(self.reach <= budget, self.ranks, 0)
 
 
 # Computed and kept
 
 
 def held(workspace: Workspace, changes: Changes) -> set[str]:
-    """Return the keys of the replays, and of the times of searches, that are stored."""
+    """Return the keys of the replays, and of the times of searches, that are stored; another set after each replay."""
     keys = [changes.timed, *(key for change in changes.changes for key in (change.stored, change.timed))]
-    return workspace.store.cache("replay").held([key for key in keys if key])
+    rounds = Tried.of(workspace, changes.scene.run).round
+    return workspace.store.cache("replay").held([key for key in keys if key]) | {f"round {rounds}"}
 
 
-def replay(workspace: Workspace, current: Run, *, progress: Progress = silent) -> dict[str, Any]:
+def replay(
+    workspace: Workspace,
+    current: Run,
+    *,
+    build: bool = False,
+    combine: int | None = None,
+    named: Sequence[str] = (),
+    budget: float | None = None,
+    progress: Progress = silent,
+) -> dict[str, Any]:
     """Compute and store the replays of a run's questions that no run and no earlier replay tells of.
+
+    These are searches of what is there; with `build` also other chunkings, prefixes and MaxSim, which embed texts
+    first; and the rerankers that are `named`, of which one that asks a model pays for each question, at most `budget`
+    dollars. With `combine`, a k, the changes that gain alone are put together, as long as each adds something.
 
     A change that fails is left out with its reason, and the others go on. Returns {"run", "replayed", "failed"}: the
     keys of the changes, those that failed with the reason.
 
     Raises:
-        UsageError: as `changes_of`.
+        UsageError: as `changes_of`; a budget for a model without a price.
 
     """
-    changes = changes_of(workspace, current)
-    missing = changes.missing(held(workspace, changes))
-    kept = workspace.store.cache("replay")
-    total, done, failed = len(missing) * len(changes.questions), 0, {}
-    progress(0, total, "questions", "Replaying")
-    for change in missing:
-        watch = partial(_within, progress, done, total, change.key.partition("=")[2])
-        try:
-            measured = _measured(workspace, change.config, changes.questions, watch)
-        except (Cancelled, Deleted):
-            raise
-        except RagvizError as error:
-            failed[change.key] = str(error)
-        else:
-            kept.put_many({change.stored: _encoded(measured)})
-        done += len(changes.questions)
-        progress(done, total, "questions", "Replaying")
-    wanted = {each.timed: each.config for each in changes.changes if each.key not in failed}
-    wanted = {key: new for key, new in (wanted | {changes.timed: current.config}).items() if key}
-    for key in wanted.keys() - kept.held(list(wanted)):
-        progress(done, total, "questions", "Taking the time of searches")
-        with suppress(SearchError, UsageError):  # what is known of the rankings stands without it
-            kept.put_many({key: json.dumps(_milliseconds(workspace, wanted[key], changes.questions)).encode()})
-    replayed = [change.key for change in missing if change.key not in failed]
-    return {"run": current.name, "replayed": replayed, "failed": failed}
+    named = [alternatives.whole_name(workspace, name) for name in named]
+    _check_budget(workspace, named, budget)
+    changes = changes_of(workspace, current, named=named)
+    there = held(workspace, changes)
+    missing = changes.missing(there, "search", "compute") if build else changes.missing(there)
+    wanted = [
+        c for c in changes.missing(there, "compute", "paid") if c.kind == "reranker" and c.config.reranker in named
+    ]
+    missing += [change for change in wanted if change not in missing]
+    work = _Work(workspace, current, changes, budget, progress)
+    work.do(missing)
+    work.take_times()
+    tried = Tried.of(workspace, current)
+    names = (*tried.rerankers, *(name for name in named if name not in tried.rerankers))
+    while combine is not None:
+        Tried(names, tried.round).store(workspace, current)
+        columns = columns_of(workspace, current, changes_of(workspace, current))
+        open_ = [change for change in combination(workspace, columns, combine).missing if change.key not in work.failed]
+        if not open_:
+            break
+        work.do(open_)
+    if work.replayed or names != tried.rerankers:
+        Tried(names, tried.round + 1).store(workspace, current)
+    return {"run": current.name, "replayed": work.replayed, "failed": work.failed}
+
+
+def price_of(workspace: Workspace, change: Change) -> str:
+    """Say what replaying with a reranker that asks a model would take; its dry run searches, and calls no model."""
+    config = replace(change.config, answerer="none", model="", metrics=(), judge="", k=1)
+    foreseen = running.foresee(workspace, config)
+    calls = foreseen.calls.get("reranking", 0)
+    cost = "of no known price" if foreseen.cost is None else dollars(foreseen.cost)
+    paid = f"{calls - foreseen.cached:,} of {calls:,} calls to be paid"
+    tokens = foreseen.prompt_tokens + foreseen.completion_tokens
+    return f"{paid}, {tokens:,} tokens, {cost}"
+
+
+def _check_budget(workspace: Workspace, named: Sequence[str], budget: float | None) -> None:
+    for name in filter(None, map(rerankers.model_of, named)):
+        if budget is not None and not workspace.client(name).priced:
+            raise UsageError(f"A budget needs the price of '{name}': enter it on the settings page.")
+
+
+class _Work:
+    """Replays changes one after the other, and reports them as one task."""
+
+    def __init__(
+        self, workspace: Workspace, current: Run, changes: Changes, budget: float | None, progress: Progress
+    ) -> None:
+        self._workspace, self._current, self._changes, self._budget = workspace, current, changes, budget
+        self._progress, self._done, self._total = progress, 0, 0
+        self._kept = workspace.store.cache("replay")
+        self.replayed: list[str] = []
+        self.failed: dict[str, str] = {}
+
+    def do(self, some: Sequence[Change]) -> None:
+        """Replay some changes; those that fail are noted with the reason."""
+        n = len(self._changes.questions)
+        self._total += len(some) * n
+        self._progress(self._done, self._total, "questions", "Replaying")
+        for change in some:
+            watch = partial(_within, self._progress, self._done, self._total, change.key.partition("=")[2])
+            try:
+                measured = _measured(self._workspace, self._current, change, self._changes, self._budget, watch)
+            except (Cancelled, Deleted):
+                raise
+            except RagvizError as error:
+                self.failed[change.key] = str(error)
+            else:
+                self._kept.put_many({change.stored: _encoded(measured)})
+                if change.timed and measured.milliseconds is not None:
+                    self._kept.put_many({change.timed: json.dumps(measured.milliseconds).encode()})
+                self.replayed.append(change.key)
+            self._done += n
+            self._progress(self._done, self._total, "questions", "Replaying")
+
+    def take_times(self) -> None:
+        """Measure the time of searching the indexes that are kept, where that is not known."""
+        changes, workspace = self._changes, self._workspace
+        wanted = {each.timed: each.config for each in changes.changes if each.key not in self.failed and each.index}
+        wanted = {key: new for key, new in (wanted | {changes.timed: self._current.config}).items() if key}
+        for key in wanted.keys() - self._kept.held(list(wanted)):
+            self._progress(self._done, self._total, "questions", "Taking the time of searches")
+            with suppress(SearchError, UsageError):  # what is known of the rankings stands without it
+                info = search.ready(workspace, workspace.store.index(wanted[key].index))
+                retrieve = running.retriever_of(workspace, info, wanted[key], workspace.spending(info.id))
+                self._kept.put_many({key: json.dumps(_milliseconds(retrieve, wanted[key].depth, changes)).encode()})
 
 
 def _within(
-    progress: Progress, before: int, total: int, name: str, done: int, _total: int | None, unit: str, message: str = ""
+    progress: Progress, before: int, total: int, name: str, done: int, of: int | None, unit: str, message: str = ""
 ) -> None:
     """Report the progress of one replay as a part of all."""
     finished = before + done if unit == "questions" else before
-    progress(finished, total, "questions", f"{name}: {message}" if message else name)
+    counted = f" {done:,} of {of:,} {unit}" if of and unit != "questions" else ""
+    progress(finished, total, "questions", f"{name}: {message}{counted}" if message else name)
 
 
-def _measured(workspace: Workspace, config: RunConfig, questions: Sequence[Question], progress: Progress) -> Measured:
-    """Search an index for the questions; what its embedder is paid for them is recorded with the index."""
-    info = search.ready(workspace, workspace.store.index(config.index))
-    spending = workspace.spending(info.id)
-    retrieve = running.retriever_of(workspace, info, config, spending, progress)
-    golds = contexts.gold_of(workspace, info, questions)
-    sizes = contexts.sizes_of(workspace, info)
-    results: list[Retrieved] = []
+@contextmanager
+def _opened(
+    workspace: Workspace, change: Change, spending: Spending, progress: Progress
+) -> Iterator[tuple[IndexInfo, Mapping[str, Cuts] | None]]:
+    """Yield the index that a change searches: the one that there is, else one that is built for it and dropped."""
+    base = workspace.store.index(change.config.index)
+    if change.index or change.cut is None:
+        yield search.ready(workspace, base), None
+    else:
+        with unlisted(workspace, base.corpus_id, change.cut, spending, progress) as built:
+            yield built
+
+
+def _measured(
+    workspace: Workspace, current: Run, change: Change, changes: Changes, budget: float | None, progress: Progress
+) -> Measured:
+    """Search an index for the questions; what is paid for them is recorded with the index of the change.
+
+    A model that reranks is paid by the run.
+    """
+    config, questions, report = change.config, changes.questions, Report()
+    paid_by = current.id if change.effort == "paid" else config.index
+    spending = workspace.spending(paid_by, _most(workspace, current, budget) if change.effort == "paid" else None)
     try:
-        for start in range(0, len(questions), BATCH):
-            batch = questions[start : start + BATCH]
-            rankings = retrieve([q.text for q in batch], config.depth)
-            results += [
-                Retrieved(q.id, r, *gold)
-                for q, r, gold in zip(batch, rankings, golds[start : start + BATCH], strict=True)
-            ]
-            progress(len(results), len(questions), "questions", "")
+        with _opened(workspace, change, spending, progress) as (info, cuts):
+            retrieve = running.retriever_of(workspace, info, config, spending, progress, report)
+            golds = contexts.gold_of(workspace, info, questions, cuts)
+            sizes = contexts.sizes_of(workspace, info, cuts)
+            results: list[Retrieved] = []
+            for start in range(0, len(questions), BATCH):
+                batch = questions[start : start + BATCH]
+                rankings = retrieve([q.text for q in batch], config.depth)
+                results += [
+                    Retrieved(q.id, r, *gold)
+                    for q, r, gold in zip(batch, rankings, golds[start : start + BATCH], strict=True)
+                ]
+                progress(len(results), len(questions), "questions", "")
+            if report.failures:
+                reason = next(iter(report.failures.values()))
+                raise UsageError(f"{len(report.failures):,} questions could not be reranked: {reason}")
+            milliseconds = 1000 * report.seconds / report.questions if report.questions else None
+            if cuts is not None and not report.questions:
+                milliseconds = _milliseconds(retrieve, config.depth, changes)
     finally:
         spending.settle()
     ranks = ranking.ranks(ranking.measure(ranking.read(results, config.depth)))
-    return Measured(ranks, contexts.tokens_read(results, sizes, config.depth))
+    tokens = contexts.tokens_read(results, sizes, config.depth)
+    return Measured(ranks, tokens, milliseconds, reach=contexts.tokens_to(results, sizes, ranks))
 
 
-def _milliseconds(workspace: Workspace, config: RunConfig, questions: Sequence[Question]) -> float:
+def _most(workspace: Workspace, current: Run, budget: float | None) -> float | None:
+    """Return the dollars up to which a run may pay, with what it paid before; None without a budget."""
+    return None if budget is None else workspace.store.paid(current.id)[1] + budget
+
+
+def _milliseconds(retrieve: Retriever, depth: int, changes: Changes) -> float:
     """Return what searching for a question takes, in a batch, when the vectors of the questions are there already."""
-    info = search.ready(workspace, workspace.store.index(config.index))
-    retrieve = running.retriever_of(workspace, info, config, workspace.spending(info.id))
-    texts = [question.text for question in questions[:BATCH]]
-    retrieve(texts, config.depth)  # opens the index, and caches vectors
+    texts = [question.text for question in changes.questions[:BATCH]]
+    retrieve(texts, depth)  # opens the index, and caches vectors
     began = time.monotonic()
-    retrieve(texts, config.depth)
+    retrieve(texts, depth)
     return 1000 * (time.monotonic() - began) / len(texts)
 
 
 def _encoded(measured: Measured) -> bytes:
-    tokens = None if measured.tokens is None else measured.tokens.tolist()
-    return json.dumps([measured.ranks.tolist(), tokens]).encode()
+    arrays = [None if array is None else array.tolist() for array in (measured.ranks, measured.tokens, measured.reach)]
+    return json.dumps([*arrays, measured.milliseconds]).encode()
 
 
 def _decoded(body: bytes) -> Measured:
-    ranks, tokens = json.loads(body)
-    return Measured(np.array(ranks, dtype=np.int64), None if tokens is None else np.array(tokens, dtype=np.float64))
+    ranks, tokens, reach, milliseconds = json.loads(body)
+    return Measured(
+        np.array(ranks, dtype=np.int64),
+        None if tokens is None else np.array(tokens, dtype=np.float64),
+        milliseconds,
+        reach=None if reach is None else np.array(reach, dtype=np.int64),
+    )
 
 
 # Read
@@ -360,14 +274,19 @@ class Columns:
     own: Measured
     known: Mapping[str, Measured]
 
-    @property
-    def missing(self) -> list[Change]:
-        """The changes that are not replayed yet."""
-        return [change for change in self.changes.changes if change.key not in self.known]
+    def missing(self, *efforts: Effort) -> list[Change]:
+        """Return the changes of these efforts that are not replayed yet."""
+        return [each for each in self.changes.changes if each.key not in self.known and each.effort in efforts]
 
     def change(self, key: str) -> Change | None:
-        """Return the change with this key; None of a larger k, and of one that there is not."""
+        """Return the change with this key; None of a larger k or budget, and of one that there is not."""
         return next((change for change in self.changes.changes if change.key == key), None)
+
+    @property
+    def budget(self) -> int | None:
+        """The tokens of context that the run answers from; None where it does not answer from what it retrieves."""
+        config = self.run.config
+        return config.context_tokens if config.answerer != "none" and config.context == "retrieved" else None
 
 
 def columns_of(
@@ -382,23 +301,33 @@ def columns_of(
     """
     changes = changes or changes_of(workspace, current)
     measured = measured or partial(measured_by, workspace)
+    known = _known(workspace, changes.changes, measured)
+    own = measured(current)
+    times = workspace.store.cache("replay").get_many([changes.timed] if changes.timed else [])
+    return Columns(current, changes, _with_time(own, times.get(changes.timed)), known)
+
+
+def _known(workspace: Workspace, some: Sequence[Change], measured: Callable[[Run], Measured]) -> dict[str, Measured]:
+    """Return what is known of some changes, by key."""
     cache = workspace.store.cache("replay")
-    replays = cache.get_many([change.stored for change in changes.changes if change.stored and not change.runs])
-    times = cache.get_many([key for key in (changes.timed, *(c.timed for c in changes.changes)) if key])
+    replays = cache.get_many([change.stored for change in some if change.stored and not change.runs])
+    times = cache.get_many([change.timed for change in some if change.timed])
     known: dict[str, Measured] = {}
-    for change in changes.changes:
+    for change in some:
         if change.runs:
             known[change.key] = measured(max(change.runs, key=lambda run: run.config.depth))
         elif change.stored in replays:
             known[change.key] = _decoded(replays[change.stored])
-    known = {c.key: _with_time(known[c.key], times.get(c.timed)) for c in changes.changes if c.key in known}
-    return Columns(current, changes, _with_time(measured(current), times.get(changes.timed)), known)
+    return {c.key: _with_time(known[c.key], times.get(c.timed)) for c in some if c.key in known}
 
 
 def measured_by(workspace: Workspace, run: Run) -> Measured:
     """Return what a run measured, of its overview."""
     overview = summaries.overview(workspace, run)
-    return Measured(overview.summary.ranks, overview.tokens, clusters=overview.summary.clusters)
+    took = run.provenance.get("reranking", {})
+    milliseconds = 1000 * took["seconds"] / took["questions"] if took.get("questions") else None
+    clusters = overview.summary.clusters
+    return Measured(overview.summary.ranks, overview.tokens, milliseconds, clusters, overview.reach)
 
 
 def _with_time(measured: Measured, time: bytes | None) -> Measured:
@@ -406,20 +335,33 @@ def _with_time(measured: Measured, time: bytes | None) -> Measured:
 
 
 def rescue(columns: Columns, k: int) -> rescuing.Rescue:
-    """Return what larger values of k, and every change that is known, would do for a run of which k chunks are kept.
+    """Return what larger values of k, a larger budget, and every change that is known would do for a run at `k`.
 
-    Changes whose rankings are not `k` deep are left out.
+    A run that answers reads no more than its context budget holds: evidence behind that is lost, too. Changes whose
+    rankings are not `k` deep are left out.
     """
-    own, depth = columns.own, columns.run.config.depth
-    replays = [_replay(f"k={more}", "k", own, more) for more in rescuing.larger(k, depth)]
+    own, depth, budget = columns.own, columns.run.config.depth, columns.budget
+    replays = [_replay(f"k={more}", "k", own, more, budget) for more in rescuing.larger(k, depth)]
+    if budget is not None and truncated(columns, k):
+        replays += [_replay(f"budget={more}", "budget", own, k, more) for more in (2 * budget, 4 * budget)]
     for change in columns.changes.changes:
         if change.key in columns.known and k <= max([run.config.depth for run in change.runs], default=depth):
-            replays.append(_replay(change.key, change.kind, columns.known[change.key], k))
-    return rescuing.rescue(own.ranks, k, replays, own.clusters, seed=columns.run.config.seed)
+            replays.append(_replay(change.key, change.kind, columns.known[change.key], k, budget))
+    return rescuing.rescue(own.within(budget), k, replays, own.clusters, seed=columns.run.config.seed)
 
 
-def _replay(key: str, kind: rescuing.ChangeKind, measured: Measured, k: int) -> rescuing.Replay:
-    return rescuing.Replay(key, kind, measured.ranks, k, tokens_at(measured, k), measured.milliseconds)
+def truncated(columns: Columns, k: int) -> int:
+    """Count the questions whose evidence is among the first `k` chunks, and not within the run's context budget."""
+    own = columns.own
+    return int((rescuing.found(own.ranks, k) & ~rescuing.found(own.within(columns.budget), k)).sum())
+
+
+def _replay(
+    key: str, kind: rescuing.ChangeKind, measured: Measured, k: int, budget: int | None = None
+) -> rescuing.Replay:
+    tokens = tokens_at(measured, k)
+    tokens = tokens if tokens is None or budget is None else min(tokens, budget)
+    return rescuing.Replay(key, kind, measured.within(budget), k, tokens, measured.milliseconds)
 
 
 def tokens_at(measured: Measured, k: int) -> float | None:
@@ -427,110 +369,94 @@ def tokens_at(measured: Measured, k: int) -> float | None:
     return None if measured.tokens is None else float(measured.tokens[k - 1])
 
 
-# In words
+# Together
 
 
-def title(columns: Columns, key: str) -> str:
-    """Return what a change is called."""
-    kind, _, name = key.partition("=")
-    change = columns.change(key)
-    if kind == "k" or change is None:
-        return f"{kind} = {name}"
-    if kind == "retriever":
-        return f"{change.config.ranked_by} on this index"
-    if kind == "index":
-        return f"index {name}{', as built since' if change.config.index == columns.run.config.index else ''}"
-    return f"run {change.runs[0].name}"
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One more change of a combination: `change` is all up to it, `added` the part that it adds.
 
-
-def detail(columns: Columns, key: str) -> str:
-    """Return what a change is made of, where its title does not say it: the runs that were made so, their choices."""
-    change = columns.change(key)
-    if change is None or not change.runs:
-        return ""
-    names = ", ".join(run.name for run in change.runs)
-    return f"{change.config.ranked_by} over {change.index}" if change.kind == "run" else f"run {names}"
-
-
-def tokens_words(tokens: float | None, now: float | None) -> str:
-    """Say how many tokens are read, and how many more than `now`.
-
-    >>> tokens_words(612.4, 408.2), tokens_words(612.4, None), tokens_words(None, 408.2)
-    ('612 (+204)', '612', '')
+    `row` is what they do together against the run, `more` how many more questions are found than without `added`, and
+    `share` that as a share of all questions, with its 95 % interval.
     """
-    if tokens is None:
-        return ""
-    return f"{tokens:,.0f}" if now is None else f"{tokens:,.0f} ({tokens - now:+,.0f})"
+
+    change: Change
+    added: str
+    row: rescuing.Row
+    more: rescuing.Row
 
 
-def sentence(columns: Columns, rescue: rescuing.Rescue) -> str:
-    """Say what rescues most of the lost questions, the best of two kinds, and how many nothing rescues."""
-    lost, n = int(rescue.lost.sum()), len(rescue.lost)
-    if not lost:
-        return f"No question is lost at k = {rescue.k}."
-    gains = [row for row in rescue.rows if row.net > 0]
-    best = [row for row in gains if row.replay.kind != "k"][:1] + [row for row in gains if row.replay.kind == "k"][:1]
-    now, told = tokens_at(columns.own, rescue.k), []
-    for row in best:
-        words = f"{title(columns, row.replay.key)} rescues {row.rescues:,} and breaks {row.breaks:,}"
-        times = row.replay.tokens / now if row.replay.tokens is not None and now else None
-        told.append(words if times is None else f"{words}, with {times:.1f} times the tokens read")
-    if not best:
-        told.append("no change rescues more than it breaks" if rescue.rows else "nothing was tried")
-    beyond = int(rescue.beyond.sum())
-    told.append(f"{beyond:,} {'is' if beyond == 1 else 'are'} beyond all of these")
-    return f"{lost:,} of {n:,} questions are lost at k = {rescue.k}: {'; '.join(told)}."
+@dataclass(frozen=True, slots=True, eq=False)
+class Combination:
+    """Changes put together greedily: the best alone, then each time what adds most, as long as it adds something.
+
+    `missing` are the combinations that have to be replayed before the next step can be told; `columns` hold those that
+    were.
+    """
+
+    steps: tuple[Step, ...]
+    missing: tuple[Change, ...]
+    columns: Columns
 
 
-def notes(columns: Columns, k: int) -> list[str]:
-    """Say what the table leaves out, and why, in sentences."""
-    changes, index = columns.changes, columns.run.provenance["index"]
-    shallow = [c for c in changes.changes if c.runs and max(run.config.depth for run in c.runs) < k]
-    told = {
-        f"The index {index} was deleted: other retrievers cannot be tried on it.": changes.gone,
-        f"The index {index} was built anew after this run: replays search it as it is now.": changes.rebuilt,
-        f"Runs of this corpus that asked other questions, or these before they were changed: {changes.others:,}, "
-        "left out.": changes.others,
-        f"The reranker {columns.run.config.reranker} asks a model, which costs: nothing is replayed with it, only "
-        "runs that exist count.": changes.paid,
-        f"Runs whose rankings are not {k} deep: {len(shallow):,}, left out.": shallow,
-    }
-    return [words for words, applies in told.items() if applies]
+def combination(
+    workspace: Workspace,
+    columns: Columns,
+    k: int,
+    measured: Callable[[Run], Measured] | None = None,
+) -> Combination:
+    """Put together, at `k`, the best change of each kind that gains alone; nothing is searched.
+
+    A larger k or budget takes no part, which only adds what is read, and neither does what was paid for.
+    """
+    measured = measured or partial(measured_by, workspace)
+    singles = [
+        row
+        for kind in alternatives.DIMENSIONS
+        for row in [row for row in rescue(columns, k).rows if row.replay.kind == kind and row.net > 0][:1]
+    ]
+    singles = [row for row in singles if _free(columns.change(row.replay.key))]
+    singles.sort(key=rescuing.order)
+    if len(singles) < 2 or columns.changes.paid:
+        return Combination((), (), columns)
+    chosen = [_part(columns, singles[0])]
+    steps = [Step(chosen[0], chosen[0].key, singles[0], singles[0])]
+    while True:
+        taken = frozenset().union(*(alternatives.DIMENSIONS[part.kind] for part in chosen))
+        parts = [_part(columns, row) for row in singles]
+        tries = [part for part in parts if not taken & alternatives.DIMENSIONS[part.kind]]
+        changes = {part.key: alternatives.combined(workspace, columns.changes, [*chosen, part]) for part in tries}
+        changes = {key: change for key, change in changes.items() if change.runs or change.stored}
+        known = _known(workspace, tuple(changes.values()), measured)
+        columns = _with(columns, [c for c in changes.values() if c.key in known], known)
+        missing = tuple(change for change in changes.values() if change.key not in known)
+        if missing or not changes:
+            return Combination(tuple(steps), missing, columns)
+        rows = {row.replay.key: row for row in rescue(columns, k).rows}
+        best = min(changes, key=lambda key: rescuing.order(rows[changes[key].key]))
+        before, after = steps[-1], rows[changes[best].key]
+        if after.net <= before.row.net:
+            return Combination(tuple(steps), (), columns)
+        share = rescuing.rescue(before.row.replay.ranks, k, [after.replay], columns.own.clusters)
+        steps.append(Step(changes[best], best, after, share.rows[0]))
+        chosen.append(next(part for part in tries if part.key == best))
 
 
-def to_json(columns: Columns, rescue: rescuing.Rescue) -> dict[str, Any]:
-    """Return the table as the command line prints it; numbers that are not known are null."""
-    ids = np.array([question.id for question in columns.changes.questions], dtype=object)
-    now = tokens_at(columns.own, rescue.k)
-    return {
-        "run": columns.run.name,
-        "k": rescue.k,
-        "n": len(rescue.lost),
-        "lost": int(rescue.lost.sum()),
-        "beyond": ids[rescue.beyond].tolist(),
-        "tokens": now,
-        "milliseconds": columns.own.milliseconds,
-        "changes": [_row_to_json(columns, row, ids, now) for row in rescue.rows],
-        "not_replayed": [change.key for change in columns.missing],
-        "notes": notes(columns, rescue.k),
-    }
+def _free(change: Change | None) -> bool:
+    return change is not None and change.effort != "paid" and change.cut is not None
 
 
-def _row_to_json(columns: Columns, row: rescuing.Row, ids: NDArray[np.object_], now: float | None) -> dict[str, Any]:
-    replay, change = row.replay, columns.change(row.replay.key)
-    more = None if replay.tokens is None or now is None else replay.tokens - now
-    return {
-        "change": replay.key,
-        "title": title(columns, replay.key),
-        "k": replay.k,
-        "rescues": row.rescues,
-        "breaks": row.breaks,
-        "net": row.net,
-        "share": {name: getattr(row.share, name) for name in ("mean", "low", "high", "n")},
-        "tokens": replay.tokens,
-        "more_tokens": more,
-        "milliseconds": replay.milliseconds,
-        "runs": [run.name for run in change.runs] if change is not None else [],
-        "rescued": ids[row.rescued].tolist(),
-        "broken": ids[row.broken].tolist(),
-    }
+def _part(columns: Columns, row: rescuing.Row) -> Change:
+    change = columns.change(row.replay.key)
+    assert change is not None
+    return change
+
+
+def _with(columns: Columns, more: Collection[Change], known: Mapping[str, Measured]) -> Columns:
+    changes = replace(columns.changes, changes=(*columns.changes.changes, *more))
+    return replace(columns, changes=changes, known={**columns.known, **known})
+
+
+def foresee(workspace: Workspace, columns: Columns, some: Sequence[Change]) -> Foreseen:
+    """Return what replaying some changes takes at most."""
+    return alternatives.foresee(workspace, columns.changes, some)

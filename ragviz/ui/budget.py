@@ -8,7 +8,7 @@ from ragviz import jobs
 from ragviz.records import Run
 from ragviz.ui import cache
 
-RUN_OF = {"run": "name", "rejudge": "run"}
+RUN_OF = {"run": "name", "index-run": "name", "rejudge": "run"}
 """Kind of job → the argument that names its run."""
 
 

@@ -17,7 +17,7 @@ from ragviz.analysis.losses import Losses
 from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.ties import Price
 from ragviz.records import EvaluatedAnswer, Question, Retrieved, Run, Score
-from ragviz.runs import expenses, judgements, measurements, replays, summaries
+from ragviz.runs import alternatives, expenses, judgements, measurements, replays, summaries
 from ragviz.runs.overviews import Overview
 from ragviz.workspace import Workspace, open_workspace
 
@@ -255,16 +255,25 @@ def _lost(of: State, k: int) -> Losses:
     return judgements.losses_at(run, causes(run, k), kinds(run), set(summary(run, k).question_ids), k)
 
 
-def replay_columns(run: Run) -> replays.Columns:
-    """Return what is known of the changes that a run's questions can be replayed with; nothing is searched."""
+def combination(run: Run, k: int) -> replays.Combination:
+    """Return what is known of the changes that a run's questions can be replayed with, together too, at `k`.
+
+    Nothing is searched.
+    """
     of = _changes_state(run)
-    return _replay_columns(of, _held(of))
+    return _combination(of, _held(of), k)
 
 
 def rescue(run: Run, k: int) -> Rescue:
     """Return what every change that is known would rescue and break of a run of which `k` chunks are kept."""
     of = _changes_state(run)
     return _rescue(of, _held(of), k)
+
+
+def foreseen(run: Run, k: int, effort: alternatives.Effort) -> alternatives.Foreseen:
+    """Return what replaying the changes of one effort that are not replayed yet would take."""
+    columns = combination(run, k).columns
+    return alternatives.foresee(workspace(), columns.changes, columns.missing(effort))
 
 
 def _changes_state(run: Run) -> State:
@@ -280,15 +289,15 @@ def _held(of: State) -> frozenset[str]:
 
 
 @st.cache_resource(show_spinner="Looking for what can be tried", max_entries=16)
-def _changes(of: State) -> replays.Changes:
+def _changes(of: State) -> alternatives.Changes:
     opened, run = workspace(), workspace().store.run(of.ids[0])
-    return replays.changes_of(opened, run, _asked(state(run.id, run.config.questions)))
+    return alternatives.changes_of(opened, run, _asked(state(run.id, run.config.questions)))
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
-def _asked(of: State) -> replays.Asked:
+def _asked(of: State) -> alternatives.Asked:
     with _without_collection():
-        return replays.asked_by(workspace(), workspace().store.run(of.ids[0]))
+        return alternatives.asked_by(workspace(), workspace().store.run(of.ids[0]))
 
 
 @st.cache_resource(show_spinner="Reading the other runs", max_entries=16)
@@ -303,6 +312,11 @@ def _measured(of: State) -> replays.Measured:
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _rescue(of: State, held: frozenset[str], k: int) -> Rescue:
+def _combination(of: State, held: frozenset[str], k: int) -> replays.Combination:
     columns = _replay_columns(of, held)
-    return replays.rescue(columns, k)
+    return replays.combination(workspace(), columns, k, lambda each: _measured(state(each.id)))
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _rescue(of: State, held: frozenset[str], k: int) -> Rescue:
+    return replays.rescue(_combination(of, held, k).columns, k)

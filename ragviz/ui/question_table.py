@@ -14,7 +14,7 @@ from ragviz.answers import abstention
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import shown_in
 from ragviz.records import AnswerStatus, Run, Score
-from ragviz.runs import judgements, measurements, replays
+from ragviz.runs import judgements, measurements, rescue_words
 from ragviz.ui import address, cache, wording
 from ragviz.ui.cache import State
 
@@ -246,7 +246,9 @@ def filter_words(run: Run, k: int, name: str, value: str) -> str:
     if name == "outcome" or (name == "rank" and value == "miss"):
         return outcomes.title("missed" if value == "miss" else value, k, run.config.depth)
     if name in ("rescued", "broken"):
-        return f"by {replays.title(cache.replay_columns(run), value) if value != NOTHING else 'nothing that was tried'}"
+        if value == NOTHING:
+            return "by nothing that was tried"
+        return f"by {rescue_words.title(cache.combination(run, k).columns, value)}"
     if name == "score" and (limits := score_range(value)):
         of = score_column(run, k)
         low, high = limits

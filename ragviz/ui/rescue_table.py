@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from html import escape
+from typing import Any
 
 import streamlit as st
 
 from ragviz import jobs
 from ragviz.analysis.rescue import Rescue, Row
-from ragviz.records import Run
+from ragviz.records import NO_EMBEDDER, Run
 from ragviz.report import style
-from ragviz.runs import replays
+from ragviz.runs import alternatives, replays, rescue_words
+from ragviz.runs.alternatives import Change
 from ragviz.runs.replays import Columns
 from ragviz.text.markup import plain, sentence, without_middle
 from ragviz.ui import address, cache, heading, job_panel, question_table, wording
@@ -26,53 +30,127 @@ _ALL = "rescue-all"  # session state: all rows are shown
 def draw(run: Run, k: int) -> None:
     """Draw the changes, the best first; a number lists its questions, the last column makes the run or compares it."""
     heading.section(f"What would rescue them at k = {k}")
-    columns = cache.replay_columns(run)
-    rescue = cache.rescue(run, k)
-    st.markdown(_coloured(columns, rescue))
+    together, rescue = cache.combination(run, k), cache.rescue(run, k)
+    columns = together.columns
+    st.markdown(plain(rescue_words.sentence(columns, rescue)))
     if not rescue.lost.any():
         return
-    _replaying(run, columns)
+    _not_tried(run, columns, k)
     if rescue.rows:
         _table(run, columns, rescue)
-    notes = replays.notes(columns, k)
+    _together(run, together, k)
+    notes = rescue_words.notes(columns, k)
     if rescue.rows:
         notes.insert(0, "Each row was chosen on these questions: make its run, and confirm it on others.")
     st.caption(plain(" ".join(notes)))
 
 
-def _coloured(columns: Columns, rescue: Rescue) -> str:
-    return plain(replays.sentence(columns, rescue))
-
-
 # What is not replayed yet
 
 
-def _replaying(run: Run, columns: Columns) -> None:
-    """Draw the button that replays what is neither a run nor replayed, or how far that is."""
+def _not_tried(run: Run, columns: Columns, k: int) -> None:
+    """Draw what can be replayed and is not yet, by what it takes, each with its button, or how far it is."""
     job = job_panel.newest_job("replay", run.corpus_id, run=run.id)
     failed = dict(job.result.get("failed", {})) if job is not None and job.status == "done" else {}
-    missing = columns.missing
-    if not missing:
+    going = job is not None and job.status in jobs.ACTIVE
+    searched, computed, asks = columns.missing("search"), columns.missing("compute"), _asks(run, columns)
+    if not (searched or computed or asks):
         return
-    names = [replays.title(columns, change.key) for change in missing]
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", border=True):
-        listed = ", ".join(plain(without_middle(name, 40)) for name in names[:6])
-        more = f" and {len(names) - 6} more" if len(names) > 6 else ""
-        if job is not None and job.status in jobs.ACTIVE:
-            st.markdown(f"Being replayed (see the sidebar): {listed}{more}.", width="stretch")
-        else:
-            n = wording.counted(len(columns.changes.questions), "question")
-            st.markdown(f"Not tried yet: {listed}{more}.", width="stretch")
-            if st.button(
-                f"Replay {n}", key="replay-missing",
-                help="Searches these for the questions of this run, once; no model answers or judges.",
-            ):  # fmt: skip
-                job_panel.submit("replay", f"Replay {run.name}", run.corpus_id, {"run": run.id})
-                st.rerun()
-    for change in missing:
+    n = wording.counted(len(columns.changes.questions), "question")
+    with st.container(border=True, gap="xsmall", key="rescue-missing"):
+        if going:
+            st.caption("Being replayed: see the sidebar.")
+        if searched:
+            explained = "Searches these for the questions of this run, once; no model answers or judges."
+            if _offer(columns, searched, f"Replay {n}", "replay-missing", explained, disabled=going):
+                _submit(run, {})
+        if computed:
+            cost = cache.foreseen(run, k, "compute").words
+            explained = (
+                f"For {n}: {cost}. Texts that were embedded before are not embedded again. The indexes are built to be "
+                "searched, and not kept; cancelled, the changes that were replayed to the end are kept."
+            )
+            if _offer(columns, computed, "Build and replay", "replay-build", explained, cost, disabled=going):
+                _submit(run, {"build": True})
+        if asks:
+            _paid(run, asks, disabled=going)
+    for change in (*searched, *computed):
         if change.key in failed:
-            name = plain(replays.title(columns, change.key))
+            name = plain(rescue_words.title(columns, change.key))
             st.caption(f":orange[▲] {name} could not be replayed: {sentence(failed[change.key])}")
+
+
+def _offer(
+    columns: Columns, some: Sequence[Change], label: str, key: str, explained: str, cost: str = "", *, disabled: bool
+) -> bool:
+    """Draw what is not tried yet with the button that tries it; return whether it was pressed."""
+    names = [rescue_words.title(columns, change.key) for change in some]
+    listed = ", ".join(plain(without_middle(name, 40)) for name in names[:7])
+    more = f" and {len(names) - 7} more" if len(names) > 7 else ""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        takes = f" ({plain(cost)})" if cost else ""
+        st.markdown(f"Not tried yet: {listed}{more}{takes}.", width="stretch")
+        return st.button(label, key=key, help=explained, disabled=disabled)
+
+
+def _submit(run: Run, arguments: dict[str, Any]) -> None:
+    job_panel.submit("replay", f"Replay {run.name}", run.corpus_id, {"run": run.id, **arguments})
+    st.rerun()
+
+
+def _asks(run: Run, columns: Columns) -> str:
+    """Return the reranker that asks the configured model, "" where there is none, and where it was replayed."""
+    settings = cache.workspace().settings
+    own = columns.changes.scene.own
+    if not settings.model_configured or own is None or columns.changes.rebuilt:
+        return ""
+    name = f"model:{settings.model}"
+    known = columns.change(f"reranker={name}")
+    replayed = known is not None and known.key in columns.known
+    return "" if replayed or run.config.reranker == name else name
+
+
+def _paid(run: Run, name: str, *, disabled: bool) -> None:
+    """Draw the reranker that asks a model: what it would cost on demand, and only then the button that pays."""
+    key = f"rescue-price-{run.id}-{name}"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"Not tried: reranked by {plain(name)}, which is paid for.", width="stretch")
+        if (price := st.session_state.get(key)) is None:
+            if st.button("What would it cost?", key="replay-price", disabled=disabled):
+                workspace = cache.workspace()
+                changes = alternatives.changes_of(workspace, run, named=[name])
+                change = next(each for each in changes.changes if each.key == f"reranker={name}")
+                with st.spinner("Counting the calls"):
+                    st.session_state[key] = replays.price_of(workspace, change)
+                st.rerun()
+        else:
+            st.markdown(plain(price), width="content")
+            if st.button("Pay and replay", key="replay-paid", disabled=disabled):
+                _submit(run, {"rerankers": [name]})
+
+
+# The combination
+
+
+def _together(run: Run, together: replays.Combination, k: int) -> None:
+    """Draw what each further change adds to the best one, and the button that tries the next."""
+    if not together.steps:
+        return
+    lines, missing = rescue_words.steps(together.columns, together), together.missing
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if len(lines) > 1:
+            st.markdown(f"**Together, step by step**: {plain('; '.join(lines))}.", width="stretch")
+        elif missing:
+            st.markdown(f"**Together**: {plain(lines[0])}; what others add to it is not tried yet.", width="stretch")
+        else:
+            st.markdown(f"**Together**: {plain(lines[0])}; no other change adds to it.", width="stretch")
+        if missing:
+            names = "; ".join(rescue_words.title(together.columns, change.key) for change in missing)
+            job = job_panel.newest_job("replay", run.corpus_id, run=run.id)
+            going = job is not None and job.status in jobs.ACTIVE
+            label = f"Try {wording.counted(len(missing), 'combination')}"
+            if st.button(label, key="replay-combine", help=plain(names), disabled=going):
+                _submit(run, {"combine": k})
 
 
 # The table
@@ -134,7 +212,7 @@ def _lister(label: str, name: str, value: str, key: str, *, disabled: bool = Fal
 
 
 def _name_html(columns: Columns, key: str) -> str:
-    title, detail = replays.title(columns, key), replays.detail(columns, key)
+    title, detail = rescue_words.title(columns, key), rescue_words.detail(columns, key)
     below = f'<br><span class="rv-detail">{escape(without_middle(detail, 48))}</span>' if detail else ""
     return f'<div class="rv-change" title="{escape(title)}">{escape(without_middle(title, 44))}{below}</div>'
 
@@ -185,21 +263,57 @@ def _show(k: int) -> None:
 
 
 def _action(run: Run, columns: Columns, row: Row) -> None:
-    """Draw the link that makes the run, with the change filled in; that compares it, when there is one."""
-    change = columns.change(row.replay.key)
+    """Draw what makes the run of a change: at once where it costs nothing, else the link that fills it in.
+
+    A run that there is already is compared.
+    """
+    change, replay = columns.change(row.replay.key), row.replay
     if change is not None and change.runs:
         other = change.runs[0]
         pair = [each.id if "," in each.name else each.name for each in (run, other)]
-        address.link("compare", "Compare", runs=",".join(pair), k=row.replay.k)
+        address.link("compare", "Compare", runs=",".join(pair), k=replay.k)
         return
-    config = run.config
-    if change is None and not question_table.answers(run):  # rankings are known at every k
-        more = row.replay.k
+    config = run.config if change is None else change.config
+    answers = question_table.answers(run) or config.answerer != "none"
+    if change is None and not answers:  # rankings are known at every k
         st.button(
-            f":blue[Show k = {more}]", key=f"rescue-show-{more}", type="tertiary", on_click=_show, args=(more,),
+            f":blue[Show k = {replay.k}]", key=f"rescue-show-{replay.k}", type="tertiary", on_click=_show,
+            args=(replay.k,),
         )  # fmt: skip
+    elif change is not None and not answers and change.effort != "paid":
+        new = not change.index
+        words = "Builds the index, and makes the run on it." if new else "Makes the run; no model answers or judges."
+        label = ":blue[Build and run]" if new else ":blue[Make run]"
+        if st.button(label, key=f"rescue-make-{replay.key}", type="tertiary", help=words):
+            _make(run, change, replay.k)
+    elif change is not None and not change.index and change.cut is not None:
+        cut = change.cut
+        chosen: dict[str, str | int | None] = {"chunker": cut.chunker, "size": cut.chunk_size}
+        chosen |= {"overlap": cut.overlap, "prefix": cut.prefix}
+        embedder = cut.embedder or NO_EMBEDDER
+        address.link("index", "Build index", tab="New index", **chosen, embedder=embedder, backend=cut.backend)
+    else:
+        index = run.provenance["index"] if change is None else change.index
+        filled: dict[str, str | int | None] = {"index": index, "set": run.provenance["questions"], "preset": run.name}
+        filled |= {"reranker": config.reranker} if config.reranker != run.config.reranker else {}
+        filled |= {"budget": replay.key.partition("=")[2]} if replay.kind == "budget" else {}
+        address.link("run", "Make run", **filled, retriever=config.retriever, k=replay.k)
+
+
+def _make(run: Run, change: Change, k: int) -> None:
+    """Start the job that makes the run of a change, on an index that it builds where there is none."""
+    store = cache.workspace().store
+    corpus = store.corpus(run.corpus_id)
+    words = re.sub(r"[^\w.]+", "-", change.key.partition("=")[2]).strip("-")
+    if change.kind == "both":
+        words = "-".join(re.sub(r"[^\w.]+", "-", part.partition("=")[2]).strip("-") for part in change.parts)
+    name = wording.free_name(f"{run.name}-{words}"[:80], {each.name for each in store.runs()})
+    config = asdict(replace(change.config, k=k))
+    if change.index or change.cut is None:
+        arguments: dict[str, Any] = {"name": name, "config": config, "budget": None}
+        job_panel.submit("run", f"Run {name}", run.corpus_id, arguments)
         return
-    index = run.provenance["index"] if change is None else change.index
-    retriever = config.retriever if change is None else change.config.retriever
-    filled = {"index": index, "set": run.provenance["questions"], "preset": run.name}
-    address.link("run", "Make run", **filled, retriever=retriever, k=row.replay.k)
+    index = wording.free_name(f"{run.provenance['index']}-{words}"[:80], {each.name for each in store.indexes()})
+    cut = asdict(change.cut)
+    arguments = {"corpus": corpus.name, "index": index, "cut": cut, "name": name, "config": config}
+    job_panel.submit("index-run", f"Run {name}", run.corpus_id, arguments)

@@ -1,0 +1,180 @@
+"""What would rescue the lost questions of a run, in words, and as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragviz.analysis import rescue as rescuing
+from ragviz.retrieval import rerankers
+from ragviz.runs import replays
+from ragviz.runs.replays import Columns, Combination, Step, tokens_at
+
+
+def title(columns: Columns, key: str) -> str:
+    """Return what a change is called."""
+    kind, _, name = key.partition("=")
+    change = columns.change(key)
+    if kind == "budget":
+        return f"context budget = {int(name):,} tokens" if name.isdigit() else key
+    if kind == "k" or change is None:
+        return f"{kind} = {name}"
+    if kind == "retriever":
+        return f"{change.config.ranked_by} on this index"
+    if kind == "reranker":
+        return f"reranked by {name}" if change.config.reranker != rerankers.NONE else "without reranking"
+    if kind == "index":
+        return f"index {name}{', as built since' if change.config.index == columns.run.config.index else ''}"
+    if kind == "chunking":
+        return f"chunks: {name} tokens"
+    if kind == "prefix":
+        return {"none": "no prefix", "title": "title before each chunk", "headings": "headings before each chunk"}.get(
+            name, f"prefix {name}"
+        )
+    if kind == "both":
+        return " + ".join(title(columns, part) for part in change.parts)
+    return f"run {change.runs[0].name}"
+
+
+def detail(columns: Columns, key: str) -> str:
+    """Return what a change is made of, where its title does not say it: the runs that were made so, their choices."""
+    change = columns.change(key)
+    if change is None or not change.runs:
+        return ""
+    names = ", ".join(run.name for run in change.runs)
+    return f"{change.config.ranked_by} over {change.index}" if change.kind == "run" else f"run {names}"
+
+
+def tokens_words(tokens: float | None, now: float | None) -> str:
+    """Say how many tokens are read, and how many more than `now`.
+
+    >>> tokens_words(612.4, 408.2), tokens_words(612.4, None), tokens_words(None, 408.2)
+    ('612 (+204)', '612', '')
+    """
+    if tokens is None:
+        return ""
+    return f"{tokens:,.0f}" if now is None else f"{tokens:,.0f} ({tokens - now:+,.0f})"
+
+
+def sentence(columns: Columns, rescue: rescuing.Rescue) -> str:
+    """Say what rescues most of the lost questions, the best of two kinds, and how many nothing rescues."""
+    lost, n = int(rescue.lost.sum()), len(rescue.lost)
+    if not lost:
+        return f"No question is lost at k = {rescue.k}."
+    gains = [row for row in rescue.rows if row.net > 0]
+    best = [row for row in gains if row.replay.kind != "k"][:1] + [row for row in gains if row.replay.kind == "k"][:1]
+    now, told = tokens_at(columns.own, rescue.k), []
+    for row in best:
+        words = f"{title(columns, row.replay.key)} rescues {row.rescues:,} and breaks {row.breaks:,}"
+        times = row.replay.tokens / now if row.replay.tokens is not None and now else None
+        told.append(words if times is None else f"{words}, with {times:.1f} times the tokens read")
+    if not best:
+        told.append("no change rescues more than it breaks" if rescue.rows else "nothing was tried")
+    beyond = int(rescue.beyond.sum())
+    told.append(f"{beyond:,} {'is' if beyond == 1 else 'are'} beyond all of these")
+    cut = replays.truncated(columns, rescue.k)
+    out = f" ({cut:,} of them by the context budget of {columns.budget:,} tokens)" if cut else ""
+    return f"{lost:,} of {n:,} questions are lost at k = {rescue.k}{out}: {'; '.join(told)}."
+
+
+def suggestion(columns: Columns, rescue: rescuing.Rescue) -> str:
+    """Return the best change that reads no more chunks, where its gain is clear (the interval excludes 0); else "".
+
+    A change was chosen among several on these questions, so it is a suggestion to be confirmed.
+    """
+    rows = [row for row in rescue.rows if row.replay.kind not in ("k", "budget", "run")]
+    clear = [row for row in rows if row.share.low is not None and row.share.low > 0]
+    if not clear:
+        return ""
+    row = clear[0]
+    return (
+        f"Of what was tried, {title(columns, row.replay.key)} gains most: it rescues {row.rescues:,} of the "
+        f"{int(rescue.lost.sum()):,} lost questions and breaks {row.breaks:,}"
+    )
+
+
+def steps(columns: Columns, together: Combination) -> list[str]:
+    """Say what each further change of a combination adds, a line for each step."""
+    lines = []
+    for step in together.steps:
+        share, row = step.more.share, step.row
+        first = step is together.steps[0]
+        gain = row.net if first else step.more.net
+        added = f"{'' if first else '+ '}{title(columns, step.added)}: {gain:+,} questions"
+        if share.low is not None and share.high is not None:
+            added += f" [{share.low:+.0%}, {share.high:+.0%}]"
+        lines.append(added)
+    return lines
+
+
+def notes(columns: Columns, k: int) -> list[str]:
+    """Say what the table leaves out, and why, in sentences."""
+    changes, index = columns.changes, columns.run.provenance["index"]
+    shallow = [c for c in changes.changes if c.runs and max(run.config.depth for run in c.runs) < k]
+    unread = columns.budget is not None and columns.own.reach is None
+    told = {
+        f"The index {index} was deleted: other retrievers cannot be tried on it.": changes.gone,
+        f"The index {index} was built anew after this run: replays search it as it is now.": changes.rebuilt,
+        f"Runs of this corpus that asked other questions, or these before they were changed: {changes.others:,}, "
+        "left out.": changes.others,
+        f"The reranker {columns.run.config.reranker} asks a model, which costs: nothing is replayed with it, only "
+        "runs that exist count.": changes.paid,
+        f"Runs whose rankings are not {k} deep: {len(shallow):,}, left out.": shallow,
+        "How many tokens the chunks hold is not known, so the context budget is not counted.": unread,
+    }
+    return [words for words, applies in told.items() if applies]
+
+
+def to_json(columns: Columns, rescue: rescuing.Rescue, together: Combination | None = None) -> dict[str, Any]:
+    """Return the table as the command line prints it; numbers that are not known are null."""
+    ids = np.array([question.id for question in columns.changes.questions], dtype=object)
+    now = tokens_at(columns.own, rescue.k)
+    return {
+        "run": columns.run.name,
+        "k": rescue.k,
+        "n": len(rescue.lost),
+        "lost": int(rescue.lost.sum()),
+        "truncated": replays.truncated(columns, rescue.k),
+        "beyond": ids[rescue.beyond].tolist(),
+        "tokens": now,
+        "milliseconds": columns.own.milliseconds,
+        "changes": [_row_to_json(columns, row, ids, now) for row in rescue.rows],
+        "not_replayed": [change.key for change in columns.missing("search")],
+        "not_built": [change.key for change in columns.missing("compute")],
+        "not_paid": [change.key for change in columns.missing("paid")],
+        "combination": [] if together is None else [_step_to_json(columns, step) for step in together.steps],
+        "notes": notes(columns, rescue.k),
+    }
+
+
+def _step_to_json(columns: Columns, step: Step) -> dict[str, Any]:
+    return {
+        "change": step.row.replay.key,
+        "added": step.added,
+        "title": title(columns, step.added),
+        "net": step.row.net,
+        "more": step.more.net,
+        "share": {name: getattr(step.more.share, name) for name in ("mean", "low", "high", "n")},
+    }
+
+
+def _row_to_json(columns: Columns, row: rescuing.Row, ids: NDArray[np.object_], now: float | None) -> dict[str, Any]:
+    replay, change = row.replay, columns.change(row.replay.key)
+    more = None if replay.tokens is None or now is None else replay.tokens - now
+    return {
+        "change": replay.key,
+        "title": title(columns, replay.key),
+        "k": replay.k,
+        "rescues": row.rescues,
+        "breaks": row.breaks,
+        "net": row.net,
+        "share": {name: getattr(row.share, name) for name in ("mean", "low", "high", "n")},
+        "tokens": replay.tokens,
+        "more_tokens": more,
+        "milliseconds": replay.milliseconds,
+        "runs": [run.name for run in change.runs] if change is not None else [],
+        "rescued": ids[row.rescued].tolist(),
+        "broken": ids[row.broken].tolist(),
+    }
