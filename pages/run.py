@@ -386,8 +386,8 @@ def cost(config: RunConfig) -> None:
             widgets.forecast_tiles(forecast)
     if forecast is not None:
         st.caption(f"Calls: {', '.join(f'{count:,} {step}' for step, count in forecast.calls.items())}.")
-        if forecast.paid_words:
-            st.caption(plain(forecast.paid_words))
+        for words in filter(None, (forecast.pooled_words, forecast.paid_words)):
+            st.caption(plain(words))
     if asks:
         estimate(config, key, "Estimate calls and cost" if forecast is None else "Estimate again")
     st.caption(duration_words(config, index, n))

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -70,6 +70,18 @@ class Cache(Protocol):
 
     def put_many(self, items: Mapping[str, bytes]) -> None:
         """Store `items`; existing keys are overwritten."""
+        ...
+
+
+class Pool(Protocol):
+    """Keeps verdicts on chunks for all runs, by subject (what was asked), judge and chunk, each a digest."""
+
+    def verdicts(self, subjects: Sequence[str], judge: str = "") -> Iterable[tuple[str, str, str, str]]:
+        """Return (subject, judge, chunk, body) of every verdict on these subjects, by one judge or by all."""
+        ...
+
+    def add(self, judge: str, verdicts: Mapping[tuple[str, str], str]) -> None:
+        """Keep verdicts of a judge: body by (subject, chunk)."""
         ...
 
 

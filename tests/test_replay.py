@@ -84,3 +84,22 @@ def test_a_context_that_changed_is_told(endpoint: ModelServer) -> None:
     moved = replace(evaluated, answer=replace(evaluated.answer, context=("other",)))
     result = next(each for each in workspace.store.results(run_id) if each.question_id == question_id)
     assert {e.why for e in exchanges.exchanges_of(workspace, run, result, moved)} == {replay.CHANGED_CONTEXT}
+
+
+def test_calls_behind_pooled_verdicts_are_told_from_those_of_the_run(endpoint: ModelServer) -> None:
+    workspace = open_workspace()
+    judged(workspace, k=2)
+    received = len(sent(endpoint))
+    config = RunConfig("small", "asked", "bm25", 3, depth=20, answerer="extractive", metrics=METRICS, judge="loopback")
+    run = running.run(workspace, "second", config)
+    results = {each.question_id: each for each in workspace.store.results(run.id)}
+    evaluated = workspace.store.evaluated_answers(run.id)
+    found = [
+        exchange for i, e in evaluated.items() for exchange in exchanges.exchanges_of(workspace, run, results[i], e)
+    ]
+    pooled = [exchange for exchange in found if exchange.why == replay.POOLED]
+    assert pooled, "chunks were judged for the first run"
+    assert all(exchange.call.cached and exchange.call.step == "context" for exchange in pooled)
+    own = [exchange for exchange in found if exchange.call.step == "context" and exchange not in pooled]
+    assert set(rebuilt(own)) <= set(sent(endpoint)[received:]), "what was asked about the others is built again"
+    assert own

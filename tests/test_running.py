@@ -324,7 +324,9 @@ def test_a_killed_run_is_resumed_and_pays_only_the_calls_in_flight_again(workspa
         Workspace(workspace.settings.model_copy(update={"home": workspace.settings.home})), config()
     )
     assert whole.cached == whole.total
-    fresh = sum(whole.calls.values()) + 2 * len(PLACES)  # the banks are cached, and not estimated again
+    assert whole.pooled == whole.judged == 3 * len(ROWS)
+    # The banks are cached, the verdicts on chunks pooled, and neither is estimated again.
+    fresh = sum(whole.calls.values()) + 2 * len(PLACES) + len(ROWS)
     assert calls <= fresh + 4
 
 

@@ -38,6 +38,15 @@ def without_citations(text: str) -> str:
     return _CITED_AND_BLANKS.sub("", text)
 
 
+def unnumbered(text: str) -> str:
+    """Return `text` with its citations, but without what they cite.
+
+    >>> unnumbered("Dogs stay outside [2], cats too [1, 3], since 2019.")
+    'Dogs stay outside [#], cats too [#, #], since 2019.'
+    """
+    return _CITED.sub(lambda mark: re.sub(r"\d+", "#", mark[0]), text)
+
+
 def checked(numbers: Iterable[int], passages: Sequence[Passage]) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Split cited numbers into those that are ranks of passages, and those that are not."""
     ranks = {passage.rank for passage in passages}

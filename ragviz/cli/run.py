@@ -91,8 +91,8 @@ def show_forecast(estimate: forecast.Forecast, as_json: bool) -> None:
         cost = "no price known" if estimate.cost is None else spending.dollars(estimate.cost)
         tokens = f"{estimate.prompt_tokens:,} input + {estimate.completion_tokens:,} output tokens"
         console.out.print(f"{estimate.total:,} calls, {estimate.cached:,} of them cached; to pay: {tokens}, {cost}")
-        if estimate.paid_words:
-            console.out.print(estimate.paid_words)
+        for words in filter(None, (estimate.pooled_words, estimate.paid_words)):
+            console.out.print(words)
         if estimate.seconds:
             console.out.print(f"about {estimate.seconds / 60:.1f} minutes, estimated from this endpoint's own calls")
         elif estimate.seconds is None:

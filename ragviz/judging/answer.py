@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ragviz.answers import answering, contexts
+from ragviz.answers import answering, citations, contexts
 from ragviz.errors import ModelError
+from ragviz.judging import pool
 from ragviz.judging.planning import Plan
 from ragviz.judging.step import Asks, State, Step
 from ragviz.models.requests import Completion, Request
-from ragviz.records import Answer
+from ragviz.records import Answer, EvaluatedAnswer, digest
 
 
 def _answer(state: State, plan: Plan, ask: Asks) -> Answer:
@@ -32,8 +34,31 @@ def _answer(state: State, plan: Plan, ask: Asks) -> Answer:
         )
         if answer.status != "failed":
             state.answer = answer
+            state.same_as = _judged_before(answer, state, plan)
             return answer
     raise ModelError(answer.reason)
+
+
+def _judged_before(answer: Answer, state: State, plan: Plan) -> str:
+    """Return the words in which an equal answer to the question was judged first, "" for a new one, which is noted.
+
+    The numbers of its citations are places in the ranking of one run: they say nothing that is judged.
+    """
+    if plan.judge is None or answer.status != "answered":
+        return ""
+    judge = digest("answers", plan.maker, length=32)
+    about = pool.subject(state.item.question.text, state.reference, "words", citations.unnumbered(answer.text))
+    words = next((body for *_, body in plan.pool.verdicts([about], judge)), None)
+    if words is None:
+        plan.pool.add(judge, {(about, "words"): answer.text})
+    return words if words and words != answer.text else ""
+
+
+def _enter(evaluated: EvaluatedAnswer, state: State) -> EvaluatedAnswer:
+    """Return what holds the answer from the start, also when it failed, with the words in which it is judged."""
+    if not state.same_as:
+        return evaluated
+    return replace(evaluated, verdicts={**evaluated.verdicts, "answer": {"same_as": state.same_as}})
 
 
 def _ask_again(ask: Callable[[Request[Any]], Completion[Any]], number: int, request: Request[Any]) -> Completion[Any]:
@@ -43,6 +68,6 @@ def _ask_again(ask: Callable[[Request[Any]], Completion[Any]], number: int, requ
 STEP = Step(
     "Answer",
     _answer,
-    enter=lambda evaluated, _: evaluated,  # the evaluated answer holds it from the start, also when it failed
+    _enter,
     placeholders={answering.AnswerReply: lambda item: answering.placeholder(item.question, item.chunks)},
 )

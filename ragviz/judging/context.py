@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pydantic import BaseModel, Field
 
+from ragviz.judging import pool
 from ragviz.judging.claims import answer_claims, most_claim_numbers, reference_claims
 from ragviz.judging.planning import Item, Plan
 from ragviz.judging.step import Asks, State, Step, ask_judge, require_complete
@@ -23,7 +25,7 @@ from ragviz.judging.texts import (
     sentences_of,
 )
 from ragviz.models.requests import Request
-from ragviz.records import ClaimVerdict, Matrix, Verdict
+from ragviz.records import ClaimVerdict, EvaluatedAnswer, Matrix, Verdict, digest
 
 VERSION = "2"
 """Version of the prompt: part of every score that rests on it."""
@@ -84,16 +86,23 @@ _BY = {"en": ', as "reference" answers it', "zh": "（以“reference”的回�
 
 @dataclass(frozen=True, slots=True)
 class ContextVerdicts:
-    """Verdicts of the replies to "context" so far, by 0-based number of the claim and of the passage."""
+    """Verdicts of the replies to "context" so far, by 0-based number of the claim and of the passage.
+
+    Of `pooled` passages the verdicts on the reference were there before, read off `replies` (their digests); `asked` is
+    what was asked then, None where it was everything.
+    """
 
     claims: Mapping[int, tuple[ClaimVerdict, ...]] = field(default_factory=dict)
     useful: Mapping[int, bool] = field(default_factory=dict)
+    pooled: int = 0
+    asked: pool.Asked | None = None
+    replies: tuple[str, ...] = ()
 
-    def missing(self, claims: int, passages: int) -> tuple[list[int], list[int]]:
-        """Return which claims and passages, of so many, have no verdict yet."""
+    def missing(self, claims: Sequence[int], passages: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return which of these claims and passages have no verdict yet."""
         return (
-            [number for number in range(claims) if number not in self.claims],
-            [number for number in range(passages) if number not in self.useful],
+            [number for number in claims if number not in self.claims],
+            [number for number in passages if number not in self.useful],
         )
 
 
@@ -159,21 +168,67 @@ def follows(row: Sequence[ClaimVerdict]) -> bool:
 
 
 def _ask(state: State, plan: Plan, ask: Asks) -> ContextVerdicts:
+    answer, reference = ([claim.text for claim in claims] for claims in (answer_claims(state), reference_claims(state)))
+    if not state.context:
+        return ContextVerdicts(dict.fromkeys(range(len(answer) + len(reference)), ()), {})
+    judge = (judge_key(plan), plan.judge.model if plan.judge else "")
+    texts = (state.item.question.text, state.reference)
+    whole = frozenset(chunk.id for chunk in state.item.chunks if state.context.get(chunk.id) == chunk.text)
+    known = pool.known(plan.pool, judge, texts, (answer, reference), state.context, whole)
+    asked, pooled = state.asked or known.wanted(), known.pooled
+    behind, state.pooled = known.behind(), pooled
+    state.calls += behind
+    if asked is not None:
+        before = len(state.calls)
+        claims, useful = _asked(state, plan, ask, known, asked)
+        if state.asked:  # only what was asked is wanted
+            return ContextVerdicts(claims, useful)
+        plan.pool.add(judge[0], known.learn(asked, claims, useful, state.calls[before:]))
+    if not behind:
+        return ContextVerdicts(known.rows(), known.useful)
+    replies = tuple(digest(call.raw) for call in behind)
+    return ContextVerdicts(known.rows(), known.useful, pooled, asked or pool.Asked((), ()), replies)
+
+
+def judge_key(plan: Plan) -> str:
+    """Return the key of a plan's judge in the pool: another edition, or version of the prompt, is another judge."""
+    return digest("context", plan.maker, VERSION, length=32)
+
+
+def _asked(
+    state: State, plan: Plan, ask: Asks, known: pool.Known, asked: pool.Asked
+) -> tuple[dict[int, tuple[ClaimVerdict, ...]], dict[int, bool]]:
+    """Ask about some claims and passages; return the verdicts by number of the claim, and usefulness by place.
+
+    Raises:
+        ModelError: some are left out in both attempts.
+
+    """
     claims = by_number((*answer_claims(state), *reference_claims(state)))
-    passages = list(state.context.values())
+    every = list(state.context.values())
+    passages = [every[place] for place in asked.places]
+    columns = [column for column, place in enumerate(asked.places) if place in known.unjudged(asked.places)]
     verdicts = ContextVerdicts()
-    if not passages:
-        return ContextVerdicts(dict.fromkeys(claims, ()), {})
     for attempt in range(2):
-        missing_claims, missing_passages = verdicts.missing(len(claims), len(passages))
+        missing_claims, missing_passages = verdicts.missing(asked.claims, columns)
         if not missing_claims and not missing_passages:
             break
         asked_claims = {number: claims[number] for number in missing_claims}
         request = context_request(state.item.question.text, state.reference, asked_claims, passages)
         reply = ask_judge(state, plan, ask, ("context", VERSION), request, attempt)
         verdicts = read_context(reply, len(claims), passages, verdicts)
-    require_complete(verdicts.missing(len(claims), len(passages)), "the judge left out {} of the claims and passages")
-    return verdicts
+    require_complete(verdicts.missing(asked.claims, columns), "the judge left out {} of the claims and passages")
+    return dict(verdicts.claims), {asked.places[column]: useful for column, useful in verdicts.useful.items()}
+
+
+def _enter(evaluated: EvaluatedAnswer, state: State) -> EvaluatedAnswer:
+    verdicts: ContextVerdicts = state.results["context"]
+    evaluated = replace(evaluated, matrix=with_context(evaluated.matrix, verdicts))
+    if verdicts.asked is None:
+        return evaluated
+    asked: dict[str, Any] = {"claims": list(verdicts.asked.claims), "places": list(verdicts.asked.places)}
+    asked |= {"pooled": verdicts.pooled, "replies": list(verdicts.replies)}
+    return replace(evaluated, verdicts={**evaluated.verdicts, "context": asked})
 
 
 def _placeholder(item: Item) -> ContextReply:
@@ -189,7 +244,7 @@ def _placeholder(item: Item) -> ContextReply:
 STEP = Step(
     "Claims and passages",
     _ask,
-    enter=lambda evaluated, state: replace(evaluated, matrix=with_context(evaluated.matrix, state.results["context"])),
+    _enter,
     placeholders={ContextReply: _placeholder},
     needs=("claims", "reference"),
     version=VERSION,

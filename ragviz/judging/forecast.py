@@ -20,7 +20,7 @@ from ragviz.judging.steps import PLACEHOLDERS, STEPS
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
 from ragviz.models.spending import dollars
-from ragviz.records import Cache, Question
+from ragviz.records import Cache, Pool, Question
 
 NEW = -1
 """An edition (see `Request`) under which no reply is cached."""
@@ -32,7 +32,8 @@ class Forecast:
 
     Tokens are estimated from characters. `cost` is in dollars, None when a model has no price. `seconds` are learnt
     from the endpoint's own calls, None when it has not answered any. `paid_calls` and `paid` dollars went to an
-    endpoint's embedder for the vectors of the questions, which are cached for the run.
+    endpoint's embedder for the vectors of the questions, which are cached for the run. Of `judged` chunks that a judge
+    reads, question by question, `pooled` have verdicts from other runs: of them only the answer's claims are asked.
     """
 
     questions: int
@@ -44,6 +45,15 @@ class Forecast:
     seconds: float | None = 0.0
     paid_calls: int = 0
     paid: float = 0.0
+    judged: int = 0
+    pooled: int = 0
+
+    @property
+    def pooled_words(self) -> str:
+        """How many of the chunks to judge have been judged for other runs; "" for none."""
+        if not self.pooled:
+            return ""
+        return f"{self.pooled:,} of {self.judged:,} chunks to judge have verdicts from other runs: they cost nothing."
 
     @property
     def paid_words(self) -> str:
@@ -75,11 +85,12 @@ def foresee(
 
     But with `probe`, an endpoint of unknown pace is sent two small calls, to learn how long calls take.
     """
-    dry, plan = _DryRun(), replace(plan, banks=_ReadOnly(plan.banks))
+    dry, plan = _DryRun(), replace(plan, banks=_ReadOnly(plan.banks), pool=_ReadOnlyPool(plan.pool))
     for request in controls:
         assert plan.judge is not None
         dry.step, dry.item = "controls", items[0]
         dry(plan.judge, request)
+    judged = pooled = 0
     for item in items:
         state = State(item, 0)
         for name, step in STEPS.items():
@@ -87,6 +98,7 @@ def foresee(
                 dry.step, dry.item = name, item
                 with suppress(ModelError):  # a cached reply lacks something: the call that asks again is counted
                     state.results[name] = step.perform(state, plan, dry)
+        judged, pooled = judged + len(state.context) * ("context" in plan.steps), pooled + state.pooled
     if (
         controls and dry.cached_by["controls"] == len(controls) and dry.unpaid
     ):  # then a run asks them again, see `control_items`
@@ -102,6 +114,8 @@ def foresee(
         completion_tokens=dry.completion_tokens,
         cost=dry.cost,
         seconds=duration(dry.unpaid, plan.concurrency, probe=probe),
+        judged=judged,
+        pooled=pooled,
     )
 
 
@@ -112,6 +126,16 @@ class _ReadOnly:
         self.get_many = cache.get_many
 
     def put_many(self, items: Mapping[str, bytes]) -> None:
+        """Keep nothing."""
+
+
+class _ReadOnlyPool:
+    """A pool to which nothing is added: placeholders are no verdicts."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.verdicts = pool.verdicts
+
+    def add(self, judge: str, verdicts: Mapping[tuple[str, str], str]) -> None:
         """Keep nothing."""
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ragviz.judging.pool import Memory
 from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Spending
 from ragviz.models.vectors import Embedder
-from ragviz.records import Cache, Call, Chunk, EvaluatedAnswer, Question, RunConfig, Score
+from ragviz.records import Cache, Call, Chunk, EvaluatedAnswer, Pool, Question, RunConfig, Score
 
 Input = Literal["cosines", "sentence cosines", "key phrases"]
 """What a metric without a judge needs: cosines of whole texts, or of sentences; key phrases of the reference."""
@@ -42,7 +43,8 @@ class Plan:
     evaluated answer. `answerer` and `judge` are clients, None where no model is asked. Every call is recorded in
     `spending` before it is sent, those of `embedder` too, where it was opened with that; models need a price where it
     has a budget. `patience` is in seconds. `finished` questions of the run are done already. `edition` is that of the
-    judge's replies: those of earlier ones were useless. `breaker` stops the work of a useless model.
+    judge's replies: those of earlier ones were useless. `breaker` stops the work of a useless model. `pool` holds the
+    verdicts on chunks that all runs share.
     """
 
     config: RunConfig
@@ -58,6 +60,13 @@ class Plan:
     finished: int = 0
     edition: int = 0
     breaker: Breaker = field(default_factory=Breaker)
+    pool: Pool = field(default_factory=Memory)
+
+    @property
+    def maker(self) -> str:
+        """The judge with the edition of its replies, as keys name it: local servers often name other models alike."""
+        assert self.judge is not None
+        return f"{self.judge.model} {self.judge.base_url}" + (f" {self.edition}" if self.edition else "")
 
     @property
     def concurrency(self) -> int:

@@ -20,9 +20,7 @@ def _bank(state: State, plan: Plan, ask: Asks) -> Bank | None:
         return None
     assert plan.judge is not None
     lang = prompt_language(reference, state.item.question.text)
-    maker = f"{plan.judge.model} {plan.judge.base_url}"  # local servers often name different models alike
-    maker += f" {plan.edition}" if plan.edition else ""
-    imported, own = banks.imported_bank_key(state.item.question), banks.bank_key(maker, reference)
+    imported, own = banks.imported_bank_key(state.item.question), banks.bank_key(plan.maker, reference)
     cached = plan.banks.get_many([imported, own])
     if body := cached.get(imported) or cached.get(own):
         return banks.read_bank(body)

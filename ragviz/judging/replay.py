@@ -12,15 +12,17 @@ from ragviz.answers import wording as answer_wording
 from ragviz.errors import ModelError
 from ragviz.judging.claims import ClaimReply, ClaimsReply
 from ragviz.judging.planning import Item, Plan
+from ragviz.judging.pool import Asked
 from ragviz.judging.step import State
 from ragviz.judging.steps import STEPS
 from ragviz.models import replies
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Message, Request
-from ragviz.records import Call, EvaluatedAnswer, RunConfig
+from ragviz.records import Call, EvaluatedAnswer, RunConfig, digest
 
 CHANGED_VERSION = "it was worded by version {} of the prompt, which this version of ragviz no longer has"
 CHANGED_CONTEXT = "the chunks that were in its context are not as they were: the index or its documents have changed"
+POOLED = "it was asked for another answer to this question: its verdicts on the same chunks are taken over"
 NOT_REPEATED = "the reply was asked for again in other words, which are not stored"
 
 
@@ -51,6 +53,10 @@ def exchanges(evaluated: EvaluatedAnswer, calls: Sequence[Call], item: Item, con
     """
     state, plan = State(item, 0, answer=evaluated.answer), _plan(config)
     state.fitted = contexts.fitted(item.chunks, config.context_tokens)
+    state.same_as = evaluated.verdicts.get("answer", {}).get("same_as", "")
+    if asked := evaluated.verdicts.get("context"):  # verdicts on some of the chunks were there before
+        state.asked = Asked(tuple(asked["claims"]), tuple(asked["places"]))
+    replies_before = frozenset(asked["replies"] if asked else ())
     if config.context != "none" and config.answerer != "none" and state.fitted.context != evaluated.answer.context:
         return [Exchange(call, None, CHANGED_CONTEXT) for call in calls]
     exchanges: dict[int, Exchange] = {}
@@ -59,6 +65,9 @@ def exchanges(evaluated: EvaluatedAnswer, calls: Sequence[Call], item: Item, con
         if name == "answer" and config.answerer != "model":
             continue
         version = answer_wording.VERSIONS["model"] if name == "answer" else step.version
+        pooled = [call for call in waiting if digest(call.raw) in replies_before and name == "context"]
+        exchanges |= {id(call): Exchange(call, None, POOLED) for call in pooled}
+        waiting = deque(call for call in waiting if id(call) not in exchanges)
         changed = [call for call in waiting if call.prompt != version]
         exchanges |= {id(call): Exchange(call, None, CHANGED_VERSION.format(call.prompt)) for call in changed}
         result = None if changed or not waiting else _replayed(state, plan, name, waiting, exchanges)

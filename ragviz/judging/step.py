@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from ragviz.answers import contexts
 from ragviz.errors import ModelError
 from ragviz.judging.planning import Item, Plan
+from ragviz.judging.pool import Asked
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
 from ragviz.records import Answer, Call, EvaluatedAnswer
@@ -52,6 +53,9 @@ class State:
     unusable: Counter[str] = field(default_factory=Counter)
     useless: dict[str, int] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)  # why a step failed last
+    pooled: int = 0  # passages on which verdicts were there before
+    same_as: str = ""  # an equal answer that was judged before, but for the numbers of its citations
+    asked: Asked | None = None  # what "context" asked, where a stored answer is done again
 
     def once_more(self) -> State:
         """Clear the failures and change the seed, for another round."""
@@ -63,7 +67,7 @@ class State:
     @property
     def answer_text(self) -> str:
         """The answer to judge: "" when there is none, or it was refused."""
-        return self.answer.text if self.answer and self.answer.status == "answered" else ""
+        return self.same_as or self.answer.text if self.answer and self.answer.status == "answered" else ""
 
     @property
     def reference(self) -> str:

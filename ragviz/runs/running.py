@@ -431,4 +431,5 @@ def _plan(workspace: Workspace, config: RunConfig) -> planning.Plan:
         judge=judge,
         embedder=workspace.embedder(workspace.settings.embedder) if choices.compares_vectors(config) else None,
         patience=60 * workspace.settings.outage_minutes,
+        pool=workspace.store.pool,
     )

@@ -135,6 +135,13 @@ CREATE TABLE cells (
 );
 """
 
+_VERDICTS = """
+CREATE TABLE verdicts (
+    subject VARCHAR(64) NOT NULL, judge VARCHAR(64) NOT NULL, chunk VARCHAR(64) NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (subject, judge, chunk)
+);
+"""
+
 MIGRATIONS = (
     _FIRST,
     _JUDGEMENTS_AND_SCORES,
@@ -147,6 +154,7 @@ MIGRATIONS = (
     _LABELS_AND_SUMMARIES,
     _SPLITS,
     _EXPERIMENTS,
+    _VERDICTS,
 )
 """Each brings the schema from version i to i + 1."""
 

@@ -225,3 +225,11 @@ cache = sa.Table(
     sa.Column("key", sa.String(64), primary_key=True),
     sa.Column("value", sa.LargeBinary, nullable=False),
 )
+verdicts = sa.Table(  # of judges on chunks: paid once for all runs; see `judging.pool`
+    "verdicts",
+    _meta,
+    sa.Column("subject", sa.String(64), primary_key=True),
+    sa.Column("judge", sa.String(64), primary_key=True),
+    sa.Column("chunk", sa.String(64), primary_key=True),
+    sa.Column("body", sa.Text, nullable=False),
+)

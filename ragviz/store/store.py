@@ -116,6 +116,11 @@ class Store:
         """Return the cache of one `kind` ("embedding", "model")."""
         return StoreCache(self, kind)
 
+    @property
+    def pool(self) -> StorePool:
+        """The verdicts on chunks that all runs share."""
+        return StorePool(self)
+
     @contextmanager
     def _write(self) -> Iterator[Connection]:
         """Open a writing transaction. A method that does so is `repeated`."""
@@ -1182,6 +1187,37 @@ class StoreCache:
             insert = _inserted(connection, schema.cache)  # rows sorted by key, so that two writers cannot deadlock
             upsert = insert.on_conflict_do_update(
                 index_elements=[schema.cache.c.kind, schema.cache.c.key], set_={"value": insert.excluded.value}
+            )
+            for batch in changes.batches(rows):
+                connection.execute(upsert, batch)
+
+
+class StorePool:
+    """A `records.Pool` in the store."""
+
+    def __init__(self, store: Store) -> None:
+        """Use the table of verdicts."""
+        self._store = store
+
+    def verdicts(self, subjects: Sequence[str], judge: str = "") -> Iterator[tuple[str, str, str, str]]:
+        """Yield (subject, judge, chunk, body) of every verdict on these subjects, by one judge or by all."""
+        table = schema.verdicts.c
+        for batch in changes.batches(subjects):
+            query = sa.select(table.subject, table.judge, table.chunk, table.body).where(table.subject.in_(batch))
+            rows = self._store._rows(query.where(table.judge == judge) if judge else query)
+            yield from ((row.subject, row.judge, row.chunk, row.body) for row in rows)
+
+    @repeated
+    def add(self, judge: str, verdicts: Mapping[tuple[str, str], str]) -> None:
+        """Keep verdicts of a judge: body by (subject, chunk); one that is there is replaced."""
+        rows = [
+            {"subject": subject, "judge": judge, "chunk": chunk, "body": storable(body)}
+            for (subject, chunk), body in sorted(verdicts.items())
+        ]
+        with self._store._write() as connection:
+            insert = _inserted(connection, schema.verdicts)  # rows sorted by key, so that two writers cannot deadlock
+            upsert = insert.on_conflict_do_update(
+                index_elements=["subject", "judge", "chunk"], set_={"body": insert.excluded.body}
             )
             for batch in changes.batches(rows):
                 connection.execute(upsert, batch)

@@ -1,0 +1,225 @@
+"""Verdicts on chunks are asked once for all runs: what is asked, over real HTTP, and what sets of chunks tell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from benchmarks import judge_calls
+from ragviz.judging import forecast, planning, pool, work
+from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.records import Call, Chunk, ClaimVerdict, Question, Span
+from tests import model_server
+from tests.model_server import ModelServer
+from tests.test_judging import Memory, Results, plan_of
+
+YES, NO = ClaimVerdict("supported", 0), ClaimVerdict("absent")
+CONTEXT = ("context_recall", "context_precision")
+TEXTS = {
+    "a": "The north pump was replaced in 1998.",
+    "b": "Harlow replaced it for 300 euros.",
+    "c": "Dogs stay outside.",
+    "d": "The gates open at noon.",
+}
+QUESTION = Question(
+    "q",
+    "When was the north pump replaced?",
+    "The north pump was replaced in 1998.",
+    ((Span("d", 0, 9, "The north"),),),
+    "hand",
+)
+
+
+def item(letters: str, question: Question = QUESTION) -> planning.Item:
+    places = {letter: 100 * number for number, letter in enumerate(TEXTS)}
+    chunks = [(places[each], TEXTS[each]) for each in letters]
+    return planning.Item(
+        question, tuple(Chunk(Chunk.make_id("d", s, s + 50), "d", s, s + 50, text, 20) for s, text in chunks)
+    )
+
+
+def asked(server: ModelServer) -> list[tuple[list[str], list[str]]]:
+    """Claims and passages of each call about passages."""
+    prompts = [body["messages"][1]["content"] for body in server.bodies if "messages" in body]
+    data = [model_server._texts(prompt) for prompt in prompts if '"passages"' in prompt]
+    return [
+        (list(each.get("claims", {}).values()), [" ".join(p.values()) for p in each["passages"].values()])
+        for each in data
+    ]
+
+
+def judged(server: ModelServer, letters: str, shared: Any, names: Sequence[str] = CONTEXT, **more: Any) -> Results:
+    results, question = Results(), more.pop("question", QUESTION)
+    answerer = more.pop("answerer", "none")
+    work.work([item(letters, question)], plan_of(server, names=names, answerer=answerer, pool=shared, **more), results)
+    return results
+
+
+def test_a_chunk_is_judged_once_whatever_run_reads_it():
+    shared = pool.Memory()
+    with ModelServer() as server:
+        first = judged(server, "abc", shared)
+        assert asked(server) == [([TEXTS["a"]], [TEXTS["a"], TEXTS["b"], TEXTS["c"]])]
+        again = judged(server, "ca", shared)  # another order, a smaller k: all is known
+        assert len(asked(server)) == 1
+        more = judged(server, "adc", shared)
+        assert asked(server)[1:] == [([TEXTS["a"]], [TEXTS["d"]])], "only the missing chunk is asked about"
+    matrix = [results.judged["q"].matrix for results in (first, again, more)]
+    assert [each.useful for each in matrix] == [(True, False, False), (False, True), (True, False, False)]
+    assert [each.reference_by_chunk for each in matrix] == [((YES, NO, NO),), ((NO, YES),), ((YES, NO, NO),)]
+    assert again.scores["q"]["context_precision"].value == 0.5
+    assert again.judged["q"].failures == {}
+    [call] = [call for call in again.judged["q"].calls if call.step == "context"]
+    assert call.cached, "the call behind a verdict is shown, and was paid before"
+    assert call.raw == first.judged["q"].calls[-1].raw
+
+
+def test_verdicts_are_those_without_a_pool():
+    """Runs that share a pool have the verdicts that each has alone."""
+    shared, contexts = pool.Memory(), ("abc", "cab", "dcba", "a", "dc")
+    with ModelServer() as server:
+        pooled = [judged(server, each, shared, ("all",), answerer="model") for each in contexts]
+    with ModelServer() as server:
+        alone = [judged(server, each, pool.Memory(), ("all",), answerer="model") for each in contexts]
+    for one, other in zip(pooled, alone, strict=True):
+        matrices = [results.judged["q"].matrix for results in (one, other)]
+        first, second = [replace(matrix, answer_claims=None) for matrix in matrices]
+        assert first == second, "all but the numbers that claims cite"
+        assert {n: s.value for n, s in one.scores["q"].items()} == {n: s.value for n, s in other.scores["q"].items()}
+        assert set(one.scores["q"]) == set(ANSWER_METRICS)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"question": replace(QUESTION, answer="The pump was replaced in 1999.")},
+        {"question": replace(QUESTION, text="Which year?")},
+        {"edition": 1},
+    ],
+    ids=["reference", "question", "judge"],
+)
+def test_what_changed_is_asked_anew(change: dict[str, Any]):
+    shared = pool.Memory()
+    with ModelServer() as server:
+        judged(server, "ab", shared)
+        judged(server, "ab", shared, **change)
+        assert len(asked(server)) == 2
+
+
+def test_a_chunk_with_another_text_is_asked_anew(monkeypatch: pytest.MonkeyPatch):
+    shared = pool.Memory()
+    with ModelServer() as server:
+        judged(server, "ab", shared)
+        monkeypatch.setitem(TEXTS, "b", "Harlow replaced it for 301 euros.")  # at the same place of its document
+        judged(server, "ab", shared)
+        assert asked(server)[1:] == [([TEXTS["a"]], [TEXTS["b"]])]
+
+
+def replies_with(judge: Callable[[str], dict[str, Any]]) -> list[tuple[set[str], Callable[[str], dict[str, Any]]]]:
+    """What the server replies, with another judge of passages."""
+    return [(fields, judge if fields == {"claims", "passages"} else make) for fields, make in model_server.REPLIES]
+
+
+def together(prompt: str) -> dict[str, Any]:
+    """Say that every claim follows from the pump and its price together, and from nothing alone."""
+    data = model_server._texts(prompt)
+    numbers = {" ".join(sentences.values()): int(p) for p, sentences in data["passages"].items()}
+    both = [numbers[TEXTS[each]] for each in "ab" if TEXTS[each] in numbers]
+    sources = [{"passage": number, "sentence": 1} for number in both if len(both) == 2]
+    rows = [
+        {"claim": int(n), "supported_by": [], "supported_together": sources, "contradicted_by": []}
+        for n in data.get("claims", {})
+    ]
+    return {"claims": rows, "passages": [{"passage": n, "useful": False} for n in numbers.values()]}
+
+
+def test_a_claim_that_no_chunk_supports_is_asked_once_of_the_whole_set(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(model_server, "REPLIES", replies_with(together))
+    shared, whole = pool.Memory(), [TEXTS[each] for each in "acd"]
+    with ModelServer() as server:
+        assert judged(server, "acd", shared).scores["q"]["context_recall"].value == 0
+        judged(server, "ca", shared)
+        assert asked(server) == [([TEXTS["a"]], whole)], "what does not follow from a set does not from a part of it"
+        found = judged(server, "ab", shared)
+        assert found.scores["q"]["context_recall"].value == 1
+        assert asked(server)[1:] == [([TEXTS["a"]], [TEXTS["a"], TEXTS["b"]])]
+        found = judged(server, "bdca", shared).judged["q"].matrix
+        assert len(asked(server)) == 2, "what follows from two chunks follows from more"
+    part, absent = ClaimVerdict("together", 0), ClaimVerdict("absent")
+    assert found.reference_by_chunk == ((part, absent, absent, part),)
+
+
+def test_an_equal_answer_is_judged_once_whatever_numbers_it_cites():
+    shared, cache, banks = pool.Memory(), Memory(), Memory()
+    with ModelServer() as server:
+        first = judged(server, "abc", shared, ("all",), answerer="model", cache=cache, banks=banks)
+        calls = server.counts.calls
+        other = judged(server, "cab", shared, ("all",), answerer="model", cache=cache, banks=banks)
+        assert server.counts.calls == calls + 1, "the answer itself"
+    texts = [results.judged["q"].answer.text for results in (first, other)]
+    assert [text[-4:] for text in texts] == ["[1].", "[2]."]
+    assert first.judged["q"].matrix.answer_claims == other.judged["q"].matrix.answer_claims
+    assert other.judged["q"].matrix.answer_by_chunk == ((NO, YES, NO),)
+    assert other.scores["q"]["completeness"] == first.scores["q"]["completeness"]
+
+
+def test_a_dry_run_knows_what_is_pooled_and_keeps_nothing():
+    shared, cache = pool.Memory(), Memory()
+    with ModelServer() as server:
+        judged(server, "ab", shared, cache=cache)
+        kept = dict(shared.bodies)
+        plan = plan_of(server, names=CONTEXT, answerer="none", pool=shared, cache=cache)
+        estimate = forecast.foresee([item("ba"), item("bad")], plan)
+        assert (estimate.judged, estimate.pooled) == (5, 4)
+        assert estimate.calls["context"] == 1
+        assert "4 of 5 chunks" in estimate.pooled_words
+        assert shared.bodies == kept
+        assert len(asked(server)) == 1
+
+
+def test_a_reply_that_leaves_out_a_verdict_is_not_kept(monkeypatch: pytest.MonkeyPatch):
+    def lacking(prompt: str) -> dict[str, Any]:
+        reply = model_server._context(prompt)
+        return reply | {"passages": reply["passages"][:-1]}
+
+    shared = pool.Memory()
+    with ModelServer() as server, monkeypatch.context() as patched:
+        patched.setattr(model_server, "REPLIES", replies_with(lacking))
+        failed = judged(server, "ab", shared)
+        assert failed.scores["q"]["context_recall"].status == "judge_error"
+    assert not shared.bodies
+    with ModelServer() as server:
+        assert judged(server, "ab", shared).scores["q"]["context_recall"].value == 1
+
+
+def known(shared: pool.Memory, letters: str, claims: int = 1) -> pool.Known:
+    texts = {each: TEXTS[each] for each in letters}
+    return pool.known(shared, ("j", "m"), ("q", "r"), ((), [f"c{n}" for n in range(claims)]), texts, frozenset(letters))
+
+
+def test_the_pool_keeps_what_single_chunks_say_and_what_sets_say():
+    shared, call = pool.Memory(), Call("context", "m", "2", 1, 1, 0.1, None, False, "{}")
+    first = known(shared, "abc", 2)
+    assert first.wanted() == pool.Asked((0, 1), (0, 1, 2))
+    part = ClaimVerdict("together", 3)
+    verdicts, useful = {0: (YES, NO, NO), 1: (NO, part, part)}, dict.fromkeys(range(3), True)
+    shared.add("j", first.learn(pool.Asked((0, 1), (0, 1, 2)), verdicts, useful, [call]))
+    assert known(shared, "cab", 2).rows() == {0: (NO, YES, NO), 1: (part, NO, part)}
+    assert known(shared, "bc", 2).wanted() == pool.Asked((0,), (0, 1)), "nobody said that b and c do not together"
+    assert known(shared, "ab", 2).wanted() == pool.Asked((1,), (0, 1))
+    assert known(shared, "a", 2).wanted() is None
+    assert known(shared, "ad", 2).wanted() == pool.Asked((0, 1), (0, 1))
+    assert known(shared, "a", 1).wanted() == pool.Asked((0,), (0,)), "these are other claims"
+    bodies = [json.loads(body) for (about, *_), body in shared.bodies.items() if about == pool.subject("q", "r")]
+    assert sorted(body["id"] for body in bodies) == ["a", "b", "c"]
+
+
+def test_twelve_configurations_take_at_most_four_times_the_calls_of_one():
+    found = judge_calls.measure(10, "model", "openai:bags")
+    assert found["ratio"] <= judge_calls.MOST
+    assert found["steps"]["reference"] == 10
+    assert found["steps"]["bank"] == 20
