@@ -26,7 +26,7 @@ from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, Run, RunConfig
-from ragviz.runs import measurements, running, sample_runs
+from ragviz.runs import comparisons, measurements, running, sample_runs
 from ragviz.workspace import Workspace
 
 RETRIEVERS = ("knn", "bm25", "hybrid")
@@ -54,7 +54,7 @@ def measured(run: Run, workspace: Workspace) -> dict[str, Any]:
 
 def gain(workspace: Workspace, before: Run, after: Run) -> dict[str, Any]:
     """Return the differences of the means of two runs, with their 95 % intervals."""
-    compared = measurements.compare_runs(workspace, [before, after], K)
+    compared = comparisons.compare_runs(workspace, [before, after], K)
     differences = {name: compared.metrics[name].deltas[0].difference for name in (f"recall@{K}", "mrr")}
     return {name: [round(value, 4) for value in (d.mean, d.low, d.high)] for name, d in differences.items()}
 

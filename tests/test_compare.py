@@ -1,23 +1,55 @@
 """Comparisons by hand: pairing, words, corrections, and what they warn of."""
 
 import time
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from ragviz.analysis.compare import compare, metric_of, outcomes, pairs, standings_by, with_rule
-from ragviz.analysis.comparison_words import missing_words, rule_words, sentence, to_json
+from ragviz.analysis import compare as comparing
+from ragviz.analysis import settings, sides
+from ragviz.analysis.compare import Comparison, metric_of, outcomes, pairs, ranking_by, standings_by, with_rule
+from ragviz.analysis.comparison_words import difference_words, missing_words, rule_words, sentence, to_json, verdict
 from ragviz.analysis.rules import Rule
-from ragviz.analysis.sides import RunSide, settings_that_differ
+from ragviz.analysis.sides import settings_that_differ
 from ragviz.errors import NotFoundError, UsageError
 from ragviz.metrics.registry import REGISTRY
-from ragviz.records import Chunk, Ranking, Retrieved, Score, Span
+from ragviz.records import Chunk, IndexConfig, Ranking, Retrieved, RunConfig, Score, Span
 from ragviz.stats.corrections import benjamini_hochberg, holm
 from ragviz.stats.differences import paired_difference
 from ragviz.stats.intervals import estimate
 
 GOLD = Chunk.make_id("d", 0, 5)
+
+
+@dataclass(frozen=True)
+class RunSide:
+    """A run by its results and the scores of its answers, by metric and question id."""
+
+    name: str
+    config: Mapping[str, Any]
+    fingerprint: Mapping[str, str]
+    results: Sequence[Retrieved]
+    scores: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
+    doubt: str = ""
+    asked: str = ""
+
+    def measured(self, evidence=None):
+        return sides.RunSide(
+            self.name, self.config, self.fingerprint,
+            lambda k, depth: sides.measured(self.results, k, depth, evidence),
+            {name: sides.column(by_question) for name, by_question in self.scores.items()}, self.doubt, self.asked,
+        )  # fmt: skip
+
+
+def compare(runs: Sequence[RunSide], *, evidence=None, **choices) -> Comparison:
+    """Compare runs, clustered by the documents of the questions' evidence."""
+    documents = {i: {span.document_id for group in spans for span in group} for i, spans in (evidence or {}).items()}
+    return comparing.compare([run.measured(evidence) for run in runs], documents=documents, **choices)
+
+
 FINGERPRINT = {"corpus": "c0ffee", "questions": "9a9a"}
 
 
@@ -52,7 +84,7 @@ def test_by_hand():
     assert (delta.difference.wins, delta.difference.ties, delta.difference.losses) == (20, 19, 1)
     assert delta.significant
     assert comparison.metrics["mrr"].deltas[0].difference.mean == pytest.approx((20 / 2 - 1) / 40)
-    assert [table.relevant.sum() for table in comparison.tables] == [15, 34]
+    assert [(ranks > 0).sum() for ranks in comparison.ranks] == [15, 34]
     assert comparison.notes == ()
     assert [(row.key, row.values) for row in comparison.settings] == [("retriever", ("knn", "hybrid"))]
 
@@ -126,6 +158,38 @@ def test_nested_settings_are_separate_rows():
     b = side("x", [1], index={"chunker": "tokens", "chunk_size": 400, "options": {"m": 16}})
     rows = {row.key: row.values for row in settings_that_differ([a, b])}
     assert rows == {"index.chunk_size": (200, 400), "index.options.m": (None, 16)}
+
+
+def test_a_choice_that_a_run_does_not_use_does_not_differ():
+    """Without hybrid retrieval there is no RRF constant: two hybrid runs differ in it, and a third has none."""
+    plain, hybrid, other = (
+        side("a", [1], retriever="bm25", rrf_constant=10),
+        side("b", [1], retriever="hybrid", rrf_constant=60),
+        side("c", [1], retriever="hybrid", rrf_constant=20),
+    )
+    differing = {setting.key: setting.values for setting in settings_that_differ([plain, hybrid])}
+    assert differing == {"retriever": ("bm25", "hybrid")}
+    differing = {setting.key: setting.values for setting in settings_that_differ([plain, hybrid, other])}
+    assert differing["rrf_constant"] == (None, 60, 20)
+
+
+def test_every_choice_of_a_run_and_of_an_index_has_a_name():
+    choices = {field.name for field in fields(RunConfig)}
+    choices |= {f"index.{field.name}" for field in fields(IndexConfig)}
+    assert choices - set(settings.TITLES) == set()
+
+
+def test_the_verdict_on_many_runs_groups_them():
+    runs = [side("base", [1] * 20 + [0] * 20), side("good", [1] * 40), side("bad", [0] * 40)]
+    runs += [side(f"same{n}", [1] * 20 + [0] * 20) for n in range(2)]
+    comparison = compare(runs)
+    good, bad, *_ = (difference_words(delta.difference) for delta in comparison.rows["recall@3"].deltas)
+    assert good.startswith("+0.50 [+0.3")
+    assert verdict(comparison, "recall@3") == (
+        f"Of 4 runs against base on Recall@3: good {good} is better; bad {bad} is worse; 2 are equal (0.00)."
+    )
+    assert verdict(compare(runs[:2]), "recall@3") == f"good beats base on Recall@3: {good}."
+    assert ranking_by(comparison, "recall@3") == [1, 0, 3, 4, 2]
 
 
 def test_outcomes_list_the_questions_greatest_difference_first():
@@ -339,12 +403,12 @@ def test_questions_of_the_chunks_own_words_do_not_tell_retrievers_apart():
         "3 of the 5 questions were generated without a model, from the words of the chunks: they favour BM25, and do "
         "not show which retriever is better.",
     )
-    for sides, generators in (
+    for runs, generators in (
         ([lexical, replace(lexical, name="c")], generated),
         ([lexical, semantic], generated | {"q0": "a-model"}),
         ([lexical, semantic], None),
     ):
-        assert compare(sides, generators=generators).notes == ()
+        assert compare(runs, generators=generators).notes == ()
 
 
 def test_scores_of_two_versions_are_not_compared_and_two_judges_are_noted():

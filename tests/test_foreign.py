@@ -8,7 +8,7 @@ import pytest
 
 from ragviz.analysis import comparison_words
 from ragviz.errors import InputError, UsageError
-from ragviz.runs import exports, foreign, judgements, measurements, ragchecker
+from ragviz.runs import comparisons, exports, foreign, judgements, measurements, ragchecker
 
 COUNTED = Path(__file__).parent / "data" / "ragchecker.json"
 PUBLIC = Path(__file__).resolve().parents[2] / "shared" / "data" / "imports" / "ragchecker" / "checking_outputs.json"
@@ -128,7 +128,7 @@ def test_two_imports_of_the_same_questions_are_compared_by_their_answers(workspa
         foreign.import_run(workspace, corpus, name, ragchecker.read(written(row), "out.json"))
         for name, row in (("first", result()), ("second", better))
     ]
-    comparison = measurements.compare_runs(workspace, runs)
+    comparison = comparisons.compare_runs(workspace, runs)
     assert [e.mean for e in comparison.answers["factual_precision"].estimates] == [0.5, 1.0]
     assert comparison.metrics == comparison.values == {}
     assert "not compared" in comparison_words.to_json(comparison)["sentence"]

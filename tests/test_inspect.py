@@ -47,7 +47,7 @@ from ragviz.records import (
     Score,
     Span,
 )
-from ragviz.runs import choices, exports, foreign, judgements, measurements, ragchecker, running, summaries
+from ragviz.runs import choices, comparisons, exports, foreign, judgements, measurements, ragchecker, running, summaries
 from ragviz.text.markup import plain
 from ragviz.ui import cache, case, claims, passages
 from ragviz.workspace import Workspace, open_workspace
@@ -838,7 +838,7 @@ def test_causes_after_the_answers_are_known_at_their_own_k_only(home: Path) -> N
 def test_the_walk_of_two_runs_is_the_list_of_the_comparison(home: Path) -> None:
     workspace = open_workspace()
     pair = [workspace.store.run(name) for name in ("words", "vectors")]
-    comparison = measurements.compare_runs(workspace, pair, 3)
+    comparison = comparisons.compare_runs(workspace, pair, 3)
     lists = comparing.outcomes(comparison, "recall@3", 1)
     for side in ("won", "lost", "tied"):
         ids = getattr(lists, side)

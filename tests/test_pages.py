@@ -31,7 +31,7 @@ from ragviz.models.vectors import Vectors
 from ragviz.questions import sets as question_sets
 from ragviz.records import HAND_MADE, Document, IndexConfig, Job, Question, RunConfig, Span, Split
 from ragviz.retrieval import rerankers, search
-from ragviz.runs import foreign, measurements, ragchecker, replays, running
+from ragviz.runs import comparisons, foreign, measurements, ragchecker, replays, running
 from ragviz.store import schema
 from ragviz.store.store import Store
 from ragviz.text.markup import plain
@@ -1149,7 +1149,7 @@ def test_a_run_of_a_deleted_index_stays_readable(home: Path) -> None:
 def test_runs_are_compared_in_words_numbers_and_pictures(home: Path) -> None:
     app = show("compare", runs="words,vectors")
     shown = words(app)
-    comparison = measurements.compare_runs(
+    comparison = comparisons.compare_runs(
         open_workspace(), [open_workspace().store.run(n) for n in ("words", "vectors")]
     )
     table = next(d for d in app.dataframe if "Metric" in d.value and "n" in d.value).value
@@ -1205,7 +1205,7 @@ def test_a_comparison_has_every_metric_of_the_runs_and_always_an_interval(home: 
             )
     for run in runs:
         workspace.store.touch(run.id)
-    comparison = measurements.compare_runs(workspace, runs)
+    comparison = comparisons.compare_runs(workspace, runs)
     delta = comparison.answers["token_f1"].deltas[0]
     n = delta.difference.n
     assert delta.difference.mean == pytest.approx(0.4 / n)
@@ -1241,7 +1241,7 @@ def test_three_runs_are_compared_each_with_each_and_any_can_be_the_baseline(home
         ("third", "vectors"),
     ]
     store = open_workspace().store
-    comparison = measurements.compare_runs(open_workspace(), [store.run(n) for n in ("words", "vectors", "third")])
+    comparison = comparisons.compare_runs(open_workspace(), [store.run(n) for n in ("words", "vectors", "third")])
     expected = [comparison_words.difference_words(pair.delta.difference) for pair in compare.pairs(comparison, "mrr")]
     assert list(pairs["Difference [95 % CI]"]) == expected
     app.selectbox(key="baseline").set_value("third").run()

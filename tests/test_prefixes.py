@@ -11,7 +11,7 @@ from ragviz.models.tokenizer import open_tokenizer
 from ragviz.questions import sets
 from ragviz.records import Document, IndexConfig, RunConfig
 from ragviz.retrieval import search
-from ragviz.runs import measurements, running
+from ragviz.runs import comparisons, running
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -178,7 +178,7 @@ def test_runs_say_which_prefix_and_compare_by_it(workspace):
     assert "prefix" not in runs[0].provenance["index_config"]
     assert runs[1].provenance["index_config"]["prefix"] == "title"
     assert runs[0].fingerprint != runs[1].fingerprint
-    settings = {each.key: each.values for each in measurements.compare_runs(workspace, runs).settings}
+    settings = {each.key: each.values for each in comparisons.compare_runs(workspace, runs).settings}
     assert settings["index.prefix"] == (None, "title")
 
 

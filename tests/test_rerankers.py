@@ -36,7 +36,7 @@ from ragviz.retrieval import (
     search,
 )
 from ragviz.retrieval.reranking import Candidates, Parts
-from ragviz.runs import choices, judgements, measurements, provenance, running
+from ragviz.runs import choices, comparisons, judgements, measurements, provenance, running
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer, complete
 
@@ -285,7 +285,7 @@ def test_a_run_reranks_what_its_retriever_finds(workspace):
         query = next(encode([question], "query"))[1][0]
         expected = naive(query, [next(encode([text], "passage"))[1][0] for text in texts])
         assert other.ranking.scores == pytest.approx(expected, abs=2e-3)
-    compared = measurements.compare_runs(workspace, [plain, run])
+    compared = comparisons.compare_runs(workspace, [plain, run])
     assert [(s.key, s.values) for s in compared.settings] == [("reranker", ("none", "maxsim"))]
 
 

@@ -22,7 +22,7 @@ from ragviz.models.chat import EMBED_BATCH
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, RunConfig, Score
 from ragviz.retrieval import search
-from ragviz.runs import judgements, measurements, running
+from ragviz.runs import comparisons, judgements, running
 from ragviz.workspace import Workspace
 from tests import model_server
 from tests.model_server import ModelServer
@@ -117,7 +117,7 @@ def test_the_record_names_host_form_and_embedder_and_the_fingerprint_what_change
             elsewhere = Workspace(workspace.settings.model_copy(update={name: changed}))
             again = running.run(elsewhere, name, config())
             assert again.fingerprint != run.fingerprint
-    notes = measurements.compare_runs(workspace, [run, workspace.store.run("embedder")]).notes
+    notes = comparisons.compare_runs(workspace, [run, workspace.store.run("embedder")]).notes
     assert any("differ in metric embedder" in note for note in notes)
     assert not any("endpoint" in note for note in notes)
 

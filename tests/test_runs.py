@@ -95,10 +95,10 @@ def test_runs_that_share_no_question_are_not_compared_and_it_is_said(home: Path,
     assert "words: not finished" in words(show("runs"))
 
 
-def test_more_runs_than_there_are_colours_are_not_compared(home: Path) -> None:  # noqa: F811
+def test_more_runs_than_can_be_told_apart_are_not_compared(home: Path) -> None:  # noqa: F811
     run = open_workspace().store.run("words")
-    assert run_table.cannot_compare([run] * 7, 3) == ""
-    assert run_table.cannot_compare([run] * 8, 3) == "8 runs are ticked; at most 7 are compared."
+    assert run_table.cannot_compare([run] * 12, 3) == ""
+    assert run_table.cannot_compare([run] * 13, 3) == "13 runs are ticked; at most 12 are compared."
 
 
 def renaming(run_id: str) -> None:

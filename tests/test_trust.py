@@ -17,7 +17,7 @@ from ragviz.judging import controls, steps
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, Question, Run, RunConfig, Span
-from ragviz.runs import exports, judgements, measurements, running
+from ragviz.runs import comparisons, exports, judgements, running
 from ragviz.workspace import Workspace
 from tests import odd_judges
 from tests.model_server import ModelServer
@@ -175,7 +175,7 @@ def test_a_bad_judge_at_the_address_of_a_good_one_is_controlled_too(workspace, s
     assert server.counts.calls > calls + 4
     assert not judgements.judgement_of(workspace, swapped).controls.reliable
     assert not judgements.check(workspace, swapped).passed
-    notes = measurements.compare_runs(workspace, [workspace.store.run("good"), swapped]).notes
+    notes = comparisons.compare_runs(workspace, [workspace.store.run("good"), swapped]).notes
     assert [note[:37] for note in notes if "relied" in note] == ["swapped: This judge cannot be relied on"[:37]]
     odd_judges.install(monkeypatch, "good")
     assert len(running.rejudge(workspace, workspace.store.run("swapped"))) == 9

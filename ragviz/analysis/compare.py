@@ -6,15 +6,17 @@ every run has, and that have evidence, count; of answers those for which every r
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragviz.analysis.rules import ALPHA, Rule, Verdict, checked_effect, direction, verdict_of
 from ragviz.analysis.scope import few_notes
 from ragviz.analysis.sides import (
+    Measured,
     RunSide,
     Setting,
     answer_metrics,
@@ -26,11 +28,9 @@ from ragviz.analysis.sides import (
     versions,
 )
 from ragviz.errors import NotFoundError, UsageError
-from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.metric import Floats
-from ragviz.metrics.ranking import Rankings, RankTable, measure, read
-from ragviz.metrics.registry import METRICS, REGISTRY, label, scores, shown_in
-from ragviz.records import Estimate, Evidence, Retrieved
+from ragviz.metrics.registry import METRICS, REGISTRY, label, shown_in
+from ragviz.records import Estimate
 from ragviz.stats import power
 from ragviz.stats.clusters import Clusters, clusters_of
 from ragviz.stats.corrections import benjamini_hochberg, holm
@@ -104,8 +104,9 @@ class Comparison:
     """Runs side by side, `runs[0]` the baseline, over `question_ids`: n questions with gold chunks in all of them.
 
     `settings` are what differs in their configurations, `notes` sentences on what else makes them hard to compare.
-    `metrics` holds a row per label ("recall@3", "mrr"), `values` the numbers behind it, (runs, n). `tables` are the
-    runs' ranks to the common `depth`, for curves and histograms. `clusters` joins questions about the same documents.
+    `metrics` holds a row per label ("recall@3", "mrr"), `values` the numbers behind it, (runs, n). `ranks`
+    are those by which each run finds the evidence, (runs, n), 0 for none in the common `depth`. `clusters`
+    joins questions about the same documents.
     `rule` decides; only its primary metric is not exploratory. `answers` holds a row for each metric of answers that
     all runs have, each over the questions for which all of them have a score, which are in `answer_values`: n differs
     from row to row. `asked` says which questions were asked when all runs ask the same side of a split, else "".
@@ -121,7 +122,7 @@ class Comparison:
     notes: tuple[str, ...]
     metrics: dict[str, MetricRow]
     values: dict[str, Floats]
-    tables: tuple[RankTable, ...]
+    ranks: NDArray[np.int64]
     answers: dict[str, MetricRow] = field(default_factory=dict)
     answer_values: dict[str, Paired] = field(default_factory=dict)
     asked: str = ""
@@ -194,7 +195,7 @@ def compare(
     sides: Sequence[RunSide],
     *,
     k: int | None = None,
-    evidence: Mapping[str, Evidence] | None = None,
+    documents: Mapping[str, Collection[str]] | None = None,
     generators: Mapping[str, str] | None = None,
     primary: str = "",
     minimum_effect: float | None = None,
@@ -202,8 +203,8 @@ def compare(
 ) -> Comparison:
     """Compare runs with the first of them at `k` (default: the first run's), to the least of their depths.
 
-    With the questions' `evidence`, by question id, the character metrics are compared too, and questions about the same
-    documents are clustered; `generators` names what made each question, by question id, for the note on questions made
+    With the `documents` that hold the evidence of each question, by question id, questions about the same documents are
+    clustered; `generators` names what made each question, by question id, for the note on questions made
     without a model. `primary` is the metric that decides, by its label or its name without k (default: the first of
     the headline), `minimum_effect` the smallest difference that matters. Runs that share no question with known gold
     chunks, as imported ones, are compared by their answers: `metrics` and `values` are then empty.
@@ -218,21 +219,19 @@ def compare(
         raise UsageError(f"{len(sides)} run was given; name two or more to compare.")
     k = sides[0].config["k"] if k is None else k
     depth = min(side.config["depth"] for side in sides)
-    common = _common(sides)
-    rankings = [read(results, depth) for results in common]
-    tables = tuple(map(measure, rankings))
-    values = _values(rankings, tables, k, evidence) if common[0] else {}
+    rankings = [side.measure(k, depth) for side in sides]
+    ids, rows = _common(sides, rankings)
+    values = _values(rankings, rows) if ids else {}
     names = [side.name for side in sides]
-    ids, scored = tables[0].question_ids, _answer_values(sides)
-    documents = _documents(evidence or {})
-    clusters = _clusters(ids, documents)
+    clustered = _Clustered(documents or {})
+    clusters = clustered.of(ids)
     groups = [_Group(ids, clusters, values)] if values else []
-    groups += [_Group(asked, _clusters(asked, documents), group) for asked, group in scored.items()]
-    measured = {name for group in groups for name in group.values}
-    answers = [name for name in answer_metrics(sides) if name in measured]
+    groups += [_Group(asked, clustered.of(asked), group) for asked, group in _answer_values(sides).items()]
+    known = {name for group in groups for name in group.values}
+    answers = [name for name in answer_metrics(sides) if name in known]
     rule = _rule(primary, minimum_effect, k, list(values), answers)
-    rows = _rows(groups, names, rule, seed)
-    lacking = {name: _missing(sides, name, documents, seed) for name in answers}
+    metrics = _rows(groups, names, rule, seed)
+    lacking = {name: _missing(sides, name, clustered, seed) for name in answers}
     return Comparison(
         runs=tuple(names),
         k=k,
@@ -242,15 +241,15 @@ def compare(
         clusters=clusters,
         settings=settings_that_differ(sides),
         notes=(
-            *notes(sides, k, depth, len(common[0])),
+            *notes(sides, k, depth, [len(each.question_ids) for each in rankings], len(ids)),
             *few_notes([group.clusters for group in groups]),
             *answer_notes(sides),
             *generator_notes(sides, [(generators or {}).get(i, "") for i in ids]),
         ),
-        metrics={name: rows[name] for name in values},
+        metrics={name: metrics[name] for name in values},
         values=values,
-        tables=tables,
-        answers={name: _with_missing(rows[name], lacking[name]) for name in answers},
+        ranks=np.stack([each.ranks[place] for each, place in zip(rankings, rows, strict=True)]),
+        answers={name: _with_missing(metrics[name], lacking[name]) for name in answers},
         answer_values={
             name: Paired(group.question_ids, matrix, group.clusters)
             for group in groups[bool(values) :]
@@ -269,13 +268,18 @@ class _Group:
     values: Mapping[str, Floats]
 
 
-def _documents(evidence: Mapping[str, Evidence]) -> dict[str, set[str]]:
-    """Return the ids of the documents that hold the evidence of each question, by its id."""
-    return {i: {span.document_id for group in groups for span in group} for i, groups in evidence.items()}
+class _Clustered:
+    """The clusters of any of the questions; those of the same questions are computed once."""
 
+    def __init__(self, documents: Mapping[str, Collection[str]]) -> None:
+        self._documents = documents
+        self._known: dict[tuple[str, ...], Clusters] = {}
 
-def _clusters(question_ids: Sequence[str], documents: Mapping[str, set[str]]) -> Clusters:
-    return clusters_of([documents.get(question_id, set()) for question_id in question_ids])
+    def of(self, question_ids: tuple[str, ...]) -> Clusters:
+        if question_ids not in self._known:
+            members = [self._documents.get(question_id, ()) for question_id in question_ids]
+            self._known[question_ids] = clusters_of(members)
+        return self._known[question_ids]
 
 
 def _rule(primary: str, minimum_effect: float | None, k: int, rankings: Sequence[str], answers: Sequence[str]) -> Rule:
@@ -338,12 +342,12 @@ def standings_by(comparison: Comparison, metric: str, *, seed: int = 0) -> list[
     return standings(direction(metric) * paired.values, paired.clusters, seed=seed)
 
 
-def _common(sides: Sequence[RunSide]) -> list[list[Retrieved]]:
-    """Return each run's results for the questions with evidence that all runs have, in the first run's order."""
-    by_id = [{result.question_id: result for result in side.results if result.gold} for side in sides]
-    ids = [question_id for question_id in by_id[0] if all(question_id in results for results in by_id)]
+def _common(sides: Sequence[RunSide], rankings: Sequence[Measured]) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
+    """Return the questions with evidence that all runs have, in the first run's order, and their rows in each run."""
+    ids, rows = _shared([each.question_ids for each in rankings])
     if not ids and not _answer_values(sides):
-        counts = ", ".join(f"{side.name} {len(results)}" for side, results in zip(sides, by_id, strict=True))
+        pairs = zip(sides, rankings, strict=True)
+        counts = ", ".join(f"{side.name} {len(each.question_ids)}" for side, each in pairs)
         if of_different_sides(sides):
             asked = "; ".join(f"{side.name} asked {side.asked}" for side in sides)
             raise UsageError(
@@ -351,33 +355,43 @@ def _common(sides: Sequence[RunSide]) -> list[list[Retrieved]]:
                 "Compare runs of the same side."
             )
         raise UsageError(f"The runs share no question with evidence ({counts}): compare runs on the same question set.")
-    return [[results[question_id] for question_id in ids] for results in by_id]
+    return ids, rows
 
 
-def _values(
-    rankings: Sequence[Rankings],
-    tables: Sequence[RankTable],
-    k: int,
-    evidence: Mapping[str, Evidence] | None,
-) -> dict[str, Floats]:
-    """Return the values of every metric, (runs, n), by label."""
-    sides = [
-        scores(table, k, characters=measure_characters(ranked, evidence, k) if evidence else None)
-        for ranked, table in zip(rankings, tables, strict=True)
-    ]
-    return {name: np.stack([side[name] for side in sides]) for name in sides[0]}
+def _shared(asked: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
+    """Return the ids that are in all of these, in the order of the first, and their places in each."""
+    if all(ids == asked[0] for ids in asked):
+        return asked[0], [np.arange(len(asked[0]))] * len(asked)
+    places = [{question_id: place for place, question_id in enumerate(ids)} for ids in asked]
+    shared = tuple(i for i in asked[0] if all(i in of for of in places))
+    return shared, [np.array([of[i] for i in shared], dtype=np.int64) for of in places]
+
+
+def _values(rankings: Sequence[Measured], rows: Sequence[NDArray[np.int64]]) -> dict[str, Floats]:
+    """Return the values of every metric that all runs have, (runs, n), by label."""
+    names = [name for name in rankings[0].values if all(name in each.values for each in rankings)]
+    return {
+        name: np.stack([each.values[name][place] for each, place in zip(rankings, rows, strict=True)]) for name in names
+    }
 
 
 def _answer_values(sides: Sequence[RunSide]) -> dict[tuple[str, ...], dict[str, Floats]]:
     """Return the values of all common metrics of answers, (runs, n), by the questions that have them in every run."""
     groups: dict[tuple[str, ...], dict[str, Floats]] = {}
     for name in answer_metrics(sides):
-        values_of_runs = [{i: s.value for i, s in side.scores[name].items() if s.value is not None} for side in sides]
-        shared = tuple(i for i in values_of_runs[0] if all(i in values for values in values_of_runs))
-        if shared and len(versions(sides, name)) == 1:
-            matrix = np.array([[values[i] for i in shared] for values in values_of_runs], dtype=np.float64)
-            groups.setdefault(shared, {})[name] = matrix
+        ids, matrix = _scored(sides, name)
+        scored = np.flatnonzero(~np.isnan(matrix).any(axis=0))
+        if len(scored) and len(versions(sides, name)) == 1:
+            shared = ids if len(scored) == len(ids) else tuple(ids[place] for place in scored)
+            groups.setdefault(shared, {})[name] = matrix[:, scored]
     return groups
+
+
+def _scored(sides: Sequence[RunSide], name: str) -> tuple[tuple[str, ...], Floats]:
+    """Return the questions asked of a metric in all runs, and its values, (runs, n), NaN where there is none."""
+    columns = [side.scores[name] for side in sides]
+    ids, rows = _shared([each.question_ids for each in columns])
+    return ids, np.stack([each.values[place] for each, place in zip(columns, rows, strict=True)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -482,22 +496,17 @@ def _adjusted(tests: Sequence[_Test], rule: Rule, method: Literal["holm", "fdr_b
     return deltas
 
 
-def _missing(sides: Sequence[RunSide], name: str, documents: Mapping[str, set[str]], seed: int) -> list[Missing | None]:
+def _missing(sides: Sequence[RunSide], name: str, clustered: _Clustered, seed: int) -> list[Missing | None]:
     """Describe what each run but the baseline, and the baseline, lack of the scores of one metric."""
     metric = REGISTRY.get(name)
+    limits = metric.range if metric else (0.0, 1.0)
     described = []
     for side in sides[1:]:
-        first, other = sides[0].scores[name], side.scores[name]
-        asked = [question_id for question_id in first if question_id in other]
-        baseline, scored = (_column([each[i].value for i in asked]) for each in (first, other))
-        limits = metric.range if metric else (0.0, 1.0)
-        described.append(missing(baseline, scored, _clusters(asked, documents), limits=limits, seed=seed))
+        asked, (baseline, scored) = _scored([sides[0], side], name)
+        lacking = np.isnan(baseline).any() or np.isnan(scored).any()
+        clusters = clustered.of(asked) if lacking else None
+        described.append(missing(baseline, scored, clusters, limits=limits, seed=seed))
     return described
-
-
-def _column(values: Sequence[float | None]) -> Floats:
-    """Return scores as numbers, (n,), NaN where there is none."""
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
 def _with_missing(row: MetricRow, lacking: Sequence[Missing | None]) -> MetricRow:

@@ -16,6 +16,7 @@ TITLES: Mapping[str, str] = {
     "index.similarity": "Similarity",
     "index.options": "Options of the backend",
     "index.chunker_options": "Options of the chunker",
+    "index.prefix": "Put before each chunk",
     "index.chunking_rules": "Version of the chunker",
     "questions": "Question set",
     "split": "Side of the split",

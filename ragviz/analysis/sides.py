@@ -2,12 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ragviz.analysis import settings
-from ragviz.records import Retrieved, Score
+from ragviz.metrics import ranking
+from ragviz.metrics.characters import measure_characters
+from ragviz.metrics.metric import Floats
+from ragviz.metrics.registry import scores
+from ragviz.records import Evidence, Retrieved, Score
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """The rankings of a run as measured at one k: of the n questions with evidence, in their order.
+
+    `ranks` are those by which the evidence of each is found, (n,), 0 for none in the depth; `values` holds a number per
+    question, (n,), by the label of the metric ("recall@3", "mrr").
+    """
+
+    question_ids: tuple[str, ...]
+    ranks: NDArray[np.int64]
+    values: Mapping[str, Floats]
+
+
+def measured(
+    results: Sequence[Retrieved], k: int, depth: int, evidence: Mapping[str, Evidence] | None = None
+) -> Measured:
+    """Measure rankings at `k`, to `depth`; the character metrics too where the questions' evidence is given.
+
+    Raises:
+        UsageError: `k` is not between 1 and `depth`.
+
+    """
+    rankings = ranking.read(results, depth)
+    table = ranking.measure(rankings)
+    characters = measure_characters(rankings, evidence, k) if evidence else None
+    return Measured(table.question_ids, ranking.ranks(table), scores(table, k, characters=characters))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """The scores of a run's answers by one metric: `values`, (n,), NaN where a question has a reason instead.
+
+    `versions` are those by which values were measured.
+    """
+
+    question_ids: tuple[str, ...]
+    values: Floats
+    versions: tuple[str, ...]
+
+
+def column(by_question: Mapping[str, Score]) -> Column:
+    """Return the scores of one metric, by question id, as a column."""
+    values = [np.nan if score.value is None else score.value for score in by_question.values()]
+    used = {score.version for score in by_question.values() if score.value is not None}
+    return Column(tuple(by_question), np.array(values, dtype=np.float64), tuple(sorted(used)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,16 +69,16 @@ class RunSide:
     """A run as it is compared.
 
     `config` holds its choices, "k" and "depth" among them, those of the index nested; `fingerprint` maps everything
-    else that went into its numbers ("corpus", "questions", "metrics" …) to a hash. `scores` are those of its answers,
-    by metric and question id; `doubt` says why their judge is not reliable, "" when it is. `asked` says which questions
-    were asked ("validation: 50 of 100 questions").
+    else that went into its numbers ("corpus", "questions", "metrics" …) to a hash. `measure` returns its rankings as
+    measured at a k, to a depth. `scores` are those of its answers by metric; `doubt` says why their judge is not
+    reliable, "" when it is. `asked` says which questions were asked ("validation: 50 of 100 questions").
     """
 
     name: str
     config: Mapping[str, Any]
     fingerprint: Mapping[str, str]
-    results: Sequence[Retrieved]
-    scores: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
+    measure: Callable[[int, int], Measured]
+    scores: Mapping[str, Column] = field(default_factory=dict)
     doubt: str = ""
     asked: str = ""
 
@@ -40,12 +94,18 @@ class Setting:
 def settings_that_differ(sides: Sequence[RunSide]) -> tuple[Setting, ...]:
     """Choices in which the runs differ, in the order of the first run's configuration, then the others'.
 
-    Where a run does not use a choice, its value is None: runs that differ only in what they do not use are the same.
+    Where a run does not use a choice (the RRF constant without hybrid retrieval), its value is None, and only the runs
+    that use it can differ in it.
     """
-    flat = [{key: value for key, value in _flat(side.config) if settings.used(key, side.config)} for side in sides]
-    keys = dict.fromkeys(key for config in flat for key in config)
-    rows = [Setting(key, tuple(config.get(key) for config in flat)) for key in keys]
-    return tuple(row for row in rows if any(value != row.values[0] for value in row.values))
+    flat = [dict(_flat(side.config)) for side in sides]
+    rows = []
+    for key in dict.fromkeys(key for config in flat for key in config):
+        uses = [settings.used(key, side.config) for side in sides]
+        values = tuple(config.get(key) if use else None for config, use in zip(flat, uses, strict=True))
+        used = [value for value, use in zip(values, uses, strict=True) if use]
+        if any(value != used[0] for value in used):
+            rows.append(Setting(key, values))
+    return tuple(rows)
 
 
 def answer_metrics(sides: Sequence[RunSide]) -> list[str]:
@@ -55,7 +115,7 @@ def answer_metrics(sides: Sequence[RunSide]) -> list[str]:
 
 def versions(sides: Sequence[RunSide], name: str) -> list[str]:
     """Return the versions by which a metric was measured: scores of two versions are not comparable."""
-    return sorted({score.version for side in sides for score in side.scores[name].values() if score.value is not None})
+    return sorted({version for side in sides for version in side.scores[name].versions})
 
 
 def of_different_sides(sides: Sequence[RunSide]) -> bool:
@@ -63,8 +123,11 @@ def of_different_sides(sides: Sequence[RunSide]) -> bool:
     return len({side.config.get("split", "") for side in sides}) > 1
 
 
-def notes(sides: Sequence[RunSide], k: int, depth: int, common: int) -> Iterator[str]:
-    """Yield what, besides the choices compared, is not the same for all runs; `common` questions are compared."""
+def notes(sides: Sequence[RunSide], k: int, depth: int, counts: Sequence[int], common: int) -> Iterator[str]:
+    """Yield what, besides the choices compared, is not the same for all runs.
+
+    `counts` are the questions with evidence of each, `common` those that are compared.
+    """
     if of_different_sides(sides):
         each = ", ".join(f"{side.name} {side.asked}" for side in sides)
         yield f"The runs ask different sides of a split ({each}): only questions that all of them ask are compared."
@@ -74,7 +137,6 @@ def notes(sides: Sequence[RunSide], k: int, depth: int, common: int) -> Iterator
         if len({side.fingerprint.get(part) for side in sides}) > 1:
             marks = ", ".join(f"{side.name} {side.fingerprint.get(part, 'none')}" for side in sides)
             yield f"The runs differ in {part} ({marks}): a difference may come from that, not from the settings."
-    counts = [sum(bool(result.gold) for result in side.results) for side in sides]
     if any(count != common for count in counts):
         each = ", ".join(f"{side.name} has {count}" for side, count in zip(sides, counts, strict=True))
         yield f"Compared on the {common} questions that all runs have with evidence; {each}."

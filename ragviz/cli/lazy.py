@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ragviz.runs import alternatives as alternatives
     from ragviz.runs import cases as cases
     from ragviz.runs import choices as choices
+    from ragviz.runs import comparisons as comparisons
     from ragviz.runs import exports as exports
     from ragviz.runs import foreign as foreign
     from ragviz.runs import judgements as judgements
@@ -75,6 +76,7 @@ if not TYPE_CHECKING:
     abstention = _Lazy("answers.abstention")
     compare = _Lazy("analysis.compare")
     comparison_words = _Lazy("analysis.comparison_words")
+    comparisons = _Lazy("runs.comparisons")
     connections = _Lazy("connections")
     contexts = _Lazy("answers.contexts")
     controls = _Lazy("judging.controls")

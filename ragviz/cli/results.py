@@ -14,6 +14,7 @@ from ragviz.cli.console import Json
 from ragviz.cli.lazy import (
     abstention,
     comparison_words,
+    comparisons,
     diagnose,
     evaluate,
     exports,
@@ -305,7 +306,7 @@ def compare(
     """
     workspace = console.open_workspace()
     runs = [workspace.store.run(name) for name in run_names]
-    comparison = measurements.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
+    comparison = comparisons.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
 
     def draw() -> None:
         console.out.print(

@@ -40,7 +40,7 @@ from ragviz.records import (
     silent,
 )
 from ragviz.retrieval import rerankers, retrievers
-from ragviz.runs import choices, measurements
+from ragviz.runs import choices, comparisons
 from ragviz.store import disk
 from ragviz.workspace import Workspace, open_workspace
 
@@ -251,7 +251,7 @@ class Project(Shown):
         if len(runs) == 1 and isinstance(runs[0], (list, tuple)):
             raise UsageError("Give the runs one by one: compare(first, second).")
         named = [self.workspace.store.run(run if isinstance(run, str) else run.name) for run in runs]
-        return Comparison(measurements.compare_runs(self.workspace, named, k))
+        return Comparison(comparisons.compare_runs(self.workspace, named, k))
 
     def open_index(self, name: str) -> Index:
         """Open an existing index; NotFoundError names those that exist."""

@@ -8,9 +8,6 @@ import numpy as np
 
 from ragviz.analysis import brackets, compare
 from ragviz.analysis.compare import Comparison, MetricRow, headline, pairs
-from ragviz.analysis.evaluate import CURVES, Band
-from ragviz.errors import UsageError
-from ragviz.metrics import ranking
 from ragviz.metrics.registry import METRICS, title_of
 from ragviz.records import Run
 from ragviz.report import (
@@ -24,8 +21,7 @@ from ragviz.report import (
 from ragviz.report.change_card import Decided
 from ragviz.report.document import Figures
 from ragviz.report.elements import Html, element
-from ragviz.runs import summaries
-from ragviz.stats import intervals
+from ragviz.runs import comparisons, summaries
 from ragviz.text.names import distinct
 from ragviz.workspace import Workspace
 
@@ -92,7 +88,7 @@ def _of_rankings(
 ) -> Iterator[Html]:
     """Yield recall against k and against tokens read, and where the evidence is ranked."""
     n, k, depth = len(comparison.question_ids), comparison.k, comparison.depth
-    bands = [_band(comparison, table) for table in comparison.tables]
+    bands = [of["recall"] for of in comparisons.curves(workspace, runs, comparison)]
     places, title = np.arange(1, depth + 1), METRICS["recall"].name
     lines = [curve_plots.Curve(name, places, *band, n) for name, band in zip(names, bands, strict=True)]
     if len(lines) > OVERLAID:
@@ -108,7 +104,7 @@ def _of_rankings(
     if readings:
         figure = expense_plots.recall_by_tokens(readings, k=k)
         yield figures.add(figure, f"{title} against tokens read", "Fair between chunks of different sizes.")
-    ranks = [np.asarray(ranking.ranks(table)) for table in comparison.tables]
+    ranks = comparison.ranks
     ranked = [rank_plots.Ranks(name, each[each > 0], int((each == 0).sum()))
               for name, each in zip(names, ranks, strict=True)]  # fmt: skip
     if len(ranked) > OVERLAID:
@@ -119,10 +115,3 @@ def _of_rankings(
     both = np.column_stack([ranks[0], ranks[candidate]])
     figure = difference_plots.rank_scatter(both, (names[0], names[candidate]), depth=depth)
     yield figures.add(figure, "Every question's rank in both", "Below the diagonal, the change ranks evidence better.")
-
-
-def _band(comparison: Comparison, table: ranking.RankTable) -> Band:
-    mean, low, high = intervals.bands(CURVES["recall"](table), comparison.clusters)
-    if mean is None or low is None or high is None:
-        raise UsageError("No question is ranked in all of these runs: there is no curve of recall.")
-    return mean, low, high

@@ -15,7 +15,7 @@ from ragviz.report.change_card import Decided, card
 from ragviz.report.document import Figures, Section, document
 from ragviz.report.elements import Html, element, table
 from ragviz.report.facts import mean_cells
-from ragviz.runs import expenses, judgements, measurements, summaries
+from ragviz.runs import comparisons, expenses, judgements, measurements, summaries
 from ragviz.runs.overviews import Overview
 from ragviz.workspace import Workspace
 
@@ -38,7 +38,7 @@ def report(
         NotFoundError: `primary` is not measured in all runs.
 
     """
-    comparison = measurements.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
+    comparison = comparisons.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
     whole = {run.name: summaries.overview(workspace, run) for run in runs}
     prices = {run.name: expenses.price_of(run, whole[run.name], comparison.k) for run in runs}
     refusals = refusals_of(whole)

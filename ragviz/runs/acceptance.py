@@ -13,7 +13,7 @@ from ragviz.errors import UsageError
 from ragviz.judging import controls
 from ragviz.metrics.registry import METRICS, label
 from ragviz.records import Estimate, Run
-from ragviz.runs import judgements, measurements
+from ragviz.runs import comparisons, judgements, measurements
 from ragviz.workspace import Workspace
 
 
@@ -130,7 +130,7 @@ def _against(
     outcomes: dict[str, Outcome] = {}
     notes: dict[str, None] = {}
     for each, of_k in by_k.items():
-        comparison = measurements.compare_runs(workspace, [baseline, current], each, primary=of_k[0])
+        comparison = comparisons.compare_runs(workspace, [baseline, current], each, primary=of_k[0])
         notes |= dict.fromkeys(comparison.notes)
         for metric in of_k:
             comparison.paired(metric)

@@ -1,17 +1,14 @@
-"""What a run measured, read from the store: rankings, means, comparisons."""
+"""What a run measured, read from the store: rankings, scores, means."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
-from ragviz.analysis import compare as comparing
 from ragviz.analysis import evaluate
-from ragviz.analysis.sides import RunSide
 from ragviz.errors import UsageError
 from ragviz.metrics import answers as answer_metrics
 from ragviz.records import Question, Retrieved, Run, Score
-from ragviz.runs import control_items
 from ragviz.workspace import Workspace
 
 
@@ -75,48 +72,6 @@ def results_of(workspace: Workspace, current: Run, question_ids: Sequence[str] |
 def document_names(workspace: Workspace, current: Run) -> dict[str, str]:
     """Return the names of the documents of a run's corpus by id, replaced ones too."""
     return {d.id: d.name for d in workspace.store.documents(current.corpus_id, replaced=True)}
-
-
-def compare_runs(
-    workspace: Workspace,
-    runs: Sequence[Run],
-    k: int | None = None,
-    *,
-    primary: str = "",
-    minimum_effect: float | None = None,
-) -> comparing.Comparison:
-    """Compare runs, paired by question, with the first of them, by the rule that `compare` makes of the last two.
-
-    Raises:
-        UsageError: fewer than two runs, runs of different corpora, none of their questions in common, or a
-            `minimum_effect` that is no share.
-        NotFoundError: `primary` is not measured in all runs.
-
-    """
-    store = workspace.store
-    of_models = ("endpoint", "metric embedder")  # compared where every run has them: earlier versions recorded neither
-    optional = [key for key in of_models if all(key in current.provenance["identity"] for current in runs)]
-    sides = [_side(workspace, current, optional) for current in runs]
-    questions = {q.id: q for current in runs for q in store.run_questions(current.id)}
-    evidence = {question_id: question.evidence for question_id, question in questions.items()}
-    generators = {question_id: question.generator for question_id, question in questions.items()}
-    return comparing.compare(
-        sides, k=k, evidence=evidence, generators=generators, primary=primary, minimum_effect=minimum_effect
-    )
-
-
-def _side(workspace: Workspace, current: Run, optional: Sequence[str]) -> RunSide:
-    """Return a run as it is compared; `optional` parts of its identity beside the three that all runs have."""
-    choices = {key: value for key, value in asdict(current.config).items() if key not in ("index", "questions")}
-    index = {"index": {"name": current.provenance["index"], **current.provenance["index_config"]}}
-    identity = current.provenance["identity"]
-    parts = {key: identity[key] for key in ("corpus", "questions", "metrics")}
-    parts |= {key: identity[key] for key in optional}
-    scores = scores_of(workspace, current)
-    controlled = control_items.controls_of(current)
-    doubt = controlled.sentence if controlled is not None and not controlled.reliable else ""
-    results, asked = results_of(workspace, current), asked_words(current)
-    return RunSide(current.name, choices | index, parts, results, scores, doubt, asked)
 
 
 def asked_words(current: Run) -> str:

@@ -12,13 +12,23 @@ from numpy.typing import NDArray
 from ragviz.analysis.diagnose import Ruling
 from ragviz.analysis.doubts import Doubt
 from ragviz.analysis.evaluate import Scored, Summary
+from ragviz.analysis.sides import Column, column
 from ragviz.answers.abstention import Abstention
 from ragviz.models.requests import Usage
-from ragviz.records import Estimate, Retrieved, Run
+from ragviz.records import Estimate, Question, Retrieved, Run
 from ragviz.runs import contexts, control_items, judgements, measurements
 from ragviz.runs.judgements import Judgement
 from ragviz.stats.clusters import numbered
 from ragviz.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The questions of a run: their ids, the ids of the documents that hold the evidence of each, who made each."""
+
+    ids: tuple[str, ...]
+    documents: tuple[tuple[str, ...], ...]
+    generators: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +38,7 @@ class Overview:
     `questions` counts all questions that the run has asked. `tokens` are those that the first k chunks of a ranking
     hold on average, (depth,), and `reach` those down to the rank by which the evidence of a question has come, (n,);
     None where they are not known (see `contexts.tokens_read`, `contexts.tokens_to`). `answering` are the calls that
-    answered, and `unpriced` how many of them have no price.
+    answered, and `unpriced` how many of them have no price. `answers` are the scores of the answers by metric.
     """
 
     questions: int
@@ -38,6 +48,8 @@ class Overview:
     reach: NDArray[np.int64] | None
     answering: Usage
     unpriced: int
+    asked: Asked
+    answers: Mapping[str, Column]
 
 
 def computed(workspace: Workspace, current: Run) -> Overview:
@@ -50,7 +62,14 @@ def computed(workspace: Workspace, current: Run) -> Overview:
     tokens, reach = _read(workspace, current, [result for _, result in retrieved], summary.ranks)
     calls = [call for each in judgement.evaluated.values() if (call := each.answer.call) is not None]
     unpriced = sum(call.cost is None for call in calls)
-    return Overview(len(retrieved), summary, judgement, tokens, reach, Usage.of(calls), unpriced)
+    answers = {name: column(by_question) for name, by_question in judgement.scores.items()}
+    asked = _asked([question for question, _ in retrieved])
+    return Overview(len(retrieved), summary, judgement, tokens, reach, Usage.of(calls), unpriced, asked, answers)
+
+
+def _asked(questions: Sequence[Question]) -> Asked:
+    of = [tuple(sorted({span.document_id for group in q.evidence for span in group})) for q in questions]
+    return Asked(tuple(q.id for q in questions), tuple(of), tuple(q.generator for q in questions))
 
 
 def _read(
@@ -94,6 +113,16 @@ def to_json(overview: Overview) -> dict[str, Any]:
         "reach": None if overview.reach is None else overview.reach.tolist(),
         "answering": asdict(overview.answering),
         "unpriced": overview.unpriced,
+        "asked": _asked_to_json(overview.asked),
+        "answers": {
+            name: {
+                # most metrics have a score, or a reason, for every question
+                "ids": None if column.question_ids == overview.asked.ids else column.question_ids,
+                "values": column.values.tolist(),
+                "versions": column.versions,
+            }
+            for name, column in overview.answers.items()
+        },
     }
 
 
@@ -128,4 +157,37 @@ def from_json(body: Mapping[str, Any], current: Run) -> Overview:
     tokens = None if body["tokens"] is None else np.array(body["tokens"], dtype=np.float64)
     reach = None if body["reach"] is None else np.array(body["reach"], dtype=np.int64)
     measured = Summary(**summary | arrays), Judgement(**judgement | records)
-    return Overview(body["questions"], *measured, tokens, reach, Usage(**body["answering"]), body["unpriced"])
+    asked = _asked_from_json(body["asked"])
+    answers = {
+        name: Column(
+            asked.ids if stored["ids"] is None else tuple(stored["ids"]),
+            np.array(stored["values"], dtype=np.float64),
+            tuple(stored["versions"]),
+        )
+        for name, stored in body["answers"].items()
+    }
+    usage = Usage(**body["answering"])
+    return Overview(body["questions"], *measured, tokens, reach, usage, body["unpriced"], asked, answers)
+
+
+def _asked_to_json(asked: Asked) -> dict[str, Any]:
+    """Return the questions with their documents and makers by number: both come many times."""
+    documents = list(dict.fromkeys(name for of in asked.documents for name in of))
+    generators = list(dict.fromkeys(asked.generators))
+    number = {name: place for place, name in enumerate(documents)}
+    return {
+        "ids": asked.ids,
+        "documents": [[number[name] for name in of] for of in asked.documents],
+        "generators": [generators.index(generator) for generator in asked.generators],
+        "document_ids": documents,
+        "generator_names": generators,
+    }
+
+
+def _asked_from_json(body: Mapping[str, Any]) -> Asked:
+    documents, generators = body["document_ids"], body["generator_names"]
+    return Asked(
+        tuple(body["ids"]),
+        tuple(tuple(documents[place] for place in of) for of in body["documents"]),
+        tuple(generators[place] for place in body["generators"]),
+    )

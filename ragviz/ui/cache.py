@@ -12,12 +12,12 @@ import streamlit as st
 
 from ragviz.analysis import evaluate
 from ragviz.analysis.compare import Comparison
-from ragviz.analysis.evaluate import Slice, Summary
+from ragviz.analysis.evaluate import Band, Slice, Summary
 from ragviz.analysis.losses import Losses
 from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.ties import Price
 from ragviz.records import EvaluatedAnswer, Question, Retrieved, Run, Score
-from ragviz.runs import alternatives, expenses, judgements, measurements, replays, summaries
+from ragviz.runs import alternatives, comparisons, expenses, judgements, measurements, replays, summaries
 from ragviz.runs.overviews import Overview
 from ragviz.workspace import Workspace, open_workspace
 
@@ -151,10 +151,29 @@ def _retrieved_for(of: State, question_id: str) -> Retrieved:
     return result
 
 
-@st.cache_data(show_spinner="Comparing", max_entries=32)
+@st.cache_resource(show_spinner="Comparing", max_entries=32)
 def comparison(of: State, k: int) -> Comparison:
-    """Return the comparison at `k` of the runs whose state is `of`, the first of which is the baseline."""
-    return measurements.compare_runs(workspace(), [workspace().store.run(run_id) for run_id in of.ids], k)
+    """Return the comparison at `k` of the runs whose state is `of`, the first of which is the baseline.
+
+    Shared by all sessions, so never to be changed.
+    """
+    runs = [workspace().store.run(run_id) for run_id in of.ids]
+    return comparisons.compare_runs(workspace(), runs, k, sources=_SOURCES)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def compared_curves(of: State, k: int) -> list[dict[str, Band]]:
+    """Return the curves of the runs whose state is `of` over the questions compared, for each run by metric.
+
+    Shared by all sessions, so never to be changed.
+    """
+    runs = [workspace().store.run(run_id) for run_id in of.ids]
+    return comparisons.curves(workspace(), runs, comparison(of, k), _SOURCES)
+
+
+_SOURCES = comparisons.Sources(
+    overview, lambda run: list(retrieved(run).values()), lambda run: list(questions(run).values())
+)
 
 
 def price(run: Run, k: int) -> Price:

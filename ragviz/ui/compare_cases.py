@@ -10,7 +10,6 @@ import streamlit as st
 
 from ragviz.analysis import compare
 from ragviz.analysis.compare import Comparison
-from ragviz.metrics import ranking
 from ragviz.metrics.registry import title_of
 from ragviz.records import Run
 from ragviz.report import difference_plots
@@ -26,7 +25,7 @@ def cases(shown: Shown) -> None:
     comparison, metric, other = shown.comparison, shown.metric, shown.other
     pair = (0, comparison.runs.index(other))
     outcomes = compare.outcomes(comparison, metric, pair[1])
-    ranks = [ranking.ranks(comparison.tables[place]) for place in pair]
+    ranks = [comparison.ranks[place] for place in pair]
     names = distinct([comparison.runs[place] for place in pair], 24)
     with st.container(key="beside-cases"):
         left, right = st.columns([2, 3], gap="medium")

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
 import numpy as np
 import streamlit as st
 
 from ragviz.analysis import pareto, rules, ties
-from ragviz.analysis.compare import Comparison
-from ragviz.analysis.evaluate import CURVES, Band
-from ragviz.metrics import ranking
+from ragviz.analysis.evaluate import CURVES
 from ragviz.metrics.registry import METRICS, title_of
 from ragviz.report import curve_plots, expense_plots, rank_plots, small_multiples
-from ragviz.stats import intervals
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct
 from ragviz.ui import address, cache, heading, widgets
@@ -29,13 +25,6 @@ AXES: Mapping[ties.By, str] = {
 }
 
 
-@st.cache_data(show_spinner=False, max_entries=32)
-def _bands(of: cache.State, k: int, name: str, _comparison: Comparison) -> list[Band]:
-    """Return mean, low and high of a metric at every k, for each run, over the questions that all runs have."""
-    found = [intervals.bands(CURVES[name](table), _comparison.clusters) for table in _comparison.tables]
-    return cast("list[Band]", found)  # there are questions, where there are metrics of rankings
-
-
 def curves(shown: Shown) -> None:
     """Draw precision, recall and F1 against k: overlaid, or a panel for each run from four on, one metric at a time."""
     comparison = shown.comparison
@@ -43,8 +32,8 @@ def curves(shown: Shown) -> None:
     names = distinct(comparison.runs, 28)
 
     def lines_of(name: str) -> list[curve_plots.Curve]:
-        bands = _bands(shown.of, comparison.k, name, comparison)
-        return [curve_plots.Curve(run, ks, *band, n) for run, band in zip(names, bands, strict=True)]
+        bands = cache.compared_curves(shown.of, comparison.k)
+        return [curve_plots.Curve(run, ks, *band[name], n) for run, band in zip(names, bands, strict=True)]
 
     heading.section("Precision, recall and F1 against k")
     if len(names) > OVERLAID:
@@ -68,8 +57,7 @@ def histograms(shown: Shown) -> None:
     comparison = shown.comparison
     heading.section("Rank histograms")
     runs = []
-    for run, table in zip(distinct(comparison.runs, 28), comparison.tables, strict=True):
-        ranks = ranking.ranks(table)
+    for run, ranks in zip(distinct(comparison.runs, 28), comparison.ranks, strict=True):
         runs.append(rank_plots.Ranks(run, ranks[ranks > 0], int((ranks == 0).sum())))
     if len(runs) > OVERLAID:
         drawn = small_multiples.histograms(runs, depth=comparison.depth, k=comparison.k)
@@ -82,14 +70,14 @@ def recall_by_tokens(shown: Shown) -> None:
     """Draw recall against the tokens read, which is fair between chunk sizes; and say it for equal tokens."""
     comparison, k = shown.comparison, shown.comparison.k
     heading.section("Recall against tokens read")
-    bands = _bands(shown.of, k, "recall", comparison)
+    bands = cache.compared_curves(shown.of, k)
     lines, unknown = [], []
     for place, (run, name) in enumerate(zip(shown.runs, distinct(comparison.runs, 28), strict=True)):
         tokens = cache.overview(run).tokens
         if tokens is None:
             unknown.append(run.name)
         else:
-            parts = [each[: comparison.depth] for each in (tokens, *bands[place])]
+            parts = [each[: comparison.depth] for each in (tokens, *bands[place]["recall"])]
             lines.append(expense_plots.Reading(name, place, *parts))
     if lines:
         widgets.figure(expense_plots.recall_by_tokens(lines, k=k), "tokens")

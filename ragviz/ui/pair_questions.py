@@ -8,7 +8,6 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.points import CELLS
-from ragviz.metrics import ranking
 from ragviz.metrics.registry import REGISTRY, title_of
 from ragviz.report import pair_plots
 from ragviz.text.markup import plain
@@ -136,7 +135,7 @@ def case_rows(pair: Pair, shown: Listed, names: tuple[str, str]) -> pd.DataFrame
     if comparison.metrics:
         rank_row = {question_id: row for row, question_id in enumerate(comparison.question_ids)}
         for name, place in zip(names, places, strict=True):
-            ranks = ranking.ranks(comparison.tables[place])
+            ranks = comparison.ranks[place]
             cells[f"Rank {name}"] = [
                 question_table.rank_cell(int(ranks[rank_row[i]]), comparison.depth) if i in rank_row else "–"
                 for i in shown.ids

@@ -18,7 +18,6 @@ from ragviz.analysis.flows import Flow
 from ragviz.analysis.points import Points
 from ragviz.analysis.rules import Rule, direction
 from ragviz.analysis.slices import Part, Slices
-from ragviz.metrics import ranking
 from ragviz.metrics.registry import title_of
 from ragviz.records import Retrieved, Run
 from ragviz.runs import judgements, measurements
@@ -100,7 +99,7 @@ def _points(of: cache.State, k: int, name: str, place: int, _comparison: Compari
     if name != RANK:
         paired = _comparison.paired(name)
         return paired.question_ids, points.points_of(paired.values[[0, place]])
-    ranks = np.stack([ranking.ranks(_comparison.tables[each]) for each in (0, place)])
+    ranks = np.stack([_comparison.ranks[each] for each in (0, place)])
     # a rank is a whole number: each pair is a point of its own, however deep the rankings are
     most = (_comparison.depth + 1) ** 2
     return _comparison.question_ids, points.points_of(np.where(ranks > 0, ranks, _comparison.depth + 1), most=most)

@@ -1,0 +1,127 @@
+"""Runs compared from their stored overviews: no ranking and no answer is read where k and depth are the runs' own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragviz.analysis import compare as comparing
+from ragviz.analysis import sides
+from ragviz.analysis.evaluate import CURVES, Band
+from ragviz.analysis.sides import Measured, RunSide
+from ragviz.metrics import ranking
+from ragviz.records import Question, Retrieved, Run
+from ragviz.runs import control_items, measurements, summaries
+from ragviz.runs.overviews import Overview
+from ragviz.stats import intervals
+from ragviz.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where what is compared is read from; rankings and questions are read for another k or depth than a run's own."""
+
+    overview: Callable[[Run], Overview]
+    results: Callable[[Run], Sequence[Retrieved]]
+    questions: Callable[[Run], Sequence[Question]]
+
+
+def stored(workspace: Workspace) -> Sources:
+    """Return the store as the source."""
+    return Sources(
+        partial(summaries.overview, workspace),
+        partial(measurements.results_of, workspace),
+        lambda run: workspace.store.run_questions(run.id),
+    )
+
+
+def compare_runs(
+    workspace: Workspace,
+    runs: Sequence[Run],
+    k: int | None = None,
+    *,
+    primary: str = "",
+    minimum_effect: float | None = None,
+    sources: Sources | None = None,
+) -> comparing.Comparison:
+    """Compare runs, paired by question, with the first of them, by the rule that `compare` makes of the last two.
+
+    Raises:
+        UsageError: fewer than two runs, runs of different corpora, none of their questions in common, or a
+            `minimum_effect` that is no share.
+        NotFoundError: `primary` is not measured in all runs.
+
+    """
+    sources = sources or stored(workspace)
+    of_models = ("endpoint", "metric embedder")  # compared where every run has them: earlier versions recorded neither
+    optional = [key for key in of_models if all(key in current.provenance["identity"] for current in runs)]
+    asked = [sources.overview(current).asked for current in runs]
+    return comparing.compare(
+        [_side(current, sources, optional) for current in runs],
+        k=k,
+        documents={i: documents for each in asked for i, documents in zip(each.ids, each.documents, strict=True)},
+        generators={i: generator for each in asked for i, generator in zip(each.ids, each.generators, strict=True)},
+        primary=primary,
+        minimum_effect=minimum_effect,
+    )
+
+
+def _side(current: Run, sources: Sources, optional: Sequence[str]) -> RunSide:
+    """Return a run as it is compared; `optional` parts of its identity beside the three that all runs have."""
+    choices = {key: value for key, value in asdict(current.config).items() if key not in ("index", "questions")}
+    index = {"index": {"name": current.provenance["index"], **current.provenance["index_config"]}}
+    identity = current.provenance["identity"]
+    parts = {key: identity[key] for key in ("corpus", "questions", "metrics")}
+    parts |= {key: identity[key] for key in optional}
+    controlled = control_items.controls_of(current)
+    doubt = controlled.sentence if controlled is not None and not controlled.reliable else ""
+    measure, scores = partial(_measured, current, sources), sources.overview(current).answers
+    asked = measurements.asked_words(current)
+    return RunSide(current.name, choices | index, parts, measure, scores, doubt, asked)
+
+
+def _measured(current: Run, sources: Sources, k: int, depth: int) -> Measured:
+    """Return the rankings of a run as measured at `k` to `depth`: as stored, where these are its own."""
+    if (k, depth) == (current.config.k, current.config.depth) or measurements.unranked_words(current):
+        summary = sources.overview(current).summary
+        return Measured(summary.question_ids, summary.ranks, summary.scores)
+    evidence = {question.id: question.evidence for question in sources.questions(current)}
+    return sides.measured(sources.results(current), k, depth, evidence)
+
+
+def curves(
+    workspace: Workspace, runs: Sequence[Run], comparison: comparing.Comparison, sources: Sources | None = None
+) -> list[dict[str, Band]]:
+    """Return the curves of each run over the questions compared: mean, low and high for k = 1 … the common depth.
+
+    They are as stored where a run has no other question with evidence; else its rankings are read.
+    """
+    sources = sources or stored(workspace)
+    found: list[dict[str, Band]] = []
+    for run in runs:
+        summary = sources.overview(run).summary
+        if summary.question_ids == comparison.question_ids:
+            own = {name: _cut(band, comparison.depth) for name, band in summary.curves.items()}
+        else:
+            own = _curves(sources.results(run), comparison)
+        found.append(own)
+    return found
+
+
+def _cut(band: Band, depth: int) -> Band:
+    mean, low, high = band
+    return mean[:depth], low[:depth], high[:depth]
+
+
+def _curves(results: Sequence[Retrieved], comparison: comparing.Comparison) -> dict[str, Band]:
+    """Return the curves of rankings over the questions compared."""
+    table = ranking.measure(ranking.read(results, comparison.depth))
+    places = {question_id: place for place, question_id in enumerate(table.question_ids)}
+    rows: NDArray[np.int64] = np.array([places[i] for i in comparison.question_ids], dtype=np.int64)
+    found = {name: intervals.bands(of(table)[rows], comparison.clusters) for name, of in CURVES.items()}
+    return cast("dict[str, Band]", found)  # there are questions
