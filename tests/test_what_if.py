@@ -18,8 +18,8 @@ from ragviz.documents import corpora
 from ragviz.errors import UsageError
 from ragviz.index import indexing
 from ragviz.metrics import ranking
-from ragviz.questions import sets
-from ragviz.records import Chunk, IndexConfig, Ranking, Retrieved, RunConfig
+from ragviz.questions import sets, splits
+from ragviz.records import Chunk, IndexConfig, Ranking, Retrieved, RunConfig, Split
 from ragviz.retrieval.retrievers import fuse
 from ragviz.runs import judgements, measurements, running, searched_again
 from ragviz.runs import what_if as what_ifs
@@ -533,6 +533,107 @@ def test_parts_that_tell_nothing_say_why(made):
     assert "compares the question with every chunk" in searched_again.refusal(made, hybrid, "exact")
     with pytest.raises(UsageError, match="its search is exact"):
         searched_again.search_again(made, hybrid, "exact")
+
+
+# Exact search
+
+
+class Forgetful:
+    """An index whose search by vectors never finds a third of the chunks, as a bad graph would not."""
+
+    def __init__(self, index: object) -> None:
+        self._index = index
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._index, name)
+
+    def knn(self, vectors: np.ndarray, depth: int) -> list[Ranking]:
+        kept = []
+        for each in self._index.knn(vectors, 3 * depth):
+            pairs = [pair for pair in zip(each.ids, each.scores, strict=True) if not forgotten(pair[0])][:depth]
+            kept.append(Ranking(tuple(i for i, _ in pairs), tuple(score for _, score in pairs)))
+        return kept
+
+
+def forgotten(chunk_id: str) -> bool:
+    return sum(map(ord, chunk_id)) % 3 == 0
+
+
+@pytest.mark.parametrize(("name", "retriever"), [("near", "knn"), ("hybrid", "hybrid")])
+def test_exact_search_is_the_run_that_forgets_nothing(made, monkeypatch, name, retriever):
+    """The rankings of the local index, which is exact, are found again though the index now forgets chunks."""
+    opened = Workspace.index
+    monkeypatch.setattr(Workspace, "index", lambda self, info: Forgetful(opened(self, info)))
+    monkeypatch.setattr(searched_again, "is_approximate", lambda _: True)
+    run = running.run(made, f"forgetful-{name}", RunConfig("i", "q", retriever=retriever, depth=30))
+    held, pairs = held_of(made, run.name), what_ifs.pairs_of(made, run)
+    assert what_ifs.losses(made, held, pairs, 3) is None
+    done = searched_again.search_again(made, run, "exact")
+    assert (done["questions"], done["embedded"]) == (len(held.rankings.results), 0)  # all vectors were cached
+    questions = [question for question, _ in pairs if question.evidence]
+    found = searched_again.exact_of(made, run, questions)
+    exactly = [result for result in made.store.results(made.store.run(name).id) if result.gold]
+    assert [each.ids for each in found.rankings] == [each.ranking.ids for each in exactly]
+    nearest = [r.ranking for r in made.store.results(made.store.run("near").id) if r.gold]
+    for row, each in enumerate(nearest):  # counted a second way; chunks with equal words are equally near
+        remembered = [s for i, s in zip(each.ids, each.scores, strict=True) if not forgotten(i)]
+        counts = [sum(s >= each.scores[k - 1] - 1e-6 for s in remembered[:k]) for k in range(1, 11)]
+        assert found.near[row, :10].tolist() == counts
+    compared, asked = what_ifs.losses(made, held, pairs, 3)
+
+    def by_rankings(results):
+        return {r.question_id for r in results if all(set(group) & set(r.ranking.ids[:3]) for group in r.gold)}
+
+    ours = by_rankings(r for r in made.store.results(run.id) if r.gold)
+    theirs, names = by_rankings(exactly), set(asked)
+    sets_ = {
+        outcome: {i for i, yes in zip(asked, mask, strict=True) if yes} for outcome, mask in compared.found.items()
+    }
+    assert sets_ == {
+        "both": ours & theirs, "neither": names - ours - theirs, "exact": theirs - ours, "approximate": ours - theirs
+    }  # fmt: skip
+    assert sets_["exact"]
+    assert compared.agreement.mean == pytest.approx(found.near[:, 2].mean() / 3)
+    made.store.delete_run(run.id)
+
+
+def test_a_run_of_an_index_that_was_built_anew_is_not_searched_again(made):
+    corpus = made.store.corpora()[0]
+    config = IndexConfig(embedder="openai:bags", chunk_size=90)
+    indexing.build_index(made, corpus, "changing", config)
+    run = running.run(made, "before", RunConfig("changing", "q", retriever="hybrid", depth=10))
+    indexing.build_index(made, corpus, "changing", config, fresh=True)
+    assert searched_again.index_of(made, run) is not None  # the same chunks and vectors
+    indexing.build_index(made, corpus, "changing", IndexConfig(embedder="openai:bags", chunk_size=50))
+    assert "was built anew with other chunks" in searched_again.refusal(made, run, "components")
+    held = what_ifs.held_of(made, run)
+    assert (held.index, held.own.tokens) == (None, None)
+    with pytest.raises(UsageError, match="built anew with others"):
+        what_ifs.growth_of(made, held, 3)
+    with pytest.raises(UsageError, match="budget cannot be tried"):
+        what_ifs.chosen_from(held, 3, None, 100)
+    made.store.delete_run(run.id)
+
+
+def test_a_threshold_is_chosen_on_validation_and_told_on_test(made):
+    """The sides of the set's split, where the run asked both; the numbers by a loop over the questions of a side."""
+    held = made.store.question_set("q")
+    sides = splits.sides_of(made.store.questions(held.id), "stratified", 0.5, 1)
+    made.store.put_split(held.id, Split("stratified", 0.5, 1), sides)
+    run = made.store.run("near")
+    pairs = what_ifs.pairs_of(made, run)
+    risk = what_ifs.risk_of(made, run, judgements.judgement_of(made, run), 10, "top", pairs)
+    validation = risk.cases.take([row for row, own in enumerate(risk.sides) if own == "validation"])
+    most = float(np.median(risk_coverage.steps(validation)[2]))
+    chosen = what_ifs.chosen(risk, most)
+    assert (chosen.chosen_on, chosen.tested_on) == ("validation", "test")
+    for side, at in (("validation", chosen.chosen), ("test", chosen.tested)):
+        rows = [row for row, own in enumerate(risk.sides) if own == side]
+        above = [row for row in rows if risk.cases.confidence[row] >= chosen.threshold]
+        wrong = sum(bool(risk.cases.wrong[row]) for row in above)
+        assert (at.n, at.answered, at.wrong) == (len(rows), len(above), wrong)
+    assert chosen.chosen.wrong <= most * chosen.chosen.answered + 1e-9
+    assert what_ifs.chosen(risk, 0.0).threshold is None or what_ifs.chosen(risk, 0.0).chosen.wrong == 0
 
 
 # Command line

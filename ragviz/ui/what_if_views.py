@@ -12,6 +12,7 @@ import streamlit as st
 from ragviz.analysis import risk_coverage
 from ragviz.analysis.approximation import OUTCOMES
 from ragviz.analysis.risk_coverage import Confidence
+from ragviz.errors import UsageError
 from ragviz.records import Run
 from ragviz.report import what_if_plots
 from ragviz.runs import what_if, what_if_words
@@ -55,7 +56,11 @@ def risk(run: Run, k: int) -> None:
 def growth(run: Run, k: int) -> None:
     """Draw recall by the number of chunks in the corpus, the extrapolation marked as one, and its check."""
     heading.section(f"Recall@{k} as the corpus shrinks and grows")
-    grown = what_if_cache.growth(run, k)
+    try:
+        grown = what_if_cache.growth(run, k)
+    except UsageError as error:
+        st.markdown(plain(str(error)))
+        return
     recall = [size.recall for size in grown.sizes]
     drawn = what_if_plots.growth(
         np.array([size.chunks for size in grown.sizes]),
