@@ -119,3 +119,25 @@ def test_risk_and_growth_are_those_of_the_library() -> None:
     assert "Wrong: evidence not all among the first 1." in shown
     assert "The local index compares the question with every chunk" in shown or "which compares words" in shown
     assert "1 unanswerable ones" in shown
+
+
+def test_exact_search_is_a_job_whose_outcome_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searched_again, "is_approximate", lambda _: True)  # as an index of Elasticsearch is
+    workspace = open_workspace()
+    run = running.run(workspace, "near", RunConfig("large", "asked", "knn", k=2, depth=20))
+    app = show("results", run="near", tab=TAB, k="2")
+    assert "tells what the embedder misses from what the index does" in words(app)
+    submitted: list[tuple[object, ...]] = []
+    monkeypatch.setattr(job_panel, "submit", lambda *job: submitted.append(job))
+    app.button(key="search-exact").click()
+    checked(app.run())
+    assert submitted == [
+        ("search", "Search again for near", run.corpus_id, {"run": run.id, "part": "exact"}),
+    ]
+    searched_again.search_again(workspace, run, "exact")  # what the job does
+    checked(app.run())
+    pairs = what_if.pairs_of(workspace, run)
+    compared = what_if.losses(workspace, what_if.held_of(workspace, run, pairs), pairs, 2)
+    assert compared is not None
+    assert what_if_words.losses_words(compared[0]) in re.sub(r"\\", "", words(app))
+    assert "missed by both (the embedder), 0 missed by the approximate search only" in re.sub(r"\\", "", words(app))
