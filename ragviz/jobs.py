@@ -171,6 +171,20 @@ def _search(workspace: Workspace, arguments: Mapping[str, Any], progress: Progre
     return searched_again.search_again(workspace, run, arguments["part"], progress=progress)
 
 
+def _sweep(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.experiments import sweeping
+
+    experiment = workspace.store.experiment(arguments["experiment"])
+    return sweeping.sweep(workspace, experiment, budget=arguments.get("budget"), progress=progress)
+
+
+def _confirm(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.experiments import confirming
+
+    experiment = workspace.store.experiment(arguments["experiment"])
+    return confirming.confirm(workspace, experiment, budget=arguments.get("budget"), progress=progress)
+
+
 def _sample(workspace: Workspace, _arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.runs import sample_runs
 
@@ -189,6 +203,8 @@ def _subjects(job: Job) -> list[tuple[Kind, str]]:
         "index-run": [("questions", config.get("questions")), ("run", arguments.get("name"))],
         "replay": [("run", arguments.get("run"))],
         "search": [("run", arguments.get("run"))],
+        "sweep": [("experiment", arguments.get("experiment"))],
+        "confirm": [("experiment", arguments.get("experiment"))],
         "sample": [("corpus", sample.NAME), *(("run", name) for name in sample.RUNS)],
     }
     corpus: list[tuple[Kind, Any]] = [("corpus", job.corpus_id)]
@@ -204,6 +220,8 @@ KINDS: dict[str, Task] = {
     "rejudge": _rejudge,
     "replay": _replay,
     "search": _search,
+    "sweep": _sweep,
+    "confirm": _confirm,
     "sample": _sample,
 }
 
@@ -217,6 +235,8 @@ FIRST: dict[str, str] = {
     "rejudge": "Reading the run",
     "replay": "Reading the run",
     "search": "Reading the run",
+    "sweep": "Reading the experiment",
+    "confirm": "Reading the experiment",
     "sample": "Reading the sample",
 }
 """What a job does first, shown until its task reports something itself."""
@@ -256,7 +276,8 @@ def _identity(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _refuse_other_choices(kind: str, arguments: Mapping[str, Any], active: Sequence[Job]) -> None:
     """Raise UsageError when an active job of this kind makes what is named here, with other choices."""
-    named = {"index": "name", "run": "name", "index-run": "name", "rejudge": "run"}.get(kind)
+    keys = {"index": "name", "run": "name", "index-run": "name", "rejudge": "run"}
+    named = (keys | {"sweep": "experiment", "confirm": "experiment"}).get(kind)
     for job in active:
         if named and plain_name(str(job.arguments.get(named))) == plain_name(str(arguments.get(named))):
             raise UsageError(f"“{job.title}” is active already, with other choices: wait for its end, or cancel it.")
@@ -335,7 +356,10 @@ def jobs(workspace: Workspace, limit: int = 100) -> list[Job]:
 
 def active_runs(workspace: Workspace) -> set[str]:
     """Return the names of runs with a queued or running job; a run without one that is not done is interrupted."""
-    return {_run_of(job) for job in jobs(workspace) if job.status in ACTIVE} - {""}
+    active = [job for job in jobs(workspace) if job.status in ACTIVE]
+    swept = [workspace.store.experiment_named(_experiment_of(job)) for job in active if _experiment_of(job)]
+    names = {e.run_name(cell.name, side) for e in swept if e is not None for cell in e.cells for side in ("", "test")}
+    return names | {_run_of(job) for job in active} - {""}
 
 
 def run_statuses(workspace: Workspace, runs: Sequence[Run]) -> dict[str, str]:
@@ -421,6 +445,8 @@ def work_of(job: Job) -> str:
         "run": lambda: _run_of(job),
         "index-run": lambda: _run_of(job),
         "rejudge": lambda: _run_of(job),
+        "sweep": lambda: _experiment_of(job),
+        "confirm": lambda: _experiment_of(job),
     }
     others = {name: value for name, value in job.arguments.items() if name != "budget"}
     made = names.get(job.kind, lambda: others)()
@@ -440,6 +466,13 @@ def is_mended(workspace: Workspace, job: Job) -> bool:
         if run is None:
             return job.kind == "rejudge"
         return run.corpus_id == job.corpus_id and run.status == "done" and (run.finished or 0) > ended
+    if job.kind in ("sweep", "confirm"):
+        experiment = store.experiment_named(_experiment_of(job))
+        if experiment is None:
+            return True
+        return experiment.confirmation is not None or (
+            job.kind == "sweep" and len(experiment.finished) == len(experiment.cells)
+        )
     return False
 
 
@@ -528,24 +561,32 @@ def _result_before_kill(workspace: Workspace, job: Job) -> dict[str, Any] | None
 
 
 def _refuse_second(workspace: Workspace, job: Job) -> None:
-    """Let only the first of two processes make a run, or judge it again.
+    """Let only the first of two processes make a run, judge it again, or make those of an experiment.
 
     Raises:
-        UsageError: another process is making this run.
+        UsageError: another process is doing so.
 
     """
-    if not (name := _run_of(job)):
+    made = _run_of(job), _experiment_of(job)
+    if not any(made):
         return
     for other in map(refreshed, workspace.store.jobs()):
         earlier = (other.started or 0, other.id) < (job.started or 0, job.id)
-        if other.status == "running" and other.id != job.id and _run_of(other) == name and earlier:
-            raise UsageError(f"Run '{name}' is being made already (process {other.pid}): wait for it, or stop that.")
+        same = (_run_of(other), _experiment_of(other)) == made
+        if other.status == "running" and other.id != job.id and same and earlier:
+            what = f"Run '{made[0]}' is" if made[0] else "The runs of this experiment are"
+            raise UsageError(f"{what} being made already (process {other.pid}): wait for it, or stop that.")
 
 
 def _run_of(job: Job) -> str:
     """Return the name of the run that a job makes or judges again; "" of other jobs."""
     key = {"run": "name", "index-run": "name", "rejudge": "run"}.get(job.kind, "")
     return plain_name(str(job.arguments.get(key, "")))
+
+
+def _experiment_of(job: Job) -> str:
+    """Return the id of the experiment that a job works on; "" of other jobs."""
+    return str(job.arguments["experiment"]) if job.kind in ("sweep", "confirm") else ""
 
 
 def _end_of(error: BaseException, log: Path, keys: Sequence[str]) -> dict[str, str]:

@@ -761,6 +761,10 @@ class Experiment:
         """Return the cell with this name."""
         return next((cell for cell in self.cells if cell.name == name), None)
 
+    def run_name(self, cell: str, side: str = "") -> str:
+        """Return the name of the run of a cell, or of its run on another side of the split."""
+        return " · ".join(filter(None, (self.name, side, cell)))[:200]
+
     @property
     def baseline(self) -> Cell:
         """The cell with which the others are compared."""

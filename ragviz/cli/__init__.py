@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from ragviz.cli import check, console, report, rescue, results, run, what_if
+from ragviz.cli import check, console, experiments, report, rescue, results, run, what_if
 from ragviz.cli.console import Json
 from ragviz.cli.corpus import corpus_app
 from ragviz.cli.index import index_app
@@ -87,6 +87,8 @@ def list_jobs(
 app.command("run")(run.run_questions)
 app.command("rejudge")(run.rejudge)
 app.command("results")(results.results)
+app.command("sweep")(experiments.sweep)
+app.command("confirm")(experiments.confirm)
 app.command("rescue")(rescue.rescue)
 app.command("what-if")(what_if.what_if)
 app.command("check")(check.check)
@@ -96,6 +98,7 @@ app.command("export")(results.export)
 app.command("report")(report.report)
 for name, group in (
     *(("corpus", corpus_app), ("index", index_app), ("questions", questions_app), ("runs", runs_app)),
+    ("experiments", experiments.experiments_app),
     *(("prices", prices_app), ("settings", settings_app)),
 ):
     app.add_typer(group, name=name)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from ragviz.answers import abstention as abstention
     from ragviz.answers import contexts as contexts
     from ragviz.documents import corpora as corpora
+    from ragviz.experiments import confirming as confirming
+    from ragviz.experiments import declaring as declaring
+    from ragviz.experiments import findings as findings
+    from ragviz.experiments import grid as grid
     from ragviz.index import damage as damage
     from ragviz.index import deletion as deletion
     from ragviz.index import indexing as indexing
@@ -77,18 +81,22 @@ if not TYPE_CHECKING:
     compare = _Lazy("analysis.compare")
     comparison_words = _Lazy("analysis.comparison_words")
     comparisons = _Lazy("runs.comparisons")
+    confirming = _Lazy("experiments.confirming")
     connections = _Lazy("connections")
     contexts = _Lazy("answers.contexts")
     controls = _Lazy("judging.controls")
     corpora = _Lazy("documents.corpora")
     damage = _Lazy("index.damage")
+    declaring = _Lazy("experiments.declaring")
     deletion = _Lazy("index.deletion")
     diagnose = _Lazy("analysis.diagnose")
     evaluate = _Lazy("analysis.evaluate")
+    findings = _Lazy("experiments.findings")
     exports = _Lazy("runs.exports")
     forecast = _Lazy("judging.forecast")
     foreign = _Lazy("runs.foreign")
     generation = _Lazy("questions.generation")
+    grid = _Lazy("experiments.grid")
     indexing = _Lazy("index.indexing")
     interchange = _Lazy("questions.interchange")
     jobs = _Lazy("jobs")

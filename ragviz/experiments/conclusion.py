@@ -39,18 +39,6 @@ class Breach:
     value: float | None
     limit: float | None
 
-    @property
-    def sentence(self) -> str:
-        """The breach in words."""
-        title, quantity = TITLES[self.guardrail.quantity], self.guardrail.quantity
-        if self.value is None or self.limit is None:
-            return f"{self.cell}: {title} not known, so its guardrail cannot be checked."
-        most = amount_words(quantity, self.limit)
-        times = f" ({self.guardrail.most:g} times the baseline's)" if self.guardrail.relative else ""
-        return (
-            f"{self.cell} breaks the guardrail on {title}: {amount_words(quantity, self.value)}, at most {most}{times}."
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
@@ -123,7 +111,7 @@ def conclude(
     chosen = choice.run or default
     if len(tied) > 1:
         notes.append(ties.words(tied, choice) + ("" if choice.run else f" {_default_words(default, base)}"))
-    notes += [breach.sentence for breach in breaches]
+    notes += breach_words(breaches)
     undecided = [name for name in allowed if deltas[name].verdict == "undecided"]
     decision: Decision
     if not final:
@@ -162,6 +150,27 @@ def _breach(
     if value is not None and limit is not None and value <= limit * (1 + 1e-9):
         return []
     return [Breach(name, guardrail, value, limit)]
+
+
+def breach_words(breaches: Sequence[Breach]) -> list[str]:
+    """Say which cells break each guardrail, and for which it cannot be checked."""
+    said = []
+    for guardrail in dict.fromkeys(breach.guardrail for breach in breaches):
+        title, own = TITLES[guardrail.quantity], [breach for breach in breaches if breach.guardrail == guardrail]
+        unknown = [breach.cell for breach in own if breach.value is None or breach.limit is None]
+        broken = [
+            f"{breach.cell} ({amount_words(guardrail.quantity, breach.value)})"
+            for breach in own
+            if breach.value is not None and breach.limit is not None
+        ]
+        if broken:
+            limit = next(breach.limit for breach in own if breach.limit is not None)
+            times = f", {guardrail.most:g} times the baseline's" if guardrail.relative else ""
+            most = amount_words(guardrail.quantity, limit)
+            said.append(f"Guardrail on {title} (at most {most}{times}) broken by {', '.join(broken)}.")
+        if unknown:
+            said.append(f"Guardrail on {title} cannot be checked for {', '.join(unknown)}: not known.")
+    return said
 
 
 def _amount(quantity: Quantity, name: str, prices: Mapping[str, Price], refusals: Mapping[str, float]) -> float | None:
@@ -238,7 +247,7 @@ def _sentence(
 
 def to_json(conclusion: Conclusion) -> dict[str, Any]:
     """Return a conclusion as the command line prints it."""
-    breaches = [asdict(breach) | {"sentence": breach.sentence} for breach in conclusion.breaches]
+    breaches = [asdict(breach) for breach in conclusion.breaches]
     deltas = {name: asdict(delta) for name, delta in conclusion.deltas.items()}
     return {
         "decision": conclusion.decision,

@@ -29,7 +29,7 @@ from ragviz.records import (
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import AskMany, Report, Training
 from ragviz.retrieval.retriever import Retriever
-from ragviz.runs import choices, contexts, control_items, provenance, summaries
+from ragviz.runs import choices, contexts, control_items, pooling, provenance, summaries
 from ragviz.store import rates
 from ragviz.store.store import Kind, label
 from ragviz.workspace import Workspace
@@ -43,12 +43,19 @@ TOGETHER = 1.0
 
 
 def run(
-    workspace: Workspace, name: str, config: RunConfig, *, budget: float | None = None, progress: Progress = silent
+    workspace: Workspace,
+    name: str,
+    config: RunConfig,
+    *,
+    budget: float | None = None,
+    pooled: bool = False,
+    progress: Progress = silent,
 ) -> Run:
     """Retrieve for every question that is not rejected, answer and judge as `config` says, and store it as `name`.
 
     An interrupted run of this name with the same fingerprint resumes, and repeats nothing. `budget` is in dollars for
-    the whole run, including what it paid before.
+    the whole run, including what it paid before. A `pooled` run takes over the rankings of another one that would be
+    the same.
 
     Raises:
         UsageError: the name is taken by another run, index and questions are of different corpora, there is no
@@ -66,6 +73,8 @@ def run(
     plan = _paying(workspace, current, plan, budget)
     try:
         with _deleted_with(workspace, current, index=config.index, questions=config.questions):
+            if pooled:
+                pooling.take_rankings(workspace, current, index, questions)
             retrieve(workspace, current, index, questions, plan.spending, progress)
             if config.answerer != "none" or config.metrics:
                 _judge_controlled(workspace, current, _unfinished(workspace, current), plan, progress)

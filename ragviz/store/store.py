@@ -986,6 +986,19 @@ class Store:
             connection.execute(schema.cells.insert(), codecs.cell_rows(experiment.id, experiment.cells))
         return self.experiment(experiment.id)
 
+    @repeated
+    def add_cells(self, experiment_id: str, cells: Sequence[Cell]) -> Experiment:
+        """Add cells at the end of an experiment's."""
+        with self._change(experiment_id, "experiment") as connection:
+            mine = schema.cells.c.experiment_id == experiment_id
+            last = connection.execute(sa.select(sa.func.max(schema.cells.c.number)).where(mine)).scalar()
+            rows = codecs.cell_rows(experiment_id, cells)
+            first = -1 if last is None else last
+            connection.execute(
+                schema.cells.insert(), [row | {"number": first + n} for n, row in enumerate(rows, start=1)]
+            )
+        return self.experiment(experiment_id)
+
     def experiments(self, corpus_id: str | None = None) -> list[Experiment]:
         """Return all experiments (of a corpus), the newest first; two queries."""
         query = sa.select(schema.experiments).order_by(schema.experiments.c.created.desc())

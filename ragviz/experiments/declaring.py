@@ -1,0 +1,214 @@
+"""Declaring an experiment: its cells and its rule, before the first result is seen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import get_args
+
+from ragviz.analysis.rules import checked_effect
+from ragviz.errors import UsageError
+from ragviz.experiments.grid import Planned
+from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.metrics.registry import METRICS, REGISTRY, label
+from ragviz.records import (
+    Cell,
+    Experiment,
+    ExperimentRule,
+    Guardrail,
+    Quantity,
+    QuestionSet,
+    new_id,
+)
+from ragviz.runs import choices
+from ragviz.workspace import Workspace
+
+LONGEST_NAME = 80
+"""Characters of an experiment's name: those of its runs hold it and the name of their cell."""
+
+
+def read_guardrail(text: str) -> Guardrail:
+    """Read a guardrail as a person writes it: a most, or a multiple of what the baseline takes.
+
+    >>> read_guardrail("tokens=1.5x")
+    Guardrail(quantity='tokens', most=1.5, relative=True)
+    >>> read_guardrail("refusals=0.1")
+    Guardrail(quantity='refusals', most=0.1, relative=False)
+
+    Raises:
+        UsageError: it is not of this form, or bounds something else.
+
+    """
+    quantity, equals, most = (part.strip() for part in text.partition("="))
+    if quantity not in get_args(Quantity) or not equals:
+        known = ", ".join(get_args(Quantity))
+        raise UsageError(f"'{text}' is no guardrail: write NAME=MOST or NAME=TIMESx, NAME one of {known}.")
+    relative = most.endswith("x")
+    try:
+        bound = float(most.removesuffix("x"))
+    except ValueError:
+        bound = -1.0
+    if not 0 <= bound < float("inf"):
+        raise UsageError(f"The most in '{text}' is no number from 0 up, as in tokens=1500 or tokens=1.5x.")
+    return Guardrail(quantity, bound, relative)  # type: ignore[arg-type]  # checked above
+
+
+def primary_label(name: str, k: int) -> str:
+    """Return the label of a metric that is named with or without k: "recall" at k = 3 is "recall@3".
+
+    Raises:
+        UsageError: there is no such metric.
+
+    """
+    base, at, number = name.strip().partition("@")
+    if base not in REGISTRY:
+        known = ", ".join([*METRICS, *ANSWER_METRICS])
+        raise UsageError(f"There is no metric '{name}': choose one of {known}.")
+    plain = label(base, k) if base in METRICS else base
+    if at and ("@" not in plain or not number.isdigit() or int(number) < 1):
+        raise UsageError(f"'{name}' is no metric: write {plain}.")
+    return label(base, int(number)) if at else plain
+
+
+def k_of(primary: str, k: int) -> int:
+    """Return the k at which a metric is measured; `k` for one that has none."""
+    number = primary.partition("@")[2]
+    return int(number) if number else k
+
+
+def rule_of(
+    planned: Planned,
+    *,
+    primary: str = "recall",
+    minimum_effect: float | None = None,
+    baseline: str = "",
+    guardrails: Sequence[Guardrail] = (),
+) -> ExperimentRule:
+    """Return the rule of an experiment with these cells; the baseline is by default the first of them.
+
+    Raises:
+        UsageError: no such metric or cell, a metric that is not measured in every cell or past a cell's depth, or two
+            guardrails on one quantity.
+
+    """
+    first = planned.cells[0]
+    named = baseline or first.name
+    if not any(cell.name == named for cell in planned.cells):
+        why = f" It was left out: {planned.left_out[named]}" if named in planned.left_out else ""
+        names = ", ".join(f"'{cell.name}'" for cell in planned.cells)
+        raise UsageError(f"There is no cell '{named}' to be the baseline: choose one of {names}.{why}")
+    metric = primary_label(primary or "recall", first.run.k)
+    for cell in planned.cells:
+        if metric in ANSWER_METRICS and metric not in cell.run.metrics:
+            raise UsageError(
+                f"Cell '{cell.name}' does not measure '{metric}': choose an answerer and metrics that include it."
+            )
+        if metric not in ANSWER_METRICS and k_of(metric, 1) > cell.run.depth:
+            raise UsageError(f"'{metric}' is past the depth of cell '{cell.name}', {cell.run.depth}: rank deeper.")
+    if len({guardrail.quantity for guardrail in guardrails}) < len(guardrails):
+        raise UsageError("Two guardrails bound the same: give one for each of " + ", ".join(get_args(Quantity)) + ".")
+    return ExperimentRule(metric, checked_effect(minimum_effect), named, tuple(guardrails))
+
+
+def declare(
+    workspace: Workspace, name: str, question_set: QuestionSet, planned: Planned, rule: ExperimentRule, split: str = ""
+) -> Experiment:
+    """Store an experiment, or return the one of this name that was declared in the same way.
+
+    Until its first result is seen, an experiment is replaced by another declaration under its name. After that its
+    rule, question set and split stay, and cells can only be added.
+
+    Raises:
+        UsageError: the name is taken by another corpus, or by an experiment with another rule of which a result was
+            seen; there are fewer than two cells, the set has no such side, or a sweep would look at the test side.
+
+    """
+    store = workspace.store
+    if split == "test":
+        raise UsageError("A sweep does not look at the test side: choose on validation, then `ragviz confirm` once.")
+    if split:
+        choices.check_split(question_set, split, question_set.sides.get(split, 0))
+    if len(planned.cells) < 2:
+        raise UsageError(f"There is one cell, '{planned.cells[0].name}': give a second value for a choice.")
+    if len(name.strip()) > LONGEST_NAME:
+        raise UsageError(f"The name of an experiment has at most {LONGEST_NAME} characters: this has {len(name)}.")
+    earlier = store.experiment_named(name)
+    if earlier is None:
+        return store.create_experiment(
+            Experiment(
+                new_id(),
+                question_set.corpus_id,
+                name.strip(),
+                question_set.id,
+                split,  # type: ignore[arg-type]  # checked above
+                rule,
+                planned.cells,
+                planned.left_out,
+                time.time(),
+            )
+        )
+    if earlier.corpus_id != question_set.corpus_id:
+        raise UsageError(f"Experiment '{earlier.name}' is of another corpus: choose another name.")
+    declared = replace(
+        earlier,
+        questions=question_set.id,
+        split=split,  # type: ignore[arg-type]  # checked above
+        rule=rule,
+        cells=planned.cells,
+        left_out=planned.left_out,
+    )
+    if _choices(declared) == _choices(earlier) and rule == earlier.rule:
+        return earlier
+    if earlier.seen is None:
+        return store.replace_experiment(declared)
+    return _extended(workspace, earlier, declared)
+
+
+def _choices(experiment: Experiment) -> list[object]:
+    cells = [(cell.name, cell.index.hash(), cell.run.hash()) for cell in experiment.cells]
+    return [experiment.questions, experiment.split, cells]
+
+
+def _extended(workspace: Workspace, earlier: Experiment, declared: Experiment) -> Experiment:
+    """Add the new cells of a declaration to an experiment of which a result was seen."""
+    for what, before, now in (
+        ("rule", rule_words(earlier.rule), rule_words(declared.rule)),
+        ("question set", earlier.questions, declared.questions),
+        ("split", earlier.split or "all questions", declared.split or "all questions"),
+    ):
+        if before != now:
+            raise UsageError(
+                f"A result of experiment '{earlier.name}' was seen under another {what}: {before}. It stays; declare "
+                f"another experiment for {now}."
+            )
+    have = {(cell.index.hash(), cell.run.hash()) for cell in earlier.cells}
+    added = [cell for cell in declared.cells if (cell.index.hash(), cell.run.hash()) not in have]
+    if not added:
+        return earlier
+    if earlier.confirmation is not None:
+        raise UsageError(f"Experiment '{earlier.name}' was confirmed on test: declare another one to try more cells.")
+    taken = {cell.name for cell in earlier.cells}
+    return workspace.store.add_cells(earlier.id, [_renamed(cell, taken) for cell in added])
+
+
+def _renamed(cell: Cell, taken: set[str]) -> Cell:
+    """Return a cell under a name that no other has."""
+    name, number = cell.name, 2
+    while name in taken:
+        name, number = f"{cell.name} ({number})", number + 1
+    taken.add(name)
+    return replace(cell, name=name)
+
+
+def rule_words(rule: ExperimentRule) -> str:
+    """Say what decides in an experiment.
+
+    >>> rule_words(ExperimentRule("recall@3", 0.02, "knn", (Guardrail("tokens", 1.5, relative=True),)))
+    'recall@3 against knn, differences from 0.02 matter, tokens at most 1.5 times the baseline'
+    """
+    bounds = [
+        f", {each.quantity} at most {each.most:g}{' times the baseline' if each.relative else ''}"
+        for each in rule.guardrails
+    ]
+    return f"{rule.primary} against {rule.baseline}, differences from {rule.minimum_effect:g} matter{''.join(bounds)}"

@@ -1,0 +1,216 @@
+"""What an experiment measured, read from the store: its comparison, what its cells take, its conclusion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ragviz.analysis.compare import Comparison, Delta
+from ragviz.analysis.ties import Price
+from ragviz.errors import NotFoundError, UsageError
+from ragviz.experiments import conclusion as conclusions
+from ragviz.experiments.conclusion import Conclusion, conclude
+from ragviz.experiments.declaring import k_of
+from ragviz.records import Cell, Estimate, Experiment, Run, choices_of
+from ragviz.runs import comparisons, expenses, summaries
+from ragviz.workspace import Workspace
+
+
+def runs_of(workspace: Workspace, experiment: Experiment) -> dict[str, Run]:
+    """Return the finished runs of an experiment by the name of their cell, that of the baseline first.
+
+    A run that was deleted since, or judged again and interrupted, is left out.
+    """
+    found = {cell.name: workspace.store.run_named(cell.run_id) for cell in experiment.finished}
+    return {name: run for name, run in found.items() if run is not None and run.status == "done"}
+
+
+def as_stored(workspace: Workspace, experiment: Experiment) -> Experiment:
+    """Return an experiment whose cells wait again where their run was deleted or is not finished any more."""
+    done = runs_of(workspace, experiment)
+
+    def checked(cell: Cell) -> Cell:
+        gone = cell.state == "done" and cell.name not in done
+        return replace(cell, state="waiting", run_id="") if gone else cell
+
+    return replace(experiment, cells=tuple(map(checked, experiment.cells)))
+
+
+def comparison_of(workspace: Workspace, experiment: Experiment) -> Comparison | None:
+    """Compare the finished cells by the experiment's rule, under their names, the baseline first.
+
+    None while there are fewer than two, or the baseline has no result.
+    """
+    return _compared(workspace, experiment, runs_of(workspace, experiment))
+
+
+def conclusion_of(workspace: Workspace, experiment: Experiment, comparison: Comparison | None = None) -> Conclusion:
+    """Return what an experiment says on the questions that its cells asked.
+
+    `comparison` is what `comparison_of` returns, computed unless it is given.
+    """
+    experiment, runs = as_stored(workspace, experiment), runs_of(workspace, experiment)
+    compared = comparison or _compared(workspace, experiment, runs)
+    return conclude(experiment, compared, prices_of(workspace, runs), refusals_of(workspace, runs))
+
+
+def confirmed(workspace: Workspace, experiment: Experiment) -> tuple[Comparison, Conclusion] | None:
+    """Return what baseline and chosen cell measured on the test side; None before that was asked.
+
+    Raises:
+        NotFoundError: one of these runs was deleted.
+
+    """
+    if (confirmation := experiment.confirmation) is None:
+        return None
+    ids = {experiment.rule.baseline: confirmation.baseline_run, confirmation.chosen: confirmation.chosen_run}
+    runs = {name: workspace.store.run_named(run_id) for name, run_id in ids.items()}
+    there = {name: run for name, run in runs.items() if run is not None}
+    if len(there) < len(ids):
+        raise NotFoundError(
+            f"'{experiment.name}' was confirmed on test, but a run of that was deleted: its numbers are lost, and the "
+            "test side was seen."
+        )
+    comparison = _compared(workspace, experiment, there)
+    assert comparison is not None  # two runs, the baseline among them
+    prices, refusals = prices_of(workspace, there), refusals_of(workspace, there)
+    return comparison, conclude(experiment, comparison, prices, refusals, test=True)
+
+
+def _compared(workspace: Workspace, experiment: Experiment, runs: Mapping[str, Run]) -> Comparison | None:
+    rule = experiment.rule
+    if len(runs) < 2 or rule.baseline not in runs:
+        return None
+    named = [replace(run, name=name) for name, run in runs.items()]
+    k = k_of(rule.primary, experiment.baseline.run.k)
+    return comparisons.compare_runs(workspace, named, k, primary=rule.primary, minimum_effect=rule.minimum_effect)
+
+
+def prices_of(workspace: Workspace, runs: Mapping[str, Run]) -> dict[str, Price]:
+    """Return what cells take for a question, by name: each reads the chunks of its own k."""
+    return {
+        name: expenses.price_of(run, summaries.overview(workspace, run), run.config.k) for name, run in runs.items()
+    }
+
+
+def refusals_of(workspace: Workspace, runs: Mapping[str, Run]) -> dict[str, float]:
+    """Return the share of the questions that the documents answer which each cell refuses, by name."""
+    shares: dict[str, float] = {}
+    for name, run in runs.items():
+        if run.config.answerer != "none":
+            overview = summaries.overview(workspace, run)
+            abstained = overview.judgement.abstention
+            answerable = overview.questions - abstained.unanswerable
+            shares[name] = (abstained.refused - abstained.both) / answerable if answerable else 0.0
+    return shares
+
+
+def chosen_run(workspace: Workspace, experiment: Experiment, conclusion: Conclusion) -> Run:
+    """Return the run of the cell that an experiment chose.
+
+    Raises:
+        UsageError: it has chosen none yet.
+
+    """
+    cell = experiment.cell(conclusion.chosen)
+    if cell is None:
+        raise UsageError(f"Experiment '{experiment.name}' has not chosen a configuration: {conclusion.sentence}")
+    return workspace.store.run(cell.run_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A cell as it is listed: its estimate in the primary metric and its difference to the baseline, None without one.
+
+    `price` is what it takes for a question, `run` the name of its run, "" without one.
+    """
+
+    cell: Cell
+    run: str
+    estimate: Estimate | None
+    delta: Delta | None
+    price: Price
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Everything that an experiment says: its cells in their order, its conclusion, and that on the test side.
+
+    `lost` says why a confirmation cannot be shown any more, "" when it can, or there was none.
+    """
+
+    experiment: Experiment
+    rows: tuple[Row, ...]
+    comparison: Comparison | None
+    conclusion: Conclusion
+    test: Conclusion | None
+    lost: str = ""
+
+
+def outcome_of(workspace: Workspace, experiment: Experiment) -> Outcome:
+    """Return everything that an experiment says now."""
+    experiment = as_stored(workspace, experiment)
+    runs = runs_of(workspace, experiment)
+    comparison = _compared(workspace, experiment, runs)
+    prices = prices_of(workspace, runs)
+    conclusion = conclude(experiment, comparison, prices, refusals_of(workspace, runs))
+    primary, means = experiment.rule.primary, dict[str, Estimate]()
+    if comparison is not None:
+        means = dict(zip(comparison.runs, comparison.rows[primary].estimates, strict=True))
+    else:
+        summed = summaries.summaries(workspace, list(runs.values()))
+        k = k_of(primary, experiment.baseline.run.k)
+        for name, run in runs.items():
+            estimate = summed[run.id].at_k(primary.partition("@")[0], k)
+            means |= {name: estimate} if estimate is not None else {}
+    rows = [
+        Row(
+            cell,
+            runs[cell.name].name if cell.name in runs else "",
+            means.get(cell.name),
+            conclusion.deltas.get(cell.name),
+            prices.get(cell.name, Price()),
+        )
+        for cell in experiment.cells
+    ]
+    test, lost = None, ""
+    try:
+        on_test = confirmed(workspace, experiment)
+        test = on_test[1] if on_test else None
+    except NotFoundError as error:
+        lost = str(error)
+    return Outcome(experiment, tuple(rows), comparison, conclusion, test, lost)
+
+
+def to_json(outcome: Outcome) -> dict[str, Any]:
+    """Return everything that an experiment says, as the command line prints it."""
+    experiment = outcome.experiment
+    cells = [
+        {
+            "name": row.cell.name,
+            "state": row.cell.state,
+            "reason": row.cell.reason,
+            "run": row.run,
+            "index": choices_of(row.cell.index),
+            "choices": {key: value for key, value in choices_of(row.cell.run).items() if key != "index"},
+            "estimate": asdict(row.estimate) if row.estimate else None,
+            "delta": asdict(row.delta) if row.delta else None,
+            "tokens": row.price.tokens,
+            "dollars": row.price.dollars,
+            "seconds": row.price.seconds,
+        }
+        for row in outcome.rows
+    ]
+    confirmation = asdict(experiment.confirmation) if experiment.confirmation else None
+    return {
+        "experiment": experiment.name,
+        "split": experiment.split,
+        "rule": asdict(experiment.rule),
+        "cells": cells,
+        "left_out": dict(experiment.left_out),
+        "conclusion": conclusions.to_json(outcome.conclusion),
+        "confirmation": confirmation,
+        "test": conclusions.to_json(outcome.test) if outcome.test else None,
+        "lost": outcome.lost,
+    }

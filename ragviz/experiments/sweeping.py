@@ -1,0 +1,189 @@
+"""Making the runs of an experiment: what several cells need is made once, a failing one does not stop the others.
+
+Killed at any moment, a sweep resumes: indexes and runs are found by their names, vectors and replies of models in the
+cache, rankings in the runs that have them already.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ragviz.errors import BudgetReached, Cancelled, ModelError, RagvizError, StorageError, UsageError
+from ragviz.index import indexing
+from ragviz.records import Cell, Corpus, Experiment, IndexConfig, IndexInfo, Progress, Run, RunConfig, silent
+from ragviz.runs import running
+from ragviz.workspace import Workspace
+
+UPDATES = 0.5
+"""Seconds between two reports of how far a cell is."""
+
+
+def sweep(
+    workspace: Workspace, experiment: Experiment, *, budget: float | None = None, progress: Progress = silent
+) -> dict[str, Any]:
+    """Build the indexes and make the runs of all cells that are not done; failed ones are tried again.
+
+    `budget` is in dollars for all runs of the experiment, including what they paid before.
+
+    Returns {"experiment", "done", "failed"}: its name and the numbers of cells.
+
+    Raises:
+        BudgetReached: the next model call could cost more; the cells that are left can be resumed.
+        Cancelled, Deleted: as usual; the cell that was being made is waiting again.
+
+    """
+    store = workspace.store
+    corpus = store.corpus(experiment.corpus_id)
+    broken: dict[str, str] = {}  # why an index cannot be built, by the hash of its configuration, or models not asked
+    todo = [cell for cell in experiment.cells if not is_done(workspace, cell)]
+    finished = len(experiment.cells) - len(todo)
+    for number, cell in enumerate(todo, start=finished):
+        report = Report(progress, number, len(experiment.cells), cell.name)
+        report(0, None, "", "Starting")
+        store.put_cell(experiment.id, replace(cell, state="running", reason=""))
+        made, models = replace(cell, state="failed"), f"{cell.run.model} {cell.run.judge}"
+        try:
+            index = _index(workspace, corpus, cell.index, broken, report)
+            made = replace(made, index_id=index.id)
+            if models in broken:
+                raise RagvizError(broken[models])
+            run = _made(workspace, experiment, cell, index, budget, report)
+            made = replace(made, state="done", reason="", run_id=run.id)
+        except (Cancelled, KeyboardInterrupt, BudgetReached, StorageError):
+            store.put_cell(experiment.id, replace(made, state="waiting", reason=""))
+            raise
+        except RagvizError as error:
+            made = replace(made, reason=str(error))
+            if isinstance(error, ModelError) and error.outage:
+                broken[models] = str(error)  # each cell that asks them would wait as long
+        except Exception as error:  # a defect in one cell: it is reported, and the others go on
+            traceback.print_exception(error, file=sys.stderr)
+            made = replace(made, reason=f"A defect in ragviz: {type(error).__name__}. Report it with the job's log.")
+        store.put_cell(experiment.id, made)
+    states = [cell.state for cell in store.experiment(experiment.id).cells]
+    progress(len(states), len(states), "cells")
+    return {"experiment": experiment.name, "done": states.count("done"), "failed": states.count("failed")}
+
+
+def is_done(workspace: Workspace, cell: Cell) -> bool:
+    """Whether the run of a cell is done, and still there."""
+    if cell.state != "done":
+        return False
+    run = workspace.store.run_named(cell.run_id)
+    return run is not None and run.status == "done"
+
+
+def config_of(cell: Cell, index: IndexInfo, split: str | None = None) -> RunConfig:
+    """Return the choices of a cell's run over its index, on another side of the split where one is given."""
+    return replace(cell.run, index=index.id, split=cell.run.split if split is None else split)  # type: ignore[arg-type]
+
+
+def made_run(
+    workspace: Workspace, name: str, config: RunConfig, *, budget: float | None = None, progress: Progress = silent
+) -> Run:
+    """Make the run `name`, resume it, or return it where it was finished before."""
+    existing = workspace.store.run_named(name)
+    if existing is not None and existing.status == "done":
+        if not running.is_made_as(workspace, existing, config):
+            raise UsageError(f"There is already a run '{name}' with other choices: rename or delete it, and try again.")
+        return existing
+    return running.run(workspace, name, config, budget=budget, pooled=True, progress=progress)
+
+
+def _made(
+    workspace: Workspace,
+    experiment: Experiment,
+    cell: Cell,
+    index: IndexInfo,
+    budget: float | None,
+    progress: Progress,
+) -> Run:
+    """Make the run of a cell within what is left of the budget."""
+    name = experiment.run_name(cell.name)
+    most = None if budget is None else budget - _paid(workspace, experiment, but=name)
+    if most is not None and most < 0:
+        raise BudgetReached(f"The runs of '{experiment.name}' have cost more than the budget: give a greater one.")
+    return made_run(workspace, name, config_of(cell, index), budget=most, progress=progress)
+
+
+def _paid(workspace: Workspace, experiment: Experiment, but: str) -> float:
+    """Return the dollars that the runs of an experiment paid, without those of the run called `but`."""
+    names = [experiment.run_name(cell.name) for cell in experiment.cells]
+    runs = [run for name in names if name != but and (run := workspace.store.run_named(name)) is not None]
+    return sum(workspace.store.paid(run.id)[1] for run in runs)
+
+
+# Indexes
+
+
+def index_of(indexes: Sequence[IndexInfo], config: IndexConfig) -> IndexInfo | None:
+    """Return the index of a corpus that has this configuration: one that is built goes before one that is not."""
+    same = [info for info in indexes if info.config.hash() == config.hash()]
+    return min(same, key=lambda info: (not info.build, info.created), default=None)
+
+
+def index_name(workspace: Workspace, corpus: Corpus, config: IndexConfig) -> str:
+    """Return a free name for a new index of a corpus: "handbook tokens 200"."""
+    plain = IndexConfig(embedder=workspace.settings.embedder)
+    parts = [corpus.name[:80], config.chunker, str(config.chunk_size)]
+    parts += [f"overlap {config.overlap}"] if config.overlap else []
+    parts += [f"{config.prefix} prefix"] if config.prefix != plain.prefix else []
+    parts += [config.embedder[-40:] or "no embedder"] if config.embedder != plain.embedder else []
+    parts += [config.backend] if config.backend != plain.backend else []
+    parts += map(str, config.options.values())
+    parts += [config.similarity] if config.similarity != plain.similarity else []
+    name = " ".join(parts)
+    return name if workspace.store.index_named(name) is None else f"{name} {config.hash()[:6]}"
+
+
+def index_for(workspace: Workspace, corpus: Corpus, config: IndexConfig, progress: Progress = silent) -> IndexInfo:
+    """Return the index of a configuration, built or brought up to date where it is not; raises as `build_index`."""
+    store = workspace.store
+    existing = index_of(store.indexes(corpus.id), config)
+    if existing is not None and is_current(workspace, existing):
+        return existing
+    name = existing.name if existing is not None else index_name(workspace, corpus, config)
+    indexing.build_index(workspace, corpus, name, config, progress=progress)
+    return store.index(name)
+
+
+def is_current(workspace: Workspace, info: IndexInfo) -> bool:
+    """Whether an index is built, of the documents that its corpus has now."""
+    return info.status == "ready" and bool(info.build) and not any(indexing.stale(workspace, info))
+
+
+def _index(
+    workspace: Workspace, corpus: Corpus, config: IndexConfig, broken: dict[str, str], progress: Progress
+) -> IndexInfo:
+    """Return the index of a configuration; one that could not be built for an earlier cell is not tried again."""
+    key = config.hash()
+    if key in broken:
+        raise RagvizError(broken[key])
+    try:
+        return index_for(workspace, corpus, config, progress)
+    except (Cancelled, StorageError):
+        raise
+    except RagvizError as error:
+        broken[key] = f"Its index could not be built: {error}"
+        raise RagvizError(broken[key]) from error
+
+
+class Report:
+    """Reports a cell's own progress as a message beside the number of cells that are finished, twice a second."""
+
+    def __init__(self, progress: Progress, finished: int, total: int, cell: str, unit: str = "cells") -> None:
+        """Report to `progress`."""
+        self._progress, self._finished, self._total, self._cell, self._unit = progress, finished, total, cell, unit
+        self._message, self._told = "", 0.0
+
+    def __call__(self, done: int, total: int | None, unit: str, message: str = "") -> None:
+        """Report how far the cell is; raises what `progress` raises."""
+        if time.monotonic() - self._told >= UPDATES:
+            counted = f" {done:,} of {total:,} {unit}" if total else ""
+            self._message, self._told = f"{self._cell}: {message}{counted}", time.monotonic()
+        self._progress(self._finished, self._total, self._unit, self._message)

@@ -1,0 +1,375 @@
+"""Experiments end to end: grids, declarations, sweeps that are killed and resumed, failing cells, confirmation."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+
+from ragviz.config import Settings
+from ragviz.documents import corpora
+from ragviz.errors import Cancelled, InputError, UsageError
+from ragviz.experiments import confirming, declaring, findings, grid, sweeping
+from ragviz.questions import sets
+from ragviz.records import Guardrail, RunConfig
+from ragviz.runs import pooling, running
+from ragviz.workspace import Workspace
+from tests.model_server import ModelServer
+
+TOPICS = ("pump", "valve", "boiler", "filter", "turbine", "sensor", "gearbox", "compressor")
+
+
+def filled(workspace):
+    """A corpus of eight documents with three questions about each, split into validation and test."""
+    corpus = workspace.store.create_corpus("plant")
+    lines = []
+    for number, topic in enumerate(TOPICS):
+        facts = [
+            f"The {topic} was installed in {1990 + number}.",
+            f"Its weight is {100 + number} kilograms, which the crane can lift.",
+            f"The {topic} is inspected every {number + 2} months by the night shift.",
+        ]
+        padding = " ".join(f"Note {n} on the {topic} concerns paint and labels." for n in range(20))
+        corpora.add_file(workspace, corpus, f"{topic}.txt", "\n\n".join([facts[0], padding, *facts[1:]]).encode())
+        for fact, question in zip(
+            facts,
+            (
+                f"When was the {topic} installed?",
+                f"How heavy is the {topic}?",
+                f"How often is the {topic} inspected?",
+            ),
+            strict=True,
+        ):
+            lines.append({"question": question, "answer": fact, "document": f"{topic}.txt", "quote": fact})
+    data = "\n".join(map(json.dumps, lines)).encode()
+    sets.import_questions(workspace, corpus, data, "q.jsonl", "asked")
+    return sets.split(workspace, workspace.store.question_set("asked"), "stratified")
+
+
+@pytest.fixture
+def question_set(workspace):
+    return filled(workspace)
+
+
+def declared(workspace, question_set, name="chunks", *, split="validation", rule=None, **values):
+    """An experiment over the product of these values, BM25 without vectors unless they say otherwise."""
+    picks = grid.crossed({"embedder": ["none"]} | values)
+    planned = grid.planned(workspace, question_set, picks, split=split)
+    rule = declaring.rule_of(planned, **{"primary": "recall@1", "minimum_effect": 0.05} | (rule or {}))
+    return declaring.declare(workspace, name, question_set, planned, rule, split)
+
+
+# Grids
+
+
+def test_the_product_leaves_out_what_is_impossible_and_has_equal_cells_once(workspace, question_set):
+    values = {"embedder": ["none", "all-MiniLM-L6-v2"], "retriever": ["bm25", "hybrid"], "rrf_constant": [10, 60]}
+    planned = grid.planned(workspace, question_set, grid.crossed(values), split="validation")
+    assert [cell.name for cell in planned.cells] == [
+        "no embedder bm25",
+        "all-MiniLM-L6-v2 bm25",
+        "all-MiniLM-L6-v2 hybrid RRF 10",
+        "all-MiniLM-L6-v2 hybrid RRF 60",
+    ]
+    assert planned.repeated == 2, "bm25 fuses nothing: its constant makes no difference"
+    assert list(planned.left_out) == ["no embedder hybrid RRF 10", "no embedder hybrid RRF 60"]
+    assert "an index without an embedder has none" in planned.left_out["no embedder hybrid RRF 10"]
+    assert {cell.run.split for cell in planned.cells} == {"validation"}
+
+
+def test_cells_that_are_picked_by_hand_keep_their_names(workspace, question_set):
+    picks = grid.read_picks(
+        b'[{"name": "now", "chunk_size": 100, "retriever": "bm25"}, {"chunk_size": "50", "retriever": "bm25", "k": 5}]'
+    )
+    planned = grid.planned(workspace, question_set, picks)
+    assert [(cell.name, cell.index.chunk_size, cell.run.k) for cell in planned.cells] == [
+        ("now", 100, 3),
+        ("50 k 5", 50, 5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"chunker": ["words"]}, "There is no chunker 'words'"),
+        ({"chunk_size": ["big"]}, "'big' is not a whole number"),
+        ({"retriever": ["knn"], "embedder": ["none"]}, "No combination is possible: Retriever 'knn' compares vectors"),
+        ({"k": ["60"]}, "No combination is possible: k must be from 1 to the depth, 50"),
+        ({"backend": ["elasticsearch:flat"]}, "No combination is possible: Index 'cell' is on Elasticsearch"),
+        ({"reranker": ["best"]}, "There is no reranker 'best'"),
+        ({"chunk_size": [*map(str, range(1, 202))]}, "201 combinations, at most 200"),
+    ],
+)
+def test_a_value_that_does_not_exist_is_refused(workspace, question_set, values, sentence):
+    with pytest.raises(UsageError, match=sentence.replace("(", r"\(")):
+        grid.planned(workspace, question_set, grid.crossed(values))
+
+
+@pytest.mark.parametrize("data", [b"{", b"{}", b"[]", b"[1]", b'[{"chunks": 3}]'])
+def test_a_list_of_cells_that_is_none_is_refused(data):
+    with pytest.raises(InputError):
+        grid.read_picks(data)
+
+
+# Declarations
+
+
+def test_a_rule_cannot_be_changed_once_a_result_was_seen(workspace, question_set):
+    first = declared(workspace, question_set, chunk_size=[20, 40])
+    assert declared(workspace, question_set, chunk_size=[20, 40]) == first, "the same again"
+    other = declared(workspace, question_set, chunk_size=[20, 40], rule={"minimum_effect": 0.1})
+    assert (other.id, other.rule.minimum_effect) == (first.id, 0.1), "no result was seen yet"
+    sweeping.sweep(workspace, other)
+    with pytest.raises(UsageError, match=r"was seen under another rule: recall@1 against 20, differences from 0\.1"):
+        declared(workspace, question_set, chunk_size=[20, 40])
+    with pytest.raises(UsageError, match="under another split"):
+        declared(workspace, question_set, chunk_size=[20, 40], split="", rule={"minimum_effect": 0.1})
+    more = declared(workspace, question_set, chunk_size=[20, 40, 60], rule={"minimum_effect": 0.1})
+    assert [(cell.name, cell.state) for cell in more.cells] == [("20", "done"), ("40", "done"), ("60", "waiting")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"chunk_size": [20]}, "There is one cell"),
+        ({"chunk_size": [20, 40], "split": "test"}, "does not look at the test side"),
+        ({"chunk_size": [20, 40], "rule": {"primary": "recall@60"}}, "past the depth"),
+        ({"chunk_size": [20, 40], "rule": {"primary": "faithfulness"}}, "does not measure 'faithfulness'"),
+        ({"chunk_size": [20, 40], "rule": {"primary": "best"}}, "There is no metric 'best'"),
+        ({"chunk_size": [20, 40], "rule": {"baseline": "30"}}, "There is no cell '30'"),
+        ({"chunk_size": [20, 40], "rule": {"minimum_effect": 2}}, "The smallest difference that matters is 2"),
+        ({"chunk_size": [20, 40], "rule": {"guardrails": [Guardrail("tokens", 1)] * 2}}, "Two guardrails"),
+    ],
+)
+def test_a_declaration_that_cannot_decide_is_refused(workspace, question_set, changes, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        declared(workspace, question_set, **changes)
+
+
+@pytest.mark.parametrize("text", ["tokens", "tokens=", "tokens=-1", "tokens=x", "speed=3", "tokens=nan"])
+def test_what_is_no_guardrail_is_refused(text):
+    with pytest.raises(UsageError):
+        declaring.read_guardrail(text)
+
+
+# Sweeps
+
+
+def test_cells_share_indexes_and_rankings_and_have_the_numbers_of_single_runs(workspace, question_set, monkeypatch):
+    asked = []
+    single = running.retriever_of
+    monkeypatch.setattr(running, "retriever_of", lambda *a, **k: _counting(single(*a, **k), asked))
+    experiment = declared(workspace, question_set, chunk_size=[20, 40], retriever=["bm25"], k=[1, 2])
+    assert sweeping.sweep(workspace, experiment) == {"experiment": "chunks", "done": 4, "failed": 0}
+    indexes = workspace.store.indexes()
+    assert [info.name for info in indexes] == ["plant tokens 20 no embedder", "plant tokens 40 no embedder"]
+    assert len(asked) == 2 * 12, "each of the 12 validation questions once in each index: no k is a re-run"
+    outcome = findings.outcome_of(workspace, workspace.store.experiment("chunks"))
+    alone = RunConfig(indexes[1].id, question_set.id, "bm25", k=1, split="validation")
+    summary = findings.summaries.stored(workspace, running.run(workspace, "alone", alone))
+    row = next(row for row in outcome.rows if row.cell.name == "40 k 1")
+    assert row.estimate == summary.estimates["recall@1"]
+    tokens = [row.price.tokens for row in outcome.rows]
+    assert tokens[0] < tokens[1]
+    assert outcome.rows[1].delta.verdict == "equal", "recall@1 does not depend on the k of a run"
+    stored = json.loads(json.dumps(findings.to_json(outcome)))
+    assert [cell["state"] for cell in stored["cells"]] == ["done"] * 4
+
+
+def _counting(retrieve, asked):
+    def retrieved(questions, depth):
+        asked.extend(questions)
+        return retrieve(questions, depth)
+
+    return retrieved
+
+
+def test_rankings_are_taken_over_only_where_they_would_be_the_same(workspace, question_set):
+    experiment = declared(workspace, question_set, chunk_size=[20, 40])
+    sweeping.sweep(workspace, experiment)
+    run = workspace.store.run(workspace.store.experiment("chunks").cells[0].run_id)
+    index = workspace.store.index(run.config.index)
+    questions = workspace.store.run_questions(run.id)
+
+    def taken(**changes):
+        config = RunConfig(**{"index": index.id, "questions": question_set.id, "retriever": "bm25"} | changes)
+        fresh = workspace.store.create_run(f"r{changes}", run.corpus_id, config, "f", run.provenance)
+        return pooling.take_rankings(workspace, fresh, index, questions)
+
+    assert taken(k=5, split="validation") == len(questions)
+    assert taken(k=5, split="validation", rrf_constant=3) == len(questions), "bm25 fuses nothing"
+    assert taken(depth=10, split="validation") == taken() == taken(reranker="maxsim", split="validation") == 0
+    rebuilt = sweeping.replace(index, built=time.time())
+    fresh = workspace.store.create_run("again", run.corpus_id, run.config, "f", run.provenance)
+    assert pooling.take_rankings(workspace, fresh, rebuilt, questions) == 0, "the index was built since"
+
+
+def test_a_cell_that_fails_tells_why_the_others_go_on_and_it_can_be_tried_again(workspace, question_set, monkeypatch):
+    experiment = declared(workspace, question_set, chunk_size=[20, 40, 60], k=[1, 2])
+    build = sweeping.indexing.build_index
+
+    def broken(workspace, corpus, name, config, **more):
+        if config.chunk_size == 40:
+            raise UsageError("No room for forty.")
+        return build(workspace, corpus, name, config, **more)
+
+    monkeypatch.setattr(sweeping.indexing, "build_index", broken)
+    assert sweeping.sweep(workspace, experiment) == {"experiment": "chunks", "done": 4, "failed": 2}
+    outcome = findings.outcome_of(workspace, workspace.store.experiment("chunks"))
+    assert {row.cell.reason for row in outcome.rows} == {"", "Its index could not be built: No room for forty."}
+    assert "40 k 1 failed: Its index could not be built: No room for forty." in outcome.conclusion.notes
+    assert outcome.conclusion.final
+    monkeypatch.undo()
+    again = workspace.store.experiment("chunks")
+    assert sweeping.sweep(workspace, again) == {"experiment": "chunks", "done": 6, "failed": 0}
+
+
+def test_a_defect_in_a_cell_does_not_stop_the_sweep(workspace, question_set, monkeypatch, capsys):
+    experiment = declared(workspace, question_set, chunk_size=[20, 40])
+    run = sweeping.running.run
+
+    def defective(workspace, name, config, **more):
+        if name.endswith("20"):
+            raise ZeroDivisionError
+        return run(workspace, name, config, **more)
+
+    monkeypatch.setattr(sweeping.running, "run", defective)
+    assert sweeping.sweep(workspace, experiment)["failed"] == 1
+    cell = workspace.store.experiment("chunks").cells[0]
+    assert (cell.state, cell.reason) == (
+        "failed",
+        "A defect in ragviz: ZeroDivisionError. Report it with the job's log.",
+    )
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_a_cancelled_sweep_goes_on_where_it_was(workspace, question_set):
+    experiment = declared(workspace, question_set, chunk_size=[20, 40, 60])
+
+    def stop(done, total, unit, message=""):
+        if done == 1:
+            raise Cancelled("Stopped.")
+
+    with pytest.raises(Cancelled):
+        sweeping.sweep(workspace, experiment, progress=stop)
+    states = [cell.state for cell in workspace.store.experiment("chunks").cells]
+    assert states[0] == "done"
+    assert "done" not in states[1:]
+    first = workspace.store.experiment("chunks").cells[0].run_id
+    assert sweeping.sweep(workspace, workspace.store.experiment("chunks"))["done"] == 3
+    assert workspace.store.experiment("chunks").cells[0].run_id == first
+
+
+def test_a_run_that_was_deleted_is_made_again(workspace, question_set):
+    sweeping.sweep(workspace, declared(workspace, question_set, chunk_size=[20, 40]))
+    experiment = workspace.store.experiment("chunks")
+    workspace.store.delete_run(experiment.cells[1].run_id)
+    outcome = findings.outcome_of(workspace, experiment)
+    assert [row.cell.state for row in outcome.rows] == ["done", "waiting"]
+    assert outcome.conclusion.sentence == "Only the baseline is done: there is nothing to compare it with yet."
+    sweeping.sweep(workspace, experiment)
+    assert findings.outcome_of(workspace, workspace.store.experiment("chunks")).conclusion.final
+
+
+# Confirmation
+
+
+def test_the_test_side_is_asked_once(workspace, question_set):
+    experiment = declared(workspace, question_set, k=[2, 1])
+    with pytest.raises(UsageError, match="has not chosen a configuration yet"):
+        confirming.check(workspace, experiment)
+    sweeping.sweep(workspace, experiment)
+    experiment = workspace.store.experiment("chunks")
+    conclusion = findings.conclusion_of(workspace, experiment)
+    assert (conclusion.decision, conclusion.chosen, conclusion.choice.by) == ("ship", "k 1", "tokens")
+    assert confirming.confirm(workspace, experiment) == {
+        "experiment": "chunks",
+        "baseline": "chunks · test · k 2",
+        "chosen": "chunks · test · k 1",
+    }
+    experiment = workspace.store.experiment("chunks")
+    chosen = workspace.store.run(experiment.confirmation.chosen_run)
+    assert (chosen.config.split, chosen.provenance["n"]) == ("test", 12)
+    comparison, on_test = findings.confirmed(workspace, experiment)
+    assert (comparison.runs, on_test.same_questions, on_test.final) == (("k 2", "k 1"), False, True)
+    with pytest.raises(UsageError, match="was confirmed on test already"):
+        confirming.confirm(workspace, experiment)
+    workspace.store.delete_run(chosen.id)
+    assert "the test side was seen" in findings.outcome_of(workspace, experiment).lost
+
+
+# The command line
+
+
+SWEEP = "sweep plant --questions asked --name chunks --embedder none --chunk-size 20,40 -k 1,2 --primary recall@1"
+
+
+def test_the_command_line_sweeps_shows_and_confirms(workspace, question_set, command_line, monkeypatch):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    code, out, err = command_line(*SWEEP.split(), "--guardrail", "tokens=1.5x", "--json")
+    assert (code, err) == (0, "")
+    body = json.loads(out)
+    assert [cell["name"] for cell in body["cells"]] == ["20 k 1", "20 k 2", "40 k 1", "40 k 2"]
+    assert (body["split"], body["conclusion"]["final"]) == ("validation", True)
+    assert {breach["cell"] for breach in body["conclusion"]["breaches"]} == {"20 k 2", "40 k 1", "40 k 2"}
+    code, out, _ = command_line("experiments", "list")
+    assert (code, "4 of 4" in out, "recall@1 against 20 k 1" in out) == (0, True, True)
+    code, out, _ = command_line("experiments", "show", "chunks")
+    assert (code, "20 k 1 (baseline)" in out) == (0, True)
+    assert "Guardrail on tokens read" in out
+    code, _, err = command_line(*SWEEP.split(), "--guardrail", "tokens=3x")
+    assert (code, "was seen under another rule" in err) == (2, True)
+    code, _, err = command_line("confirm", "chunks")
+    assert (code, "nothing to confirm" in err) == (2, True)
+    code, _, err = command_line("sweep", "plant", "--questions", "asked", "--name", "x", "-k", "1", "--cells", "c.json")
+    assert (code, "Give either --cells or values of choices (--k)" in err) == (2, True)
+    assert command_line("experiments", "delete", "chunks", "--yes")[0] == 0
+    assert workspace.store.experiments() == []
+    assert len(workspace.store.runs()) == 4
+
+
+# Killed and resumed, paid once
+
+
+ANSWERED = "sweep plant --questions asked --name judged --embedder none --retriever bm25 --chunk-size 20,40,60 -k 1,2 "
+ANSWERED += "--answerer model --metrics equivalence,context_precision --primary equivalence --split validation --json"
+
+
+def test_a_sweep_that_is_killed_again_and_again_pays_nothing_twice(tmp_path):
+    """Six cells judged by a model over HTTP; each kill comes a little later than the one before."""
+
+    def swept(home, kills):
+        with ModelServer() as server:
+            environment = os.environ | {"RAGVIZ_HOME": str(home), "OPENAI_BASE_URL": server.url}
+            environment |= {"OPENAI_API_KEY": "none-needed", "RAGVIZ_MODEL": "loopback"}
+            filled(Workspace(Settings(_env_file=None, home=home)))
+            command = [sys.executable, "-m", "ragviz", *ANSWERED.split()]
+            for calls in kills:
+                process = subprocess.Popen(
+                    command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                )
+                deadline = time.monotonic() + 60
+                while len(server.bodies) < calls and process.poll() is None and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+            asked = [json.dumps(request, sort_keys=True) for request in server.bodies]
+        return json.loads(done.stdout), asked
+
+    whole, once = swept(tmp_path / "whole", [])
+    killed, asked = swept(tmp_path / "killed", [3, 60, 140])
+    numbers = [(cell["name"], cell["estimate"], cell["delta"]) for cell in whole["cells"]]
+    assert [(cell["name"], cell["estimate"], cell["delta"]) for cell in killed["cells"]] == numbers
+    assert all(cell["estimate"]["n"] for cell in whole["cells"])
+    assert set(asked) == set(once)
+    first, again = Counter(once), Counter(asked)
+    controls = {body for body, times in first.items() if times > 1}  # asked anew in each run: who answers now?
+    assert all(times <= len(numbers) for times in first.values())
+    assert len(controls) <= 3
+    repeated = sum(times - 1 for body, times in again.items() if body not in controls)
+    assert repeated <= 3 * 8, "only calls in flight when it was killed are asked again"
