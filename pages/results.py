@@ -1,4 +1,5 @@
 from functools import partial
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ from ragviz.analysis.evaluate import Summary
 from ragviz.answers import contexts
 from ragviz.metrics.registry import METRICS, label, shown_in
 from ragviz.records import Run
-from ragviz.runs import judgements, measurements
+from ragviz.runs import judgements, measurements, rescue_words
 from ragviz.stats import intervals
 from ragviz.text.markup import plain
 from ragviz.ui import (
@@ -59,7 +60,11 @@ def verdict_line(run: Run, summary: Summary) -> None:
         judgement.claims,
         bool(cut and cut["embedder"]),
     )
-    if sentence := verdict.verdict(measured, run.config).sentence:
+    sentence = verdict.verdict(measured, run.config).sentence
+    if summary.n and not measurements.unranked_words(run):
+        best = rescue_words.suggestion(cache.combination(run, k).columns, cache.rescue(run, k))
+        sentence = " ".join(filter(None, [sentence, escape(best)]))
+    if sentence:
         st.html(f'<p class="rv-verdict">{sentence}</p>')
 
 

@@ -4,6 +4,7 @@ import json
 import re
 import socket
 import time
+import urllib.request
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import Cancelled, UsageError
 from ragviz.index import deletion, indexing
+from ragviz.library.results import Run as Run_
 from ragviz.metrics import ranking
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, Run, RunConfig
@@ -168,6 +170,37 @@ def test_the_table_is_what_really_making_each_run_gives(made):
     remove_made(workspace)
 
 
+@pytest.mark.elasticsearch
+def test_the_table_is_what_really_making_each_run_gives_on_elasticsearch(tmp_path, elasticsearch_url):
+    """Indexes that are built to be searched are on the run's backend, and are dropped there."""
+    with ModelServer() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", server.url)
+        patch.setenv("ELASTICSEARCH_URL", elasticsearch_url)
+        workspace = Workspace(Settings(_env_file=None, home=tmp_path))
+        corpus = workspace.store.create_corpus("sample")
+        for name, data in sample.documents():
+            corpora.add_file(workspace, corpus, name, data)
+        sets.import_questions(workspace, corpus, sample.questions(), "questions.jsonl", "q")
+        config = IndexConfig(embedder=EMBEDDER, backend="elasticsearch", options={"type": "flat"})
+        indexing.build_index(workspace, corpus, "remote", config)
+        base = running.run(workspace, "base", RunConfig("remote", "q", "knn", depth=20))
+        replays.replay(workspace, base, build=True)
+        with urllib.request.urlopen(f"{elasticsearch_url}/_cat/indices?format=json") as reply:
+            assert not [each["index"] for each in json.load(reply) if "unlisted" in each["index"]]
+        replayed = columns(workspace, "base")
+        assert not replayed.missing("search", "compute")
+        ids = np.array([question.id for question in replayed.changes.questions])
+        table = replays.rescue(replayed, 3)
+        for change in replayed.changes.changes:
+            run = really_made(workspace, change)
+            row = next(row for row in table.rows if row.replay.key == change.key)
+            rescued, broken = by_the_rankings(workspace, base, run, 3, 3)
+            assert (set(ids[row.rescued]), set(ids[row.broken])) == (rescued, broken)
+        assert sum(row.rescues + row.breaks for row in table.rows if row.replay.kind != "k") > 20
+        remove_made(workspace)
+        deletion.delete_index(workspace, workspace.store.index("remote"))
+
+
 def test_a_reranker_is_replayed_as_its_run_ranks(made):
     workspace, _ = made
     corpus = workspace.store.corpus("sample")
@@ -202,7 +235,7 @@ def test_a_model_that_reranks_is_priced_asked_for_and_paid_by_the_run(made):
     changes = alternatives.changes_of(workspace, base, named=["model:loopback"])
     (change,) = changes.missing(replays.held(workspace, changes), "paid")
     assert change.key == "reranker=model:loopback"
-    assert replays.price_of(workspace, change).startswith("5 of 5 calls to be paid, ")
+    assert replays.price_of(workspace, changes, change).startswith("5 of 5 calls to be paid, ")
     assert workspace.store.paid(base.id) == (0, 0.0)
     with pytest.raises(UsageError, match="A budget needs the price of 'loopback'"):
         replays.replay(workspace, base, named=["model"], budget=1.0)
@@ -474,3 +507,47 @@ def test_the_command_replays_prints_and_is_json(made, command_line, monkeypatch)
     assert re.search(rf"^{body['lost']} of 90 questions are lost at k = 2: ", out)
     code, _, error = command_line("rescue", "base", "-k", 21)
     assert (code, "k must be from 1 to the depth of run 'base', 20: 21 is not." in error) == (2, True)
+
+
+def test_a_rescue_is_suggested_only_where_its_gain_is_clear(made):
+    workspace, _ = made
+    replays.replay(workspace, workspace.store.run("base"), build=True)
+    table = columns(workspace, "base")
+    for k in range(1, 11):
+        rescue = replays.rescue(table, k)
+        clear = [row for row in rescue.rows if row.replay.kind not in ("k", "budget", "run") and row.share.low > 0]
+        words = rescue_words.suggestion(table, rescue)
+        if clear:
+            title = rescue_words.title(table, clear[0].replay.key)
+            assert f"{title} gains most: it rescues {clear[0].rescues} of the {rescue.lost.sum()} lost" in words
+        else:
+            assert words == ""
+    alone = rescuing.rescue([1, 0, 0], 1, [rescuing.Replay("retriever=bm25", "retriever", [0, 1, 0], 1)])
+    assert rescue_words.suggestion(table, alone) == ""
+
+
+def test_the_command_says_what_it_would_take(made, command_line, monkeypatch):
+    workspace, server = made
+    monkeypatch.setattr("ragviz.workspace.open_workspace", lambda: workspace)
+    run = running.run(workspace, "dry", RunConfig("recursive-120", "q", "bm25", depth=9, k=2))
+    before = server.counts.calls
+    code, out, _ = command_line("rescue", "dry", "--build", "--reranker", "model", "--dry-run", "--json")
+    body = json.loads(out)
+    assert (code, body["questions"]) == (0, 90)
+    assert {"chunking=recursive 240", "prefix=title"} <= set(body["build"])
+    assert "tokens to embed" in body["cost"]
+    assert body["paid"]["reranker=model:loopback"].startswith("90 of 90 calls to be paid, ")
+    assert server.counts.calls == before
+    assert columns(workspace, "dry").missing("search")
+    workspace.store.delete_run(run.id)
+
+
+def test_the_library_replays_and_returns_a_table(made):
+    workspace, _ = made
+    table = Run_(workspace, "base").rescue(k=2, build=True)
+    rescue = replays.rescue(replays.combination(workspace, columns(workspace, "base"), 2).columns, 2)
+    assert list(table.index) == [row.replay.key for row in rescue.rows]
+    assert table["net"].tolist() == [row.net for row in rescue.rows]
+    assert table["rescued"].map(len).tolist() == table["rescues"].tolist()
+    with pytest.raises(UsageError, match="k must be from 1"):
+        Run_(workspace, "base").rescue(k=99)

@@ -86,7 +86,7 @@ def _foreseen(
     }
     for change in changes.missing(held, "paid"):
         if change.config.reranker in named:
-            body["paid"][change.key] = replays.price_of(workspace, change)
+            body["paid"][change.key] = replays.price_of(workspace, changes, change)
     return body
 
 

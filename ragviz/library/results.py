@@ -6,13 +6,13 @@ All but `Documents` and `Comparison` hold a name, and read what the store holds 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pandas as pd
 
-from ragviz import records
+from ragviz import jobs, records
 from ragviz.analysis import compare as comparing
 from ragviz.analysis import comparison_words, diagnose
 from ragviz.documents import corpora
@@ -21,7 +21,7 @@ from ragviz.metrics import registry
 from ragviz.questions import interchange, sets
 from ragviz.records import Estimate, RetrieverName
 from ragviz.retrieval import retrievers, search
-from ragviz.runs import exports, judgements, measurements, tables
+from ragviz.runs import alternatives, exports, judgements, measurements, replays, rescue_words, tables
 from ragviz.workspace import Workspace
 
 
@@ -183,6 +183,40 @@ class Run(Shown):
         steps = diagnose.waterfall(list(causes.values()), current.config.context)[1:]
         index = pd.Index([step.cause for step in steps], name="cause")
         return pd.Series([step.count for step in steps], index=index, name="questions", dtype="int64")
+
+    def rescue(
+        self, k: int | None = None, *, build: bool = False, combine: bool = False, rerankers: Sequence[str] = ()
+    ) -> pd.DataFrame:
+        """A row for each change that was tried on the lost questions, the greatest net gain first, by its key.
+
+        title, rescues, breaks, net (questions), share (`net` of all questions) with its 95 % interval low to high,
+        tokens (those of the first k chunks, a question on average), milliseconds, rescued and broken (ids of
+        questions). Lost is what ranks below `k` (default: the run's own). What was not replayed yet is searched first,
+        once; `build` tries other chunkings, prefixes and MaxSim, too, which embed texts, `combine` puts the changes
+        together that gain alone, and `rerankers` are others to try ("cross-encoder:NAME-OR-FOLDER"; "model" is paid
+        for).
+
+        Raises:
+            UsageError: `k` is not from 1 to the run's depth; the run is imported; a reranker cannot be used.
+
+        """
+        current = self._record()
+        alternatives.check(current, k)
+        at = current.config.k if k is None else k
+        arguments: dict[str, Any] = {"run": current.id, "build": build, "rerankers": list(rerankers)}
+        arguments |= {"combine": at} if combine else {}
+        jobs.perform_new(self.workspace, "replay", f"Replay {current.name}", current.corpus_id, arguments)
+        columns = replays.combination(self.workspace, replays.columns_of(self.workspace, current), at).columns
+        body = rescue_words.to_json(columns, replays.rescue(columns, at))
+        rows = [
+            {"change": row["change"], "title": row["title"]}
+            | {name: row[name] for name in ("rescues", "breaks", "net")}
+            | {"share": row["share"]["mean"], "low": row["share"]["low"], "high": row["share"]["high"]}
+            | {name: row[name] for name in ("tokens", "milliseconds", "rescued", "broken")}
+            for row in body["changes"]
+        ]
+        names = ["change", "title", "rescues", "breaks", "net", "share", "low", "high", "tokens", "milliseconds"]
+        return pd.DataFrame(rows, columns=[*names, "rescued", "broken"]).set_index("change")
 
     def to_pandas(self, k: int | None = None) -> pd.DataFrame:
         """A row for each question, by id, as in `results.csv`.

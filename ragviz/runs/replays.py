@@ -19,7 +19,7 @@ from ragviz.index.unlisted import unlisted
 from ragviz.metrics import ranking
 from ragviz.models.spending import Spending, dollars
 from ragviz.records import IndexInfo, Progress, Retrieved, Run, silent
-from ragviz.retrieval import rerankers, search
+from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import Report
 from ragviz.retrieval.retriever import Retriever
 from ragviz.runs import alternatives, contexts, running, summaries
@@ -111,15 +111,25 @@ def replay(
     return {"run": current.name, "replayed": work.replayed, "failed": work.failed}
 
 
-def price_of(workspace: Workspace, change: Change) -> str:
-    """Say what replaying with a reranker that asks a model would take; its dry run searches, and calls no model."""
-    config = replace(change.config, answerer="none", model="", metrics=(), judge="", k=1)
-    foreseen = running.foresee(workspace, config)
-    calls = foreseen.calls.get("reranking", 0)
-    cost = "of no known price" if foreseen.cost is None else dollars(foreseen.cost)
-    paid = f"{calls - foreseen.cached:,} of {calls:,} calls to be paid"
-    tokens = foreseen.prompt_tokens + foreseen.completion_tokens
-    return f"{paid}, {tokens:,} tokens, {cost}"
+def price_of(workspace: Workspace, changes: Changes, change: Change) -> str:
+    """Say what replaying with a reranker that asks a model would take; its dry run searches, and calls no chat model.
+
+    Raises:
+        SearchError, ModelError: the index's or the embedder's server fails.
+
+    """
+    info = search.ready(workspace, workspace.store.index(change.config.index))
+    dry = listwise.DryRun(workspace.client(rerankers.model_of(change.config.reranker)))
+    spending = workspace.spending(info.id)
+    try:
+        retrieve = running.retriever_of(workspace, info, change.config, spending, ask=dry)
+        retrieve([question.text for question in changes.questions], change.config.depth)
+    finally:
+        spending.settle()
+    price = dry.client.price(dry.prompt_tokens, dry.completion_tokens)
+    cost = "of no known price" if price is None else dollars(price)
+    tokens = dry.prompt_tokens + dry.completion_tokens
+    return f"{dry.calls - dry.cached:,} of {dry.calls:,} calls to be paid, {tokens:,} tokens, {cost}"
 
 
 def _check_budget(workspace: Workspace, named: Sequence[str], budget: float | None) -> None:

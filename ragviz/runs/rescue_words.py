@@ -28,14 +28,20 @@ def title(columns: Columns, key: str) -> str:
     if kind == "index":
         return f"index {name}{', as built since' if change.config.index == columns.run.config.index else ''}"
     if kind == "chunking":
-        return f"chunks: {name} tokens"
+        return f"chunking {name}"
     if kind == "prefix":
-        return {"none": "no prefix", "title": "title before each chunk", "headings": "headings before each chunk"}.get(
-            name, f"prefix {name}"
-        )
+        return "without a prefix" if name == "none" else f"{name} before each chunk"
     if kind == "both":
-        return " + ".join(title(columns, part) for part in change.parts)
+        return " + ".join(_part(columns, part) for part in change.parts)
     return f"run {change.runs[0].name}"
+
+
+def _part(columns: Columns, key: str) -> str:
+    """Return what a change is called beside others, where it is not on the same index any more."""
+    change = columns.change(key)
+    if change is not None and change.kind == "retriever":
+        return change.config.retriever
+    return title(columns, key)
 
 
 def detail(columns: Columns, key: str) -> str:
@@ -91,7 +97,7 @@ def suggestion(columns: Columns, rescue: rescuing.Rescue) -> str:
     row = clear[0]
     return (
         f"Of what was tried, {title(columns, row.replay.key)} gains most: it rescues {row.rescues:,} of the "
-        f"{int(rescue.lost.sum()):,} lost questions and breaks {row.breaks:,}"
+        f"{int(rescue.lost.sum()):,} lost questions and breaks {row.breaks:,}."
     )
 
 
@@ -102,7 +108,8 @@ def steps(columns: Columns, together: Combination) -> list[str]:
         share, row = step.more.share, step.row
         first = step is together.steps[0]
         gain = row.net if first else step.more.net
-        added = f"{'' if first else '+ '}{title(columns, step.added)}: {gain:+,} questions"
+        name = title(columns, step.added) if first else f"+ {_part(columns, step.added)}"
+        added = f"{name}: {gain:+,} questions"
         if share.low is not None and share.high is not None:
             added += f" [{share.low:+.0%}, {share.high:+.0%}]"
         lines.append(added)

@@ -121,7 +121,7 @@ def _paid(run: Run, name: str, *, disabled: bool) -> None:
                 changes = alternatives.changes_of(workspace, run, named=[name])
                 change = next(each for each in changes.changes if each.key == f"reranker={name}")
                 with st.spinner("Counting the calls"):
-                    st.session_state[key] = replays.price_of(workspace, change)
+                    st.session_state[key] = replays.price_of(workspace, changes, change)
                 st.rerun()
         else:
             st.markdown(plain(price), width="content")
