@@ -97,8 +97,8 @@ def cuts_of(workspace: Workspace, corpus_id: str, texts: Sequence[str]) -> list[
     return cuts
 
 
-def made(workspace: Workspace, count: int) -> None:
-    """Store the corpus, an index's row, the questions and both runs."""
+def made(workspace: Workspace, count: int, names: Sequence[str] = RUNS) -> None:
+    """Store the corpus, an index's row, the questions and the runs."""
     store = workspace.store
     corpus, texts = store.create_corpus("large"), [paragraph(n) for n in range(count)]
     for place in range(0, count, PARAGRAPHS):
@@ -110,15 +110,15 @@ def made(workspace: Workspace, count: int) -> None:
     questions = [question(n, cut) for n, cut in enumerate(cuts)]
     question_set = store.create_question_set(corpus.id, "asked")
     store.put_questions(question_set.id, questions)
-    names = {"index": index.name, "questions": "asked", "ragviz": "0", "n": count}
+    used = {"index": index.name, "questions": "asked", "ragviz": "0", "n": count}
     identity = dict.fromkeys(("corpus", "questions", "index", "embedder", "metrics"), "")
-    names |= {"index_config": choices_of(index.config), "identity": identity}
-    for seed, name in enumerate(RUNS):
+    used |= {"index_config": choices_of(index.config), "identity": identity}
+    for seed, name in enumerate(names):
         config = RunConfig(
             index.id, question_set.id, "bm25", K, DEPTH, answerer="model", model="a-model", judge="a-judge",
             metrics=tuple(answer_metrics.ANSWER_METRICS),
         )  # fmt: skip
-        run = store.create_run(name, corpus.id, config, name, names)
+        run = store.create_run(name, corpus.id, config, name, used)
         for start in range(0, count, BATCH):
             batch = range(start, min(start + BATCH, count))
             results = [(n, questions[n], ranked(n, cuts, random.Random(f"{seed} {n}"))) for n in batch]
@@ -274,14 +274,14 @@ def files_seconds(workspace: Workspace) -> float:
     return round(time.perf_counter() - began, 1)
 
 
-def opened(home: Path, count: int) -> Workspace:
+def opened(home: Path, count: int, names: Sequence[str] = RUNS) -> Workspace:
     """Open the home, with the runs in it; they are made where they are not there yet."""
     for name in [name for name in os.environ if name.startswith(("OPENAI_", "ELASTICSEARCH_", "RAGVIZ_"))]:
         del os.environ[name]
     os.environ |= {"RAGVIZ_HOME": str(home), "RAGVIZ_DATABASE_URL": sqlite_url(home / "ragviz.db")}
     workspace = open_workspace()
-    if workspace.store.run_named(RUNS[-1]) is None:
-        made(workspace, count)
+    if workspace.store.run_named(names[-1]) is None:
+        made(workspace, count, names)
     return workspace
 
 

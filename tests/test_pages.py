@@ -1249,6 +1249,46 @@ def test_three_runs_are_compared_each_with_each_and_any_can_be_the_baseline(home
     assert address(app)["other"] == "words"
 
 
+def test_four_runs_have_brackets_small_multiples_and_a_row_each_from_five_on(home: Path) -> None:
+    workspace = open_workspace()
+    for name, retriever in (("third", "hybrid"), ("fourth", "bm25"), ("fifth", "knn")):
+        running.run(workspace, name, RunConfig("large", "asked", retriever, depth=20))
+    app = show("compare", runs="words,vectors,third,fourth")
+    shown = words(app)
+    assert "A bracket joins runs (its ticks) that cannot be told apart" in shown
+    assert "95 % for all runs together" in shown
+    assert "Tie of " in shown
+    assert "With at most the " in shown
+    assert "On the front: " in shown
+    assert "Of 3 runs against words on Recall@3: " in shown
+    before = len(app.get("plotly_chart"))
+    precision = show("compare", runs="words,vectors,third,fourth", curve="precision", expense="tokens")
+    assert len(precision.get("plotly_chart")) == before, "one metric at a time"
+    odd = show("compare", runs="words,vectors,third,fourth", curve="beauty", expense="time")
+    warned = " ".join(box.value for box in odd.warning)
+    assert "“beauty” cannot be curve here" in warned
+    assert "“time” cannot be expense here" in warned
+    many = show("compare", runs="words,vectors,third,fourth,fifth")
+    settings = next(d.value for d in many.dataframe if "Retriever" in d.value)
+    assert list(settings["Run"]) == ["words", "vectors", "third", "fourth", "fifth"]
+    assert list(settings["Retriever"]) == ["bm25", "knn", "hybrid", "bm25", "knn"]
+
+
+def test_another_k_and_depth_are_compared_as_the_rankings_say(home: Path) -> None:
+    """What is stored holds for a run's own k and depth only: at others it is measured, and equals the runs made so."""
+    workspace = open_workspace()
+    for name, index, retriever in (("a", "small", "bm25"), ("b", "large", "knn")):
+        running.run(workspace, name, RunConfig(index, "asked", retriever, k=2, depth=5))
+    runs = {run.name: run for run in workspace.store.runs()}
+    made = comparisons.compare_runs(workspace, [runs["a"], runs["b"]])
+    measured = comparisons.compare_runs(workspace, [runs["words"], runs["b"]], 2)
+    assert (measured.k, measured.depth) == (2, 5)
+    assert measured.metrics.keys() == made.metrics.keys()
+    for name, row in made.metrics.items():
+        assert measured.metrics[name].estimates == row.estimates, name
+    assert (measured.ranks == made.ranks).all()
+
+
 def test_a_comparison_opens_a_question_side_by_side(home: Path) -> None:
     app = show("inspect", runs="words,vectors", question="q7")
     shown = words(app)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, get_args
 
+from ragviz.analysis import leaderboards
 from ragviz.analysis.compare import Comparison, Delta, MetricRow, headline, metric_of, outcomes, pairs, standings_by
 from ragviz.analysis.rules import Verdict
 from ragviz.analysis.scope import cluster_words
+from ragviz.analysis.ties import Price
 from ragviz.metrics.registry import title_of
 from ragviz.stats.differences import Difference
 from ragviz.stats.standings import Standing
 
 
-def to_json(comparison: Comparison, metric: str = "") -> dict[str, Any]:
+def to_json(comparison: Comparison, metric: str = "", prices: Mapping[str, Price] | None = None) -> dict[str, Any]:
     """Return the comparison as the command line prints it.
 
-    All pairs, and the questions won and lost against the baseline, are those by `metric`, as `metric_of` reads it.
+    All pairs, the leaderboard, and the questions won and lost against the baseline, are those by `metric`, as
+    `metric_of` reads it. `prices` say what each run takes for a question.
     """
-    metric = metric_of(comparison, metric)
+    metric, prices = metric_of(comparison, metric), prices or {}
+    found = pairs(comparison, metric)
     return {
         "runs": comparison.runs,
         "k": comparison.k,
@@ -34,7 +38,8 @@ def to_json(comparison: Comparison, metric: str = "") -> dict[str, Any]:
         "metrics": {name: asdict(row) for name, row in comparison.metrics.items()},
         "answers": {name: asdict(row) for name, row in comparison.answers.items()},
         "metric": metric,
-        "pairs": [asdict(pair) for pair in pairs(comparison, metric)],
+        "pairs": [asdict(pair) for pair in found],
+        "leaderboard": leaderboards.to_json(leaderboards.leaderboard(comparison, metric, prices, found), prices),
         "standings": [asdict(standing) for standing in standings_by(comparison, metric)],
         "questions": {
             name: asdict(outcomes(comparison, metric, run)) for run, name in enumerate(comparison.runs) if run

@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     from ragviz.analysis import comparison_words as comparison_words
     from ragviz.analysis import diagnose as diagnose
     from ragviz.analysis import evaluate as evaluate
+    from ragviz.analysis import leaderboards as leaderboards
     from ragviz.analysis import outcomes as outcomes
+    from ragviz.analysis import pareto as pareto
     from ragviz.analysis import requirements as requirements
     from ragviz.analysis import risk_coverage as risk_coverage
+    from ragviz.analysis import settings as settings
+    from ragviz.analysis import ties as ties
     from ragviz.answers import abstention as abstention
     from ragviz.answers import contexts as contexts
     from ragviz.documents import corpora as corpora
@@ -103,7 +107,11 @@ if not TYPE_CHECKING:
     junit = _Lazy("report.junit")
     judgements = _Lazy("runs.judgements")
     measurements = _Lazy("runs.measurements")
+    leaderboards = _Lazy("analysis.leaderboards")
     outcomes = _Lazy("analysis.outcomes")
+    pareto = _Lazy("analysis.pareto")
+    settings = _Lazy("analysis.settings")
+    ties = _Lazy("analysis.ties")
     occurrences = _Lazy("questions.occurrences")
     preview = _Lazy("index.preview")
     questeval = _Lazy("metrics.questeval")

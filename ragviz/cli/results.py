@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ragviz.cli import console
+from ragviz.cli import comparison_tables, console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import (
     abstention,
@@ -26,7 +26,6 @@ from ragviz.cli.lazy import (
     search,
     tables,
 )
-from ragviz.cli.lazy import compare as comparing
 from ragviz.errors import InputError, UsageError
 from ragviz.records import Bank, EvaluatedAnswer, Matrix, Question, Run, Score
 
@@ -307,48 +306,12 @@ def compare(
     workspace = console.open_workspace()
     runs = [workspace.store.run(name) for name in run_names]
     comparison = comparisons.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
+    prices = comparisons.prices(workspace, runs, comparison.k)
 
     def draw() -> None:
-        console.out.print(
-            console.printable(comparison_words.sentence(comparison, [metric] if metric else [])), highlight=False
-        )
-        if comparison.asked:
-            console.out.print(console.printable(f"All runs asked {comparison.asked}."), highlight=False)
-        console.table(("setting", *comparison.runs), [(s.key, *s.values) for s in comparison.settings])
-        for note in (comparison_words.rule_words(comparison), *comparison.notes):
-            console.out.print(console.printable(note))
-        rows = [(r.label, *map(console.interval, r.estimates)) for r in comparison.metrics.values()]
-        columns = ("difference", "run", "mean [95 %]", "verdict", "p (adjusted)", "won, tied, lost")
-        console.table(("metric", *comparison.runs), rows)
-        console.table(columns, [*_deltas(comparison.metrics)])
-        if comparison.answers:
-            rows = [(r.label, *map(console.interval, r.estimates)) for r in comparison.answers.values()]
-            console.table(
-                ("metric", *comparison.runs), rows, "answers, over the questions that all runs have a score for"
-            )
-            console.table(columns, [*_deltas(comparison.answers)])
-        if len(comparison.runs) > 2:
-            by = comparing.metric_of(comparison, metric)
-            all_pairs = [(p.delta.run, p.baseline, *_delta_cells(p.delta)) for p in comparing.pairs(comparison, by)]
-            console.table(("run", "against", *columns[2:]), all_pairs, f"all pairs, by {by} (Holm)")
-            ranks = zip(comparison.runs, comparing.standings_by(comparison, by), strict=True)
-            console.table(
-                ("run", "rank", "best"), [(run, *comparison_words.standing_words(each)) for run, each in ranks]
-            )
+        comparison_tables.draw(comparison, metric, prices)
 
-    console.show(comparison_words.to_json(comparison, metric), as_json, draw)
-
-
-def _deltas(rows: Mapping[str, comparing.MetricRow]) -> Iterator[tuple[str, ...]]:
-    for row in rows.values():
-        for delta in row.deltas:
-            yield row.label, delta.run, *_delta_cells(delta)
-
-
-def _delta_cells(delta: comparing.Delta) -> tuple[str, str, str, str]:
-    d = delta.difference
-    interval = "none" if d.mean is None else f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
-    return interval, delta.verdict, comparison_words.p_words(delta.p_adjusted), f"{d.wins}, {d.ties}, {d.losses}"
+    console.show(comparison_words.to_json(comparison, metric, prices), as_json, draw)
 
 
 def export(

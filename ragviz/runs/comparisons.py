@@ -14,9 +14,10 @@ from ragviz.analysis import compare as comparing
 from ragviz.analysis import sides
 from ragviz.analysis.evaluate import CURVES, Band
 from ragviz.analysis.sides import Measured, RunSide
+from ragviz.analysis.ties import Price
 from ragviz.metrics import ranking
 from ragviz.records import Question, Retrieved, Run
-from ragviz.runs import control_items, measurements, summaries
+from ragviz.runs import control_items, expenses, measurements, summaries
 from ragviz.runs.overviews import Overview
 from ragviz.stats import intervals
 from ragviz.workspace import Workspace
@@ -92,6 +93,11 @@ def _measured(current: Run, sources: Sources, k: int, depth: int) -> Measured:
         return Measured(summary.question_ids, summary.ranks, summary.scores)
     evidence = {question.id: question.evidence for question in sources.questions(current)}
     return sides.measured(sources.results(current), k, depth, evidence)
+
+
+def prices(workspace: Workspace, runs: Sequence[Run], k: int) -> dict[str, Price]:
+    """Return what each run takes for a question (see `expenses.price_of`), by its name."""
+    return {run.name: expenses.price_of(run, summaries.overview(workspace, run), k) for run in runs}
 
 
 def curves(

@@ -48,6 +48,8 @@ def in_words(shown: Shown) -> None:
     comparison, metric = shown.comparison, shown.metric
     heading.section(plain(comparison_words.verdict(comparison, metric)))
     others = [name for name in compare.headline(comparison) if name != metric]
+    if len(comparison.runs) > 3:  # the verdict counts them: this one is followed below
+        others.insert(0, metric)
     st.markdown(_listed([comparison_words.clause(comparison.runs[0], name, shown.delta(name)) for name in others]))
     st.markdown(plain(" ".join(filter(None, [_tie_words(shown), _counted_words(comparison, metric)]))))
     role = "" if metric == comparison.rule.primary else f"{title_of(metric)} is exploratory. "

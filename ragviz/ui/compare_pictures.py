@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
-from ragviz.analysis import pareto, rules, ties
+from ragviz.analysis import leaderboards, pareto, ties
 from ragviz.analysis.evaluate import CURVES
 from ragviz.metrics.registry import METRICS, title_of
 from ragviz.report import curve_plots, expense_plots, rank_plots, small_multiples
@@ -103,26 +103,19 @@ def quality_by_expense(shown: Shown) -> None:
     comparison, metric = shown.comparison, shown.metric
     heading.section(plain(f"{title_of(metric)} against what it takes"))
     prices = {run.name: cache.price(run, comparison.k) for run in shown.runs}
-    known = {by: title for by, title in AXES.items() if any(getattr(p, by) is not None for p in prices.values())}
-    if not known:
-        st.caption("Neither tokens read, cost nor latency of these runs is known.")
+    telling = leaderboards.telling(prices)
+    if not telling:
+        st.caption("Tokens read, cost and latency of these runs are the same, as far as they are known.")
         return
-    against = address.choose_one("Against", {str(name): words for name, words in known.items()}, "expense")
+    against = address.choose_one("Against", {str(by): AXES[by] for by in telling}, "expense")
     by = next(each for each in AXES if each == against)
     names, row = distinct(comparison.runs, 28), comparison.rows[metric]
-    sign = rules.direction(metric)
-    points = {
-        run: (expense, sign * estimate.mean)
-        for run, estimate in zip(comparison.runs, row.estimates, strict=True)
-        if (expense := getattr(prices[run], by)) is not None and estimate.mean is not None
-    }
-    front = pareto.front(points)
+    front = leaderboards.front_by(comparison, metric, prices, by)
     drawn = [
-        expense_plots.Point(
-            name, place, points[run][0], _taken_words(by, points[run][0]), row.estimates[place], run in front.runs
-        )
+        expense_plots.Point(name, place, taken, _taken_words(by, taken), row.estimates[place], run in front.runs)
         for place, (run, name) in enumerate(zip(comparison.runs, names, strict=True))
-        if run in points
+        if run in front.runs or run in front.dominated
+        for taken in [getattr(prices[run], by)]
     ]
     widgets.figure(expense_plots.quality_by_expense(drawn, x_title=AXES[by], y_title=title_of(metric)), "front")
     st.caption(plain(f"{pareto.words(front)} By means: runs on the front need not be apart. {_MEANING[by]}"))

@@ -1,0 +1,71 @@
+"""A comparison as `ragviz compare` prints it: the verdict, what differs, every metric, the leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ragviz.cli import console
+from ragviz.cli.lazy import compare as comparing
+from ragviz.cli.lazy import comparison_words, leaderboards, pareto, registry, settings, ties
+
+_COLUMNS = ("mean [95 %]", "verdict", "p (adjusted)", "won, tied, lost")
+
+
+def draw(comparison: comparing.Comparison, metric: str, prices: Mapping[str, ties.Price]) -> None:
+    """Print a comparison; `metric` is that of the leaderboard and of all pairs, "" for the primary one."""
+    _say(comparison_words.sentence(comparison, [metric] if metric else []))
+    if comparison.asked:
+        _say(f"All runs asked {comparison.asked}.")
+    cells = [
+        (settings.title(each.key), *(settings.value_words(each.key, value) for value in each.values))
+        for each in comparison.settings
+    ]
+    console.table(("setting", *comparison.runs), cells)
+    for note in (comparison_words.rule_words(comparison), *comparison.notes):
+        _say(note)
+    _draw_metrics(comparison, comparison.metrics)
+    if comparison.answers:
+        _draw_metrics(comparison, comparison.answers, "answers, over the questions that all runs have a score for")
+        for row in comparison.answers.values():
+            for words in comparison_words.missing_words(row, comparison.runs[0]):
+                _say(words)
+    _draw_leaderboard(comparison, comparing.metric_of(comparison, metric), prices)
+
+
+def _say(words: str) -> None:
+    console.out.print(console.printable(words), highlight=False)
+
+
+def _draw_metrics(comparison: comparing.Comparison, rows: Mapping[str, comparing.MetricRow], title: str = "") -> None:
+    means = [(row.label, *map(console.interval, row.estimates)) for row in rows.values()]
+    console.table(("metric", *comparison.runs), means, title)
+    console.table(("difference", "run", *_COLUMNS), [*_deltas(rows)])
+
+
+def _draw_leaderboard(comparison: comparing.Comparison, metric: str, prices: Mapping[str, ties.Price]) -> None:
+    found: Sequence[comparing.Pair] = comparing.pairs(comparison, metric)
+    board = leaderboards.leaderboard(comparison, metric, prices, found)
+    if len(comparison.runs) > 2:
+        cells = [(pair.delta.run, pair.baseline, *_delta_cells(pair.delta)) for pair in found]
+        console.table(("run", "against", *_COLUMNS), cells, f"all pairs, by {metric} (Holm)")
+        ranks = zip(comparison.runs, comparing.standings_by(comparison, metric), strict=True)
+        places = [(run, *comparison_words.standing_words(each)) for run, each in ranks]
+        console.table(("run", "rank", "best"), places)
+        for group in board.groups:
+            _say(f"Not told apart by {metric}: {', '.join(group)}.")
+    for by, front in board.fronts.items():
+        _say(f"{registry.title_of(metric)} against {ties.TITLES[by]}: {pareto.words(front)}")
+    if tie := leaderboards.tie_words(board):
+        _say(tie)
+
+
+def _deltas(rows: Mapping[str, comparing.MetricRow]) -> Iterator[tuple[str, ...]]:
+    for row in rows.values():
+        for delta in row.deltas:
+            yield row.label, delta.run, *_delta_cells(delta)
+
+
+def _delta_cells(delta: comparing.Delta) -> tuple[str, str, str, str]:
+    d = delta.difference
+    interval = "none" if d.mean is None else f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
+    return interval, delta.verdict, comparison_words.p_words(delta.p_adjusted), f"{d.wins}, {d.ties}, {d.losses}"

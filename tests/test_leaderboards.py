@@ -1,0 +1,60 @@
+"""Leaderboards by hand: order, brackets, ties broken, Pareto fronts, and what `compare --json` says of them."""
+
+from ragviz.analysis import comparison_words, leaderboards, pareto
+from ragviz.analysis.compare import pairs
+from ragviz.analysis.leaderboards import leaderboard, telling
+from ragviz.analysis.ties import Price
+from tests.test_compare import compare, side
+
+
+def three():
+    """Two good runs that are alike, and one that is worse than both."""
+    found = [1] * 36 + [0] * 4
+    return compare([side("base", [1] * 12 + [0] * 28), side("first", found), side("second", found[::-1])])
+
+
+PRICES = {"base": Price(900, 0.0, None), "first": Price(600, 0.002, 0.5), "second": Price(300, 0.004, 0.5)}
+
+
+def test_a_leaderboard_by_hand():
+    board = leaderboard(three(), "recall@3", PRICES)
+    assert board.order == ("first", "second", "base")
+    assert board.groups == (("first", "second"),)
+    assert board.tied == ("first", "second")
+    assert (board.choice.run, board.choice.by) == ("second", "tokens")
+    assert leaderboards.tie_words(board).startswith("Tie of first and second, broken by tokens read: second takes 300")
+    assert board.fronts["tokens"].runs == ("second",)
+    assert board.fronts["dollars"].runs == ("base", "first")
+    assert board.fronts["dollars"].dominated == {"second": ("first",)}
+    assert list(board.fronts) == ["tokens", "dollars"], "seconds are the same for all runs that have them"
+
+
+def test_where_one_run_beats_all_others_nothing_is_tied():
+    comparison = compare([side("base", [1] * 12 + [0] * 28), side("good", [1] * 40)])
+    board = leaderboard(comparison, "recall@3", PRICES)
+    assert (board.groups, board.tied, leaderboards.tie_words(board)) == ((), ("good",), "")
+
+
+def test_what_is_the_same_or_unknown_tells_no_runs_apart():
+    assert telling({"a": Price(300, 0.0, None), "b": Price(300, 0.0, 2.0)}) == []
+    assert telling({"a": Price(300, None, 1.0), "b": Price(400, None, 2.0)}) == ["tokens", "seconds"]
+
+
+def test_the_front_by_hand():
+    """d costs as much as c and is worse; e is as good as b and costs more; a and f are equal."""
+    points = {"a": (1, 0.5), "b": (2, 0.7), "c": (3, 0.9), "d": (3, 0.8), "e": (4, 0.7), "f": (1, 0.5)}
+    front = pareto.front(points)
+    assert front.runs == ("a", "f", "b", "c")
+    assert front.dominated == {"d": ("c",), "e": ("b", "c")}
+    assert pareto.front({}).runs == ()
+
+
+def test_json_has_the_leaderboard_of_rankings_and_of_answers():
+    comparison = three()
+    board = comparison_words.to_json(comparison, "mrr", PRICES)["leaderboard"]
+    assert board["order"] == ("first", "second", "base")
+    assert board["takes"]["second"] == {"tokens": 300, "dollars": 0.004, "seconds": 0.5}
+    assert board["preferred"]["run"] == "second"
+    assert len(pairs(comparison, "mrr")) == 3
+    without = comparison_words.to_json(comparison)["leaderboard"]
+    assert (without["takes"], without["pareto"], without["preferred"]) == ({}, {}, None)
