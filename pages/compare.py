@@ -5,16 +5,19 @@ from ragviz.ui import (
     address,
     cache,
     compare_answer,
-    compare_cases,
     compare_choices,
     compare_pictures,
     compare_tables,
     frame,
     heading,
+    pair_flow,
+    pair_questions,
+    pair_slices,
     widgets,
     wording,
 )
 from ragviz.ui.compare_choices import Shown
+from ragviz.ui.pairs import Pair
 
 workspace = frame.begin()
 
@@ -60,8 +63,11 @@ def losses(shown: Shown) -> None:
 
 
 def questions(shown: Shown) -> None:
-    """The questions of the pair, and what sets both sides apart."""
-    compare_cases.cases(shown)
+    """Where the questions of the pair moved, in which slices it differs, and each question under both runs."""
+    pair = Pair(shown.runs, shown.comparison, shown.other, shown.metric)
+    for part in (pair_flow, pair_slices, pair_questions):
+        with widgets.errors_shown():
+            part.draw(pair)
 
 
 def over_k(shown: Shown) -> None:
@@ -110,7 +116,7 @@ with st.grid(5 if len(runs) > 2 else 4, min_column_width=140):
         k = compare_choices.choose_k(runs)
     of_rule = st.container(vertical_alignment="bottom", height="stretch")
 of = cache.state(*(run.id for run in runs))
-compare_cases.open_case(runs, k)
+pair_questions.open_case(runs, k)
 with widgets.errors_shown():
     with of_rule:
         comparison = compare_choices.choose_rule(cache.comparison(of, k))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import sqlite3
@@ -494,7 +495,7 @@ def test_two_runs_are_compared_in_a_sentence_and_question_by_question(server, pa
     for clause in said.removesuffix(".").split("; "):
         expect(page.get_by_text(clause).first).to_be_visible()
     assert page.locator(".js-plotly-plot").count() >= 5
-    table = page.get_by_test_id("stDataFrame").last
+    table = questions_compared(page)
     words = cell(table, "Question", 0)
     click_row(page, table, 0, across=100)
     expect(page.get_by_role("heading", level=1)).to_have_text(words)
@@ -505,7 +506,7 @@ def test_two_runs_are_compared_in_a_sentence_and_question_by_question(server, pa
     for title in ("sample-knn: ranking by knn", "sample-hybrid: ranking by hybrid"):
         expect(page.get_by_role("heading", name=title)).to_be_visible()
     picture(page, "story-both_rankings")
-    walked = page.get_by_text("1 of ")
+    walked = page.get_by_text(re.compile(r"^1 of \d+$"))
     count = (walked.text_content() or "").removeprefix("1 of ")
     page.keyboard.press("ArrowRight")
     expect(page.get_by_text(f"2 of {count}")).to_be_visible()
@@ -514,6 +515,45 @@ def test_two_runs_are_compared_in_a_sentence_and_question_by_question(server, pa
     page.keyboard.press("Escape")
     expect(page.get_by_role("heading", level=1)).to_have_text("Compare")
     assert param(page, "runs") == "sample-knn,sample-hybrid"
+
+
+def questions_compared(page: Page) -> Locator:
+    """The list of questions of two runs."""
+    return page.locator("[class*='st-key-cases-']").get_by_test_id("stDataFrame")
+
+
+def test_a_click_on_the_scatter_lists_a_point_and_a_row_of_it_opens_both_sides(server, page, measured):
+    page.goto(server.address("compare", runs="sample-knn,sample-hybrid", k="3"))
+    drawn(page)
+    points = page.locator("[class*='st-key-scatter-rank'] .js-plotly-plot .scatterlayer")
+    counts = points.locator(".textpoint text")
+    expect(counts.first).to_be_attached()
+    counts.first.scroll_into_view_if_needed()
+    most = max(range(counts.count()), key=lambda place: int(counts.nth(place).text_content() or 0))
+    count = int(counts.nth(most).text_content() or 0)
+    assert count > 1
+    page.wait_for_timeout(500)  # plotly draws, then makes itself clickable
+    click_middle(page, counts.nth(most).bounding_box())
+    page.wait_for_url(has_param("point", "1,1"))
+    expect(page.get_by_text(f"{count} questions with", exact=True)).to_be_visible()
+    drawn(page)
+    picture(page, "story-scatter_point")
+    table = questions_compared(page)
+    assert cell(table, "Rank sample-knn", 0) == "1"
+    words = cell(table, "Question", 0)
+    click_row(page, table, 0, across=100)
+    expect(page.get_by_role("heading", level=1)).to_have_text(words)
+    drawn(page)
+    expect(page.get_by_text(f"1 of {count}", exact=True)).to_be_visible()
+    expect(
+        page.get_by_text("Filter: point Rank of the evidence 1 → 1, sample-hybrid against sample-knn")
+    ).to_be_visible()
+    expect(page.locator(".rv-moves .row.gold").first).to_be_visible()
+    lines = page.locator(".rv-moves img")
+    assert lines.evaluate("image => image.complete && image.naturalWidth") > 0, "the lines between the rankings"
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Compare")
+    assert param(page, "point") == "1,1"
 
 
 def test_runs_that_are_ticked_in_the_table_are_compared(server, page, measured):

@@ -1164,7 +1164,7 @@ def test_runs_are_compared_in_words_numbers_and_pictures(home: Path) -> None:
         "Chunk size (tokens)",
         "Overlap (tokens)",
     }
-    assert len(app.get("plotly_chart")) == 10
+    assert len(app.get("plotly_chart")) == 12
 
 
 def test_the_runs_compared_can_be_emptied(home: Path) -> None:

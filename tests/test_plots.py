@@ -10,12 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ragviz.analysis import flows
+from ragviz.analysis.points import Points, points_of
 from ragviz.records import Estimate
 from ragviz.report import (
     curve_plots,
     difference_plots,
     expense_plots,
     leaderboard_plots,
+    pair_plots,
     plots,
     rank_plots,
     small_multiples,
@@ -290,15 +293,56 @@ def test_differences_show_their_verdict_by_shape_and_colour() -> None:
     assert (band.x0, band.x1) == (-0.02, 0.02)
 
 
+def ranks_at(*pairs: tuple[int, int]) -> Points:
+    return points_of(np.array(pairs).T, most=1000)
+
+
 def test_rank_scatter_counts_the_questions_of_a_place() -> None:
-    ranks = np.array([[1, 1], [3, 1], [3, 1], [2, 0], [0, 0]])
-    figure = difference_plots.rank_scatter(ranks, ("knn", "hybrid"), depth=50)
-    better, worse, level = figure.data
+    ranks = ranks_at((1, 1), (3, 1), (3, 1), (2, 51), (51, 51))
+    figure = pair_plots.rank_scatter(ranks, ("knn", "hybrid"), depth=50)
+    level, worse, better = figure.data
     assert list(better.hovertext) == ["2 questions<br>rank 3 under knn<br>rank 1 under hybrid"]
     assert list(worse.hovertext) == ["1 question<br>rank 2 under knn<br>not in top 50 under hybrid"]
     assert len(level.x) == 2
     assert worse.y[0] > np.log10(50), "misses are past the deepest rank"
     assert figure.layout.xaxis.ticktext[-1] == "not in<br>top 50"
+    assert [ranks.keys[place] for [place] in better.customdata] == ["3,1"]
+    assert figure.layout.meta["alt"].endswith("hybrid is better than knn for 2, worse for 1, the same for 2.")
+
+
+def test_a_score_scatter_has_marks_in_proportion_to_their_questions() -> None:
+    points = points_of([[0] * 16 + [1.0], [0] * 16 + [0.5]])
+    figure = pair_plots.score_scatter(points, ("knn", "hybrid"), title="Recall@3", selected=0)
+    level, worse = figure.data
+    assert (level.marker.size[0], worse.marker.size[0]) == (24, 7), "16 questions and one, the smallest that is drawn"
+    assert list(level.text) == ["16"]
+    assert list(worse.hovertext) == ["1 question<br>1 → 0.5"]
+    assert (level.marker.opacity[0], worse.marker.opacity[0]) == (1.0, 0.3), "the first is selected"
+    [lower] = pair_plots.score_scatter(points_of([[1.0], [0.5]]), ("a", "b"), title="x", direction=-1).data
+    assert lower.marker.symbol == "triangle-up", "less is better"
+
+
+def test_a_flow_is_drawn_in_proportion_and_can_be_clicked() -> None:
+    before = dict.fromkeys("abcdef", "below_k") | dict.fromkeys("gh", "fine")
+    after = dict.fromkeys("abcd", "fine") | dict.fromkeys("ef", "below_k") | {"g": "fine", "h": "<b>"}
+    titles = {"fine": "Found", "below_k": "Below", "split": "<b>Split</b>"}
+    of = flows.flow(before, after | {"h": "split"})
+    figure = pair_plots.flow(of, titles, ("knn", "hybrid"))
+    ribbons = [trace for trace in figure.data if trace.fill == "toself"]
+    assert len(ribbons) == len(of.streams) == 4
+    heights = {trace.text: round(max(trace.y[23], trace.y[24]) - min(trace.y[23], trace.y[24]), 6) for trace in ribbons}
+    assert heights == {
+        "4 questions from Below<br>to Found": 4,
+        "1 question from Found<br>to &lt;b&gt;Split&lt;/b&gt;": 1,
+        "2 questions: Below in both": 2,
+        "1 question: Found in both": 1,
+    }
+    marks = [trace for trace in figure.data if trace.mode == "markers+text"]
+    assert [of.streams[mark.customdata[0][0]].key for mark in marks] == ["below_k-fine", "fine-split"]
+    assert [mark.marker.symbol for mark in marks] == ["triangle-up", "triangle-down"]
+    labels = [note.text for note in figure.layout.annotations]
+    assert labels[:2] == ["Found <b>2</b>", "Below <b>6</b>"]
+    assert not any("<b>Split" in label for label in labels)
 
 
 def test_names_of_runs_cannot_break_a_figure_or_become_markup() -> None:
@@ -310,7 +354,9 @@ def test_names_of_runs_cannot_break_a_figure_or_become_markup() -> None:
     drawn = [
         curve_plots.curves([curve(name)], by_run=True),
         rank_plots.rank_histograms([Ranks(name, np.array([1]), 0)], depth=3),
-        difference_plots.rank_scatter(np.array([[1, 2]]), (name, name), depth=3),
+        pair_plots.rank_scatter(ranks_at((1, 2)), (name, name), depth=3),
+        pair_plots.score_scatter(ranks_at((0, 1)), (name, name), title=name),
+        pair_plots.flow(flows.flow({"a": "fine"}, {"a": "fine"}), {"fine": name}, (name, name)),
         figure,
     ]
     for each in drawn:

@@ -63,6 +63,18 @@ def points_of(values: ArrayLike, *, most: int = MOST, cells: int = CELLS) -> Poi
     return _gathered(pairs, higher, of.ravel(), keys, gathered=True)
 
 
+def points_of_ranks(ranks: ArrayLike, depth: int) -> Points:
+    """Gather questions by the ranks of their evidence, (2, n), 0 where it is not found: then the rank is depth + 1.
+
+    Every pair of ranks is a point of its own.
+
+    >>> points_of_ranks([[1, 0], [3, 0]], 20).keys
+    ('1,3', '21,21')
+    """
+    found = np.asarray(ranks)
+    return points_of(np.where(found > 0, found, depth + 1), most=(depth + 1) ** 2)
+
+
 def _gathered(
     pairs: Floats, higher: NDArray[np.int64], of: NDArray[np.int64], keys: tuple[str, ...], *, gathered: bool
 ) -> Points:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ragviz.analysis import brackets, compare
+from ragviz.analysis import brackets, compare, points
 from ragviz.analysis.compare import Comparison, MetricRow, headline, pairs
 from ragviz.metrics.registry import METRICS, title_of
 from ragviz.records import Run
@@ -15,6 +15,7 @@ from ragviz.report import (
     difference_plots,
     expense_plots,
     leaderboard_plots,
+    pair_plots,
     rank_plots,
     small_multiples,
 )
@@ -112,6 +113,6 @@ def _of_rankings(
     else:
         figure = rank_plots.rank_histograms(ranked, depth=depth, k=k)
     yield figures.add(figure, "At which rank the evidence is")
-    both = np.column_stack([ranks[0], ranks[candidate]])
-    figure = difference_plots.rank_scatter(both, (names[0], names[candidate]), depth=depth)
+    both = points.points_of_ranks(ranks[[0, candidate]], depth)
+    figure = pair_plots.rank_scatter(both, (names[0], names[candidate]), depth=depth)
     yield figures.add(figure, "Every question's rank in both", "Below the diagonal, the change ranks evidence better.")

@@ -19,7 +19,6 @@ from ragviz.ui import address, both_rankings, cache, case, heading, pairs, passa
 from ragviz.ui.pairs import Pair
 
 _SHOWN = ("recall", "precision", "mrr")
-SIDES, shared_questions = pairs.SIDES, pairs.shared_questions
 
 
 def requested_runs(runs: Sequence[Run]) -> list[Run]:

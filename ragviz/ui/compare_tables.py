@@ -12,12 +12,11 @@ import streamlit as st
 from ragviz.analysis import comparison_words, diagnose, settings
 from ragviz.analysis.compare import Comparison, MetricRow
 from ragviz.metrics.registry import title_of
-from ragviz.records import Run
 from ragviz.report import difference_plots
-from ragviz.runs import judgements, measurements
+from ragviz.runs import judgements
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct, short_names
-from ragviz.ui import cache, heading, widgets, wording
+from ragviz.ui import cache, heading, pairs, widgets, wording
 from ragviz.ui.compare_answer import won_words
 from ragviz.ui.compare_choices import Shown
 
@@ -57,25 +56,11 @@ def _stage_counts(of: cache.State, k: int) -> tuple[bool, list[Counter[str]]]:
     They do when those of all runs do; else the stages of all runs end with the ranking, of questions with evidence.
     """
     runs = [cache.workspace().store.run(run_id) for run_id in of.ids]
-    first, *others = [cache.overview(run).asked.ids for run in runs]
-    known = [set(ids) for ids in others]
-    shared = [i for i in first if all(i in ids for ids in known)]
+    shared = pairs.shared_questions(runs)
     answered = all(judgements.answered_at(run, k) for run in runs)
-    causes = [cache.causes(run, k) if answered else _ranking_causes(run, k) for run in runs]
+    causes = [cache.causes(run, k) if answered else pairs.ranking_causes(run, k, run.config.depth) for run in runs]
     counted = [i for i in shared if all(each.get(i) for each in causes)]
     return answered, [Counter(each[i] for i in counted) for each in causes]
-
-
-def _ranking_causes(run: Run, k: int) -> dict[str, str]:
-    """Return the causes of a run up to its ranking, of questions with evidence; none where its ranking is not known."""
-    if measurements.unranked_words(run):
-        return {}
-    if run.config.answerer == "none" and judgements.attributed_at(run, k):
-        ranked, causes = set(cache.summary(run, k).question_ids), cache.judgement(run).causes
-        return {question_id: cause for question_id, cause in causes.items() if question_id in ranked}
-    questions, retrieved = cache.questions(run), cache.retrieved(run)
-    ids = [question_id for question_id, question in questions.items() if question.evidence]
-    return diagnose.attribute_failures([questions[i] for i in ids], [retrieved[i] for i in ids], k)
 
 
 def stages_table(shown: Shown) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import pandas as pd
@@ -9,10 +10,11 @@ import streamlit as st
 
 from ragviz.analysis.points import CELLS
 from ragviz.metrics.registry import REGISTRY, title_of
+from ragviz.records import Run
 from ragviz.report import pair_plots
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct
-from ragviz.ui import address, cache, heading, pairs, question_table, widgets, wording
+from ragviz.ui import address, cache, compare_choices, heading, pairs, question_table, widgets, wording
 from ragviz.ui.pairs import RANK, SIDES, Listed, Pair
 
 ANCHOR = "pair-questions"
@@ -33,6 +35,15 @@ def draw(pair: Pair) -> None:
         with right, widgets.errors_shown():
             _list(pair)
     _bring_into_view()
+
+
+def open_case(runs: Sequence[Run], k: int) -> None:
+    """Go to the page of the question that was clicked, or that the address names: a case has a page of its own."""
+    question_id, side = st.session_state.pop(OPEN, None) or (st.query_params.get("question"), None)
+    if question_id:
+        chosen = pairs.list_parameters() | ({"side": side} if side else {})
+        names = compare_choices.written([run.name for run in runs], {run.name: run for run in runs})
+        address.go_to("inspect", runs=names, question=question_id, k=k, **chosen)
 
 
 def _scatter(pair: Pair) -> None:

@@ -13,16 +13,9 @@ from ragviz.report import difference_plots
 from ragviz.text.markup import plain, without_middle
 from ragviz.text.names import distinct
 from ragviz.ui import address, heading, pairs, widgets, wording
+from ragviz.ui.compare_answer import MARKS
 from ragviz.ui.pairs import Pair
 
-MARKS = {
-    "better": "▲ better",
-    "worse": "▼ worse",
-    "equivalent": "≈ equivalent",
-    "undecided": "? undecided",
-    "equal": "= equal",
-}
-"""Verdict → how a row says it."""
 STYLE = """<style>
 .st-key-pair-slices [data-testid="stColumn"] { min-width: 330px; }
 .st-key-above-slices { padding-top: .36rem; }
@@ -47,7 +40,7 @@ def draw(pair: Pair) -> None:
     with st.container(key="pair-slices"):
         left, right = st.columns([1, 2], gap="medium")
         with left, widgets.errors_shown():
-            _figure(shown)
+            _figure(shown, pair.comparison.rule.margin(pair.metric))
         with right, widgets.errors_shown():
             _table(pair, shown)
     notes = [slices.several_words(found) if by in ("all", "document") else ""]
@@ -68,7 +61,7 @@ def _chosen_dimension(found: Slices) -> str:
     return address.choose_one("Divided by", titles, "by")
 
 
-def _figure(shown: list[Slice]) -> None:
+def _figure(shown: list[Slice], margin: float) -> None:
     judged = [each for each in shown if each.difference is not None]
     # the widest intervals say least: the largest slices are drawn
     drawn = sorted(sorted(judged, key=lambda each: -each.n)[:DRAWN], key=judged.index)
@@ -82,7 +75,7 @@ def _figure(shown: list[Slice]) -> None:
         for d in [each.difference]
         if d is not None
     ]
-    widgets.figure(difference_plots.differences(changes, x_title="Difference"), "slices-differences")
+    widgets.figure(difference_plots.differences(changes, x_title="Difference", margin=margin), "slices-differences")
     if len(judged) > len(drawn):
         st.caption(f"The {len(drawn)} largest of the {len(judged)} slices judged.")
 

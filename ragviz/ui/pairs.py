@@ -65,8 +65,9 @@ class Pair:
 
 def shared_questions(runs: Sequence[Run]) -> list[str]:
     """Return the questions that all of the runs asked, in the order of the first."""
-    first, *others = [cache.questions(run) for run in runs]
-    return [i for i in first if all(i in other for other in others)]
+    first, *others = [cache.overview(run).asked.ids for run in runs]
+    known = [set(ids) for ids in others]
+    return [i for i in first if all(i in ids for ids in known)]
 
 
 # Points
@@ -99,10 +100,7 @@ def _points(of: cache.State, k: int, name: str, place: int, _comparison: Compari
     if name != RANK:
         paired = _comparison.paired(name)
         return paired.question_ids, points.points_of(paired.values[[0, place]])
-    ranks = np.stack([_comparison.ranks[each] for each in (0, place)])
-    # a rank is a whole number: each pair is a point of its own, however deep the rankings are
-    most = (_comparison.depth + 1) ** 2
-    return _comparison.question_ids, points.points_of(np.where(ranks > 0, ranks, _comparison.depth + 1), most=most)
+    return _comparison.question_ids, points.points_of_ranks(_comparison.ranks[[0, place]], _comparison.depth)
 
 
 # Streams
@@ -132,7 +130,7 @@ def _streams(of: cache.State, k: int) -> Streams:
     answered = all(judgements.answered_at(run, k) for run in runs)
     depth = min(run.config.depth for run in runs)
     shared = set(shared_questions(runs))
-    causes = [cache.causes(run, k) if answered else _ranking_causes(run, k, depth) for run in runs]
+    causes = [cache.causes(run, k) if answered else ranking_causes(run, k, depth) for run in runs]
     before, after = ({i: cause for i, cause in each.items() if i in shared} for each in causes)
     flow = flows.flow(before, after)
     contexts = {run.config.context for run in runs}
@@ -146,17 +144,22 @@ def _streams(of: cache.State, k: int) -> Streams:
     return Streams(flow, titles, answered)
 
 
-def _ranking_causes(run: Run, k: int, depth: int) -> dict[str, str]:
+def ranking_causes(run: Run, k: int, depth: int) -> dict[str, str]:
     """Return the causes up to the ranking to `depth`, of the questions with evidence; none of an unknown ranking."""
     if measurements.unranked_words(run):
         return {}
+    if run.config.depth == depth and run.config.answerer == "none" and judgements.attributed_at(run, k):
+        ranked, causes = set(cache.summary(run, k).question_ids), cache.judgement(run).causes
+        return {question_id: cause for question_id, cause in causes.items() if question_id in ranked}
     questions, retrieved = cache.questions(run), cache.retrieved(run)
     ids = [question_id for question_id, question in questions.items() if question.evidence]
-    results = [retrieved[i] if run.config.depth == depth else _to_depth(retrieved[i], depth) for i in ids]
+    results = [_to_depth(retrieved[i], depth) for i in ids]
     return diagnose.attribute_failures([questions[i] for i in ids], results, k)
 
 
 def _to_depth(result: Retrieved, depth: int) -> Retrieved:
+    if len(result.ranking.ids) <= depth:
+        return result
     cut = replace(result.ranking, ids=result.ranking.ids[:depth], scores=result.ranking.scores[:depth])
     return replace(result, ranking=cut)
 

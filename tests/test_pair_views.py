@@ -1,0 +1,200 @@
+"""Two runs question by question on the page Compare and in the case of both: what is listed is what was chosen."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from ragviz.analysis import compare, diagnose
+from ragviz.records import Question, RunConfig, Span
+from ragviz.runs import comparisons, running
+from ragviz.workspace import open_workspace
+from tests.test_pages import (  # the home that is built there, and how a page is visited
+    address,
+    bare,  # noqa: F401 - a fixture
+    built,  # noqa: F401 - a fixture
+    checked,
+    home,  # noqa: F401 - a fixture
+    show,
+    words,
+)
+
+RUNS = "words,vectors"
+
+
+def listed(app: AppTest) -> pd.DataFrame:
+    """The questions in the list."""
+    return next(each.value for each in app.dataframe if "Question" in each.value and "Id" in each.value)
+
+
+def comparison() -> compare.Comparison:
+    workspace = open_workspace()
+    return comparisons.compare_runs(workspace, [workspace.store.run(name) for name in RUNS.split(",")], 3)
+
+
+def ranks() -> dict[str, tuple[int, int]]:
+    """Question → its ranks under both runs, 0 where it is not found."""
+    found = comparison()
+    return {i: (int(found.ranks[0, row]), int(found.ranks[1, row])) for row, i in enumerate(found.question_ids)}
+
+
+def causes() -> list[dict[str, str]]:
+    """Question → its cause up to the ranking at k = 3, of both runs."""
+    workspace = open_workspace()
+    found = []
+    for name in RUNS.split(","):
+        run = workspace.store.run(name)
+        questions = [q for q in workspace.store.run_questions(run.id) if q.evidence]
+        found.append(diagnose.attribute_failures(questions, workspace.store.results(run.id), 3))
+    return found
+
+
+def test_a_point_of_the_scatter_lists_its_questions(home: Path) -> None:  # noqa: F811
+    of_each = ranks()
+    (first, second), count = Counter(of_each.values()).most_common(1)[0]
+    assert count > 1
+    depth = comparison().depth
+    point = f"{first or depth + 1},{second or depth + 1}"
+    app = show("compare", runs=RUNS, k="3", point=point)
+    assert set(listed(app)["Id"]) == {i for i, pair in of_each.items() if pair == (first, second)}
+    [chip] = [b for b in app.button if b.key == "pair-chip-point"]
+    assert chip.label.startswith("point: Rank of the evidence")
+    chip.click().run()
+    assert "point" not in address(checked(app))
+    assert not [b for b in app.button if b.key == "pair-chip-point"]
+
+
+def test_the_scatter_shows_any_score_and_a_point_belongs_to_it(home: Path) -> None:  # noqa: F811
+    app = show("compare", runs=RUNS, k="3", scatter="recall@3", point="1,1")
+    values = comparison().values["recall@3"]
+    both = [i for i, a, b in zip(comparison().question_ids, *values, strict=True) if a == b == 1]
+    assert set(listed(app)["Id"]) == set(both)
+    assert app.selectbox(key="scatter-of").value == "recall@3"
+    app.selectbox(key="scatter-of").set_value("mrr").run()
+    assert address(checked(app))["scatter"] == "mrr"
+    assert "point" not in address(app), "it was a point of another scatter"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("point", "7.5,7.5", "a point of this scatter"),
+        ("stream", "fine-<b>", "a stream between two causes"),
+        ("slice", "document:*gone*", "a slice of these questions"),
+        ("scatter", "beauty", "one of rank, recall@3"),
+        ("side", "gone", "one of all, won, lost, tied"),
+    ],
+)
+def test_what_the_address_names_and_is_not_there_is_told(home: Path, name: str, value: str, told: str) -> None:  # noqa: F811
+    app = show("compare", runs=RUNS, k="3", **{name: value})
+    assert any(told in box.value for box in app.warning), [box.value for box in app.warning]
+    assert name not in address(app)
+
+
+def test_a_stream_lists_the_questions_that_took_it(home: Path) -> None:  # noqa: F811
+    before, after = causes()
+    took = Counter((before[i], after[i]) for i in before)
+    app = show("compare", runs=RUNS, k="3")
+    table = next(each.value for each in app.dataframe if "Effect" in each.value)
+    assert table["Questions"].sum() == len(before)
+    assert sorted(table["Questions"], reverse=True) == sorted(took.values(), reverse=True)
+    assert "Where questions moved at k = 3, retrieval only" in words(app)
+    (source, target), count = next(pair for pair in took.most_common() if pair[0][0] != pair[0][1])
+    app = show("compare", runs=RUNS, k="3", stream=f"{source}-{target}")
+    assert set(listed(app)["Id"]) == {i for i in before if (before[i], after[i]) == (source, target)}
+    assert f"{count} question" in words(app)
+    [chip] = [b for b in app.button if b.key == "pair-chip-stream"]
+    assert " → " in chip.label
+
+
+def test_a_slice_says_its_size_and_lists_its_questions(home: Path) -> None:  # noqa: F811
+    app = show("compare", runs=RUNS, k="3")
+    table = next(each.value for each in app.dataframe if "Divided by" in each.value)
+    kinds = table[table["Divided by"] == "Kind"].set_index("Slice")
+    assert list(kinds["n"]) == [8, 1]
+    assert kinds.loc["several passages", "Verdict"] == "too few"
+    assert kinds.loc["several passages", "Difference [95 % CI]"] == "–"
+    assert "looked at: at 5 % less than one would differ by chance alone" in words(app)
+    paired = comparison().paired("recall@3")
+    rows = [place for place, i in enumerate(paired.question_ids) if i != "two"]
+    assert kinds.loc["one passage"].iloc[2] == pytest.approx(paired.values[0, rows].mean())
+    app = show("compare", runs=RUNS, k="3", slice="kind:multi")
+    assert list(listed(app)["Id"]) == ["two"]
+    by_length = show("compare", runs=RUNS, k="3", by="kind")
+    assert set(next(d.value for d in by_length.dataframe if "Divided by" in d.value)["Divided by"]) == {"Kind"}
+
+
+def test_slices_by_document_and_language_are_named_as_people_do(home: Path) -> None:  # noqa: F811
+    workspace = open_workspace()
+    store, corpus = workspace.store, workspace.store.corpus("notes")
+    valve = store.document_named(corpus.id, "阀门.txt")
+    assert valve is not None
+    text = "检修周期为三十天"
+    start = store.document(corpus.id, valve.id).text.index(text)
+    span = Span(valve.id, start, start + len(text), text)
+    old = [q for q in store.questions(store.question_set("asked").id) if q.evidence]
+    new = [Question("zh", "检修周期是多少天？", "三十天", ((span,),), "hand", language="zh")]
+    new.append(Question("both", "阀门 and pump?", "", ((span,), old[0].evidence[0]), "hand"))
+    store.put_questions(store.create_question_set(corpus.id, "mixed").id, [*old, *new])
+    for name, retriever in (("first", "bm25"), ("second", "knn")):
+        running.run(workspace, name, RunConfig("small", "mixed", retriever, depth=20))
+    app = show("compare", runs="first,second")
+    table = next(each.value for each in app.dataframe if "Divided by" in each.value)
+    named = dict(zip(table["Slice"], table["n"], strict=True))
+    assert (named["Notes *on* $pumps$ :smile:.md"], named["阀门.txt"]) == (len(old) + 1, 2)
+    assert (named["English"], named["Chinese"]) == (len(old) + 1, 1)
+    assert "1 question has evidence in several documents: it counts in each of them." in words(app)
+    app = show("compare", runs="first,second", slice="document:阀门.txt")
+    assert set(listed(app)["Id"]) == {"zh", "both"}
+
+
+def test_the_walk_through_the_cases_is_the_list_that_was_chosen(home: Path) -> None:  # noqa: F811
+    app = show("inspect", runs=RUNS, k="3", slice="kind:single")
+    assert "1 of 8" in words(app)
+    assert "Filter: slice Kind one passage, vectors against words" in words(app)
+    before, after = causes()
+    took = Counter(f"{before[i]}-{after[i]}" for i in before)
+    key, count = took.most_common(1)[0]
+    assert f"1 of {count}" in words(show("inspect", runs=RUNS, k="3", stream=key))
+
+
+def test_the_case_of_two_runs_joins_their_rankings(home: Path) -> None:  # noqa: F811
+    app = show("inspect", runs=RUNS, question="q7", k="3")
+    shown = words(app)
+    assert "Both rankings" in [title.value for title in app.header]
+    assert "Of the first 3 chunks" in shown
+    assert "They are cut differently" in shown, "one index has chunks of 20 tokens, the other of 60"
+    drawn = next(block.proto.body for block in app.get("html") if "rv-moves" in block.proto.body)
+    first, second = ranks()["q7"]
+    assert drawn.count("★") >= (first > 0) + (second > 0)
+    assert re.search(r"(to|from) rank \d|= rank \d|went: not in top 20|came: not in top 20", drawn)
+    assert "Notes *on* $pumps$ :smile:.md" in drawn
+    assert drawn.count('<div class="row') >= 10
+
+
+def test_of_three_runs_the_one_beside_the_baseline_is_chosen(home: Path) -> None:  # noqa: F811
+    running.run(open_workspace(), "third", RunConfig("large", "asked", "bm25", depth=20))
+    app = show("inspect", runs="words,vectors,third", question="q7")
+    assert [title.value for title in app.header][:2] == ["words", "vectors"]
+    app.selectbox(key="choice-other").set_value("third").run()
+    assert address(checked(app))["other"] == "third"
+    assert [title.value for title in app.header][:2] == ["words", "third"]
+    scores = next(each.value for each in app.dataframe if "Metric" in each.value)
+    assert {"words", "vectors", "third"} <= set(scores), "the scores are those of all"
+
+
+def test_between_equal_runs_nothing_moves_and_nothing_is_said_to(home: Path) -> None:  # noqa: F811
+    workspace = open_workspace()
+    running.run(workspace, "again", RunConfig("small", "asked", "bm25", depth=20))
+    app = show("compare", runs="words,again")
+    assert "None of 9 questions moved." in words(app)
+    table = next(each.value for each in app.dataframe if "Divided by" in each.value)
+    assert set(table["Verdict"]) <= {"= equal", "too few"}
+    assert "The first 3 chunks are the same, in the same order." in words(
+        show("inspect", runs="words,again", question="q7")
+    )
