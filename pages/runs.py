@@ -10,7 +10,7 @@ from ragviz.runs import summaries
 from ragviz.runs.summaries import RunSummary
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct
-from ragviz.ui import address, frame, heading, run_editing, run_table, widgets, wording
+from ragviz.ui import address, experiment_view, frame, heading, run_editing, run_table, widgets, wording
 
 workspace = frame.begin()
 store = workspace.store
@@ -85,12 +85,17 @@ def table(runs: Sequence[Run], rows: pd.DataFrame, key: str, metrics: dict[str, 
 corpus = frame.need_corpus()
 runs = store.runs(corpus.id)
 heading.header("Runs", f"What the runs of {corpus.name} measured, each at its own k.")
-if not runs:
+with widgets.errors_shown():
+    experiment_view.listed(corpus)
+if runs:
+    address.link("experiment", "New experiment", experiment="*")
+else:
     with widgets.nothing(
         f"{plain(corpus.name)} has no runs yet. A run retrieves chunks for every question of a set, and records at "
         "which rank its evidence is."
     ):
         address.link("run", "Make a run")
+        address.link("experiment", "New experiment", experiment="*")
         address.link("questions", "Questions")
     st.stop()
 if name := st.session_state.pop("open-run", None):

@@ -310,6 +310,11 @@ SWEEP = "sweep plant --questions asked --name chunks --embedder none --chunk-siz
 
 def test_the_command_line_sweeps_shows_and_confirms(workspace, question_set, command_line, monkeypatch):
     monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    code, out, _ = command_line(*SWEEP.split(), "--dry-run", "--json")
+    takes = json.loads(out)
+    assert (code, takes["cells"], takes["rankings"], takes["to_build"], takes["questions"]) == (0, 4, 2, 2, 12)
+    assert (takes["chunks"], takes["forecast"]["total"]) == (0, 0), "BM25 embeds nothing"
+    assert workspace.store.experiments() == workspace.store.indexes() == []
     code, out, err = command_line(*SWEEP.split(), "--guardrail", "tokens=1.5x", "--json")
     assert (code, err) == (0, "")
     body = json.loads(out)
@@ -321,6 +326,8 @@ def test_the_command_line_sweeps_shows_and_confirms(workspace, question_set, com
     code, out, _ = command_line("experiments", "show", "chunks")
     assert (code, "20 k 1 (baseline)" in out) == (0, True)
     assert "Guardrail on tokens read" in out
+    code, out, _ = command_line(*SWEEP.split(), "--guardrail", "tokens=1.5x", "--dry-run")
+    assert "0 of 4 cells are to be run" in out
     code, _, err = command_line(*SWEEP.split(), "--guardrail", "tokens=3x")
     assert (code, "was seen under another rule" in err) == (2, True)
     code, _, err = command_line("confirm", "chunks")

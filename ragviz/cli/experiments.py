@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
 from ragviz.cli import console
-from ragviz.cli.console import Json
-from ragviz.cli.lazy import comparison_words, confirming, declaring, findings, grid
+from ragviz.cli.console import DryRun, Json
+from ragviz.cli.lazy import comparison_words, confirming, declaring, estimating, findings, grid
 from ragviz.errors import UsageError
 from ragviz.index.chunking import CHUNKERS
 from ragviz.records import AnswererName, ContextKind
@@ -72,6 +73,7 @@ def sweep(
         str, typer.Option(help="validation (default where the set is split), or all: nothing is left to confirm on.")
     ] = "",
     budget: Annotated[float | None, typer.Option(help="Most dollars that all runs may cost.")] = None,
+    dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
     """Try configurations on the questions of a set: the product of the values given, or a list.
@@ -110,6 +112,13 @@ def sweep(
         baseline=baseline,
         guardrails=[declaring.read_guardrail(text) for text in guardrail],
     )
+    if dry_run:
+        earlier = workspace.store.experiment_named(name)
+        known = declaring.known_cells(planned, earlier) if earlier is not None else planned.cells
+        estimate = estimating.takes(workspace, target, question_set, known)
+        body = estimating.to_json(estimate) | {"left_out": dict(planned.left_out)}
+        console.show(body, as_json, lambda: _draw_estimate(estimating.words(estimate), planned.left_out))
+        return
     experiment = declaring.declare(workspace, name, question_set, planned, rule, side)
     job = console.perform(
         workspace, "sweep", f"Sweep {experiment.name}", target, {"experiment": experiment.id, "budget": budget}
@@ -213,14 +222,24 @@ def _draw(outcome: Outcome) -> None:
         )
     columns = ("cell", "state", experiment.rule.primary, "difference", "verdict", "tokens", "dollars", "seconds", "")
     console.table(columns, rows)
-    for why in dict.fromkeys(experiment.left_out.values()):
-        names = [name for name, reason in experiment.left_out.items() if reason == why]
-        _say(f"Left out: {', '.join(names)}. {why}")
+    _draw_left_out(experiment.left_out)
     _draw_conclusion(outcome.conclusion, "")
     if outcome.test is not None:
         _draw_conclusion(outcome.test, "On test, once: ")
     if outcome.lost:
         _say(outcome.lost)
+
+
+def _draw_estimate(sentences: Sequence[str], left_out: Mapping[str, str]) -> None:
+    for sentence in sentences:
+        _say(sentence)
+    _draw_left_out(left_out)
+
+
+def _draw_left_out(left_out: Mapping[str, str]) -> None:
+    for why in dict.fromkeys(left_out.values()):
+        names = [name for name, reason in left_out.items() if reason == why]
+        _say(f"Left out: {', '.join(names)}. {why}")
 
 
 def _draw_conclusion(conclusion: Conclusion, where: str) -> None:

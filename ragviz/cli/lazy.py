@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ragviz.documents import corpora as corpora
     from ragviz.experiments import confirming as confirming
     from ragviz.experiments import declaring as declaring
+    from ragviz.experiments import estimating as estimating
     from ragviz.experiments import findings as findings
     from ragviz.experiments import grid as grid
     from ragviz.index import damage as damage
@@ -94,6 +95,7 @@ if not TYPE_CHECKING:
     declaring = _Lazy("experiments.declaring")
     deletion = _Lazy("index.deletion")
     diagnose = _Lazy("analysis.diagnose")
+    estimating = _Lazy("experiments.estimating")
     evaluate = _Lazy("analysis.evaluate")
     findings = _Lazy("experiments.findings")
     exports = _Lazy("runs.exports")

@@ -167,10 +167,20 @@ def breach_words(breaches: Sequence[Breach]) -> list[str]:
             limit = next(breach.limit for breach in own if breach.limit is not None)
             times = f", {guardrail.most:g} times the baseline's" if guardrail.relative else ""
             most = amount_words(guardrail.quantity, limit)
-            said.append(f"Guardrail on {title} (at most {most}{times}) broken by {', '.join(broken)}.")
+            said.append(f"Guardrail on {title} (at most {most}{times}) broken by {_listed(broken)}.")
         if unknown:
-            said.append(f"Guardrail on {title} cannot be checked for {', '.join(unknown)}: not known.")
+            said.append(f"Guardrail on {title} cannot be checked for {_listed(unknown)}: not known.")
     return said
+
+
+def _listed(names: Sequence[str], most: int = 5) -> str:
+    """Return the first names, and how many more there are.
+
+    >>> _listed(["a", "b", "c"]), _listed(["a", "b", "c"], most=2)
+    ('a, b, c', 'a, b and 1 more')
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _amount(quantity: Quantity, name: str, prices: Mapping[str, Price], refusals: Mapping[str, float]) -> float | None:

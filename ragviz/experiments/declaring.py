@@ -165,6 +165,12 @@ def declare(
     return _extended(workspace, earlier, declared)
 
 
+def known_cells(planned: Planned, earlier: Experiment) -> tuple[Cell, ...]:
+    """Return planned cells with what became of those that an experiment has already."""
+    have = {(cell.index.hash(), cell.run.hash()): cell for cell in earlier.cells}
+    return tuple(have.get((cell.index.hash(), cell.run.hash()), cell) for cell in planned.cells)
+
+
 def _choices(experiment: Experiment) -> list[object]:
     cells = [(cell.name, cell.index.hash(), cell.run.hash()) for cell in experiment.cells]
     return [experiment.questions, experiment.split, cells]

@@ -175,7 +175,7 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     control = [] if plan.judge is None else controls.make(questions, plan.steps)
     requests = [replace(item.request, edition=editions.next) for item in control]
     estimate = forecast.foresee(items, replace(plan, edition=editions.edition), requests, probe=True)
-    return replace(_sum(reranking, estimate), paid_calls=paid.calls, paid=paid.dollars)
+    return replace(added(reranking, estimate), paid_calls=paid.calls, paid=paid.dollars)
 
 
 def _reranking_of(dry: listwise.DryRun | None, questions: int) -> forecast.Forecast:
@@ -189,7 +189,7 @@ def _reranking_of(dry: listwise.DryRun | None, questions: int) -> forecast.Forec
     return forecast.Forecast(questions, calls, dry.cached, *counts, dry.client.price(*counts), seconds)
 
 
-def _sum(first: forecast.Forecast, second: forecast.Forecast) -> forecast.Forecast:
+def added(first: forecast.Forecast, second: forecast.Forecast) -> forecast.Forecast:
     """Return what both take together, one after the other; what is not known of one is not known of both."""
     return replace(
         second,

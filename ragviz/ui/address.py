@@ -23,6 +23,7 @@ _CARRIED = {
     "questions": ("corpus", "set"),
     "run": ("corpus", "index", "set"),
     "runs": ("corpus",),
+    "experiment": ("corpus", "set"),
     "results": ("corpus", "run", "k", "per", "columns"),
     "inspect": ("corpus", "run"),
     "compare": ("corpus", "runs", "k"),

@@ -31,8 +31,8 @@ NAVIGATION: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "System": {"home": ("Home", "home"), "settings": ("Settings", "settings")},
 }
 """Section → page → title and Material icon."""
-UNLISTED = {"inspect": ("Case", "manage_search")}
-"""Pages without a link of their own: one case is opened from a list of questions, or by a link to it."""
+UNLISTED = {"inspect": ("Case", "manage_search"), "experiment": ("Experiment", "science")}
+"""Pages without a link of their own: a case is opened from a list of questions, an experiment from the page Runs."""
 
 FITS = 27
 """Letters of a name that fit into the sidebar; of Chinese, half as many."""
@@ -240,6 +240,7 @@ def _corpus_of_address() -> str | None:
         "run": store.run,
         "index": store.index,
         "set": store.question_set,
+        "experiment": store.experiment,
         "runs": lambda names: store.run(names.split(",")[0]),
     }
     for param, look_up in look_ups.items():

@@ -17,7 +17,7 @@ from ragviz.store import rates
 from ragviz.text.markup import plain, sentence, shortened
 from ragviz.ui import address, cache, widgets, wording
 
-RUNS = ("run", "index-run", "rejudge")
+RUNS = ("sweep", "confirm", "run", "index-run", "rejudge")
 """Kinds of jobs that are paused rather than cancelled: resumed, they repeat nothing."""
 _DISMISSED = "dismissed"  # session state: ids of the jobs whose outcome is not shown any more
 _ACTIVE = "active-jobs"  # session state: titles of the jobs that were active when last drawn, by id
@@ -126,6 +126,8 @@ PAGES = {
     "run": "run",
     "rejudge": "results",
     "replay": "results",
+    "sweep": "experiment",
+    "confirm": "experiment",
     "search": "results",
 }
 """Kind of job → the page of its choices."""

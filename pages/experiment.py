@@ -1,0 +1,76 @@
+import streamlit as st
+
+from ragviz.errors import RagvizError
+from ragviz.experiments import declaring
+from ragviz.text.markup import plain, sentence
+from ragviz.ui import address, experiment_form, experiment_view, frame, heading, job_panel, widgets
+
+NEW = "*"
+"""The value of the parameter `experiment` that stands for a new one."""
+
+workspace = frame.begin()
+store = workspace.store
+corpus = frame.need_corpus()
+experiments = store.experiments(corpus.id)
+names = [NEW, *(experiment.name for experiment in experiments)]
+beside = heading.header(
+    "Experiment", "Configurations tried on the same questions, decided by a rule declared before the first result."
+)
+with beside:
+    shown = address.choose(
+        "Experiment", names, "experiment", label_visibility="collapsed", width=320,
+        format_func=lambda name: "New experiment" if name == NEW else name,
+    )  # fmt: skip
+
+
+def free_name() -> str:
+    number = 1
+    while f"experiment-{number}" in names:
+        number += 1
+    return f"experiment-{number}"
+
+
+def start(chosen: experiment_form.Chosen, name: str, budget: float | None) -> None:
+    """Declare the experiment, and start its sweep."""
+    experiment = declaring.declare(workspace, name, chosen.question_set, chosen.planned, chosen.rule, chosen.split)
+    arguments = {"experiment": experiment.id, "budget": budget}
+    job_panel.submit("sweep", f"Sweep {experiment.name}", corpus.id, arguments)
+    st.session_state.pop("experiment-name-suggested", None)
+    address.put(experiment=experiment.name)
+    st.rerun()
+
+
+def new_experiment() -> None:
+    """The form on the left; on the right what it takes, and the button that starts it."""
+    sets = [each for each in store.question_sets(corpus.id) if each.total > each.counts.get("rejected", 0)]
+    if not sets:
+        with widgets.nothing(f"An experiment asks a question set; {plain(corpus.name)} has none yet."):
+            address.link("questions", "Generate or import questions")
+        return
+    if not any(document.characters for document in store.documents(corpus.id)):
+        with widgets.nothing(f"{plain(corpus.name)} has no text to index."):
+            address.link("documents", "Add documents")
+        return
+    left, right = st.columns([3, 2], gap="large")
+    chosen = None
+    with left, st.container():
+        try:
+            chosen = experiment_form.choose(corpus, sets)
+        except RagvizError as error:
+            st.warning(sentence(str(error)))
+    with right, widgets.errors_shown():
+        if chosen is None:
+            st.caption("What it takes is shown when the choices can be used.")
+            return
+        name = widgets.suggested_name("Name", "experiment-name", free_name(), used_by="start-sweep")
+        if len(chosen.planned.cells) < 2:
+            st.caption("Choose a second value for one of the choices: there is one cell.")
+        if st.button("Start", type="primary", key="start-sweep", disabled=len(chosen.planned.cells) < 2 or not name):
+            start(chosen, name, None)
+        experiment_form.cost(corpus, chosen)
+
+
+if shown == NEW or shown is None:
+    new_experiment()
+else:
+    experiment_view.draw(corpus, store.experiment(shown))

@@ -1,0 +1,193 @@
+"""The form of an experiment: the values of the grid, the rule, the split; and what its sweep takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from ragviz.analysis.rules import MINIMUM_EFFECT
+from ragviz.experiments import declaring, estimating, grid
+from ragviz.experiments.conclusion import TITLES
+from ragviz.experiments.estimating import Takes
+from ragviz.experiments.grid import AXES, Planned
+from ragviz.metrics.registry import METRICS, label, shown_in, title_of
+from ragviz.records import Corpus, ExperimentRule, Quantity, QuestionSet
+from ragviz.retrieval import rerankers
+from ragviz.text.markup import plain
+from ragviz.ui import address, cache, heading, widgets, wording
+
+OFFERED: Mapping[str, Sequence[str]] = {
+    "chunk_size": ("50", "100", "200", "400", "800"),
+    "overlap": ("0", "20", "50"),
+    "rrf_constant": ("10", "60", "100"),
+    "reranker": (rerankers.NONE, "maxsim", "learned"),
+    "rerank_depth": ("10", "20", "50"),
+    "depth": ("50", "100"),
+    "k": ("1", "3", "5", "10"),
+    "temperature": ("0", "0.7"),
+    "context_tokens": ("1000", "3000", "8000"),
+}
+"""Values that are offered where any can be typed."""
+AT_FIRST: Mapping[str, Sequence[str]] = {"chunk_size": ("100", "200"), "retriever": ("knn", "bm25", "hybrid")}
+"""What is chosen at first: an experiment that one click starts, with nothing configured."""
+PARTS: Mapping[str, Sequence[str]] = {
+    "Index": ("chunker", "chunk_size", "overlap", "prefix", "embedder", "backend"),
+    "Retrieve": ("retriever", "rrf_constant", "reranker", "rerank_depth", "depth", "k"),
+    "Answer": ("answerer", "model", "temperature", "context", "context_tokens"),
+}
+"""The blocks of the form, and the choices in each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the form holds: enough to declare an experiment."""
+
+    question_set: QuestionSet
+    planned: Planned
+    rule: ExperimentRule
+    split: str
+
+
+def choose(corpus: Corpus, sets: Sequence[QuestionSet]) -> Chosen:
+    """Draw the form, and return what is chosen; raises as `grid.planned` and `declaring.rule_of`."""
+    name = address.choose("Question set", [each.name for each in sets], "set")
+    question_set = next(each for each in sets if each.name == name)
+    heading.section("Grid")
+    st.caption("Several values of a choice are combined with those of all others. Type a value that is not offered.")
+    values: dict[str, list[str]] = {}
+    for part, axes in PARTS.items():
+        opened = any(f"{axis}s" in st.query_params for axis in axes) or part != "Answer"
+        with st.expander(part, expanded=opened, key=f"grid-{part}"), st.grid(2, min_column_width=180):
+            values |= {axis: _values(axis) for axis in axes}
+    split = _side(question_set)
+    metrics = ("all",) if any(value != "none" for value in values["answerer"]) else ()
+    picks = grid.crossed(values)
+    planned = grid.planned(cache.workspace(), question_set, picks, split=split, metrics=metrics)
+    return Chosen(question_set, planned, _rule(planned), split)
+
+
+def _values(axis: str) -> list[str]:
+    """Draw the choice of several values of an axis, which the address keeps."""
+    settings = cache.workspace().settings
+    offered: dict[str, Sequence[str]] = {
+        **OFFERED,
+        "embedder": (settings.embedder, "none"),
+        "model": (settings.model,) if settings.model_configured else (),
+        "answerer": [name for name in AXES["answerer"].known if name != "model" or settings.model_configured],
+    }
+    named = [part for part in st.query_params.get(f"{axis}s", "").split(",") if part]
+    options = list(dict.fromkeys([*(offered.get(axis) or AXES[axis].known), *named]))
+    closed = bool(AXES[axis].known) and axis != "backend"
+    return address.choose_several(
+        AXES[axis].title,
+        [each for each in options if not closed or each in AXES[axis].known],
+        f"{axis}s",
+        default=AT_FIRST.get(axis, ()),
+        noun="value",
+        accept_new_options=not closed,
+        placeholder="default",
+    )
+
+
+def _side(question_set: QuestionSet) -> str:
+    """Draw the choice of the questions that are asked, and say what follows for a confirmation."""
+    if question_set.split is None:
+        st.caption(
+            ":orange[▲] This set is not split: the configuration is chosen on the questions that it is reported on, "
+            "and cannot be confirmed on others."
+        )
+        address.link("questions", "Split it into validation and test", set=question_set.name)
+        return ""
+    titles = {
+        "validation": f"Validation · {question_set.sides.get('validation', 0):,}",
+        "all": f"All · {sum(question_set.sides.values()):,}",
+    }
+    side = address.choose_one("Questions asked", titles, "side")
+    if side == "all":
+        st.caption(":orange[▲] Nothing is left to confirm the choice on: it is reported on the questions that made it.")
+        return ""
+    return "validation"
+
+
+def _rule(planned: Planned) -> ExperimentRule:
+    """Draw the rule, and return it."""
+    heading.section("Rule")
+    st.caption("Declared before the first result, and not changed after it.")
+    k = planned.cells[0].run.k
+    measured = [name for name in planned.cells[0].run.metrics if all(name in c.run.metrics for c in planned.cells)]
+    ranking = [label(name, k) for name in [*shown_in("row"), *METRICS] if name in METRICS]
+    metrics = list(dict.fromkeys([*ranking, *measured]))
+    one, two, three = st.columns([2, 2, 1])
+    with one:
+        baseline = address.choose("Baseline", [cell.name for cell in planned.cells], "baseline")
+    with two:
+        default = label("recall", k)
+        primary = address.choose("Primary metric", metrics, "primary", default=default, format_func=title_of)
+    effect = three.number_input(
+        "Smallest difference that matters", 0.001, 0.5, MINIMUM_EFFECT, step=0.01, format="%.3f",
+        key="experiment-effect", help="As a share of the metric's range: smaller differences are as good as none.",
+    )  # fmt: skip
+    guardrails = []
+    with st.expander("Guardrails", key="guardrails"):
+        st.caption("The most a configuration may take for a question: a number, or a multiple of the baseline's: 1.5x.")
+        for column, quantity in zip(st.columns(4), TITLES, strict=True):
+            most = column.text_input(_guarded(quantity), key=f"guardrail-{quantity}", placeholder="none", max_chars=20)
+            if most.strip():
+                guardrails.append(declaring.read_guardrail(f"{quantity}={most}"))
+    return declaring.rule_of(
+        planned, primary=primary or "", minimum_effect=float(effect), baseline=baseline or "", guardrails=guardrails
+    )
+
+
+def _guarded(quantity: Quantity) -> str:
+    units = {"tokens": "", "dollars": " (\\$)", "seconds": " (s)", "refusals": " (share)"}
+    return f"{TITLES[quantity].capitalize()}{units[quantity]}"
+
+
+# What it takes
+
+
+@st.cache_data(show_spinner="Estimating", max_entries=32)
+def _takes(of: cache.State, key: str, _corpus: Corpus, _chosen: Chosen, *, calls: bool) -> Takes:
+    return estimating.takes(cache.workspace(), _corpus, _chosen.question_set, _chosen.planned.cells, calls=calls)
+
+
+def cost(corpus: Corpus, chosen: Chosen) -> None:
+    """Draw what the sweep takes, and what is there already."""
+    heading.section("What it takes")
+    cells = chosen.planned.cells
+    key = json.dumps([[cell.index.hash(), cell.run.hash()] for cell in cells])
+    infos = cache.workspace().store.indexes(corpus.id)
+    of = cache.state(corpus.id, chosen.question_set.id, *(info.id for info in infos))
+    asks = any(c.run.answerer != "none" or c.run.metrics or rerankers.model_of(c.run.reranker) for c in cells)
+    counted = asks and st.session_state.get("calls-counted") == key
+    estimate = _takes(of, key, corpus, chosen, calls=counted or not asks)
+    there = len(estimate.indexes) - len(estimate.to_build)
+    with widgets.tiles():
+        widgets.tile("Cells", f"{estimate.cells:,}", f"{estimate.questions:,} questions each")
+        widgets.tile("Rankings", f"{estimate.rankings:,}", "cells that differ in k share one")
+        widgets.tile("Indexes to build", f"{len(estimate.to_build):,}", f"{there:,} are there already")
+        lasts = "–" if estimate.seconds is None else wording.duration(estimate.seconds)
+        note = f"{lasts} in all" if estimate.seconds is not None else "no speed measured on this machine yet"
+        widgets.tile("Chunks to embed", f"{estimate.chunks:,}", note)
+        if asks and estimate.forecast is not None and counted:
+            widgets.forecast_tiles(estimate.forecast)
+    for index in estimate.to_build:
+        if index.reason:
+            st.warning(plain(index.reason))
+    if asks and not counted:
+        if st.button("Count the calls of models", key="count-calls"):
+            st.session_state["calls-counted"] = key
+            st.rerun()
+    elif asks and estimate.forecast is None:
+        st.caption("The calls of models are counted on a built index; this corpus has none that can serve.")
+    elif not asks:
+        st.caption("No model is asked: nothing to pay.")
+    if chosen.planned.repeated:
+        st.caption(f"{wording.counted(chosen.planned.repeated, 'combination')} equal to another: tried once.")
+    for why in dict.fromkeys(chosen.planned.left_out.values()):
+        names = [name for name, reason in chosen.planned.left_out.items() if reason == why]
+        st.caption(plain(f"Left out: {', '.join(names)}. {why}"))

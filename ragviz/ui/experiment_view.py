@@ -1,0 +1,199 @@
+"""An experiment as it is made and when it is done: verdict, cells with their states, confirmation."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from ragviz.analysis.comparison_words import difference_words
+from ragviz.errors import RagvizError
+from ragviz.experiments import confirming, declaring, findings
+from ragviz.experiments.conclusion import Conclusion
+from ragviz.experiments.findings import Outcome, Row
+from ragviz.metrics.registry import title_of
+from ragviz.records import Corpus, Experiment
+from ragviz.text.markup import plain
+from ragviz.ui import address, cache, heading, job_panel, widgets, wording
+
+STATES = {"waiting": "· waiting", "running": "▷ running", "done": "✓ done", "failed": "✗ failed"}
+CHOSEN_HERE = (
+    "Chosen on the questions that it is reported on: its numbers are better than they will be on other questions."
+)
+
+
+def outcome(experiment: Experiment) -> Outcome:
+    """Return everything that an experiment says now; shared by all sessions, so never to be changed."""
+    confirmation = experiment.confirmation
+    runs = [cell.run_id for cell in experiment.cells if cell.run_id]
+    runs += [confirmation.baseline_run, confirmation.chosen_run] if confirmation else []
+    return _outcome(cache.state(experiment.id, *runs))
+
+
+@st.cache_resource(show_spinner="Comparing", max_entries=32)
+def _outcome(of: cache.State) -> Outcome:
+    return findings.outcome_of(cache.workspace(), cache.workspace().store.experiment(of.ids[0]))
+
+
+def draw(corpus: Corpus, experiment: Experiment) -> None:
+    """Draw an experiment; while it is being made, its cells fill in."""
+    active = any(
+        job_panel.active_job(kind, corpus.id, experiment=experiment.id) is not None for kind in ("sweep", "confirm")
+    )
+    st.fragment(_draw, run_every=2.0 if active else None)(corpus, experiment.id, active=active)
+
+
+def _draw(corpus: Corpus, experiment_id: str, *, active: bool) -> None:
+    with widgets.errors_shown():
+        shown = outcome(cache.workspace().store.experiment(experiment_id))
+        experiment, conclusion = shown.experiment, shown.conclusion
+        heading.section(plain(conclusion.sentence))
+        asked = experiment.split or "all questions"
+        st.caption(plain(f"Rule: {declaring.rule_words(experiment.rule)}. Asked: {asked}."))
+        _notes(conclusion)
+        if conclusion.decision == "ship" and conclusion.same_questions:
+            st.caption(f":orange[▲] {CHOSEN_HERE}")
+        _test(shown)
+        _actions(corpus, shown, active=active)
+        _cells(shown)
+        for why in dict.fromkeys(experiment.left_out.values()):
+            names = [name for name, reason in experiment.left_out.items() if reason == why]
+            st.caption(plain(f"Left out: {', '.join(names)}. {why}"))
+
+
+def _notes(conclusion: Conclusion) -> None:
+    if conclusion.notes:
+        st.markdown("\n".join(f"- {plain(note)}" for note in conclusion.notes))
+
+
+def _test(shown: Outcome) -> None:
+    """Draw what was measured on the test side."""
+    if shown.lost:
+        st.warning(plain(shown.lost))
+    if shown.test is not None:
+        with st.container(border=True):
+            st.markdown(f"**On test, once:** {plain(shown.test.sentence)}")
+            _notes(shown.test)
+
+
+def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
+    experiment, store = shown.experiment, cache.workspace().store
+    arguments = {"experiment": experiment.id, "budget": None}
+    states = [row.cell.state for row in shown.rows]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        todo, failed = len(states) - states.count("done"), states.count("failed")
+        if todo:
+            label = f"Try {wording.counted(failed, 'failed cell')} again" if failed == todo else "Go on"
+            if st.button(label, type="primary", disabled=active, key="sweep-on"):
+                job_panel.submit("sweep", f"Sweep {experiment.name}", corpus.id, arguments)
+                st.rerun(scope="app")
+        if st.button("Compare the cells", disabled=shown.comparison is None, key="compare-cells"):
+            compare_cells(shown)
+        refusal = _refusal(experiment)
+        if experiment.confirmation is None and st.button(
+            "Confirm on test", disabled=bool(refusal) or active, key="confirm-on-test",
+            help="Runs the baseline and the chosen configuration on the test side, once.",
+        ):  # fmt: skip
+            job_panel.submit("confirm", f"Confirm {experiment.name} on test", corpus.id, arguments)
+            st.rerun(scope="app")
+        if st.button("Delete", disabled=active, key="delete-experiment"):
+            widgets.confirm(
+                f"Deletes the experiment “{experiment.name}” with its rule. Its indexes and runs stay.",
+                "Delete",
+                lambda: store.delete_experiment(experiment.id),
+            )
+    if experiment.confirmation is None and refusal and "done" in states:
+        st.caption(plain(refusal))
+
+
+def _refusal(experiment: Experiment) -> str:
+    """Say why an experiment cannot be confirmed, "" when it can."""
+    try:
+        confirming.check(cache.workspace(), experiment)
+    except RagvizError as error:
+        return str(error)
+    return ""
+
+
+def compare_cells(shown: Outcome) -> None:
+    """Open the page Compare with the runs of the cells that have one, by the rule of the experiment."""
+    rule = shown.experiment.rule
+    rows = sorted((row for row in shown.rows if row.run), key=lambda row: row.cell.name != rule.baseline)
+    best = [row for row in rows if row.cell.name in (rule.baseline, shown.conclusion.chosen)]
+    others = [row for row in rows if row not in best]
+    ids = [row.cell.run_id for row in [*best, *others][:12]]
+    k = declaring.k_of(rule.primary, shown.experiment.baseline.run.k)
+    address.go_to(
+        "compare", runs=",".join(ids), k=k, primary=rule.primary, effect=f"{rule.minimum_effect:g}", question=None
+    )
+
+
+def _cells(shown: Outcome) -> None:
+    """Draw a row for each cell; a click opens its run."""
+    experiment = shown.experiment
+
+    def opened() -> None:
+        row = widgets.selected(st.session_state["cells"], shown.rows)
+        if row is not None and row.run:
+            st.session_state["open-cell"] = row.run
+
+    done = sum(row.cell.state == "done" for row in shown.rows)
+    with widgets.above_table("cells"):
+        st.markdown(f"{done} of {wording.counted(len(shown.rows), 'cell')} done", width="stretch")
+        rows = pd.DataFrame([_cell(row, experiment) for row in shown.rows])
+        widgets.csv_button(rows, f"{experiment.name}.csv", "cells-csv")
+    columns = {
+        "Cell": st.column_config.TextColumn(width="medium"),
+        title_of(experiment.rule.primary): st.column_config.NumberColumn(format="%.3f"),
+        "Tokens read": st.column_config.NumberColumn(format="%.0f"),
+        "Dollars": st.column_config.NumberColumn(format="%.4f", help="For a question."),
+        "Seconds": st.column_config.NumberColumn(format="%.3f", help="For a question."),
+        "Why": st.column_config.TextColumn(width="large"),
+    }
+    widgets.table(rows, "cells", columns=columns, on_select=opened, height="content", alt="Cells", empty="–")
+    if name := st.session_state.pop("open-cell", None):
+        address.go_to("results", run=name, k=None)
+
+
+def _cell(row: Row, experiment: Experiment) -> dict[str, object]:
+    name, estimate, delta = row.cell.name, row.estimate, row.delta
+    values: dict[str, object] = {
+        "Cell": f"{name} (baseline)" if name == experiment.rule.baseline else name,
+        "State": STATES[row.cell.state],
+        title_of(experiment.rule.primary): estimate.mean if estimate else None,
+        "95 %": widgets.interval_words(estimate) if estimate else "",
+        "Difference": difference_words(delta.difference) if delta else "",
+        "Verdict": delta.verdict if delta else "",
+        "Tokens read": row.price.tokens,
+        "Dollars": row.price.dollars,
+        "Seconds": row.price.seconds,
+    }
+    return values | ({"Why": row.cell.reason} if any(cell.reason for cell in experiment.cells) else {})
+
+
+def listed(corpus: Corpus) -> None:
+    """Draw the experiments of a corpus above its runs: rule declared, cells done, verdict."""
+    experiments = cache.workspace().store.experiments(corpus.id)
+    if not experiments:
+        return
+
+    def opened() -> None:
+        experiment = widgets.selected(st.session_state["experiments"], experiments)
+        if experiment is not None:
+            st.session_state["open-experiment"] = experiment.name
+
+    shown = [outcome(experiment) for experiment in experiments]
+    rows = pd.DataFrame(
+        {
+            "Experiment": [each.experiment.name for each in shown],
+            "Cells done": [f"{len(each.experiment.finished)} of {len(each.experiment.cells)}" for each in shown],
+            "Says": [each.conclusion.sentence for each in shown],
+            "Confirmed on test": [each.test.sentence if each.test else each.lost for each in shown],
+            "Rule": [declaring.rule_words(each.experiment.rule) for each in shown],
+        }
+    )
+    columns = {"Says": st.column_config.TextColumn(width="large"), "Rule": st.column_config.TextColumn(width="large")}
+    st.markdown(wording.counted(len(experiments), "experiment"))
+    height = widgets.height_of(len(experiments), 5)
+    widgets.table(rows, "experiments", columns=columns, on_select=opened, height=height, alt="Experiments", empty="–")
+    if name := st.session_state.pop("open-experiment", None):
+        address.go_to("experiment", experiment=name)

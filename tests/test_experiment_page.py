@@ -1,0 +1,111 @@
+"""The page Experiment: a grid is chosen and started by a click, cells fill in, the choice is confirmed on test."""
+
+import pytest
+
+from ragviz import jobs
+from ragviz.experiments import sweeping
+from ragviz.workspace import open_workspace
+from tests.test_experiments import declared, filled
+from tests.test_pages import address, bare, built, button, home, show, visit, words  # noqa: F401 - fixtures
+
+
+@pytest.fixture
+def workspace(bare):  # noqa: F811
+    """A home with a corpus of eight documents and a split set of questions."""
+    workspace = open_workspace()
+    filled(workspace)
+    return workspace
+
+
+@pytest.fixture
+def question_set(workspace):
+    return workspace.store.question_set("asked")
+
+
+def test_one_click_starts_what_is_chosen_at_first(workspace):
+    app = show("experiment")
+    said = words(app)
+    assert [metric.value for metric in app.metric][:3] == ["6", "6", "2"]
+    assert "No model is asked: nothing to pay." in said
+    button(app, "Start").click().run()
+    experiment = workspace.store.experiment("experiment-1")
+    assert [cell.name for cell in experiment.cells] == [
+        f"{size} {retriever}" for size in (100, 200) for retriever in ("knn", "bm25", "hybrid")
+    ]
+    assert (experiment.rule.primary, experiment.rule.baseline, experiment.split) == (
+        "recall@3",
+        "100 knn",
+        "validation",
+    )
+    (job,) = workspace.store.jobs()
+    assert (job.kind, job.arguments) == ("sweep", {"experiment": experiment.id, "budget": None})
+    assert address(app)["experiment"] == "experiment-1"
+    assert "No cell is done yet" in words(app)
+
+
+def test_the_address_holds_the_grid_and_what_is_impossible_is_told(workspace):
+    app = show("experiment", embedders="none,all-MiniLM-L6-v2", retrievers="knn,bm25", chunk_sizes="30")
+    assert app.metric[0].value == "3"
+    assert "Left out: no embedder knn. Retriever 'knn' compares vectors" in words(app)
+    odd = visit("experiment", chunk_sizes="large")
+    assert "'large' is not a whole number" in odd.warning[0].value.replace("\\", "")
+    assert not odd.exception
+
+
+def test_one_cell_is_no_experiment(workspace):
+    app = show("experiment", chunk_sizes="30", retrievers="bm25")
+    assert button(app, "Start").disabled
+    assert "there is one cell" in words(app)
+
+
+def test_cells_are_shown_with_their_states_and_failures_and_can_be_tried_again(workspace, question_set, monkeypatch):
+    experiment = declared(workspace, question_set, chunk_size=[20, 40])
+    with monkeypatch.context() as patch:
+        run = sweeping.running.run
+
+        def broken(workspace, name, config, **more):
+            if name.endswith("40"):
+                raise sweeping.RagvizError("No room for forty <b>.")
+            return run(workspace, name, config, **more)
+
+        patch.setattr(sweeping.running, "run", broken)
+        sweeping.sweep(workspace, experiment)
+    app = show("experiment", experiment="chunks")
+    table = app.dataframe[0].value
+    assert table["State"].tolist() == ["✓ done", "✗ failed"]
+    assert table["Why"].tolist()[1].startswith("No room for forty")
+    assert "every cell but the baseline failed" in words(app)
+    button(app, "Try 1 failed cell again").click().run()
+    (job,) = workspace.store.jobs()
+    jobs.perform(workspace, job.id)
+    app = show("experiment", experiment="chunks")
+    assert app.dataframe[0].value["State"].tolist() == ["✓ done", "✓ done"]
+    assert button(app, "Confirm on test").disabled
+    button(app, "Compare the cells").click().run()
+    there = address(app)
+    assert (there["primary"], there["effect"], len(there["runs"].split(","))) == ("recall@1", "0.05", 2)
+
+
+def test_the_choice_is_confirmed_on_test_once_and_said_so(workspace, question_set):
+    sweeping.sweep(workspace, declared(workspace, question_set, k=[2, 1]))
+    app = show("experiment", experiment="chunks")
+    assert "Chosen on the questions that it is reported on" in words(app)
+    button(app, "Confirm on test").click().run()
+    jobs.perform(workspace, workspace.store.jobs()[0].id)
+    app = show("experiment", experiment="chunks")
+    assert "On test, once:" in words(app)
+    assert "Confirm on test" not in [each.label for each in app.button]
+
+
+def test_experiments_are_listed_above_the_runs(workspace, question_set):
+    sweeping.sweep(workspace, declared(workspace, question_set, k=[2, 1]))
+    app = show("runs")
+    rows = app.dataframe[0].value
+    assert (rows["Experiment"].tolist(), rows["Cells done"].tolist()) == (["chunks"], ["2 of 2"])
+    assert rows["Says"].tolist()[0].startswith("Ship k 1")
+    assert rows["Rule"].tolist()[0] == "recall@1 against k 2, differences from 0.05 matter"
+
+
+def test_a_set_that_is_not_split_cannot_be_confirmed_and_says_so(workspace, question_set):
+    workspace.store.put_split(question_set.id, None, {})
+    assert "This set is not split" in words(show("experiment"))
