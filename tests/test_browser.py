@@ -396,6 +396,30 @@ def test_the_sample_is_loaded_while_the_visitor_looks_elsewhere(server, page):
     assert {cell(recent, "Run", row) for row in (0, 1, 2)} == set(sample.RUNS)
 
 
+def test_what_if_is_moved_by_the_keyboard_and_stands_in_the_address(server, page):
+    page.goto(server.address("results", run="sample-knn", tab="What if"))
+    drawn(page)
+    expected = server.ragviz("what-if", "sample-knn", "-k", "4")["metrics"]
+    page.locator(".st-key-if-k input[type=range]").press("ArrowRight")
+    page.wait_for_url(has_param("if-k", "4"))
+    drawn(page)
+    moved = expected["recall"]["difference"]
+    words = (
+        f"{moved['mean']:+.2f} [{moved['low']:+.2f}, {moved['high']:+.2f}] from {expected['recall']['own']['mean']:.2f}"
+    )
+    recall = page.get_by_test_id("stMetric").filter(has_text="Recall\u00a0↑")
+    expect(recall).to_contain_text(words)
+    page.reload()
+    drawn(page)
+    expect(recall).to_contain_text(words)
+    assert param(page, "k") == "3"
+    picture(page, "results-what-if")
+    page.get_by_role("button", name="Back to the run's own choices").click()
+    page.wait_for_url(lacks_param("if-k"))
+    drawn(page)
+    expect(recall).to_contain_text("as the run")
+
+
 def test_from_the_histogram_to_a_missed_question(server, page, measured):
     page.goto(server.address("results", run="sample-knn"))
     drawn(page)

@@ -9,7 +9,7 @@ from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, Progress, RetrieverName, RunConfig, silent
-from ragviz.runs import hand_made, replays, running
+from ragviz.runs import hand_made, replays, running, searched_again
 from ragviz.workspace import Workspace
 
 SAMPLE_QUESTIONS = "sample-questions"
@@ -28,7 +28,8 @@ def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[st
     """Load the sample corpus and its questions, build two indexes and make three runs; existing ones are kept.
 
     Two runs retrieve only; the third holds answers and verdicts that were written by hand. What would rescue their lost
-    questions is replayed by searching what is there; what has to be embedded first is left to a person.
+    questions is replayed by searching what is there, and so are both rankings that a run fuses; what has to be
+    embedded first is left to a person.
 
     Returns the names: {"corpus", "questions", "indexes", "runs"}.
     """
@@ -50,6 +51,9 @@ def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[st
         answered_index, question_set = store.index(ANSWERED_INDEX), store.question_set(SAMPLE_QUESTIONS)
         hand_made.make(workspace, ANSWERED, answered_index, question_set, progress)
     for name in sample.RUNS:
-        replays.replay(workspace, store.run(name), progress=progress)
+        run = store.run(name)
+        replays.replay(workspace, run, progress=progress)
+        if not searched_again.refusal(workspace, run, "components"):
+            searched_again.search_again(workspace, run, "components", progress=progress)
     names = {"indexes": list(SAMPLE_INDEXES), "runs": list(sample.RUNS)}
     return {"corpus": corpus.name, "questions": SAMPLE_QUESTIONS, **names}

@@ -120,7 +120,7 @@ def check_words(grown: Growth) -> list[str]:
     """Say how well the predictions did when documents were hidden, and what is not known."""
     told = [
         f"from {check.kept:.0%} of the documents, recall@{grown.k} with all is predicted as {check.predicted:.2f} and "
-        f"is {check.really:.2f} (off by {check.error:.2f} each time); without the others it is computed as "
+        f"is {check.really:.2f} (off by {check.error:.3f} on average); without the others it is computed as "
         f"{check.shrunk:.2f} and is {check.shrunk_really:.2f}"
         for check in grown.checks
     ]

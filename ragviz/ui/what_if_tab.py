@@ -165,10 +165,10 @@ def _tile(name: str, effect: Effect) -> None:
 
 def _below(run: Run, held: Held, choices: Choices, constant: int) -> None:
     own = what_if.own_choices(run)
-    words = [
-        what_if_words.choices_words(held, choices, constant),
-        "Differences are paired by question, 95 % intervals.",
-    ]
+    as_run = choices == own and constant == run.config.rrf_constant
+    words = ["These are the run's own choices: move a slider to see others."]
+    if not as_run:
+        words = [f"{what_if_words.choices_words(held, choices, constant)} Differences are paired by question (95 %)."]
     comparable, about_scores = what_if.score_words(run)
     if not comparable:
         words.append(f"No threshold: {about_scores[0].lower()}{about_scores[1:]}")
@@ -182,19 +182,21 @@ def _below(run: Run, held: Held, choices: Choices, constant: int) -> None:
             f"{wording.counted(held.unequal, 'ranking')} of the run differ from what fusing gives now: its index does "
             "not always find the same."
         )
-    if choices != own or constant != run.config.rrf_constant:
+    if not as_run:
         words.append("What is chosen by looking is chosen on these questions: make the run, and confirm it on others.")
     st.caption(plain(" ".join(words)))
-    if choices == own and constant == run.config.rrf_constant:
+    if as_run:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         back = dict.fromkeys(PARAMETERS)
         st.button(
             ":blue[Back to the run's own choices]", type="tertiary", key="if-own", on_click=address.put, kwargs=back
         )
-        if constant == run.config.rrf_constant and (choices.threshold, choices.budget) == (None, own.budget):
+        answers = run.config.answerer != "none"  # a budget is that of an answerer
+        if constant == run.config.rrf_constant and choices.threshold is None and (answers or choices.budget is None):
             filled = {"index": run.provenance["index"], "set": run.provenance["questions"], "preset": run.name}
-            address.link("run", f"Make the run with k = {choices.k}", **filled, k=choices.k)
+            budget = choices.budget if choices.budget != own.budget else None
+            address.link("run", "Make this run", **filled, k=choices.k, budget=budget)
 
 
 def search_button(run: Run, part: Part, label: str) -> None:
