@@ -6,7 +6,10 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats as scipy_stats
+from statsmodels.stats.multitest import multipletests
 
 from ragviz.errors import UsageError
 from ragviz.records import Estimate
@@ -206,6 +209,12 @@ def test_holm_by_hand():
     assert holm([0.02]) == [0.02]
     assert holm([0.01, 0.02, 0.03, 0.5]) == pytest.approx([0.04, 0.06, 0.06, 0.5])
     assert holm([0.9, 0.8]) == [1, 1]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_corrections_equal_those_of_statsmodels(p_values):
+    for correct, method in ((holm, "holm"), (benjamini_hochberg, "fdr_bh")):
+        assert correct(p_values) == pytest.approx(multipletests(p_values, method=method)[1].tolist(), abs=1e-12)
 
 
 def test_benjamini_hochberg_equals_scipy():
