@@ -76,7 +76,7 @@ def shown_pair(runs: Sequence[Run]) -> tuple[Run, Run]:
         return runs[0], runs[1]
     names = [run.name for run in runs[1:]]
     short = short_names([run.name for run in runs], 40)
-    name = address.choose(f"Beside {short[runs[0].name]}", names, "other", format_func=short.__getitem__)
+    name = address.choose("Run beside the baseline", names, "other", format_func=short.__getitem__)
     return runs[0], next(run for run in runs if run.name == name)
 
 
