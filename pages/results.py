@@ -217,6 +217,8 @@ if judgement.statuses:
 elif judgement.paid[0]:
     st.caption(plain(judgements.cost_words(judgement)))
 run_answers.reranking_line(run)
+if chosen_here := measurements.chosen_words(run):
+    st.caption(f":orange[▲] {plain(chosen_here)}")
 if fit := measurements.fit_words(run):
     st.caption(plain(fit))
 if unranked := measurements.unranked_words(run):

@@ -14,9 +14,10 @@ from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import Cancelled, InputError, UsageError
 from ragviz.experiments import confirming, declaring, findings, grid, sweeping
+from ragviz.library.project import Project
 from ragviz.questions import sets
 from ragviz.records import Guardrail, RunConfig
-from ragviz.runs import pooling, running
+from ragviz.runs import comparisons, measurements, pooling, running
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -300,6 +301,24 @@ def test_the_test_side_is_asked_once(workspace, question_set):
         confirming.confirm(workspace, experiment)
     workspace.store.delete_run(chosen.id)
     assert "the test side was seen" in findings.outcome_of(workspace, experiment).lost
+
+
+def test_a_configuration_is_labelled_that_was_chosen_on_its_own_questions(workspace, question_set):
+    project = Project(workspace)
+    tried = project.sweep("asked", "chunks", embedder=["none"], k=[2, 1], primary="recall@1", guardrails=["tokens=2x"])
+    assert (tried.conclusion.chosen, list(tried.cells()["state"])) == ("k 1", ["done", "done"])
+    baseline, chosen = (workspace.store.run(cell.run_id) for cell in workspace.store.experiment("chunks").cells)
+    said = "Experiment 'chunks' chose this configuration on the questions of this run"
+    assert measurements.chosen_words(chosen).startswith(said)
+    assert measurements.chosen_words(baseline) == ""
+    assert measurements.set_words(chosen) == "asked (validation, chosen on it)"
+    assert said in repr(project.open_run(chosen.name))
+    assert any(said in note for note in comparisons.compare_runs(workspace, [baseline, chosen]).notes)
+    assert "On test, once: " in repr(project.confirm(tried))
+    on_test = workspace.store.run(workspace.store.experiment("chunks").confirmation.chosen_run)
+    assert measurements.chosen_words(on_test) == ""
+    with pytest.raises(UsageError, match="chunks is no choice"):
+        project.sweep("asked", "other", chunks=[1])
 
 
 # The command line

@@ -83,6 +83,7 @@ def _results_body(
         body["reranking"] = chosen | dict(run.provenance.get("reranking", {}))
     body |= evaluate.to_json(summary)
     body |= {"split": run.provenance.get("split"), "asked": measurements.asked_words(run)}
+    body |= {"chosen_by": run.provenance.get("chosen_by")}
     if unranked := measurements.unranked_words(run):
         body["not_ranked"] = unranked
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
@@ -109,6 +110,8 @@ def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Jud
         console.out.print(outcomes.sum_words(outcomes.count(summary.ranks, summary.k), summary.k, summary.depth))
         if reranking := measurements.reranking_words(run):
             console.out.print(console.printable(f"{run.config.ranked_by}: {reranking}"), highlight=False)
+        if chosen_here := measurements.chosen_words(run):
+            console.out.print(console.printable(chosen_here), highlight=False)
         if fit := measurements.fit_words(run):
             console.out.print(console.printable(fit), highlight=False)
         if doubt := evaluate.doubt_words(summary):

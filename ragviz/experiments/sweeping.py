@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from ragviz.errors import BudgetReached, Cancelled, ModelError, RagvizError, StorageError, UsageError
+from ragviz.experiments import findings
 from ragviz.index import indexing
 from ragviz.records import Cell, Corpus, Experiment, IndexConfig, IndexInfo, Progress, Run, RunConfig, silent
 from ragviz.runs import running
@@ -65,6 +66,7 @@ def sweep(
             traceback.print_exception(error, file=sys.stderr)
             made = replace(made, reason=f"A defect in ragviz: {type(error).__name__}. Report it with the job's log.")
         store.put_cell(experiment.id, made)
+    note_choice(workspace, store.experiment(experiment.id))
     states = [cell.state for cell in store.experiment(experiment.id).cells]
     progress(len(states), len(states), "cells")
     return {"experiment": experiment.name, "done": states.count("done"), "failed": states.count("failed")}
@@ -76,6 +78,16 @@ def is_done(workspace: Workspace, cell: Cell) -> bool:
         return False
     run = workspace.store.run_named(cell.run_id)
     return run is not None and run.status == "done"
+
+
+def note_choice(workspace: Workspace, experiment: Experiment) -> None:
+    """Note in the runs of an experiment which of them it chose: that one is measured on what it was chosen on."""
+    conclusion = findings.conclusion_of(workspace, experiment)
+    chosen = conclusion.chosen if conclusion.decision == "ship" else ""
+    for name, run in findings.runs_of(workspace, experiment).items():
+        by = experiment.name if name == chosen else None
+        if run.provenance.get("chosen_by") != by:
+            workspace.store.note_run(run.id, chosen_by=by)
 
 
 def config_of(cell: Cell, index: IndexInfo, split: str | None = None) -> RunConfig:

@@ -24,7 +24,9 @@ import pandas as pd
 from ragviz import jobs
 from ragviz.documents import corpora
 from ragviz.errors import InputError, RowErrors, UsageError
+from ragviz.experiments import declaring, grid
 from ragviz.library.display import Shown
+from ragviz.library.experiments import Experiment
 from ragviz.library.results import Comparison, Documents, Index, QuestionSet, Run
 from ragviz.questions import sets
 from ragviz.records import (
@@ -240,6 +242,71 @@ class Project(Shown):
         choices.check_budget(self.workspace, config, budget)
         arguments = {"name": name, "config": asdict(config), "budget": budget}
         return Run(self.workspace, self._do("run", f"Run {name}", info.corpus_id, arguments)["run"])
+
+    def sweep(
+        self,
+        questions: str,
+        name: str,
+        *,
+        cells: Sequence[Mapping[str, Any]] = (),
+        primary: str = "recall",
+        minimum_effect: float | None = None,
+        baseline: str = "",
+        guardrails: Sequence[str] = (),
+        split: str | None = None,
+        metrics: Sequence[str] = (),
+        judge: str = "",
+        seed: int = 0,
+        budget: float | None = None,
+        **values: Sequence[Any],
+    ) -> Experiment:
+        """Try configurations on a question set, by a rule that is declared before the first result.
+
+        `values` are lists of values of any choice ("chunk_size", "retriever", "reranker", "k" …), which are combined;
+        or `cells` lists the combinations. `primary` decides ("recall@3"), `baseline` names a cell (default: the first),
+        `guardrails` are as "tokens=1.5x". `split` is the side that is asked, "validation" by default where the set has
+        a split, "" for all questions. Repeated, it resumes, and tries failed cells again.
+
+        Raises:
+            UsageError: a value does not exist, no combination is possible, or another rule was declared under this name
+                and a result was seen.
+            BudgetReached: the next model call could cost more.
+
+        """
+        question_set = self.workspace.store.question_set(questions)
+        side = ("validation" if question_set.split else "") if split is None else split
+        if unknown := sorted(values.keys() - grid.AXES.keys()):
+            raise UsageError(f"{', '.join(unknown)} is no choice: there are {', '.join(grid.AXES)}.")
+        picks = list(cells) or grid.crossed(values)
+        planned = grid.planned(self.workspace, question_set, picks, split=side, metrics=metrics, judge=judge, seed=seed)
+        rule = declaring.rule_of(
+            planned,
+            primary=primary,
+            minimum_effect=minimum_effect,
+            baseline=baseline,
+            guardrails=[declaring.read_guardrail(text) for text in guardrails],
+        )
+        declared = declaring.declare(self.workspace, name, question_set, planned, rule, side)
+        arguments = {"experiment": declared.id, "budget": budget}
+        self._do("sweep", f"Sweep {declared.name}", declared.corpus_id, arguments)
+        return Experiment(self.workspace, declared.name)
+
+    def confirm(self, experiment: Experiment | str, *, budget: float | None = None) -> Experiment:
+        """Run baseline and chosen configuration of an experiment on the test side, once.
+
+        Raises:
+            UsageError: it was done already, or the experiment has not chosen another configuration than its baseline.
+
+        """
+        opened = self.open_experiment(experiment if isinstance(experiment, str) else experiment.name)
+        declared = self.workspace.store.experiment(opened.name)
+        arguments = {"experiment": declared.id, "budget": budget}
+        self._do("confirm", f"Confirm {declared.name} on test", declared.corpus_id, arguments)
+        return opened
+
+    def open_experiment(self, name: str) -> Experiment:
+        """Open an existing experiment; NotFoundError names those that exist."""
+        return Experiment(self.workspace, self.workspace.store.experiment(name).name)
 
     def compare(self, *runs: Run | str, k: int | None = None) -> Comparison:
         """Compare runs with the first of them, question by question, at `k` (default: the first run's).

@@ -270,6 +270,7 @@ class Run(Shown):
         return (
             f"Run '{current.name}': {measurements.asked_words(current)} of '{made_of['questions']}', "
             f"{config.ranked_by} on '{made_of['index']}', k = {config.k}{answered}{status}"
+            f"{'. ' if current.provenance.get('chosen_by') else ''}{measurements.chosen_words(current)}"
         )
 
     def _table(self) -> pd.DataFrame:

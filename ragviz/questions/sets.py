@@ -93,7 +93,7 @@ def split(
 
 
 def runs_of_split(workspace: Workspace, target: QuestionSet) -> list[Run]:
-    """Return the runs that asked one side of a question set, the newest first."""
+    """Return the runs that asked one side of a question set, those of experiments too, the newest first."""
     runs = workspace.store.runs(target.corpus_id)
     return [run for run in runs if run.config.questions == target.id and run.config.split in SIDES]
 

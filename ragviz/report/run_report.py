@@ -46,6 +46,7 @@ def report(workspace: Workspace, run: Run) -> bytes:
         Section("configuration", "Configuration", _appendix(run)),
     ]
     lead = f"A run on {corpus.name}, {measurements.asked_words(run)}, made {appendix.date(run.created)}."
+    lead = " ".join(filter(None, [lead, measurements.chosen_words(run)]))
     return document(f"Run {run.name}", lead, sections, figures, workspace.settings.keys)
 
 

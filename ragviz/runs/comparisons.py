@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import cast
 
@@ -62,7 +62,7 @@ def compare_runs(
     of_models = ("endpoint", "metric embedder")  # compared where every run has them: earlier versions recorded neither
     optional = [key for key in of_models if all(key in current.provenance["identity"] for current in runs)]
     asked = [sources.overview(current).asked for current in runs]
-    return comparing.compare(
+    comparison = comparing.compare(
         [_side(current, sources, optional) for current in runs],
         k=k,
         documents={i: documents for each in asked for i, documents in zip(each.ids, each.documents, strict=True)},
@@ -70,6 +70,8 @@ def compare_runs(
         primary=primary,
         minimum_effect=minimum_effect,
     )
+    chosen = [f"{each.name}: {words}" for each in runs if (words := measurements.chosen_words(each))]
+    return replace(comparison, notes=(*comparison.notes, *chosen))
 
 
 def _side(current: Run, sources: Sources, optional: Sequence[str]) -> RunSide:

@@ -83,9 +83,26 @@ def asked_words(current: Run) -> str:
 
 
 def set_words(current: Run) -> str:
-    """Return the name of a run's question set, with the side of its split that the run asks: "asked (test)"."""
+    """Return the name of a run's question set, with the side of its split that the run asks: "asked (test)".
+
+    "asked (validation, chosen on it)" says that its configuration was chosen on these questions.
+    """
     name, side = current.provenance["questions"], current.config.split
-    return f"{name} ({side})" if side else str(name)
+    marks = [*filter(None, [side]), *(["chosen on it"] if current.provenance.get("chosen_by") else [])]
+    return f"{name} ({', '.join(marks)})" if marks else str(name)
+
+
+def chosen_words(current: Run) -> str:
+    """Say that a run's configuration was chosen on the questions that it is measured on; "" where it was not.
+
+    An experiment notes that of the run of the cell that it chose.
+    """
+    if not (experiment := current.provenance.get("chosen_by")):
+        return ""
+    return (
+        f"Experiment '{experiment}' chose this configuration on the questions of this run: its numbers are better than "
+        "they will be on others."
+    )
 
 
 def reranking_words(current: Run) -> str:
