@@ -1,0 +1,172 @@
+"""A sweep of twelve configurations: calls of the judge, texts embedded, and what it pays when it is killed.
+
+    python benchmarks/sweep.py
+
+The corpus is the sample; the cells are 3 chunkings × 2 retrievers × 2 k, answered, judged and embedded by the loopback
+model server over real HTTP. `judge` is the calls of the judge of all twelve ÷ those of the first cell alone, at most 4.
+`embedded` is the texts that were embedded ÷ the distinct ones, 1.0. Then a sweep of six cells is killed by SIGKILL at
+ten moments, evenly spaced over its calls, and resumed each time: `numbers` says whether it ends with those of an
+uninterrupted one, `again` counts the calls that were made twice, control items left out, which each run asks anew.
+`in_flight` are the most that can have been under way when it was killed: nobody can know their reply. Prints one JSON
+line; exit code 1 when a bound is broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from ragviz import sample  # noqa: E402
+from ragviz.config import Settings  # noqa: E402
+from ragviz.documents import corpora  # noqa: E402
+from ragviz.questions import sets  # noqa: E402
+from ragviz.workspace import Workspace  # noqa: E402
+from tests.model_server import ModelServer  # noqa: E402
+
+JUDGE = "judge"
+CHUNKINGS = ({"chunker": "tokens", "chunk_size": 200}, {"chunker": "recursive", "chunk_size": 120})
+CHUNKINGS += ({"chunker": "sentences", "chunk_size": 150},)
+MOST = 4.0
+KILLS = 10
+CONCURRENCY = 4
+
+
+def cells(chunkings: int, retrievers: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the cells of a sweep."""
+    return [
+        chunking | {"retriever": retriever, "k": k, "answerer": "model", "model": "loopback", "depth": 10}
+        for chunking in CHUNKINGS[:chunkings]
+        for retriever in retrievers
+        for k in (5, 3)
+    ]
+
+
+def environment(home: Path, server: ModelServer) -> dict[str, str]:
+    """Return what a command needs to use this home and this server."""
+    own = {"RAGVIZ_HOME": str(home), "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none-needed"}
+    own |= {"RAGVIZ_MODEL": "loopback", "RAGVIZ_EMBEDDER": "openai:loopback", "PYTHONPATH": str(ROOT)}
+    return os.environ | own | {"RAGVIZ_MODEL_CONCURRENCY": str(CONCURRENCY)}
+
+
+def fill(home: Path, questions: int) -> None:
+    """Make a workspace with the sample's documents and the first of its questions."""
+    workspace = Workspace(Settings(_env_file=None, home=home))  # type: ignore[call-arg]
+    corpus = workspace.store.create_corpus("sample")
+    for name, data in sample.documents():
+        corpora.add_file(workspace, corpus, name, data)
+    rows = b"\n".join(sample.questions().splitlines()[:questions])
+    sets.import_questions(workspace, corpus, rows, "questions.jsonl", "asked")
+
+
+def swept(picks: Sequence[Mapping[str, Any]], questions: int, kills: Sequence[int] = ()) -> tuple[Any, list[Any]]:
+    """Sweep these cells in a new home; kill it when so many calls were made. Return what it says and all requests."""
+    with tempfile.TemporaryDirectory() as folder, ModelServer(latency=0.01) as server:
+        home, chosen = Path(folder) / "home", Path(folder) / "cells.json"
+        fill(home, questions)
+        chosen.write_text(json.dumps(picks), encoding="utf-8")
+        command = [sys.executable, "-m", "ragviz", "sweep", "sample", "--questions", "asked", "--name", "swept"]
+        command += ["--cells", str(chosen), "--metrics", "all", "--judge", JUDGE]
+        command += ["--primary", "faithfulness", "--json"]
+        own = environment(home, server)
+        for calls in kills:
+            process = subprocess.Popen(command, env=own, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while len(server.bodies) < calls and process.poll() is None:
+                time.sleep(0.005)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        done = subprocess.run(command, env=own, capture_output=True, text=True, check=False)
+        if not done.stdout:
+            raise SystemExit(done.stderr)
+        return json.loads(done.stdout), list(server.bodies)
+
+
+def alone(pick: Mapping[str, Any], questions: int) -> list[Any]:
+    """Make the run of one cell in a new home, and return all requests."""
+    with tempfile.TemporaryDirectory() as folder, ModelServer() as server:
+        home = Path(folder) / "home"
+        fill(home, questions)
+        built = ["index", "build", "sample", "--name", "one", "--chunker", pick["chunker"]]
+        built += ["--chunk-size", str(pick["chunk_size"])]
+        made = ["run", "--index", "one", "--questions", "asked", "--name", "one", "--retriever", pick["retriever"]]
+        made += ["-k", str(pick["k"]), "--depth", str(pick["depth"]), "--answerer", "model", "--model", "loopback"]
+        for words in (built, [*made, "--metrics", "all", "--judge", JUDGE]):
+            command = [sys.executable, "-m", "ragviz", *words]
+            subprocess.run(command, env=environment(home, server), capture_output=True, check=False)
+        return list(server.bodies)
+
+
+def judged(bodies: Sequence[Any]) -> int:
+    """Count the calls of the judge."""
+    return sum(body.get("model") == JUDGE for body in bodies)
+
+
+def embedded(bodies: Sequence[Any]) -> float:
+    """Return the texts that were embedded ÷ the distinct ones."""
+    texts = [text for body in bodies for text in _inputs(body)]
+    return len(texts) / len(set(texts))
+
+
+def _inputs(body: Mapping[str, Any]) -> list[str]:
+    given = body.get("input", [])
+    return [given] if isinstance(given, str) else list(given)
+
+
+def killed(questions: int) -> dict[str, Any]:
+    """Kill a sweep of six cells at ten moments, and compare it with one that was left alone."""
+    picks = cells(3, ["bm25"])
+    whole, once = swept(picks, questions)
+    moments = [len(once) * (number + 1) // (KILLS + 1) for number in range(KILLS)]
+    resumed, asked = swept(picks, questions, moments)
+    first = Counter(json.dumps(body, sort_keys=True) for body in once if "messages" in body)
+    again = Counter(json.dumps(body, sort_keys=True) for body in asked if "messages" in body)
+    anew = {body for body, times in first.items() if times > 1}
+    return {
+        "kills": KILLS,
+        "calls": len(once),
+        "again": sum(times - 1 for body, times in again.items() if body not in anew),
+        "other": len(again.keys() - first.keys()),
+        "in_flight": KILLS * CONCURRENCY,
+        "numbers": _numbers(whole) == _numbers(resumed),
+    }
+
+
+def _numbers(body: Mapping[str, Any]) -> list[Any]:
+    return [[cell["name"], cell["state"], cell["estimate"], cell["delta"], cell["tokens"]] for cell in body["cells"]]
+
+
+def main() -> int:
+    """Measure, and print one line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=20)
+    parser.add_argument("--kills-only", action="store_true")
+    options = parser.parse_args()
+    found: dict[str, Any] = {"benchmark": "sweep", "questions": options.questions, "at_most": MOST}
+    if not options.kills_only:
+        twelve = cells(3, ["knn", "bm25"])
+        one = judged(alone(twelve[0], options.questions))
+        _, asked = swept(twelve, options.questions)
+        found |= {"one": one, "twelve": judged(asked)}
+        found |= {"judge": round(judged(asked) / one, 3), "embedded": round(embedded(asked), 4)}
+    found["killed"] = killed(options.questions)
+    print(json.dumps(found))
+    of_kills = found["killed"]
+    bounds = [of_kills["numbers"], of_kills["again"] <= of_kills["in_flight"]]
+    bounds += [] if options.kills_only else [found["judge"] <= MOST, found["embedded"] == 1.0]
+    return int(not all(bounds))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
