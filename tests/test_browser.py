@@ -856,6 +856,29 @@ def test_three_retrievers_answer_side_by_side(server, page, measured):
     expect(page.locator(".rv-text .focus").first).to_be_visible()
 
 
+def test_one_click_makes_the_run_that_rescues(server, page, measured):
+    """The sample comes with its replays: the row of BM25 lists what it breaks, and its run has what it says."""
+    page.goto(server.address("results", run="sample-knn"))
+    drawn(page)
+    told = server.ragviz("rescue", "sample-knn", "--stored")
+    row = next(change for change in told["changes"] if change["change"] == "retriever=bm25")
+    if len(told["changes"]) > 8:
+        page.get_by_role("button", name=f"Show all {len(told['changes'])}").click()
+        drawn(page)
+    expect(page.locator(".st-key-rescue-rescued-retriever-bm25").get_by_role("button")).to_have_text(
+        str(row["rescues"])
+    )
+    page.locator(".st-key-rescue-make-retriever-bm25").get_by_role("button").click()
+    compare = page.get_by_test_id("stMain").get_by_role("link", name="Compare")
+    before = compare.count()
+    expect(compare).not_to_have_count(before, timeout=LONG)
+    made = server.ragviz("rescue", "sample-knn", "--stored")
+    again = next(change for change in made["changes"] if change["change"] == "retriever=bm25")
+    assert again["runs"] == ["sample-knn-bm25"]
+    assert {name: again[name] for name in ("rescued", "broken")} == {name: row[name] for name in ("rescued", "broken")}
+    assert server.process("runs", "delete", "sample-knn-bm25", "--yes").returncode == 0
+
+
 def test_three_searches_in_a_row_all_count(server, page, measured):
     page.goto(server.address("index", corpus=sample.NAME, index="sample-tokens-200"))
     drawn(page)

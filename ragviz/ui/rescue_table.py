@@ -214,7 +214,7 @@ def _lister(label: str, name: str, value: str, key: str, *, disabled: bool = Fal
 def _name_html(columns: Columns, key: str) -> str:
     title, detail = rescue_words.title(columns, key), rescue_words.detail(columns, key)
     below = f'<br><span class="rv-detail">{escape(without_middle(detail, 48))}</span>' if detail else ""
-    return f'<div class="rv-change" title="{escape(title)}">{escape(without_middle(title, 44))}{below}</div>'
+    return f'<div class="rv-change" title="{escape(title)}">{escape(without_middle(title, 80))}{below}</div>'
 
 
 def _reach(rows: Sequence[Row]) -> float:
