@@ -35,7 +35,7 @@ from ragviz.runs import comparisons, foreign, measurements, ragchecker, replays,
 from ragviz.store import schema
 from ragviz.store.store import Store
 from ragviz.text.markup import plain
-from ragviz.ui import frame, job_panel, widgets, wording
+from ragviz.ui import frame, job_panel, rescue_table, widgets, wording
 from ragviz.ui.cache import workspace
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
@@ -1054,6 +1054,17 @@ def test_one_click_makes_the_run_of_a_change(home: Path, monkeypatch: pytest.Mon
     assert (kind, title, corpus_id) == ("run", f"Run words-{retriever}", run.corpus_id)
     assert arguments["config"] == asdict(replace(run.config, retriever=retriever, k=1))
     assert arguments["name"] == f"words-{retriever}"
+
+
+def test_changes_that_gain_alone_are_put_together_and_swept(home: Path) -> None:
+    workspace = open_workspace()
+    run = workspace.store.run("words")
+    replays.replay(workspace, run, combine=1)
+    together = replays.combination(workspace, replays.columns_of(workspace, run), 1)
+    app = show("results", run="words", k="1")
+    assert ("**Together" in words(app)) == bool(together.steps)
+    page = show("experiment", **{name: str(value) for name, value in rescue_table.swept(run, together).items()})
+    assert [box.value for box in page.warning] == []
 
 
 def test_a_change_with_a_reranker_and_a_budget_fills_in_the_run_page(home: Path) -> None:

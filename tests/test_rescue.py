@@ -15,12 +15,14 @@ from ragviz.analysis import rescue as rescuing
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import Cancelled, UsageError
+from ragviz.experiments import grid
 from ragviz.index import deletion, indexing
 from ragviz.library.results import Run as Run_
 from ragviz.metrics import ranking
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, Run, RunConfig
 from ragviz.runs import alternatives, replays, rescue_words, running, summaries
+from ragviz.ui.rescue_table import swept
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -280,6 +282,14 @@ def test_the_best_combination_is_what_really_making_it_gives(made):
     tried = [row for row in table.rows if row.replay.kind == "both" and len(taken) > 1]
     assert last.net == max(row.net for row in tried)
     assert table.beyond.sum() == (table.lost & ~np.any([row.rescued for row in table.rows], axis=0)).sum()
+    grid_of = {name[:-1]: str(value).split(",") for name, value in swept(base, together).items() if name[-1] == "s"}
+    cells = grid.planned(workspace, workspace.store.question_set("q"), grid.crossed(grid_of)).cells
+    chosen = [(cell.index.chunker, cell.index.chunk_size, cell.index.prefix, cell.run.retriever) for cell in cells]
+    wanted = [(change.cut, change.config) for change in (step.change for step in together.steps)]
+    own = together.columns.changes.scene.own.config
+    for cut, config in [(own, base.config), *wanted]:
+        assert (cut.chunker, cut.chunk_size, cut.prefix, config.retriever) in chosen
+    assert chosen[0] == (own.chunker, own.chunk_size, own.prefix, base.config.retriever)  # the baseline
     words = rescue_words.steps(together.columns, together)
     assert words[1].startswith("+ ")
     assert f"{together.steps[1].more.net:+,} questions" in words[1]

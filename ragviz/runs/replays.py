@@ -404,6 +404,7 @@ class Combination:
     were.
     """
 
+    k: int
     steps: tuple[Step, ...]
     missing: tuple[Change, ...]
     columns: Columns
@@ -428,7 +429,7 @@ def combination(
     singles = [row for row in singles if _free(columns.change(row.replay.key))]
     singles.sort(key=rescuing.order)
     if len(singles) < 2 or columns.changes.paid:
-        return Combination((), (), columns)
+        return Combination(k, (), (), columns)
     chosen = [_part(columns, singles[0])]
     steps = [Step(chosen[0], chosen[0].key, singles[0], singles[0])]
     while True:
@@ -441,12 +442,12 @@ def combination(
         columns = _with(columns, [c for c in changes.values() if c.key in known], known)
         missing = tuple(change for change in changes.values() if change.key not in known)
         if missing or not changes:
-            return Combination(tuple(steps), missing, columns)
+            return Combination(k, tuple(steps), missing, columns)
         rows = {row.replay.key: row for row in rescue(columns, k).rows}
         best = min(changes, key=lambda key: rescuing.order(rows[changes[key].key]))
         before, after = steps[-1], rows[changes[best].key]
         if after.net <= before.row.net:
-            return Combination(tuple(steps), (), columns)
+            return Combination(k, tuple(steps), (), columns)
         share = rescuing.rescue(before.row.replay.ranks, k, [after.replay], columns.own.clusters)
         steps.append(Step(changes[best], best, after, share.rows[0]))
         chosen.append(next(part for part in tries if part.key == best))

@@ -144,6 +144,8 @@ def _together(run: Run, together: replays.Combination, k: int) -> None:
             st.markdown(f"**Together**: {plain(lines[0])}; what others add to it is not tried yet.", width="stretch")
         else:
             st.markdown(f"**Together**: {plain(lines[0])}; no other change adds to it.", width="stretch")
+        if params := swept(run, together):
+            address.link("experiment", "Sweep and confirm these", **params)
         if missing:
             names = "; ".join(rescue_words.title(together.columns, change.key) for change in missing)
             job = job_panel.newest_job("replay", run.corpus_id, run=run.id)
@@ -151,6 +153,27 @@ def _together(run: Run, together: replays.Combination, k: int) -> None:
             label = f"Try {wording.counted(len(missing), 'combination')}"
             if st.button(label, key="replay-combine", help=plain(names), disabled=going):
                 _submit(run, {"combine": k})
+
+
+def swept(run: Run, together: replays.Combination) -> dict[str, str | int | None]:
+    """Return the address of an experiment over all that the steps of a combination choose, beside the run's own.
+
+    {} without a step, and where the index is gone.
+    """
+    own, steps = together.columns.changes.scene.own, together.steps
+    if not steps or own is None:
+        return {}
+    configs = [run.config, *(step.change.config for step in steps)]
+    cuts = [own.config, *(step.change.cut for step in steps if step.change.cut is not None)]
+    values: dict[str, list[Any]] = {
+        name: [getattr(cut, name) for cut in cuts] for name in ("chunker", "chunk_size", "overlap", "prefix", "backend")
+    }
+    values["embedder"] = [cut.embedder or NO_EMBEDDER for cut in cuts]
+    values |= {name: [getattr(config, name) for config in configs] for name in ("retriever", "reranker", "depth")}
+    asked: dict[str, str | int | None] = {
+        f"{axis}s": ",".join(map(str, dict.fromkeys(several))) for axis, several in values.items()
+    }
+    return {"experiment": "*", "set": run.provenance["questions"], "ks": together.k, **asked}
 
 
 # The table
