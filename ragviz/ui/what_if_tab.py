@@ -91,12 +91,11 @@ def _constant_slider(run: Run, held: Held) -> int:
     with st.container():
         refused = what_if_cache.refusal(run, "components")
         if held.held is None:
-            st.slider(
-                "RRF constant", 0, 1000, own, disabled=True, key="no-constant",
-                help=refused or "Needs both rankings that are fused.",
-            )  # fmt: skip
             if not refused:
+                st.caption("RRF constant: both rankings that are fused are needed.")
                 search_button(run, "components", "Search for both rankings")
+            else:
+                st.caption(plain(f"RRF constant: {run.config.ranked_by} has none to try."), help=plain(refused))
             return own
         asked = address.number_within(0, 1000)(st.query_params.get("if-constant", ""))
         options = sorted({*CONSTANTS, own, *([] if asked is None else [asked])})
@@ -113,7 +112,7 @@ def _threshold_slider(run: Run, read: Reading) -> float | None:
     ends = what_if.threshold_range(read)
     with st.container():
         if not comparable or ends is None:
-            st.slider("Score at least", 0.0, 1.0, 0.0, disabled=True, key="no-threshold", help=words)
+            st.caption("Score at least: no threshold means the same for all questions.", help=plain(words))
             return None
         low, high = ends
 
@@ -137,10 +136,10 @@ def _budget_slider(run: Run, held: Held) -> int | None:
     default = NO_BUDGET if own is None else str(own)
     with st.container():
         if held.own.tokens is None:
-            st.select_slider(
-                "Context budget, tokens", [NO_BUDGET, default], disabled=True, key="no-budget",
-                help="The tokens of the chunks are not known: the index was built anew or deleted. Make the run again.",
-            )  # fmt: skip
+            st.caption(
+                "Context budget: the tokens of the chunks are not known, as the index was built anew or deleted. Make "
+                "the run again."
+            )
             return None
         asked = address.number_within(1, 10**7)(st.query_params.get("if-budget", ""))
         numbers = sorted({*BUDGETS, *([own] if own else []), *([asked] if asked else [])})
