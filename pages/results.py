@@ -19,6 +19,7 @@ from ragviz.ui import (
     downloads,
     frame,
     heading,
+    judged_misses,
     questeval_tab,
     question_list,
     question_table,
@@ -159,6 +160,8 @@ def overview() -> None:
     if summary.n and not unranked:
         with widgets.errors_shown():
             rescue_table.draw(run, k)
+        with widgets.errors_shown():
+            judged_misses.draw(run, k)
 
 
 corpus = frame.need_corpus()

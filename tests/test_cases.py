@@ -104,8 +104,22 @@ def test_one_file_holds_every_question_answer_rank_hit_and_score_with_reasons(wr
     assert (one["reference_answer"], one["answer"], one["answer_status"]) == ("21 days", "21 days [2]", "answered")
     assert (one["document"], one["cause"], one["rank"]) == ("rules/desk.md", "fine", "2")
     assert json.loads(one["hits"]) == [
-        {"rank": 1, "score": 0.5, "gold": False, "document": "rules/desk.md", "chunk_id": FINES.id},
-        {"rank": 2, "score": -0.25, "gold": True, "document": "rules/desk.md", "chunk_id": LENT.id},
+        {
+            "rank": 1,
+            "score": 0.5,
+            "gold": False,
+            "supports_reference": None,
+            "document": "rules/desk.md",
+            "chunk_id": FINES.id,
+        },
+        {
+            "rank": 2,
+            "score": -0.25,
+            "gold": True,
+            "supports_reference": None,
+            "document": "rules/desk.md",
+            "chunk_id": LENT.id,
+        },
     ]
     assert (float(one["recall@2"]), float(one["mrr"])) == (1.0, 0.5)
     assert (float(one["completeness"]), one["completeness_reason"]) == (0.5, "")

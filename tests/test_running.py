@@ -22,7 +22,7 @@ from ragviz.models.chat import EMBED_BATCH
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, RunConfig, Score
 from ragviz.retrieval import search
-from ragviz.runs import comparisons, judgements, running
+from ragviz.runs import comparisons, exports, judgements, measurements, running, verdicts
 from ragviz.workspace import Workspace
 from tests import model_server
 from tests.model_server import ModelServer
@@ -448,3 +448,58 @@ def test_a_budget_limits_embeddings_and_what_it_paid_is_cached(workspace, server
     again = workspace.embedder("openai:bags")
     again.embed(texts, "passage")
     assert again.embedded == len(texts) - EMBED_BATCH * calls
+
+
+def test_verdicts_for_one_run_measure_another_at_every_k(workspace, server, ragviz):
+    metrics = ("context_recall", "context_precision")
+    first = running.run(workspace, "judged", config(k=2, answerer="none", metrics=metrics, judge="loopback"))
+    calls = len(server.bodies)
+    other = running.run(workspace, "retrieved", config(answerer="none", metrics=()))
+    found = {k: verdicts.pooled_of(workspace, other, k) for k in (1, 2, 3)}
+    assert len(server.bodies) == calls, "nothing is asked"
+    assert found[2].share.mean == 1
+    assert found[3].share.mean == pytest.approx(2 / 3)
+    scores = workspace.store.scores(first.id)
+    answered = [i for i, score in scores["context_recall"].items() if score.status == "ok"]
+    for name, bounds in (
+        ("context_recall", found[2].context_recall),
+        ("context_precision", found[2].context_precision),
+    ):
+        mean = sum(scores[name][i].value for i in answered) / len(answered)
+        assert bounds.least == bounds.most == pytest.approx(mean), "the metrics of the run that was judged"
+        assert bounds.known.n == len(PLACES)
+    summary = measurements.summary_of(workspace, other, 3)
+    assert found[3].recall.raw == summary.metrics["recall@3"]
+    assert found[3].mrr.raw == summary.metrics["mrr"]
+    body = json.loads(ragviz("results", "retrieved", "--json", "-k", "3"))["pooled"]
+    assert body["judge"] == "loopback"
+    assert body["judged"]["mean"] == pytest.approx(2 / 3)
+    assert body["recall@3"]["raw"]["mean"] <= body["recall@3"]["corrected"]["mean"] <= body["recall@3"]["most"]["mean"]
+    words = ragviz("results", "retrieved", "-k", "1")
+    assert "by gold alone" in words
+    assert "context recall@1" in words
+    assert verdicts.pooled_of(workspace, replace(other, config=replace(other.config, judge="another"))) is None
+
+
+def test_a_chunk_that_is_not_gold_but_answers_is_told(workspace, server, ragviz):
+    """A second document states the same: its chunk supports the whole reference, and is no evidence."""
+    corpus = workspace.store.corpus("pumps")
+    corpora.add_file(workspace, corpus, "copy.txt", b"In the log: the north pump was replaced in 1990 by Harlow.")
+    indexing.build_index(
+        workspace, corpus, "two", IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
+    )
+    choices = config(k=5, answerer="none", metrics=("context_recall",), judge="loopback")
+    run = running.run(workspace, "r", replace(choices, index="two"))
+    [result] = [each for each in workspace.store.results(run.id) if each.question_id == "q-north"]
+    question = next(each for each in workspace.store.run_questions(run.id) if each.id == "q-north")
+    told = verdicts.supporting(workspace, run, [question])["q-north"]
+    gold = {i for group in result.gold for i in group}
+    supporting = {i for i, supports in told.items() if supports}
+    assert len(supporting - gold) == 1
+    ranks = {i: rank for rank, i in enumerate(result.ranking.ids, start=1)}
+    [copy] = supporting - gold
+    k = min(ranks[i] for i in supporting)
+    found = verdicts.pooled_of(workspace, run, k)
+    assert (copy in {each.chunk_id for each in found.found}) == (ranks[copy] < min(ranks[i] for i in gold))
+    case = next(each for each in exports.cases_of(workspace, run, 5) if each.question.id == "q-north")
+    assert case.judged[copy]

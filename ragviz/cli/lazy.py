@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ragviz.analysis import leaderboards as leaderboards
     from ragviz.analysis import outcomes as outcomes
     from ragviz.analysis import pareto as pareto
+    from ragviz.analysis import pooled as pooled
     from ragviz.analysis import requirements as requirements
     from ragviz.analysis import risk_coverage as risk_coverage
     from ragviz.analysis import settings as settings
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from ragviz.runs import searched_again as searched_again
     from ragviz.runs import summaries as summaries
     from ragviz.runs import tables as tables
+    from ragviz.runs import verdicts as verdicts
     from ragviz.runs import what_if as what_if
     from ragviz.runs import what_if_words as what_if_words
     from ragviz.store import codecs as codecs
@@ -115,6 +117,7 @@ if not TYPE_CHECKING:
     settings = _Lazy("analysis.settings")
     ties = _Lazy("analysis.ties")
     occurrences = _Lazy("questions.occurrences")
+    pooled = _Lazy("analysis.pooled")
     preview = _Lazy("index.preview")
     questeval = _Lazy("metrics.questeval")
     registry = _Lazy("metrics.registry")
@@ -133,5 +136,6 @@ if not TYPE_CHECKING:
     summaries = _Lazy("runs.summaries")
     tables = _Lazy("runs.tables")
     tokenizer = _Lazy("models.tokenizer")
+    verdicts = _Lazy("runs.verdicts")
     what_if = _Lazy("runs.what_if")
     what_if_words = _Lazy("runs.what_if_words")

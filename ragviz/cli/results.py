@@ -21,10 +21,12 @@ from ragviz.cli.lazy import (
     judgements,
     measurements,
     outcomes,
+    pooled,
     questeval,
     registry,
     search,
     tables,
+    verdicts,
 )
 from ragviz.errors import InputError, UsageError
 from ragviz.records import Bank, EvaluatedAnswer, Matrix, Question, Run, Score
@@ -59,13 +61,17 @@ def results(
     slices = exports.breakdown_of(workspace, run, k) if as_json or by else []
     questions, retrieved = workspace.store.run_questions(run.id), measurements.results_of(workspace, run)
     causes = judgements.causes_at(run, judgement.causes, questions, retrieved, summary.k)
-    body = _results_body(run, summary, judgement, causes) | evaluate.breakdown_to_json(slices)
+    judged = verdicts.pooled_of(workspace, run, summary.k, retrieved=list(zip(questions, retrieved, strict=True)))
+    body = _results_body(run, summary, judgement, causes) | {"pooled": pooled.to_json(judged)}
+    body |= evaluate.breakdown_to_json(slices)
 
     def draw() -> None:
         if by:
             _draw_slices([part for part in slices if part.by in ("all", by)], by, metrics, summary.depth)
         else:
             _draw_results(run, summary, judgement)
+            if judged is not None:
+                _draw_pooled(judged)
             if judgement.statuses:
                 kinds = {question.id: question.kind for question in questions}
                 _draw_losses(run, summary, judgement, causes, kinds)
@@ -122,6 +128,24 @@ def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Jud
         _draw_judgement(run, judgement, summary.k)
     elif judgement.paid[0]:
         console.out.print(judgements.cost_words(judgement))
+
+
+def _draw_pooled(judged: pooled.Pooled) -> None:
+    """Draw what pooled verdicts tell of the misses, and of the context."""
+    k = judged.k
+    rows = [
+        (name, f"{each.raw.mean:.3f}", console.interval(each.corrected), f"{each.most.mean:.3f}")
+        for name, each in ((f"recall@{k}", judged.recall), ("mrr", judged.mrr))
+        if each.raw.mean is not None
+    ]
+    if rows:
+        title = "a chunk that supports the whole reference counts as gold"
+        console.table(("metric", "by gold alone", "corrected [95 %]", "at most"), rows, title)
+        console.out.print(console.printable(judged.sentence), highlight=False)
+    for name, bounds in (("precision", judged.context_precision), ("recall", judged.context_recall)):
+        if bounds.least is not None:
+            words = f"context {name}@{k}: {bounds.least:.3f} to {bounds.most:.3f}, n={bounds.n}"
+            console.out.print(f"{words}; {bounds.known.n} of them judged completely", highlight=False)
 
 
 def _asked(run: Run) -> str:

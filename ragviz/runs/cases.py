@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ragviz.analysis import outcomes
@@ -32,7 +32,8 @@ class Case:
     `rank` is the one by which its evidence is found (see `analysis/outcomes.py`), None when it is not found, and for a
     question without evidence; `ranking` are the metrics of its ranking, empty where it is not ranked, and `scores`
     those of its answer. `hits` are the first k, `chunks` their texts and those of the answer's context, by id, where
-    their document still exists. `cause` is a key of `diagnose.CAUSES`, "" for a question that an interrupted run did
+    their document still exists; `judged` is whether they support the whole reference, of those with pooled verdicts.
+    `cause` is a key of `diagnose.CAUSES`, "" for a question that an interrupted run did
     not reach, and where none can be told (see `diagnose.cause`); `evaluated` is None where nothing was answered or
     judged.
     """
@@ -48,6 +49,7 @@ class Case:
     chunks: Mapping[str, Chunk]
     evaluated: EvaluatedAnswer | None
     scores: Mapping[str, Score]
+    judged: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def rank_cell(self) -> int | str:
@@ -77,11 +79,12 @@ def cases(
     evaluated: Mapping[str, EvaluatedAnswer] | None = None,
     scores: Mapping[str, Mapping[str, Score]] | None = None,
     causes: Mapping[str, str] | None = None,
+    judged: Mapping[str, Mapping[str, bool]] | None = None,
 ) -> list[Case]:
     """Return the case of each question of a run with a result, in the order of `questions`.
 
-    `names` are those of the documents by id; `evaluated` and `causes` are by question id, `scores` by metric and
-    question id.
+    `names` are those of the documents by id; `evaluated`, `causes` and `judged` are by question id, `scores` by metric
+    and question id.
     """
     places = {question_id: row for row, question_id in enumerate(summary.question_ids)}
     by_id = {result.question_id: result for result in results}
@@ -95,6 +98,7 @@ def cases(
             cause=(causes or {}).get(question.id, ""),
             chunks=chunks or {},
             evaluated=(evaluated or {}).get(question.id),
+            judged=(judged or {}).get(question.id, {}),
             scores={
                 name: by_question[question.id]
                 for name, by_question in (scores or {}).items()
@@ -177,6 +181,7 @@ def _hit(case: Case, hit: Hit, names: Mapping[str, str]) -> dict[str, Any]:
         "rank": hit.rank,
         "score": float(hit.score),
         "gold": hit.chunk_id in case.gold,
+        "supports_reference": case.judged.get(hit.chunk_id),
         "document": document_of(hit.chunk_id, names) or "",
         "chunk_id": hit.chunk_id,
     }

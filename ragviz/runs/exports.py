@@ -9,7 +9,7 @@ from ragviz.errors import UsageError
 from ragviz.questions import interchange
 from ragviz.records import Hit, Run
 from ragviz.retrieval import search
-from ragviz.runs import cases, control_items, judgements, measurements, summaries, table_files, tables
+from ragviz.runs import cases, control_items, judgements, measurements, summaries, table_files, tables, verdicts
 from ragviz.workspace import Workspace
 
 
@@ -34,6 +34,7 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
         evaluated=evaluated,
         scores=measurements.scores_of(workspace, current),
         causes=causes,
+        judged=verdicts.supporting(workspace, current, questions),
     )
 
 

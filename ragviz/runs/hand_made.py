@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 from ragviz import sample
 from ragviz.answers import citations, contexts, wording
 from ragviz.judging import claims as claims_step
-from ragviz.judging import similarities, work
+from ragviz.judging import pool, similarities, work
 from ragviz.judging.comparison import ComparisonVerdicts
 from ragviz.judging.context import ContextVerdicts
 from ragviz.judging.planning import Item
@@ -43,8 +43,10 @@ from ragviz.records import (
     RunConfig,
     Score,
     Verdict,
+    digest,
     silent,
 )
+from ragviz.retrieval import search
 from ragviz.runs import choices, provenance, running, summaries
 from ragviz.runs import contexts as run_contexts
 from ragviz.text.quotes import locate
@@ -55,6 +57,8 @@ NOT_WRITTEN = frozenset(("answer_relevancy", "completeness_direct", "conciseness
 last needs all sentences of the contexts embedded, which takes longer than the rest of the sample."""
 METRICS = tuple(name for name in answer_metrics.ANSWER_METRICS if name not in NOT_WRITTEN)
 K = 5
+JUDGED = 10
+"""Chunks of a ranking on which verdicts are kept for all runs."""
 CONTEXT_TOKENS = 800
 """Less than five chunks of 200 tokens, so that some evidence is truncated from the context."""
 
@@ -322,6 +326,33 @@ def make(
     provenance.note_models(workspace, current, plan)
     summaries.finish(workspace, current)
     return workspace.store.run(current.id)
+
+
+def judge_chunks(workspace: Workspace, current: Run) -> None:
+    """Keep what was written of the first chunks of a run's rankings, as a judge's verdicts on them are kept."""
+    store, writings, originals = workspace.store, written(), _originals()
+    pairs = zip(store.run_questions(current.id), store.results(current.id), strict=True)
+    asked = [(q, result.ranking.hits()[:JUDGED]) for q, result in pairs if (q.text, q.answer) in originals and q.answer]
+    hits = {hit.chunk_id: hit for _, first in asked for hit in first}
+    found = search.with_chunks(workspace, current.corpus_id, [*hits.values()])
+    texts = {each.chunk.id: each.chunk.text for each in found if each.chunk}
+    new: dict[tuple[str, str], str] = {}
+    for question, first in asked:
+        passages = {hit.chunk_id: texts[hit.chunk_id] for hit in first if hit.chunk_id in texts}
+        new |= _judged(writings[question.text], question, passages)
+    store.pool.add(digest("context", HAND_MADE, length=32), new)
+
+
+def _judged(writing: WrittenQuestion, question: Question, passages: Mapping[str, str]) -> dict[tuple[str, str], str]:
+    claims, texts = [claim.claim for claim in writing.reference], list(passages.values())
+    words = (question.text, question.answer)
+    known = pool.known(pool.Memory(), ("", HAND_MADE), words, ((), claims), passages, frozenset(passages))
+    useful = {place: _is_useful(writing, text) for place, text in enumerate(texts)}
+    new: dict[tuple[str, str], str] = {}
+    for k in range(1, len(texts) + 1):  # each set of the first k, for what follows from several chunks together
+        rows = {number: verdicts(claim, texts[:k]) for number, claim in enumerate(writing.reference)}
+        new |= known.learn(pool.Asked(tuple(range(len(claims))), tuple(range(k))), rows, useful, ())
+    return new
 
 
 def _originals() -> set[tuple[str, str]]:

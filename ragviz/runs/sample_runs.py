@@ -52,6 +52,7 @@ def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[st
         hand_made.make(workspace, ANSWERED, answered_index, question_set, progress)
     for name in sample.RUNS:
         run = store.run(name)
+        hand_made.judge_chunks(workspace, run)
         replays.replay(workspace, run, progress=progress)
         if not searched_again.refusal(workspace, run, "components"):
             searched_again.search_again(workspace, run, "components", progress=progress)

@@ -133,7 +133,8 @@ def _passages(contents: Contents) -> Iterator[Sequence[Any]]:
             text, gold = chunk.text if chunk else None, chunk_id in case.gold
             given = (chunk_id in context, chunk_id in answer.cut) if answer else (None, None)
             document = document_of(chunk_id, contents.names)
-            yield case.question.id, rank, chunk_id, score, document, text, gold, *given, useful.get(chunk_id)
+            judged = (useful.get(chunk_id), case.judged.get(chunk_id))
+            yield case.question.id, rank, chunk_id, score, document, text, gold, *given, *judged
 
 
 def _useful(evaluated: EvaluatedAnswer | None) -> dict[str, bool]:
@@ -251,6 +252,7 @@ TABLES: dict[str, Table] = {
             Column("in_context", "yes/no", "whether the answerer was given it"),
             Column("cut", "yes/no", "whether the context budget left it out, wholly or in part"),
             Column("useful", "yes/no", "the judge's verdict on whether it helps to answer"),
+            Column("supports_reference", "yes/no", "whether it supports the whole reference, judged for any run"),
         ),
         _passages,
     ),

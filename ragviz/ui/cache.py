@@ -14,10 +14,11 @@ from ragviz.analysis import evaluate
 from ragviz.analysis.compare import Comparison
 from ragviz.analysis.evaluate import Band, Slice, Summary
 from ragviz.analysis.losses import Losses
+from ragviz.analysis.pooled import Pooled
 from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.ties import Price
 from ragviz.records import EvaluatedAnswer, Question, Retrieved, Run, Score
-from ragviz.runs import alternatives, comparisons, expenses, judgements, measurements, replays, summaries
+from ragviz.runs import alternatives, comparisons, expenses, judgements, measurements, replays, summaries, verdicts
 from ragviz.runs.overviews import Overview
 from ragviz.workspace import Workspace, open_workspace
 
@@ -293,6 +294,19 @@ def foreseen(run: Run, k: int, effort: alternatives.Effort) -> alternatives.Fore
     """Return what replaying the changes of one effort that are not replayed yet would take."""
     columns = combination(run, k).columns
     return alternatives.foresee(workspace(), columns.changes, columns.missing(effort))
+
+
+def pooled(run: Run, k: int) -> Pooled | None:
+    """Return what pooled verdicts tell of a run at `k`; None where there are none."""
+    others = [each.id for each in workspace().store.runs(run.corpus_id) if each.id != run.id]
+    return _pooled(state(run.id, *others), k)
+
+
+@st.cache_resource(show_spinner="Reading the verdicts", max_entries=64)
+def _pooled(of: State, k: int) -> Pooled | None:
+    run = workspace().store.run(of.ids[0])
+    pairs = list(zip(questions(run).values(), retrieved(run).values(), strict=True))
+    return verdicts.pooled_of(workspace(), run, k, retrieved=pairs)
 
 
 def _changes_state(run: Run) -> State:

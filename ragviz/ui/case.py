@@ -12,7 +12,7 @@ from ragviz.answers.abstention import STATUSES
 from ragviz.records import Answer, EvaluatedAnswer, Matrix, Question, Retrieved, Run, digest
 from ragviz.runs import judgements, measurements
 from ragviz.text.markup import claimed, legend, plain
-from ragviz.ui import cache, heading, passages, question_table, widgets, wording
+from ragviz.ui import cache, heading, judged_misses, passages, question_table, widgets, wording
 from ragviz.ui.claims import Chosen, claim_buttons, passage_note, pressed, said_in, verdict_words
 from ragviz.ui.passages import Note
 from ragviz.ui.score_list import ranking_scores, scores
@@ -253,6 +253,8 @@ def ranking(
         st.html(legend([("gold", "evidence"), ("for", "supports the claim"), ("against", "contradicts it")]))
     context = evaluated.answer.context if evaluated and question_table.answers(run) else ()
     notes = chunk_notes(evaluated if question_table.answers(run) else None, claim)
+    if config.context != "oracle":
+        notes = judged_misses.with_supporting(run, question, retrieved, notes)
     with st.container(key="case-ranking", gap="small"):
         if config.context == "oracle":
             passages.given_chunks(run.corpus_id, question, context, notes)
