@@ -8,6 +8,7 @@ from ragviz.ui import (
     compare_choices,
     compare_pictures,
     compare_tables,
+    downloads,
     frame,
     heading,
     pair_flow,
@@ -95,7 +96,7 @@ SECTIONS = (answer, expenses, losses, questions, over_k, metrics)
 
 corpus = frame.need_corpus()
 done = [run for run in workspace.store.runs(corpus.id) if run.status == "done"]
-heading.header("Compare", "Which runs are really apart, and what each takes.")
+beside = heading.header("Compare", "Which runs are really apart, and what each takes.")
 if len(done) < 2:
     with widgets.nothing(
         f"Comparing takes two runs on the same questions; {plain(corpus.name)} has {wording.counted(len(done), 'run')}."
@@ -125,6 +126,8 @@ with widgets.errors_shown():
     with of_metric:
         metric = compare_choices.choose_metric(comparison)
     shown = Shown(tuple(runs), comparison, metric, other, of)
+    with beside:
+        downloads.report_button(runs, k, comparison.rule)
     for section in SECTIONS:
         with widgets.errors_shown():
             section(shown)

@@ -3,7 +3,7 @@ import streamlit as st
 from ragviz.errors import RagvizError
 from ragviz.experiments import declaring
 from ragviz.text.markup import plain, sentence
-from ragviz.ui import address, experiment_form, experiment_view, frame, heading, job_panel, widgets
+from ragviz.ui import address, downloads, experiment_form, experiment_view, frame, heading, job_panel, widgets
 
 NEW = "*"
 """The value of the parameter `experiment` that stands for a new one."""
@@ -73,4 +73,7 @@ def new_experiment() -> None:
 if shown == NEW or shown is None:
     new_experiment()
 else:
-    experiment_view.draw(corpus, store.experiment(shown))
+    experiment = store.experiment(shown)
+    with beside:
+        downloads.experiment_report_button(experiment)
+    experiment_view.draw(corpus, experiment)

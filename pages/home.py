@@ -10,7 +10,7 @@ from ragviz.metrics.registry import METRICS
 from ragviz.records import Corpus, Run
 from ragviz.runs import summaries
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, frame, heading, job_panel, widgets, wording
+from ragviz.ui import address, cache, frame, heading, job_panel, presentation, widgets, wording
 
 workspace = frame.begin()
 store = workspace.store
@@ -186,7 +186,7 @@ else:
             ("Runs", len(runs)),
         ):
             widgets.tile(name, f"{count:,}")
-if corpus is not None:
+if corpus is not None and not presentation.on():
     steps(corpus)
 with st.container(key="beside-runs"):
     left, right = st.columns([3, 2], gap="medium") if corpora else (None, st.container())

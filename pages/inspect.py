@@ -12,6 +12,7 @@ from ragviz.ui import (
     frame,
     heading,
     pairs,
+    presentation,
     questeval_tab,
     question_list,
     question_table,
@@ -124,7 +125,8 @@ else:
 question_id = chosen_question(runs, shown_ids)
 if len(runs) == 1:
     question_list.note_case(runs[0], question_id)
-top(runs, k, shown_ids, question_id)
+if not presentation.on():  # ← and → are those of the presentation then
+    top(runs, k, shown_ids, question_id)
 question, retrieved = cache.questions(runs[0])[question_id], cache.retrieved_for(runs[0], question_id)
 with heading.header(question.text):
     heading.copy_link()

@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -10,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from ragviz.documents import corpora, parsing
+from ragviz.errors import UsageError
+from ragviz.experiments import declaring, grid, sweeping
 from ragviz.index import indexing
 from ragviz.questions import sets
-from ragviz.records import IndexConfig, RunConfig
+from ragviz.records import Confirmation, IndexConfig, Ranking, RunConfig
 from ragviz.report import reports
 from ragviz.report.elements import Html, element, escaped
 from ragviz.runs import running
@@ -66,6 +69,30 @@ def home(tmp_path_factory):
         for name, index, k in (("first", "words", 1), (f"<i>second</i> {KEY}", "longer <b>", 3)):
             running.run(workspace, name, RunConfig(index, "asked", "bm25", k=k, depth=8, answerer="extractive"))
         yield folder, {run.name: run for run in workspace.store.runs()}
+
+
+@pytest.fixture(scope="module")
+def experiment(home, made):
+    """An experiment on the same questions, of which the baseline finds nothing; every other cell reads more."""
+    workspace = open_workspace()
+    planned = grid.planned(
+        workspace, workspace.store.question_set("asked"),
+        grid.crossed({"chunk_size": ["40", "80"], "embedder": ["none"], "retriever": ["bm25"], "k": ["3"]}),
+    )  # fmt: skip
+    rule = declaring.rule_of(planned, primary="recall@3", guardrails=[declaring.read_guardrail("tokens=5000")])
+    declared = declaring.declare(
+        workspace, "tried <script>window.pwned = 9</script>", workspace.store.question_set("asked"), planned, rule
+    )
+    before = reports.made(workspace, [declared.name]).decode()
+    assert sweeping.sweep(workspace, declared)["done"] == 2
+    first = workspace.store.run(workspace.store.experiment(declared.name).baseline.run_id)
+    questions = workspace.store.run_questions(first.id)
+    nothing = [
+        (at, question, replace(result, ranking=Ranking((), ())))
+        for at, (question, result) in enumerate(zip(questions, workspace.store.results(first.id), strict=True))
+    ]
+    workspace.store.replace_results(first.id, nothing)
+    return before, workspace.store.experiment(declared.name)
 
 
 @pytest.fixture(scope="module")
@@ -205,8 +232,54 @@ def test_the_card_comes_first_and_says_what_was_decided_by_which_rule(made):
     assert places == sorted(places)
     card = text[places[0] : places[1]]
     assert re.search(r'class="decision"><i aria-hidden="true">[▲▼○]</i>(Ship|Do not ship|Undecided)', card)
-    for words in ("nobody declared one before", "n = 8", "8 questions on 1 document", "Tokens read", "none declared"):
+    for words in (
+        "no experiment declared it before",
+        "n = 8",
+        "8 questions on 1 document",
+        "Tokens read",
+        "none declared",
+    ):
         assert words in card, words
+
+
+def card_of(text):
+    return text[text.index('id="change"') : text.index("<h2", text.index('id="change-title"') + 40)]
+
+
+def test_an_experiment_is_decided_by_the_rule_that_was_declared_before(experiment):
+    before, declared = experiment
+    assert "Undecided" in card_of(before)
+    assert "No cell is done yet." in before
+    workspace = open_workspace()
+    base, other = (cell.name for cell in declared.cells)
+    text = reports.made(workspace, [declared.name]).decode()
+    card = card_of(text)
+    assert f"</i>Ship {other}</p>" in card
+    assert f"{other} was chosen as the best of 2 configurations on the same questions that it is reported on" in card
+    assert re.search(r"Declared on \d{4}-\d\d-\d\d \d\d:\d\d UTC, before the first result of \d{4}", card)
+    assert f"recall@3 against {base}, differences from 0.02 matter, tokens at most 5000" in card
+    assert "at most 5,000: kept" in card
+    assert "All configurations" in text or "Every configuration" in text
+    assert "<script>window.pwned" not in text
+
+    ids = [cell.run_id for cell in declared.cells]
+    workspace.store.confirm_experiment(declared.id, Confirmation(other, *ids, 1.0))
+    text = reports.made(workspace, [declared.name]).decode()
+    assert "reported here on test questions that had no part in the choice" in text
+    assert "on the same questions that it is reported on" not in text
+    assert 'id="choice"' in text
+
+
+def test_a_name_of_a_run_and_an_experiment_is_not_guessed(experiment):
+    workspace, (_, declared) = open_workspace(), experiment
+    run = workspace.store.run("first")
+    workspace.store.rename_run(run.id, declared.name)
+    with pytest.raises(UsageError, match=f"give its id, {run.id}; the experiment's is {declared.id}"):
+        reports.made(workspace, [declared.name])
+    assert reports.made(workspace, [declared.id])
+    workspace.store.rename_run(run.id, "first")
+    with pytest.raises(UsageError, match="no run and no experiment called 'nope'; experiments: 'tried"):
+        reports.made(workspace, ["nope"])
 
 
 def test_elements_escape_all_that_is_not_made_of_elements():
@@ -217,7 +290,7 @@ def test_elements_escape_all_that_is_not_made_of_elements():
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["nope"], "no run called 'nope'"),
+        (["nope"], "called 'nope'"),
         (["first", "nope"], "no run called 'nope'"),
         (["first", "-k", "3"], "'first' is one, reported at its own k"),
         (["first", "first", "--primary", "faithfulness"], "'faithfulness' is not compared; there are"),

@@ -1,4 +1,4 @@
-"""`ragviz report`: a run or a comparison as one HTML file."""
+"""`ragviz report`: a run, a comparison or an experiment as one HTML file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from ragviz.cli.lazy import reports
 
 
 def report(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="A run, or several runs: the baseline first.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...", help="A run, an experiment, or several runs: the baseline first.")
+    ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")],
     k: Annotated[
         int | None, typer.Option("-k", help="Of several runs: compare at this k; default: the first's.")

@@ -40,13 +40,15 @@ class Decided:
 
     @property
     def candidate(self) -> int:
-        """The place of the run that is shown against the baseline: the one chosen, else that with the best mean."""
+        """The place of the run that is shown against the baseline: the one chosen, else the best within guardrails."""
         chosen = self.conclusion.chosen
         if chosen in self.comparison.runs[1:]:
             return self.comparison.runs.index(chosen)
         row = self.comparison.rows[self.comparison.rule.primary]
-        sign = direction(row.label)
-        return max(range(1, len(self.comparison.runs)), key=lambda place: sign * (row.estimates[place].mean or 0.0))
+        sign, places = direction(row.label), range(1, len(self.comparison.runs))
+        barred = {breach.cell for breach in self.conclusion.breaches}
+        allowed = [place for place in places if self.comparison.runs[place] not in barred] or places
+        return max(allowed, key=lambda place: sign * (row.estimates[place].mean or 0.0))
 
     @property
     def delta(self) -> Delta:
@@ -97,14 +99,13 @@ def _facts(decided: Decided) -> Html:
 def _takes(decided: Decided) -> Html:
     """Return what a question takes before and after, with the limits that were declared."""
     base, other = decided.comparison.runs[0], decided.comparison.runs[decided.candidate]
-    broken = {(breach.cell, breach.guardrail) for breach in decided.conclusion.breaches}
+    broken = {(each.cell, each.guardrail): each.value is None or each.limit is None
+              for each in decided.conclusion.breaches}  # fmt: skip
     rows = []
     for quantity, title in TITLES.items():
         before, after = (_amount(decided, name, quantity) for name in (base, other))
         limits = [limit for limit in decided.limits if limit.quantity == quantity]
-        said = "; ".join(
-            f"at most {_limit_words(limit)}: {'broken' if (other, limit) in broken else 'kept'}" for limit in limits
-        )
+        said = "; ".join(f"at most {_limit_words(limit)}: {_KEPT[broken.get((other, limit))]}" for limit in limits)
         change = (
             f"{(after - before) / before:+.0%}".replace("%", " %").replace("-", "−")
             if before and after is not None
@@ -116,6 +117,9 @@ def _takes(decided: Decided) -> Html:
         ("A question takes, on average", base, other, "Change", "Guardrail"), rows, "What the change costs",
         numbers=(1, 2, 3),
     )  # fmt: skip
+
+
+_KEPT = {None: "kept", False: "broken", True: "cannot be checked"}
 
 
 def _amount(decided: Decided, name: str, quantity: Quantity) -> float | None:

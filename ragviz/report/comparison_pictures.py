@@ -100,7 +100,7 @@ def _of_rankings(
     readings = []
     for place, (run, band) in enumerate(zip(runs, bands, strict=True)):
         tokens = summaries.overview(workspace, run).tokens
-        if tokens is not None and len(tokens) >= depth:
+        if tokens is not None and len(tokens) >= depth and tokens[0] > 0:  # 0: nothing was ranked
             readings.append(expense_plots.Reading(names[place], place, tokens[:depth], *band))
     if readings:
         figure = expense_plots.recall_by_tokens(readings, k=k)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from ragviz.analysis.compare import Comparison, headline
 from ragviz.analysis.comparison_words import clauses_of, difference_words, missing_words, p_words
 from ragviz.analysis.ties import Price
-from ragviz.experiments import conclusion
+from ragviz.experiments import conclusion, findings
 from ragviz.metrics.registry import title_of
 from ragviz.records import Cell, Experiment, ExperimentRule, IndexConfig, Run
 from ragviz.report import appendix, comparison_pictures, telling
@@ -16,7 +16,6 @@ from ragviz.report.document import Figures, Section, document
 from ragviz.report.elements import Html, element, table
 from ragviz.report.facts import mean_cells
 from ragviz.runs import comparisons, expenses, judgements, measurements, summaries
-from ragviz.runs.overviews import Overview
 from ragviz.workspace import Workspace
 
 SIDE_BY_SIDE = 3
@@ -41,16 +40,13 @@ def report(
     comparison = comparisons.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
     whole = {run.name: summaries.overview(workspace, run) for run in runs}
     prices = {run.name: expenses.price_of(run, whole[run.name], comparison.k) for run in runs}
-    refusals = refusals_of(whole)
+    refusals = findings.refusals_of(workspace, {run.name: run for run in runs})
     concluded = conclusion.conclude(_as_experiment(runs, comparison), comparison, prices, refusals)
     warnings = [*(run_warnings(workspace, runs)), *comparison.notes]
     if len(runs) > 2 and concluded.decision == "ship":
         warnings.insert(0, CHOSEN_HERE.format(name=concluded.chosen, count=len(runs)))
-    declared = (
-        "The rule was given for this report."
-        if comparison.rule.declared
-        else "The rule is the default: nobody declared one before the results were seen."
-    )
+    chosen = "was chosen for this report" if comparison.rule.declared else "is the default"
+    declared = f"The rule {chosen}: no experiment declared it before the results were seen."
     decided = Decided(comparison, concluded, prices, refusals, declared, warnings=warnings)
     corpus = workspace.store.corpus(runs[0].corpus_id)
     title = f"{runs[1].name} against {runs[0].name}" if len(runs) == 2 else f"{len(runs)} runs against {runs[0].name}"
@@ -92,17 +88,6 @@ def run_warnings(workspace: Workspace, runs: Sequence[Run]) -> Iterator[str]:
     for run in runs:
         for problem in judgements.check(workspace, run).problems:
             yield f"{run.name}: {problem}"
-
-
-def refusals_of(whole: Mapping[str, Overview]) -> dict[str, float]:
-    """Return the share of the answers that refuse a question that the documents answer, of runs with answers."""
-    shares = {}
-    for name, overview in whole.items():
-        of = overview.judgement.abstention
-        answerable = sum(status != "failed" for status in overview.judgement.statuses.values()) - of.unanswerable
-        if overview.judgement.statuses and answerable > 0:
-            shares[name] = (of.refused - of.both) / answerable
-    return shares
 
 
 def _as_experiment(runs: Sequence[Run], comparison: Comparison) -> Experiment:

@@ -1,12 +1,12 @@
-"""The report of what is named: one run, or several compared."""
+"""The report of what is named: one run, several compared, or an experiment."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragviz.errors import UsageError
+from ragviz.errors import NotFoundError, UsageError
 from ragviz.records import Run
-from ragviz.report import comparison_report, run_report
+from ragviz.report import comparison_report, experiment_report, run_report
 from ragviz.workspace import Workspace
 
 
@@ -18,19 +18,33 @@ def made(
     primary: str = "",
     minimum_effect: float | None = None,
 ) -> bytes:
-    """Return the report of a run by its name, or of several compared with the first, as one HTML file.
+    """Return the report of a run or an experiment by its name, or of several runs compared with the first, as HTML.
 
     Raises:
-        NotFoundError: there is no such run, or `primary` is not measured in all of them.
-        UsageError: a choice is given that only a comparison has, or the runs cannot be compared.
+        NotFoundError: there is neither a run nor an experiment of that name, or `primary` is not measured in all runs.
+        UsageError: the name is that of both, a choice is given that only a comparison has, or the runs cannot be
+            compared.
 
     """
-    runs = [workspace.store.run(name) for name in names]
-    if len(runs) == 1 and (k is not None or primary or minimum_effect is not None):
-        raise UsageError(
-            f"k, a primary metric and a smallest difference are for several runs: '{names[0]}' is one, reported at its "
-            "own k. Name the run to compare with, too."
-        )
+    store = workspace.store
+    if len(names) == 1:
+        if k is not None or primary or minimum_effect is not None:
+            raise UsageError(
+                f"k, a primary metric and a smallest difference are for several runs: '{names[0]}' is one, reported at "
+                "its own k or by its own rule. Name the run to compare with, too."
+            )
+        experiment, run = store.experiment_named(names[0]), store.run_named(names[0])
+        if experiment is not None and run is not None:
+            raise UsageError(
+                f"'{names[0]}' is a run and an experiment: rename the run, or give its id, {run.id}; the experiment's "
+                f"is {experiment.id}."
+            )
+        if experiment is not None:
+            return experiment_report.report(workspace, experiment)
+        if run is None and (experiments := store.experiments()):
+            named = ", ".join(f"'{each.name}'" for each in experiments)
+            raise NotFoundError(f"There is no run and no experiment called '{names[0]}'; experiments: {named}.")
+    runs = [store.run(name) for name in names]
     return of_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
 
 

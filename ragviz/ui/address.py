@@ -359,5 +359,6 @@ def query_of(page: str, params: Mapping[str, str | int | None]) -> dict[str, str
     """Return the parameters of a link to `page`: the last values of those it takes, overridden by `params`."""
     remembered = st.session_state.get(REMEMBERED, {})
     carried = {name: remembered[name] for name in _CARRIED.get(page, ()) if name in remembered}
+    carried |= {name: "1" for name in ("present",) if st.query_params.get(name) == "1"}
     own = {name: str(value) for name, value in params.items() if value is not None}
     return {name: value for name, value in (carried | own).items() if params.get(name, value) is not None}

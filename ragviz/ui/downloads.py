@@ -9,7 +9,9 @@ from functools import partial
 
 import streamlit as st
 
-from ragviz.records import Run
+from ragviz.analysis.rules import Rule
+from ragviz.records import Experiment, Run
+from ragviz.report import reports
 from ragviz.runs import cases, exports, table_files, tables
 from ragviz.ui import cache
 
@@ -25,6 +27,8 @@ _MEDIA_TYPES = {
 def popover(run: Run) -> None:
     """Draw the button whose popover offers a run's files; a file is made when its button is pressed."""
     with st.popover("Download", icon=":material/download:"):
+        st.markdown("**Report** · one HTML file that opens offline and prints")
+        report_button([run])
         st.markdown("**Tables** · everything the run holds, a row for each thing")
         names = st.multiselect(
             "Tables", list(tables.TABLES), default=list(tables.TABLES), key="export-tables",
@@ -44,6 +48,31 @@ def popover(run: Run) -> None:
             lambda: zipped(exports.export_run(cache.workspace(), run, list(tables.TABLES), str(file_format))),
             "all.zip",
         )  # fmt: skip
+
+
+def report_button(runs: Sequence[Run], k: int | None = None, rule: Rule | None = None) -> None:
+    """Draw the button that makes and downloads the report of a run, or of several compared by a rule."""
+    primary = rule.primary if rule is not None and rule.declared else ""
+    effect = None if rule is None else rule.minimum_effect
+    name = runs[0].name if len(runs) == 1 else f"{len(runs)}-runs"
+    _report_button(name, lambda: reports.of_runs(cache.workspace(), runs, k, primary=primary, minimum_effect=effect))
+
+
+def experiment_report_button(experiment: Experiment) -> None:
+    """Draw the button that makes and downloads the report of an experiment."""
+    _report_button(experiment.name, lambda: reports.made(cache.workspace(), [experiment.id]))
+
+
+def _report_button(name: str, made: Callable[[], bytes]) -> None:
+    st.download_button(
+        "Report (HTML)",
+        made,
+        f"{name}-report.html",
+        "text/html",
+        key="download-report",
+        icon=":material/summarize:",
+        on_click="ignore",
+    )
 
 
 def _file(run: Run, name: str) -> bytes:

@@ -12,7 +12,7 @@ import streamlit as st
 from ragviz.errors import RagvizError
 from ragviz.records import Corpus
 from ragviz.text.markup import STYLE, plain, without_middle
-from ragviz.ui import address, cache, heading, job_panel, widgets
+from ragviz.ui import address, cache, heading, job_panel, presentation, widgets
 from ragviz.ui.address import FRAMED, REMEMBERED, WARN_AGAIN, WARNED
 from ragviz.workspace import Workspace
 
@@ -71,6 +71,8 @@ def begin() -> Workspace:
     except RagvizError as error:
         st.error(plain(str(error)))
         st.stop()
+    if presentation.on():
+        presentation.draw(current_corpus())
     return cache.workspace()
 
 
@@ -204,7 +206,9 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
                     st.page_link(
                         path, label=title, icon=material, query_params=address.query_of(page, {}), width="stretch"
                     )
-    st.session_state[_CORPUS] = next((corpus for corpus in corpora if corpus.name == name), None)
+        picked = next((corpus for corpus in corpora if corpus.name == name), None)
+        presentation.entry(picked)
+    st.session_state[_CORPUS] = picked
 
 
 def _labels(names: Sequence[str]) -> dict[str, str]:

@@ -1,0 +1,113 @@
+"""The report of an experiment: decided by the rule that was declared before its first result was seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ragviz.errors import NotFoundError
+from ragviz.experiments import declaring, findings
+from ragviz.experiments.findings import Outcome
+from ragviz.metrics.registry import title_of
+from ragviz.records import Experiment
+from ragviz.report import appendix, comparison_report
+from ragviz.report.change_card import Decided
+from ragviz.report.document import Figures, Section, document
+from ragviz.report.elements import Html, element, table
+from ragviz.report.facts import mean_cells
+from ragviz.workspace import Workspace
+
+
+def report(workspace: Workspace, experiment: Experiment) -> bytes:
+    """Return the report of an experiment: of its confirmation on test where there is one, else of its cells."""
+    outcome = findings.outcome_of(workspace, experiment)
+    experiment = outcome.experiment
+    try:
+        on_test = findings.confirmed(workspace, experiment)
+    except NotFoundError:
+        on_test = None  # `outcome.lost` says so
+    corpus = workspace.store.corpus(experiment.corpus_id).name
+    title, cells = f"Experiment {experiment.name}", Section("cells", "Every configuration", _cells(outcome))
+    if on_test is not None and (confirmation := experiment.confirmation) is not None:
+        comparison, concluded = on_test
+        ids = {experiment.rule.baseline: confirmation.baseline_run, confirmation.chosen: confirmation.chosen_run}
+        lead = (
+            f"An experiment on {corpus} with {len(experiment.cells):,} configurations. {confirmation.chosen} was "
+            "chosen on the validation questions, and is reported here on test questions that had no part in the "
+            "choice, which were asked once."
+        )
+        chosen_on = Section("choice", "How it was chosen", _choice(outcome))
+        more = [chosen_on, cells]
+    elif outcome.comparison is not None:
+        comparison, concluded = outcome.comparison, outcome.conclusion
+        ids = {name: cell.run_id for name in comparison.runs if (cell := experiment.cell(name)) is not None}
+        asked = f"the {experiment.split} questions" if experiment.split else "all questions"
+        lead = f"An experiment on {corpus} with {len(experiment.cells):,} configurations, which were asked {asked}."
+        more = [cells]
+    else:
+        return _undecided(workspace, title, f"An experiment on {corpus}.", outcome, cells)
+    runs = [replace(workspace.store.run(ids[name]), name=name) for name in comparison.runs]
+    by_name = {run.name: run for run in runs}
+    warnings = [*comparison_report.run_warnings(workspace, runs), *comparison.notes]
+    if outcome.lost:
+        warnings.insert(0, outcome.lost)
+    if concluded.same_questions and concluded.decision == "ship":
+        count = len(comparison.runs)
+        warnings.insert(0, comparison_report.CHOSEN_HERE.format(name=concluded.chosen, count=count))
+    decided = Decided(
+        comparison,
+        concluded,
+        findings.prices_of(workspace, by_name),
+        findings.refusals_of(workspace, by_name),
+        _declared(experiment),
+        experiment.rule.guardrails,
+        warnings,
+    )
+    return comparison_report.made(workspace, title, lead, decided, runs, more)
+
+
+def _declared(experiment: Experiment) -> str:
+    """Say what was declared, and that it was before anybody had seen a result."""
+    seen = f", before the first result of {appendix.date(experiment.seen)}" if experiment.seen else ""
+    return f"Declared on {appendix.date(experiment.created)}{seen}: {declaring.rule_words(experiment.rule)}."
+
+
+def _choice(outcome: Outcome) -> Html:
+    conclusion = outcome.conclusion
+    notes = (element("p", note) for note in conclusion.notes)
+    return element("div", element("p", f"On the validation questions: {conclusion.sentence}"), *notes)
+
+
+def _cells(outcome: Outcome) -> Html:
+    """Return a table of all cells in their order, with their state, and of what was left out and why."""
+    rows = []
+    for row in outcome.rows:
+        mean = " ".join(mean_cells(row.estimate)[:2]) if row.estimate else ""
+        verdict = (
+            row.delta.verdict if row.delta else "baseline" if row.cell.name == outcome.experiment.rule.baseline else ""
+        )
+        tokens = "" if row.price.tokens is None else f"{row.price.tokens:,.0f}"
+        state = f"failed: {row.cell.reason}" if row.cell.state == "failed" else row.cell.state
+        rows.append((row.cell.name, mean, verdict, tokens, state))
+    side = outcome.experiment.split or "all"
+    caption = f"Configurations on the {side} questions, by {title_of(outcome.experiment.rule.primary)}"
+    head = ("Configuration", title_of(outcome.experiment.rule.primary), "Verdict", "Tokens read", "State")
+    left_out = [*outcome.experiment.left_out.items()]
+    return element(
+        "div",
+        table(head, rows, caption, numbers=(1, 3)),
+        table(("Left out", "Why"), left_out, "Impossible combinations") if left_out else None,
+    )
+
+
+def _undecided(workspace: Workspace, title: str, lead: str, outcome: Outcome, cells: Section) -> bytes:
+    """Return the report of an experiment of which too little is there to compare."""
+    card = element(
+        "div",
+        element("p", element("i", "○", aria_hidden="true"), "Undecided", class_="decision"),
+        element("p", outcome.conclusion.sentence),
+        *(element("p", note) for note in outcome.conclusion.notes),
+        element("p", _declared(outcome.experiment), class_="soft"),
+        class_="card",
+    )
+    sections = [Section("change", "Change card", card), cells]
+    return document(title, lead, sections, Figures(), workspace.settings.keys)

@@ -1,0 +1,100 @@
+"""Presentation mode and the reports of the pages, on the sample, without a key, in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.test_browser import Server, browser, param, serving
+
+__all__ = ["browser"]  # the fixture
+pytestmark = pytest.mark.browser
+
+PATH = [
+    ("", "Home", "Recent runs"),
+    ("results", "Results", "Rank histogram"),
+    ("results", "What would rescue them", "What would rescue them"),
+    ("compare", "Compare", "Leaderboard"),
+    ("inspect", "One question", "Reference answer"),
+]
+"""Page, step, and a heading on it."""
+EDITABLE = """[...document.querySelectorAll('input, textarea, select, button, a[href], [contenteditable=true]')].filter(
+  e => e.checkVisibility() && e.getBoundingClientRect().width > 1 && getComputedStyle(e).pointerEvents !== 'none')
+  .map(e => e.innerText || e.getAttribute('aria-label') || e.outerHTML)"""
+HARMLESS = ("Back", "Next", "Leave", "Help", "Download plot as a PNG")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("presented")) as started:
+        assert started.process("sample").returncode == 0
+        yield started
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+    context.set_default_timeout(90_000)
+    yield context.new_page()
+    context.close()
+
+
+def arrived(page: Page, place: int) -> None:
+    name, step, heading = PATH[place]
+    bar = page.locator(".st-key-presentation")
+    expect(bar.locator("strong")).to_have_text(step)
+    expect(page.get_by_role("heading", name=heading, exact=False).first).to_be_visible()
+    expect(page.locator("[data-testid=stApp][data-test-script-state=running]")).to_have_count(0)
+    assert page.url.split("?")[0].endswith(f"/{name}")
+    assert param(page, "present") == "1"
+    live = [words for words in page.evaluate(EDITABLE) if not words.startswith(HARMLESS)]
+    assert live == []
+
+
+def test_the_path_is_walked_with_the_arrow_keys_and_nothing_can_be_changed(server, page):
+    page.goto(server.address("home", present="1"))
+    arrived(page, 0)
+    for place in range(1, len(PATH)):
+        page.keyboard.press("ArrowRight")
+        arrived(page, place)
+        if place == 2:
+            expect(page.get_by_role("heading", name="What would rescue them")).to_be_in_viewport()
+    told = server.ragviz("compare", *param(page, "runs").split(","))["questions"]
+    assert param(page, "question") == told[param(page, "runs").split(",")[1]]["won"][0]
+    assert page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)") > 18
+    page.keyboard.press("ArrowLeft")
+    arrived(page, 3)
+    page.get_by_role("button", name="Leave").click()
+    expect(page.locator(".st-key-presentation")).to_have_count(0)
+    expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
+    assert param(page, "present") is None
+    assert page.url.split("?")[0].endswith("/compare")
+
+
+def test_other_pages_are_closed_while_presenting_and_the_sidebar_begins_it(server, page):
+    page.goto(server.address("settings", present="1"))
+    expect(page.get_by_text("This page is no part of the presentation")).to_be_visible()
+    assert [words for words in page.evaluate(EDITABLE) if not words.startswith(HARMLESS)] == []
+    page.goto(server.address("runs"))
+    page.locator("[data-testid=stSidebar]").get_by_role("link", name="Present").click()
+    arrived(page, 0)
+
+
+@pytest.mark.parametrize("name", ["results", "compare"])
+def test_a_report_is_downloaded_from_its_page(server, page, name, tmp_path):
+    choices = {"run": "sample-hybrid"} if name == "results" else {"runs": "sample-knn,sample-hybrid", "k": "4"}
+    page.goto(server.address(name, **choices))
+    if name == "results":
+        page.get_by_role("button", name="Download", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Report (HTML)").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    text = Path(file).read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>")
+    title = "Run sample-hybrid" if name == "results" else "sample-hybrid against sample-knn"
+    assert f"<h1>{title}</h1>" in text
+    assert name == "results" or "k = 4." in text
