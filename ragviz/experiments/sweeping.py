@@ -41,7 +41,8 @@ def sweep(
     store = workspace.store
     corpus = store.corpus(experiment.corpus_id)
     broken: dict[str, str] = {}  # why an index cannot be built, by the hash of its configuration, or models not asked
-    todo = [cell for cell in experiment.cells if not is_done(workspace, cell)]
+    # the longest contexts first: a judge's verdicts on their chunks are those on a part of them, too
+    todo = sorted((c for c in experiment.cells if not is_done(workspace, c)), key=lambda cell: -cell.run.k)
     finished = len(experiment.cells) - len(todo)
     for number, cell in enumerate(todo, start=finished):
         report = Report(progress, number, len(experiment.cells), cell.name)
