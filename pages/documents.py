@@ -265,7 +265,7 @@ def table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
         parts = [wording.counted(len(documents), "document"), f"{unread} not read" * bool(unread)]
         parts.append(f"{warned} with warnings" * bool(warned))
         st.markdown(" · ".join(part for part in parts if part), width="stretch")
-        widgets.csv_button(rows, f"{corpus.name}-documents.csv", "documents-csv")
+        widgets.table_button(rows, f"{corpus.name}-documents", "documents-csv")
         delete_popover(corpus, documents)
 
     def opened() -> None:

@@ -123,7 +123,7 @@ def review(question_set: QuestionSet, questions: Sequence[Question], names: dict
         st.markdown(plain(words + (f" · filter: {', '.join(filters)}" if filters else "")), width="stretch")
         switched = address.bound("in-table", False, {"true": True, "false": False}.get, "true or false")
         in_table = st.toggle("Edit in the table", **switched)
-        widgets.csv_button(rows, f"{question_set.name}.csv", "questions-shown")
+        widgets.table_button(rows, question_set.name, "questions-shown")
     editing = unsaved.being_edited(question_set)
     if not filtered_questions and not (in_table and editing):
         st.caption("No questions match the filter.")

@@ -116,7 +116,7 @@ with widgets.errors_shown():
                 "Columns", options, "fields", default=run_table.default_columns(metrics), noun="column"
             )
         rows = run_table.rows(shown, measured_runs, status, columns, metrics)
-        widgets.csv_button(rows, "runs.csv", "runs-csv")
+        widgets.table_button(rows, "runs", "runs-csv")
     key = f"runs-{digest(*(run.id for run in shown), *columns)}"  # a tick holds for the rows it was made in
     ticked = set(widgets.ticked(st.session_state.get(key), [run.id for run in shown]))
     with buttons:

@@ -11,7 +11,7 @@ from ragviz.models.prices import Prices, merged_prices
 from ragviz.records import digest
 from ragviz.text import addresses
 from ragviz.text.markup import plain
-from ragviz.ui import cache, frame, guard, heading, widgets
+from ragviz.ui import cache, formats, frame, guard, heading, widgets
 
 SECRET = ("DATABASE_URL", "API_KEY")
 
@@ -298,6 +298,9 @@ with columns[0], widgets.errors_shown():
     endpoint()
 with columns[1], widgets.errors_shown():
     prices()
+heading.section("Downloads")
+formats.choose()
+st.caption("What the buttons of tables and pictures save, in this tab. A run's own tables offer all formats of tables.")
 heading.section("Effective settings")
 widgets.table(values(), "values", height="content", alt="Effective settings and their sources")
 st.caption(

@@ -1339,6 +1339,21 @@ def test_settings_never_show_a_key(home: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "sk-secret" not in words(app) + table.to_csv()
 
 
+def test_tables_and_pictures_are_saved_in_the_formats_chosen_on_settings(home: Path) -> None:
+    app = show("results", run="r1")
+    assert "CSV" in [button.label for button in app.get("download_button")]
+    before = app.get("plotly_chart")[0].proto.config
+    assert json.loads(before)["toImageButtonOptions"]["format"] == "png"
+    app.switch_page("pages/settings.py").run()
+    app.get("button_group")[-2].set_value("jsonl")
+    app.get("button_group")[-1].set_value("svg")
+    checked(app.run())
+    app.switch_page("pages/results.py").run()
+    assert not {"CSV"} & {button.label for button in app.get("download_button")}
+    assert "JSON Lines" in [button.label for button in app.get("download_button")]
+    assert json.loads(app.get("plotly_chart")[0].proto.config)["toImageButtonOptions"]["format"] == "svg"
+
+
 def test_the_store_is_tested_with_its_reply_time(home: Path) -> None:
     app = show("settings")
     app.button(key="test-store").click()

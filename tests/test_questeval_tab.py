@@ -13,8 +13,8 @@ from ragviz.metrics.questeval import Row
 from ragviz.records import Answer, Bank, BankItem, EvaluatedAnswer, RunConfig
 from ragviz.runs import running
 from ragviz.ui import questeval_tab
+from ragviz.ui.formats import csv_file
 from ragviz.ui.questeval_tab import counts_by, frame_of, sentence, table_of
-from ragviz.ui.widgets import csv_file
 from ragviz.workspace import open_workspace
 from tests.test_inspect import home, judged, text_of  # noqa: F401 - fixtures among them
 from tests.test_pages import address, bare, built, checked, show, words  # noqa: F401 - fixtures among them

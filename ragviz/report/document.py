@@ -117,10 +117,12 @@ PRINTED = 660
 SCRIPT = f"""
 (() => {{
   const config = {json.dumps(style.CONFIG | {"responsive": True})};
+  const saving = (format, icon) => ({{ name: format, title: 'Save as ' + format.toUpperCase(), icon,
+    click: plot => Plotly.downloadImage(plot, {{ format, filename: plot.id, scale: 2 }}) }});
+  config.modeBarButtons = [[saving('png', Plotly.Icons.camera), saving('svg', Plotly.Icons.disk)]];
   const plots = [...document.querySelectorAll('.plot')];
   const drawn = plots.map(plot => {{
     const figure = JSON.parse(document.getElementById(plot.id + '-data').textContent);
-    config.toImageButtonOptions = {{ filename: plot.id, scale: 2 }};
     plot.dataset.height = figure.layout.height || 320;
     return Plotly.newPlot(plot, figure.data, figure.layout, {{ ...config }});
   }});

@@ -188,7 +188,7 @@ def score_table(runs: Sequence[Run], question_id: str, k: int) -> None:
         table["Difference"] = table[names[1]] - table[names[0]]
     with widgets.above_table("both"):
         heading.section("Scores")
-        widgets.csv_button(table, f"{question_id}-scores.csv", "both-csv")
+        widgets.table_button(table, f"{question_id}-scores", "both-csv")
     columns = {
         name: st.column_config.NumberColumn(short, format="%.2f") for name, short in short_names(names, 24).items()
     }

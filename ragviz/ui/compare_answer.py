@@ -184,7 +184,7 @@ def pairs_table(shown: Shown) -> None:
     )
     with widgets.above_table("pairs"):
         heading.section(plain(f"All pairs by {title_of(shown.metric)}"))
-        widgets.csv_button(rows, "pairs.csv", "pairs-csv")
+        widgets.table_button(rows, "pairs", "pairs-csv")
 
     def opened() -> None:
         if (pair := widgets.selected(st.session_state["pairs"], found)) is not None:

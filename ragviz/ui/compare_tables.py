@@ -145,7 +145,7 @@ def _metrics_table(table: pd.DataFrame, name: str) -> None:
     """Draw the rows of metrics, with their CSV."""
     with widgets.above_table(name):
         st.markdown(wording.counted(len(table), "metric"), width="stretch")
-        widgets.csv_button(table, f"{name}.csv", f"{name}-csv")
+        widgets.table_button(table, name, f"{name}-csv")
     means = [column for column in table.columns if table[column].dtype == float]
     columns: dict[str, object] = {
         column: st.column_config.NumberColumn(short, format="%.3f", width=68)

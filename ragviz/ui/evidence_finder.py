@@ -108,7 +108,7 @@ def _head(question_set: QuestionSet, proposals: Sequence[Proposal], rows: pd.Dat
         certain = occurrences.certain(proposals, "exact")
         if certain and st.button(f"Accept all {len(certain):,} exact", type="primary", key="accept-exact"):
             _accept(question_set, [(p.question, p.places[:1]) for p in certain], None)
-        widgets.csv_button(rows, f"{question_set.name}-evidence.csv", "found-csv")
+        widgets.table_button(rows, f"{question_set.name}-evidence", "found-csv")
     outcome = st.session_state["found-filter"] = address.chosen("found", ["all", *FOUND], "all") or "all"
     st.segmented_control(
         "Found", ["all", *FOUND], key="found-filter", required=True, label_visibility="collapsed",

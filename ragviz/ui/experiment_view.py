@@ -140,7 +140,7 @@ def _cells(shown: Outcome) -> None:
     with widgets.above_table("cells"):
         st.markdown(f"{done} of {wording.counted(len(shown.rows), 'cell')} done", width="stretch")
         rows = pd.DataFrame([_cell(row, experiment) for row in shown.rows])
-        widgets.csv_button(rows, f"{experiment.name}.csv", "cells-csv")
+        widgets.table_button(rows, experiment.name, "cells-csv")
     columns = {
         "Cell": st.column_config.TextColumn(width="medium"),
         title_of(experiment.rule.primary): st.column_config.NumberColumn(format="%.3f"),

@@ -76,7 +76,7 @@ def _table(pair: Pair, streams: Streams) -> None:
 
     with widgets.above_table("streams"):
         st.markdown(wording.counted(len(rows), "stream"), width="stretch")
-        widgets.csv_button(rows, "streams.csv", "streams-csv")
+        widgets.table_button(rows, "streams", "streams-csv")
     columns: dict[str, object] = {name: st.column_config.TextColumn(width=150) for name in short}
     columns |= {"Questions": st.column_config.NumberColumn(width=75), "Effect": st.column_config.TextColumn(width=115)}
     height = widgets.height_of(len(rows), 10)

@@ -98,7 +98,7 @@ def _list(pair: Pair) -> None:
     with widgets.above_table("cases-filter"):
         _side_filter(shown)
         whole = partial(case_rows, pair, shown, (full[0], full[1]))
-        widgets.csv_button(whole, "questions-compared.csv", "questions-compared-csv")
+        widgets.table_button(whole, "questions-compared", "questions-compared-csv")
     _chips(shown)
     if len(rows):
         _table(rows, shown)

@@ -115,7 +115,7 @@ def _table(pair: Pair, shown: list[Slice]) -> None:
     with widgets.above_table("slices"):
         st.markdown(wording.counted(len(rows), "slice"), width="stretch")
         full = distinct(pair.names, 60)
-        widgets.csv_button(lambda: slice_rows(shown, (full[0], full[1])), "slices.csv", "slices-csv")
+        widgets.table_button(lambda: slice_rows(shown, (full[0], full[1])), "slices", "slices-csv")
     columns: dict[str, object] = {
         "Divided by": st.column_config.TextColumn(width=76),
         "Slice": st.column_config.TextColumn(width=128),

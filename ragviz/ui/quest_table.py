@@ -50,7 +50,7 @@ def quest_tab(evaluated: EvaluatedAnswer | None, run_name: str, *, answers: bool
         return
     count_tiles(questeval.measure(bank, answered))
     quest_rows(
-        questeval.rows(evaluated, variants=(variant,)), f"{run_name}-{evaluated.question.id}-{variant}-questeval.csv"
+        questeval.rows(evaluated, variants=(variant,)), f"{run_name}-{evaluated.question.id}-{variant}-questeval"
     )
 
 
@@ -102,7 +102,7 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def quest_rows(rows: Sequence[questeval.Row], file_name: str) -> None:
+def quest_rows(rows: Sequence[questeval.Row], name: str) -> None:
     """Draw the questions as a table that can be sorted, filtered by who answers and by F1, and downloaded."""
     with widgets.above_table("quest"):
         count = st.container(width="stretch")
@@ -112,7 +112,7 @@ def quest_rows(rows: Sequence[questeval.Row], file_name: str) -> None:
             f1 = _choice("f1", F1, "Token F1")
         shown = [row for row in rows if (by == "all" or row.answerable_by == by) and _has_f1(row, f1)]
         table = table_of(shown)
-        widgets.csv_button(table, file_name, "quest-csv")
+        widgets.table_button(table, name, "quest-csv")
     count.markdown(f"**{len(shown)} of {wording.counted(len(rows), 'question')}**")
     _draw(table, [row.reference_answer is None for row in shown])
     if any(row.reference_answer is None for row in shown):

@@ -241,7 +241,7 @@ def _slices(run: Run, k: int, counts: Mapping[str, pd.DataFrame], variant: str, 
     rows = slice_rows(parts, counts, METRICS[variant])
     with widgets.above_table("questeval-by"):
         heading.section("By kind and document")
-        widgets.csv_button(rows, f"{run.name}-questeval-by-document.csv", "questeval-by-csv")
+        widgets.table_button(rows, f"{run.name}-questeval-by-document", "questeval-by-csv")
     table = f"questeval-by-{variant}-{key}"
 
     def opened() -> None:
@@ -295,7 +295,7 @@ def _questions(run: Run, k: int, frame: pd.DataFrame, shown_ids: Collection[str]
     rows = of_shown if by == "all" else of_shown[of_shown["by"] == by]
     count.markdown(f"**{len(rows):,} of {wording.counted(len(frame), 'RAGQuestEval question')}**, what is missed first")
     with button:
-        widgets.csv_button(lambda: table_of(rows), f"{run.name}-questeval-{variant}.csv", "questeval-csv")
+        widgets.table_button(lambda: table_of(rows), f"{run.name}-questeval-{variant}", "questeval-csv")
     if filters:
         _filter_line(run, k, filters)
     page = _page_of(rows)

@@ -43,7 +43,7 @@ def draw(run: Run, rows: pd.DataFrame, total: int, k: int, left_out: str, key: s
     with widgets.above_table("asked"):
         _filters(run, k)
         shown = _chosen_columns(run, rows, k)
-        widgets.csv_button(shown, f"{run.name}-questions.csv", "questions-csv")
+        widgets.table_button(shown, f"{run.name}-questions", "questions-csv")
     if len(rows):
         _table(run, rows, shown, k, key)
     else:

@@ -107,7 +107,7 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
             )  # fmt: skip
         shown_slices = cache.breakdown(run, summary.k, ("kind", "document"), (labels[name or "recall"],))
         rows = slice_rows(shown_slices, labels[name or "recall"], summary.depth)
-        widgets.csv_button(rows, f"{run.name}-per-document.csv", "by-document-csv")
+        widgets.table_button(rows, f"{run.name}-per-document", "by-document-csv")
     table = f"by-document-{key}"
 
     def opened() -> None:

@@ -117,7 +117,7 @@ def metrics_table(run: Run, summary: Summary) -> None:
         heading.section(f"All metrics at k = {summary.k}")
         if made:
             st.caption(f"{made}", width="content")
-        widgets.csv_button(rows, f"{run.name}-metrics.csv", "metrics-csv")
+        widgets.table_button(rows, f"{run.name}-metrics", "metrics-csv")
     columns = {
         "Mean": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.3f"),
         "Description": st.column_config.TextColumn(width="large"),

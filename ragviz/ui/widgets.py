@@ -16,14 +16,13 @@ import streamlit as st
 from ragviz.errors import RagvizError
 from ragviz.index import deletion
 from ragviz.judging.forecast import Forecast
-from ragviz.questions.interchange import csv_of
 from ragviz.records import Estimate, IndexInfo
 from ragviz.report import style
 from ragviz.store import disk
 from ragviz.text import addresses
 from ragviz.text.keys import without_keys
 from ragviz.text.markup import plain, sentence, values, visible
-from ragviz.ui import cache, wording
+from ragviz.ui import cache, formats, wording
 
 log = logging.getLogger("ragviz")
 
@@ -164,11 +163,11 @@ def figure(drawn: go.Figure, key: str, *, on_select: Callable[[], None] | None =
 
     With `on_select` its points can be clicked, and `st.session_state[key]` holds the selection.
     """
-    alt = (drawn.layout.meta or {}).get("alt")
+    alt, config = (drawn.layout.meta or {}).get("alt"), style.CONFIG | formats.picture_options()
     if on_select is None:
-        st.plotly_chart(drawn, key=key, config=style.CONFIG, alt=alt)
+        st.plotly_chart(drawn, key=key, config=config, alt=alt)
     else:
-        st.plotly_chart(drawn, key=key, config=style.CONFIG, alt=alt, on_select=on_select, selection_mode="points")
+        st.plotly_chart(drawn, key=key, config=config, alt=alt, on_select=on_select, selection_mode="points")
     if sentences := [words for trace in drawn.data for words in _hover_texts(trace)]:
         st.html(values(sentences))
 
@@ -287,23 +286,25 @@ def above_table(key: str) -> Any:
     return st.container(horizontal=True, vertical_alignment="center", key=f"above-{key}")
 
 
-def csv_button(rows: pd.DataFrame | Callable[[], pd.DataFrame], file_name: str, key: str, label: str = "CSV") -> None:
-    """Draw a button that downloads exactly these rows, in the format of the other exports.
+def table_button(rows: pd.DataFrame | Callable[[], pd.DataFrame], name: str, key: str) -> None:
+    """Draw a button that downloads exactly these rows, in the format chosen on Settings, which names the button.
 
     The file is made when the button is pressed, of the rows as they are now, whatever becomes of the frame; a function
-    that returns the rows is called then.
+    that returns the rows is called then. `name` is the file's, without ending.
     """
-    make = _kept(rows) if isinstance(rows, pd.DataFrame) else rows
-    st.download_button(label, lambda: csv_file(make()), file_name, "text/csv", key=key, on_click="ignore")
+    make, chosen = _kept(rows) if isinstance(rows, pd.DataFrame) else rows, formats.table_format()
+    st.download_button(
+        chosen.name,
+        lambda: chosen.write(make()),
+        f"{name}.{chosen.ending}",
+        chosen.media_type,
+        key=key,
+        help="Downloads these rows. Settings offers CSV, JSON Lines and Parquet.",
+        on_click="ignore",
+    )
 
 
 def _kept(rows: pd.DataFrame) -> Callable[[], pd.DataFrame]:
     """Return a function that returns the rows as they are now."""
     kept = rows.copy()
     return lambda: kept
-
-
-def csv_file(rows: pd.DataFrame) -> bytes:
-    """Return rows as a CSV file as `csv_of` writes it; a cell without a value is empty."""
-    cells = rows.astype(object).where(rows.notna(), None)
-    return csv_of([*map(str, rows.columns)], cells.itertuples(index=False, name=None))
