@@ -1,5 +1,7 @@
 """Experiments end to end: grids, declarations, sweeps that are killed and resumed, failing cells, confirmation."""
 
+import csv
+import io
 import json
 import os
 import signal
@@ -17,7 +19,7 @@ from ragviz.experiments import confirming, declaring, findings, grid, sweeping
 from ragviz.library.project import Project
 from ragviz.questions import sets
 from ragviz.records import Guardrail, RunConfig
-from ragviz.runs import comparisons, measurements, pooling, running
+from ragviz.runs import comparisons, exports, measurements, pooling, running
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -312,6 +314,12 @@ def test_a_configuration_is_labelled_that_was_chosen_on_its_own_questions(worksp
     assert measurements.chosen_words(chosen).startswith(said)
     assert measurements.chosen_words(baseline) == ""
     assert measurements.set_words(chosen) == "asked (validation, chosen on it)"
+    for run, marks in ((chosen, {"chunks"}), (baseline, {""})):
+        for file in (
+            exports.export_run(workspace, run)["metrics.csv"],
+            exports.export_tables(workspace, run)["means.csv"],
+        ):
+            assert {row["chosen_by"] for row in csv.DictReader(io.StringIO(file.decode("utf-8-sig")))} == marks
     assert said in repr(project.open_run(chosen.name))
     assert any(said in note for note in comparisons.compare_runs(workspace, [baseline, chosen]).notes)
     assert "On test, once: " in repr(project.confirm(tried))

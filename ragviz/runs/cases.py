@@ -210,15 +210,17 @@ def files(
     slices: Sequence[Slice],
     names: Mapping[str, str],
     controls: Controls | None = None,
-    chosen: Collection[str] | None = None,
+    wanted: Collection[str] | None = None,
+    chosen_by: str = "",
 ) -> dict[str, bytes]:
-    """Write a run's cases and means as the `chosen` files of `FILES` (default: all), by file name.
+    """Write a run's cases and means as the `wanted` ones of `FILES` (default: all), by file name.
 
-    `names` are those of documents, by id; `controls` holds the control items of the run's judge.
+    `names` are those of documents, by id; `controls` holds the control items of the run's judge; `chosen_by` names the
+    experiment that chose the run's configuration on the run's own questions.
     """
-    wanted = FILES if chosen is None else chosen
+    wanted = FILES if wanted is None else wanted
     written = {name: write(run_cases, names) for name, write in _OF_CASES.items() if name in wanted}
-    return written | ({MEANS: _metrics(slices, controls)} if MEANS in wanted else {})
+    return written | ({MEANS: _metrics(slices, controls, chosen_by)} if MEANS in wanted else {})
 
 
 def _lines(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
@@ -297,19 +299,24 @@ FILES = (*_OF_CASES, MEANS)
 """The names of the files of a run."""
 
 
-def _metrics(slices: Sequence[Slice], controls: Controls | None) -> bytes:
+def _metrics(slices: Sequence[Slice], controls: Controls | None, chosen_by: str) -> bytes:
     means = ("by", "name", "questions", "misses", "metric", "mean", "low", "high", "n", "without")
-    header = (*means, "judge", "judge_accuracy", "judge_reliable")
-    return csv_of(header, mean_rows(slices, controls))
+    header = (*means, "judge", "judge_accuracy", "judge_reliable", "chosen_by")
+    return csv_of(header, mean_rows(slices, controls, chosen_by))
 
 
-def mean_rows(slices: Sequence[Slice], controls: Controls | None) -> Iterator[tuple[Any, ...]]:
-    """Yield every mean with what it is of, its n and interval, who has no score, and for judged metrics the judge."""
-    judge = (controls.judge, controls.accuracy, controls.reliable) if controls else (None, None, None)
+def mean_rows(slices: Sequence[Slice], controls: Controls | None, chosen_by: str = "") -> Iterator[tuple[Any, ...]]:
+    """Yield every mean with what it is of, its n and interval, who has no score, and for judged metrics the judge.
+
+    Last comes `chosen_by`, None where it is empty.
+    """
+    nobody = (None, None, None)
+    judge = (controls.judge, controls.accuracy, controls.reliable) if controls else nobody
     for part in slices:
         for name, scored in part.metrics.items():
             judged = name in ANSWER_METRICS and ANSWER_METRICS[name].judged
             without = ", ".join(f"{n} {status}" for status, n in scored.statuses.items() if status != "ok") or None
             e = scored.estimate
             of = (part.by, part.name or None, part.questions, part.misses)
-            yield *of, name, e.mean, e.low, e.high, e.n, without, *(judge if judged else (None, None, None))
+            by = judge if judged else nobody
+            yield *of, name, e.mean, e.low, e.high, e.n, without, *by, chosen_by or None

@@ -58,7 +58,7 @@ def export_run(
     """Write `files` (see `cases`) and tables `names` (as `export_tables` does) of a run, by file name."""
     check_tables(names, file_format)
     held = contents_of(workspace, current, means=cases.MEANS in files or "means" in names)
-    written = cases.files(held.cases, held.slices, held.names, held.controls, files)
+    written = cases.files(held.cases, held.slices, held.names, held.controls, files, held.chosen_by)
     return written | _tables(held, names, file_format)
 
 
@@ -70,6 +70,7 @@ def contents_of(workspace: Workspace, current: Run, *, means: bool = True) -> ta
         measurements.document_names(workspace, current),
         control_items.controls_of(current),
         workspace.settings.keys,
+        current.provenance.get("chosen_by") or "",
     )
 
 

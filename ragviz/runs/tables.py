@@ -27,7 +27,8 @@ ColumnKind = Literal["text", "integer", "number", "yes/no", "texts", "integers"]
 class Contents:
     """What the tables of a run are filled from: its cases, its means and its judge's control items.
 
-    `names` are those of the documents by id; `keys` are removed from every text.
+    `names` are those of the documents by id; `keys` are removed from every text. `chosen_by` names the experiment that
+    chose the run's configuration on the run's own questions, if one did.
     """
 
     cases: Sequence[Case]
@@ -35,6 +36,7 @@ class Contents:
     names: Mapping[str, str]
     controls: Controls | None = None
     keys: Sequence[str] = ()
+    chosen_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,7 @@ def _calls(contents: Contents) -> Iterator[Sequence[Any]]:
 
 
 def _means(contents: Contents) -> Iterator[Sequence[Any]]:
-    return mean_rows(contents.slices, contents.controls)
+    return mean_rows(contents.slices, contents.controls, contents.chosen_by)
 
 
 _CAUSE_KEYS = ", ".join(f"{key} ({cause.title[:1].lower()}{cause.title[1:]})" for key, cause in diagnose.CAUSES.items())
@@ -305,6 +307,9 @@ TABLES: dict[str, Table] = {
             Column("judge", "text", "the model that judged; none for other metrics"),
             Column("judge_accuracy", "number", "its accuracy on control items"),
             Column("judge_reliable", "yes/no", "whether it can be relied on by them"),
+            Column(
+                "chosen_by", "text", "the experiment that chose the run's configuration on these questions; else none"
+            ),
         ),
         _means,
     ),
