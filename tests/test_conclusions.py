@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from ragviz.analysis.compare import compare
 from ragviz.analysis.ties import Price
 from ragviz.errors import UsageError
 from ragviz.experiments.conclusion import conclude, to_json
 from ragviz.records import Cell, Confirmation, Experiment, ExperimentRule, Guardrail, IndexConfig, RunConfig
-from tests.test_compare import side
+from tests.test_compare import compare, side
 
 POOR = [1] * 15 + [0] * 45
 GOOD = [1] * 45 + [0] * 15
@@ -77,7 +76,7 @@ def test_one_that_is_equal_and_reads_less_is_shipped_for_that():
 def test_a_difference_that_is_not_shown_is_undecided():
     conclusion = concluded({"knn": POOR, "other": [1] * 17 + [0] * 43})
     assert (conclusion.decision, conclusion.chosen) == ("undecided", "knn")
-    assert conclusion.sentence.startswith("Undecided: 1 of 1 configurations are shown neither to differ from knn nor")
+    assert conclusion.sentence.startswith("Undecided: other is shown neither to differ from knn nor")
     assert "other against knn on Recall@3: +0.03" in conclusion.sentence
 
 

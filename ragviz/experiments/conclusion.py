@@ -242,16 +242,17 @@ def _sentence(
     if not final:
         return "Not decided yet: cells are still to be run."
     if chosen != base:
-        told = clause(base, metric, deltas[chosen])
+        words = clause(base, metric, deltas[chosen])
         if deltas[chosen].verdict != "better":
-            told += f", and takes less ({ties.TITLES[choice.by]})" if choice.by else ""
-        return f"Ship {chosen}: {told}."
+            words += f", and takes less ({ties.TITLES[choice.by]})" if choice.by else ""
+        return f"Ship {chosen}: {words}."
     if undecided:
         best = max(undecided, key=lambda name: direction(metric) * (deltas[name].difference.mean or 0.0))
-        return (
-            f"Undecided: {len(undecided):,} of {len(deltas):,} configurations are shown neither to differ from {base} "
-            f"nor to be equivalent to it; the highest mean of them: {clause(base, metric, deltas[best])}."
-        )
+        neither = f"shown neither to differ from {base} nor to be equivalent to it"
+        if len(deltas) == 1:
+            return f"Undecided: {best} is {neither}: {clause(base, metric, deltas[best])}."
+        count = f"{len(undecided):,} of {len(deltas):,} configurations {'is' if len(undecided) == 1 else 'are'}"
+        return f"Undecided: {count} {neither}; the highest mean of them: {clause(base, metric, deltas[best])}."
     return f"Do not ship: no configuration within the guardrails is better than {base} on {title_of(metric)}."
 
 

@@ -74,7 +74,7 @@ def recall_by_tokens(shown: Shown) -> None:
     lines, unknown = [], []
     for place, (run, name) in enumerate(zip(shown.runs, distinct(comparison.runs, 28), strict=True)):
         tokens = cache.overview(run).tokens
-        if tokens is None:
+        if tokens is None or not tokens[0] > 0:
             unknown.append(run.name)
         else:
             parts = [each[: comparison.depth] for each in (tokens, *bands[place]["recall"])]
@@ -83,7 +83,8 @@ def recall_by_tokens(shown: Shown) -> None:
         widgets.figure(expense_plots.recall_by_tokens(lines, k=k), "tokens")
         st.caption(plain(_equal_tokens_words(lines, k)))
     if unknown:
-        st.caption(plain(f"Not known for {', '.join(unknown)}: the index was cut anew, or deleted, or is not ours."))
+        reasons = "nothing is ranked, or its index was cut anew, deleted, or is not ours"
+        st.caption(plain(f"Not known for {', '.join(unknown)}: {reasons}."))
 
 
 def _equal_tokens_words(lines: list[expense_plots.Reading], k: int) -> str:
