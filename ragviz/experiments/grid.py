@@ -213,6 +213,11 @@ def planned(
     return Planned(tuple(cells.values()), left_out, repeated)
 
 
+def defaults(workspace: Workspace) -> dict[str, str]:
+    """Return the value of every axis that is taken where none is given; "" where the run decides (the model's name)."""
+    return {name: str(value) for name, value in _values(workspace, {}).items()}
+
+
 def _values(workspace: Workspace, pick: Pick) -> dict[str, Any]:
     """Return the value of every axis for one pick, by default that of an index or run that says nothing of it."""
     given = {name: AXES[name].read(str(value)) for name, value in pick.items() if name != "name"}

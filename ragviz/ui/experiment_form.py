@@ -58,10 +58,11 @@ def choose(corpus: Corpus, sets: Sequence[QuestionSet]) -> Chosen:
     heading.section("Grid")
     st.caption("Several values of a choice are combined with those of all others. Type a value that is not offered.")
     values: dict[str, list[str]] = {}
+    defaults = grid.defaults(cache.workspace())
     for part, axes in PARTS.items():
         opened = any(f"{axis}s" in st.query_params for axis in axes) or part != "Answer"
         with st.expander(part, expanded=opened, key=f"grid-{part}"), st.grid(2, min_column_width=180):
-            values |= {axis: _values(axis) for axis in axes}
+            values |= {axis: _values(axis, defaults[axis]) for axis in axes}
     split = _side(question_set)
     metrics = ("all",) if any(value != "none" for value in values["answerer"]) else ()
     picks = grid.crossed(values)
@@ -69,8 +70,8 @@ def choose(corpus: Corpus, sets: Sequence[QuestionSet]) -> Chosen:
     return Chosen(question_set, planned, _rule(planned), split)
 
 
-def _values(axis: str) -> list[str]:
-    """Draw the choice of several values of an axis, which the address keeps."""
+def _values(axis: str, default: str) -> list[str]:
+    """Draw the choice of several values of an axis, which the address keeps; without one, `default` is taken."""
     settings = cache.workspace().settings
     offered: dict[str, Sequence[str]] = {
         **OFFERED,
@@ -88,7 +89,7 @@ def _values(axis: str) -> list[str]:
         default=AT_FIRST.get(axis, ()),
         noun="value",
         accept_new_options=not closed,
-        placeholder="default",
+        placeholder=f"default: {default}" if default else "default",
     )
 
 
@@ -120,23 +121,22 @@ def _rule(planned: Planned) -> ExperimentRule:
     measured = [name for name in planned.cells[0].run.metrics if all(name in c.run.metrics for c in planned.cells)]
     ranking = [label(name, k) for name in [*shown_in("row"), *METRICS] if name in METRICS]
     metrics = list(dict.fromkeys([*ranking, *measured]))
-    one, two, three = st.columns([2, 2, 1])
-    with one:
+    with st.grid(3, min_column_width=180):
         baseline = address.choose("Baseline", [cell.name for cell in planned.cells], "baseline")
-    with two:
         default = label("recall", k)
         primary = address.choose("Primary metric", metrics, "primary", default=default, format_func=title_of)
-    effect = three.number_input(
-        "Smallest difference that matters", 0.001, 0.5, MINIMUM_EFFECT, step=0.01, format="%.3f",
-        key="experiment-effect", help="As a share of the metric's range: smaller differences are as good as none.",
-    )  # fmt: skip
+        effect = st.number_input(
+            "Smallest difference", 0.001, 0.5, MINIMUM_EFFECT, step=0.01, format="%.3f", key="experiment-effect",
+            help="The smallest one that matters, as a share of the metric's range: what is smaller is as good as none.",
+        )  # fmt: skip
     guardrails = []
     with st.expander("Guardrails", key="guardrails"):
         st.caption("The most a configuration may take for a question: a number, or a multiple of the baseline's: 1.5x.")
-        for column, quantity in zip(st.columns(4), TITLES, strict=True):
-            most = column.text_input(_guarded(quantity), key=f"guardrail-{quantity}", placeholder="none", max_chars=20)
-            if most.strip():
-                guardrails.append(declaring.read_guardrail(f"{quantity}={most}"))
+        with st.grid(4, min_column_width=120):
+            for quantity in TITLES:
+                most = st.text_input(_guarded(quantity), key=f"guardrail-{quantity}", placeholder="none", max_chars=20)
+                if most.strip():
+                    guardrails.append(declaring.read_guardrail(f"{quantity}={most}"))
     return declaring.rule_of(
         planned, primary=primary or "", minimum_effect=float(effect), baseline=baseline or "", guardrails=guardrails
     )
@@ -169,7 +169,7 @@ def cost(corpus: Corpus, chosen: Chosen) -> None:
     with widgets.tiles():
         widgets.tile("Cells", f"{estimate.cells:,}", f"{estimate.questions:,} questions each")
         widgets.tile("Rankings", f"{estimate.rankings:,}", "cells that differ in k share one")
-        widgets.tile("Indexes to build", f"{len(estimate.to_build):,}", f"{there:,} are there already")
+        widgets.tile("Indexes to build", f"{len(estimate.to_build):,}", f"{there:,} built already")
         lasts = "–" if estimate.seconds is None else wording.duration(estimate.seconds)
         note = f"{lasts} in all" if estimate.seconds is not None else "no speed measured on this machine yet"
         widgets.tile("Chunks to embed", f"{estimate.chunks:,}", note)
