@@ -205,4 +205,6 @@ def test_names_and_errors_are_text_wherever_they_stand(
     assert [line for line in text.split("\n") if "😄" in line or "𝑥" in line or "a → b" in line] == []
     hosts = page.evaluate("[...document.querySelectorAll('a')].map(link => link.host)")
     assert set(hosts) <= {urlsplit(server.url).netloc}
-    assert page.locator(".katex, [data-testid=stMain] img").count() == 0
+    pictures = page.locator("[data-testid=stMain] img").evaluate_all("all => all.map(each => each.src)")
+    assert page.locator(".katex").count() == 0
+    assert all(src.startswith("data:image/svg+xml;base64,") for src in pictures), "the lines between two rankings alone"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.test_browser import Server, browser, param, serving
+from tests.test_browser import Server, browser, drawn, param, serving
 
 __all__ = ["browser"]  # the fixture
 pytestmark = pytest.mark.browser
@@ -47,7 +47,8 @@ def arrived(page: Page, place: int) -> None:
     bar = page.locator(".st-key-presentation")
     expect(bar.locator("strong")).to_have_text(step)
     expect(page.get_by_role("heading", name=heading, exact=False).first).to_be_visible()
-    expect(page.locator("[data-testid=stApp][data-test-script-state=running]")).to_have_count(0)
+    drawn(page)
+    expect(page.locator("[data-testid=stSidebar]")).to_be_hidden()
     assert page.url.split("?")[0].endswith(f"/{name}")
     assert param(page, "present") == "1"
     live = [words for words in page.evaluate(EDITABLE) if not words.startswith(HARMLESS)]
@@ -77,6 +78,8 @@ def test_the_path_is_walked_with_the_arrow_keys_and_nothing_can_be_changed(serve
 def test_other_pages_are_closed_while_presenting_and_the_sidebar_begins_it(server, page):
     page.goto(server.address("settings", present="1"))
     expect(page.get_by_text("This page is no part of the presentation")).to_be_visible()
+    drawn(page)
+    expect(page.locator("[data-testid=stSidebar]")).to_be_hidden()
     assert [words for words in page.evaluate(EDITABLE) if not words.startswith(HARMLESS)] == []
     page.goto(server.address("runs"))
     page.locator("[data-testid=stSidebar]").get_by_role("link", name="Present").click()

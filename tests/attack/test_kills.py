@@ -354,8 +354,10 @@ def canonical(workspace: Workspace) -> dict[str, list[str]]:
 
 def without_timing(lines: dict[str, list[str]]) -> dict[str, list[str]]:
     """Leave out what models replied and how long they took: their scores are compared."""
+    took = re.compile(r'(\["\w+", "[^"]*", "[^"]*", \d+, \d+), [\d.e-]+, [^,]+, (?:true|false)')
     return {table: texts for table, texts in lines.items() if table not in ("cache", "judgements", "runs")} | {
-        "runs": sorted(" ".join(re.findall(r"'(?:name|status)': '[^']*'", text)) for text in lines["runs"])
+        "runs": sorted(" ".join(re.findall(r"'(?:name|status)': '[^']*'", text)) for text in lines["runs"]),
+        "verdicts": sorted(took.sub(r"\1", text) for text in lines["verdicts"]),
     }
 
 

@@ -21,10 +21,13 @@ READ = {  # the parameters that each page reads, beside `corpus` and those of li
     "index": "index query tab chunker size overlap embedder similarity backend es-type es-m es-ef",
     "questions": "set status find question edit in-table tab index",
     "run": "index set run",
-    "results": "run k per rank document kind outcome cause find metric question",
+    "results": "run k per rank document kind outcome cause find metric question tab rescued broken if-k if-constant "
+    "if-threshold if-budget confidence present step",
     "inspect": "run runs k question claim tab bank answerable f1 of side other rank document kind outcome cause find "
-    "metric",
-    "compare": "runs k metric other side question",
+    "metric point stream slice by",
+    "compare": "runs k metric other side question primary effect curve expense by point stream slice",
+    "experiment": "experiment set chunkers chunk_sizes overlaps embedders backends retrievers rerankers depths ks "
+    "answerers side baseline primary",
     "runs": "find tags sets retrievers fields run",
     "home": "run index",
     "settings": "run set",
