@@ -92,10 +92,10 @@ def written(run_cases, slices):
     return files(run_cases, slices, NAMES)
 
 
-def test_a_chosen_file_is_that_of_all(run_cases, slices, written):
+def test_a_wanted_file_is_that_of_all(run_cases, slices, written):
     assert tuple(written) == FILES
     for name in FILES:
-        assert files(run_cases, slices, NAMES, chosen=[name]) == {name: written[name]}
+        assert files(run_cases, slices, NAMES, wanted=[name]) == {name: written[name]}
 
 
 def test_one_file_holds_every_question_answer_rank_hit_and_score_with_reasons(written):
