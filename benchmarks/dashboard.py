@@ -4,10 +4,12 @@ The runs are those of `large_run.py`: judged, made up, four on the same question
 Each page is visited as Streamlit executes it, in a process of its own without a browser, its imports done. `first` is
 with empty caches, `again` the median of reruns, as after every click: seconds of processor time, which other programs
 on the machine lengthen less than those of a clock. A ratio is that of 10,000 questions to 1,000, of reruns, which
-`--most` bounds. `imported` lists what a page must not load. `picture_s` are seconds of a clock from the address to the
-first picture of the 10,000-question run in Chromium: of the first visit of a server that has shown another page, and
-the median of later ones; `--no-browser` leaves it out. Prints one JSON line; exit code 1 when a ratio or a picture is
-past its bound, or a model library is imported. `--home FOLDER` keeps the runs for the next time.
+`--most` bounds. `imported` lists what a page must not load. `picture_s` are seconds of a clock from the request of the
+10,000-question run until Chromium has drawn the first picture, the bar of outcomes: of the first visit of a server that
+has shown another page, and the median of later ones, each of a new visitor; `plotly` is the median until the first
+Plotly picture, and `plain` that of a page of Streamlit with nothing but one Plotly bar chart. `--no-browser` leaves it
+out. Prints one JSON line; exit code 1 when a ratio or `again` is past its bound, or a model library is imported.
+`--home FOLDER` keeps the runs for the next time.
 """
 
 from __future__ import annotations
@@ -65,12 +67,12 @@ def measured_apart(home: Path, count: int, rounds: int) -> dict[str, Any]:
 
 
 @contextmanager
-def serving(home: Path) -> Iterator[str]:
-    """Serve the pages of a home; yield the address."""
+def serving(home: Path, script: Path = ROOT / "app.py") -> Iterator[str]:
+    """Serve the pages of a home, or another script; yield the address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless", "true"]
     environment = os.environ | {"RAGVIZ_HOME": str(home), "RAGVIZ_DATABASE_URL": sqlite_url(home / "ragviz.db")}
     with subprocess.Popen(
         [*command, "--server.port", str(port)], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL
@@ -88,28 +90,54 @@ def serving(home: Path) -> Iterator[str]:
             process.terminate()
 
 
+PLAIN = "import plotly.graph_objects as go, streamlit as st\nst.plotly_chart(go.Figure(go.Bar(y=[1, 2, 3])))\n"
+WATCH = """
+const drawn = window.drawn = {}
+const wanted = {
+  bar: '.rv-shares', plotly: '.js-plotly-plot .main-svg', table: '[data-testid=stDataFrame]'
+}
+const look = () => {
+  for (const name in wanted)
+    if (!drawn[name] && document.querySelector(wanted[name])) drawn[name] = performance.now() / 1000
+  requestAnimationFrame(look)
+}
+requestAnimationFrame(look)
+"""
+"""In the browser: when each picture is there as a frame is about to be painted."""
+
+
 def picture_seconds(home: Path, rounds: int) -> dict[str, float]:
-    """Return the seconds until Results shows its first picture: on the first visit, and the median of later ones."""
+    """Return the seconds until Results, and a plain page of Streamlit, show their first pictures."""
     from playwright.sync_api import sync_playwright
 
-    with serving(home) as address, sync_playwright() as playwright:
+    plain = home / "plain.py"
+    plain.write_text(PLAIN)
+    with serving(home) as address, serving(home, plain) as other, sync_playwright() as playwright:
         found = next(filter(None, map(shutil.which, filter(None, CHROMIUM))), None)
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        taken = []
-        for visit in range(rounds + 2):
+
+        def visit(url: str, name: str) -> dict[str, float]:
             page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
             page.set_default_timeout(120_000)
-            began = time.perf_counter()
-            if not visit:  # another page: the server imports what it needs
-                page.goto(f"{address}/runs?corpus=large")
-                page.locator("[data-testid=stDataFrame]").first.wait_for()
-                continue
-            page.goto(f"{address}/results?corpus=large&run={RUNS[0]}")
-            page.locator(".js-plotly-plot .main-svg").first.wait_for()
-            taken.append(time.perf_counter() - began)
+            page.add_init_script(WATCH)
+            page.goto(url)
+            page.wait_for_function(f"window.drawn.{name}")
+            page.wait_for_timeout(1000)  # what is still under way belongs to this visit
+            drawn: dict[str, float] = page.evaluate("window.drawn")
             page.context.close()
+            return drawn
+
+        visit(f"{address}/runs?corpus=large", "table")  # another page: the server imports what it needs
+        ours = [visit(f"{address}/results?corpus=large&run={RUNS[0]}", "plotly") for _ in range(rounds + 1)]
+        theirs = [visit(other, "plotly") for _ in range(rounds + 1)]
         browser.close()
-    return {"first": round(taken[0], 1), "again": round(statistics.median(taken[1:]), 1)}
+    taken = {
+        "first": ours[0]["bar"],
+        "again": statistics.median(each["bar"] for each in ours[1:]),
+        "plotly": statistics.median(each["plotly"] for each in ours[1:]),
+        "plain": statistics.median(each["plotly"] for each in theirs[1:]),
+    }
+    return {name: round(seconds, 1) for name, seconds in taken.items()}
 
 
 def main() -> None:

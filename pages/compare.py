@@ -26,6 +26,7 @@ workspace = frame.begin()
 def answer(shown: Shown) -> None:
     """The verdict in a sentence; leaderboard and differences; from three runs on, all pairs."""
     compare_answer.in_words(shown)
+    widgets.draw_so_far("compare")
     with st.container(key="beside-answer"):
         left, right = st.columns([1, 1], gap="medium")
         with left, widgets.errors_shown():

@@ -105,6 +105,7 @@ def sum_line(run: Run, summary: Summary) -> None:
                 on_click=show_outcome,
                 args=(outcome,),
             )
+    run_pictures.outcome_bar(counts, k, summary.depth)
     by_id = {
         question_id: outcomes.outcome_of(int(rank), k)
         for question_id, rank in zip(summary.question_ids, summary.ranks, strict=True)
@@ -226,6 +227,7 @@ if fit := measurements.fit_words(run):
     st.caption(plain(fit))
 if unranked := measurements.unranked_words(run):
     st.caption(unranked)
+widgets.draw_so_far("results")
 tab_names = [name for name in TABS if name != "Scores" or judgement.metrics]
 tabs = dict(zip(tab_names, address.choose_tab(tab_names, "results-tab"), strict=True))
 if tabs["Overview"].open:

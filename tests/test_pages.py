@@ -983,6 +983,11 @@ def test_the_numbers_of_the_page_add_up_and_list_their_questions(home: Path) -> 
         outcome: int(re.search(r"\d+", app.button(key=f"sum-{outcome}").label)[0]) for outcome in outcomes.RANKED
     }
     assert sum(numbers.values()) == summary.n
+    bar = next(block.proto.body for block in app.get("html") if "rv-shares" in block.proto.body)
+    shares = {
+        name.replace("-k", " k"): int(n) for name, n in re.findall(r'class="rv-([a-z-]+)" style="flex:(\d+)"', bar)
+    }
+    assert shares == {outcome: n for outcome, n in numbers.items() if n}
     assert "find their evidence in the first chunk" in words(app)
     assert "10 unanswerable" not in words(app)
     outcome = next(outcome for outcome in outcomes.RANKED if numbers[outcome])

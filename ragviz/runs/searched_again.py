@@ -25,7 +25,7 @@ Part = Literal["components", "exact"]
 PARTS: tuple[Part, ...] = get_args(Part)
 """What can be searched again: both rankings that a hybrid run fuses; the nearest chunks by exact search."""
 
-_VERSION = "1"
+_VERSION = "2"
 """Version of what is kept, and of the rule by which it is computed."""
 _BATCH = 100
 """Questions that are searched together."""
@@ -131,9 +131,14 @@ def _asked(workspace: Workspace, current: Run) -> list[Question]:
 
 
 def _key(info: IndexInfo, current: Run, questions: Sequence[Question], part: Part) -> str:
-    """Return the key of what is kept: the same for all runs of these questions on this index."""
+    """Return the key of what is kept: the same for all runs of these questions on this index.
+
+    Except where a run's own ranking is compared with the exact one: an index that merges its segments meanwhile finds
+    other chunks for the next run.
+    """
     config = current.config
-    ranked = (config.retriever, str(config.rrf_constant), str(config.depth)) if part == "exact" else ()
+    by_vectors = current.id if config.retriever == "knn" else ""
+    ranked = (config.retriever, by_vectors, str(config.rrf_constant), str(config.depth)) if part == "exact" else ()
     parts = (_VERSION, part, info.id, info.build, info.embedder_identity, str(reach(current)), *ranked)
     return digest(*parts, questions_hash(questions))
 
@@ -181,13 +186,17 @@ def _of_runs(workspace: Workspace, current: Run, questions: Sequence[Question], 
         same = all(identity.get(part) == own[part] for part in ("corpus", "questions", "index", "embedder"))
         if run.status != "done" or run.config.retriever != name or run.config.reranker != "none" or not same:
             continue
-        by_id = {result.question_id: result.ranking for result in workspace.store.results(run.id)}
+        by_id = _rankings(workspace, run)
         rankings = [by_id[question.id] for question in questions if question.id in by_id]
         # A ranking that is shorter than the run's depth is whole.
         whole = all(len(each.ids) >= wanted or len(each.ids) < run.config.depth for each in rankings)
         if whole and len(rankings) == len(questions):
             return [Ranking(each.ids[:wanted], each.scores[:wanted]) for each in rankings]
     return None
+
+
+def _rankings(workspace: Workspace, run: Run) -> dict[str, Ranking]:
+    return {result.question_id: result.ranking for result in workspace.store.results(run.id)}
 
 
 def _components(
@@ -216,7 +225,8 @@ class Exact:
     """The rankings that exact search gives the questions of a run with evidence, in its way of ranking.
 
     `near`, (n, depth), counts how many of the first j + 1 chunks of the approximate search by vectors are as near as
-    the (j + 1)-th nearest chunk of all.
+    the (j + 1)-th nearest chunk of all. That search is the run's own; a hybrid run, whose ranking is of two, is
+    searched again.
     """
 
     rankings: tuple[Ranking, ...]
@@ -258,14 +268,16 @@ def _exact(
         found: list[Ranking] = []
         near: list[list[int]] = []
         deep = reach(current) if config.retriever == "hybrid" else config.depth
+        own = {} if config.retriever == "hybrid" else _rankings(workspace, current)
         for start in range(0, len(questions), _BATCH):
-            asked = [question.text for question in questions[start : start + _BATCH]]
+            batch = questions[start : start + _BATCH]
+            asked = [question.text for question in batch]
             queries = exact.checked(embedder.embed(asked, "query"), info.dims, similarity, what)
             nearest = [
                 Ranking(tuple(ids[row] for row in places), tuple(map(float, scores)))
                 for places, scores in exact.nearest(rows, lengths, queries, deep, similarity)
             ]
-            approximate = index.knn(queries, config.depth)
+            approximate = [own[question.id] for question in batch] if own else index.knn(queries, config.depth)
             near += [
                 _near(rows, query, best, ranking, row_of, similarity, config.depth)
                 for query, best, ranking in zip(queries, nearest, approximate, strict=True)

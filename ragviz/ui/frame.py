@@ -102,6 +102,11 @@ _FRAME_STYLE = """<style>
 [class*="st-key-job-card-"] [data-testid="stPageLink"] a { padding: 0; }
 [class*="st-key-job-card-"] button[kind="tertiary"] { min-height: 1.6rem; }
 .rv-verdict { font-size: 1.15rem; line-height: 1.45; margin: .1rem 0 .3rem; max-width: 62rem; }
+.rv-shares { display: flex; gap: 2px; height: 10px; margin: -.35rem 0 -.25rem; }
+.rv-shares i { min-width: 2px; border-radius: 2px; background: #0072B2; }
+.rv-shares .rv-below-k { background: #8C8C8C; }
+.rv-shares .rv-missed { background: repeating-linear-gradient(135deg, #D55E00 0 2px, transparent 2px 5px);
+  box-shadow: inset 0 0 0 1px #D55E00; }
 .rv-crumb { opacity: .75; }
 .rv-detail { font-size: .8rem; opacity: .8; font-weight: 400; white-space: nowrap; }
 .rv-change { line-height: 1.25; overflow-wrap: anywhere; }

@@ -21,6 +21,18 @@ SHOWN = 32
 """Characters of a document's name in a table: of longer ones, beginning and end."""
 
 
+def outcome_bar(counts: outcomes.Counts, k: int, depth: int) -> None:
+    """Draw the outcomes as shares of one bar, in the colours of the histogram; it needs no script to be drawn."""
+    shares = "".join(
+        f'<i class="rv-{outcome.replace(" ", "-")}" style="flex:{count}"'
+        f' title="{outcomes.title(outcome, k, depth)}: {count:,} ({count / counts.total:.0%})"></i>'
+        for outcome, count in counts.by_outcome.items()
+        if count
+    )
+    words = outcomes.sum_words(counts, k, depth)
+    st.html(f'<div class="rv-shares" role="img" aria-label="{words}">{shares}</div>')
+
+
 def histogram(summary: Summary, key: str) -> None:
     """Draw the histogram of ranks; a bar filters the questions."""
     heading.section("Rank histogram")

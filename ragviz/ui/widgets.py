@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -12,6 +13,7 @@ from typing import Any, Literal, TypeVar
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit import runtime
 
 from ragviz.errors import RagvizError
 from ragviz.index import deletion
@@ -25,6 +27,8 @@ from ragviz.text.markup import plain, sentence, values, visible
 from ragviz.ui import cache, formats, wording
 
 log = logging.getLogger("ragviz")
+_DRAWING = 0.4
+"""Seconds in which a browser draws text, tiles and a bar; with 0.1 it was found to wait for the rest."""
 
 
 def suggested_name(
@@ -137,6 +141,16 @@ def tile(label: str, value: str, note: str = "", *, explained: str | None = None
         border=True,
         height="stretch",
     )
+
+
+def draw_so_far(place: str) -> None:
+    """Let the browser draw what is above before the rest is sent: on arrival at `place`, once in a session.
+
+    A browser that gets a page with pictures all at once draws nothing of it until it has loaded Plotly.
+    """
+    if runtime.exists() and not st.session_state.get(f"drawn-{place}"):
+        time.sleep(_DRAWING)
+        st.session_state[f"drawn-{place}"] = True
 
 
 def estimate_tile(label: str, estimate: Estimate, *, explained: str | None = None, better: str = "↑") -> None:
