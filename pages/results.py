@@ -161,8 +161,7 @@ def overview() -> None:
     if summary.n and not unranked:
         with widgets.errors_shown():
             rescue_table.draw(run, k)
-        with widgets.errors_shown():
-            judged_misses.draw(run, k)
+        judged_misses.draw(run, k)
 
 
 corpus = frame.need_corpus()

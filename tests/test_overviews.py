@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import astuple, fields
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from ragviz.stats.clusters import Clusters
 from ragviz.store.store import Store
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_inspect import home, judged  # noqa: F401 - fixtures
-from tests.test_pages import bare, built, show, words  # noqa: F401 - fixtures
+from tests.test_pages import bare, built, checked, show, words  # noqa: F401 - fixtures
 
 
 def stored_now(workspace: Workspace, run: Run) -> bool:
@@ -69,10 +70,26 @@ def test_the_first_screen_of_a_run_reads_no_rankings_and_no_answers(
 ) -> None:
     workspace = open_workspace()
     summaries.overview(workspace, workspace.store.run("told"))
-    for name in ("results", "evaluated_to", "evaluated_answers"):
-        monkeypatch.setattr(Store, name, lambda *_, **__: pytest.fail("rankings or answers are read"))
+    read = []
+    for name in ("results", "evaluated_to", "evaluated_answers"):  # the page runs in a thread: errors are lost
+        monkeypatch.setattr(Store, name, _noting(read, name))
     app = show("results", run="told")
     assert "Where questions are lost" in words(app)
+    assert read == []
+    app.session_state["judged-misses-part"] = True
+    assert "No judge has said yet which chunks answer these questions" in words(checked(app.run()))
+    assert read == ["results"]
+
+
+def _noting(read: list[str], name: str) -> Callable[..., object]:
+    """Return the method of the store that also notes that it was called."""
+    method = getattr(Store, name)
+
+    def noted(*args: object, **keys: object) -> object:
+        read.append(name)
+        return method(*args, **keys)
+
+    return noted
 
 
 def test_one_case_reads_its_own_ranking_answer_and_scores_only(

@@ -8,7 +8,7 @@ from ragviz.analysis.pooled import Bounds, Corrected, Found, Pooled
 from ragviz.records import Question, Retrieved, Run
 from ragviz.runs import verdicts
 from ragviz.text.markup import plain
-from ragviz.ui import cache, heading, widgets
+from ragviz.ui import cache, widgets
 from ragviz.ui.passages import Note
 
 SHOWN = 5
@@ -17,8 +17,15 @@ BADGE = ("for", "not gold, but supports the whole reference")
 
 
 def draw(run: Run, k: int) -> None:
-    """Draw what the verdicts on the first k chunks say: corrected means with their bounds, and the questions."""
-    heading.section(f"Did the misses deserve it? Judged at k = {k}")
+    """Draw what the verdicts on the first k chunks say, once it is opened: it reads every ranking of the run."""
+    part = st.expander(f"Did the misses deserve it? Judged at k = {k}", key="judged-misses-part", on_change="rerun")
+    if part.open:
+        with part, widgets.errors_shown():
+            _verdicts(run, k)
+
+
+def _verdicts(run: Run, k: int) -> None:
+    """Draw corrected means with their bounds, and the questions that another chunk answers."""
     pooled = cache.pooled(run, k)
     if pooled is None:
         st.caption(
