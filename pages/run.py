@@ -66,7 +66,8 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
     st.caption(RETRIEVERS[retriever].description)
     if len(names) < len(RETRIEVERS):
         st.caption("This index was built without an embedder, so it is searched by words only.")
-    one, two, three = st.columns(3)
+    fuses = retriever == "hybrid"
+    one, two, three, *rest = st.columns(3 + fuses)
     k = one.number_input(
         "k", 1, 1000, start.k, key=f"k-{start.hash()}",
         help="Chunks used of each ranking. Another k can be chosen later without a new run.",
@@ -78,9 +79,15 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
     seed = three.number_input(
         "Seed", 0, 2**31 - 1, start.seed, key=f"seed-{start.hash()}", help="Seed of the intervals' resampling."
     )
+    constant = start.rrf_constant
+    for column in rest:
+        constant = column.number_input(
+            "RRF constant", 0, choices.LARGEST_CONSTANT, min(constant, choices.LARGEST_CONSTANT),
+            key=f"constant-{start.hash()}", help="Of reciprocal rank fusion: Σ 1 ÷ (constant + rank).",
+        )  # fmt: skip
     return {
         "index": index.id, "questions": question_set.id, "split": side, "retriever": retriever, "k": int(k),
-        "depth": int(depth), "seed": int(seed), "rrf_constant": start.rrf_constant,
+        "depth": int(depth), "seed": int(seed), "rrf_constant": int(constant),
     } | reranking(index, start)  # fmt: skip
 
 
@@ -167,7 +174,8 @@ def answering(start: RunConfig) -> dict[str, Any]:
     st.caption(CONTEXTS[context or "retrieved"][1])
     one, two, three = st.columns([2, 1, 1])
     tokens = (three if answerer == "model" else one).number_input(
-        "Context budget (tokens)", 1, 1_000_000, start.context_tokens, step=500, key=f"tokens-{start.hash()}",
+        "Context budget (tokens)", 1, choices.LARGEST_BUDGET, start.context_tokens, step=500,
+        key=f"tokens-{start.hash()}",
         help="Most tokens of chunks that are given to the answerer; what is cut off is recorded.",
     )  # fmt: skip
     choices_made = {"answerer": answerer, "context": context, "context_tokens": int(tokens)}
@@ -280,17 +288,24 @@ def other_preset() -> None:
     """Follow the preset that was chosen: what the address changed of another one is no longer meant."""
     chosen = st.session_state["start-from"]
     address.put(
-        preset=None if chosen == "Defaults" else chosen, **dict.fromkeys(("retriever", "k", "reranker", "budget"))
+        preset=None if chosen == "Defaults" else chosen,
+        **dict.fromkeys(("retriever", "constant", "k", "reranker", "budget")),
     )
 
 
 def changed_by_address(start: RunConfig) -> RunConfig:
-    """Return the choices of a preset with the retriever, the k, the reranker and the budget that the address names."""
+    """Return the choices of a preset with those that the address names.
+
+    These are the retriever, its RRF constant, the k, the reranker and the context budget.
+    """
     retriever = address.readable("retriever", address.one_of(RETRIEVERS), f"one of {', '.join(RETRIEVERS)}")
     k = address.readable("k", address.number_within(1, 1000), "1 to 1,000")
     reranker = address.readable("reranker", reranker_named, f"one of {', '.join(rerankers.written())}")
-    budget = address.readable("budget", address.number_within(1, 1_000_000), "1 to 1,000,000")
+    most, largest = choices.LARGEST_BUDGET, choices.LARGEST_CONSTANT
+    budget = address.readable("budget", address.number_within(1, most), f"1 to {most:,}")
+    constant = address.readable("constant", address.number_within(0, largest), f"0 to {largest:,}")
     start = replace(start, retriever=retriever or start.retriever, k=k or start.k)
+    start = replace(start, rrf_constant=start.rrf_constant if constant is None else constant)
     start = replace(start, context_tokens=budget or start.context_tokens)
     if reranker is None:
         return start
@@ -321,6 +336,7 @@ def form(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConfig) ->
 
 CHOICES = {
     "retriever": "retriever",
+    "rrf_constant": "RRF constant",
     "reranker": "reranker",
     "rerank_depth": "chunks to rerank",
     "k": "k",

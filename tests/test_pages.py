@@ -1101,6 +1101,19 @@ def test_a_change_fills_in_the_run_page(home: Path) -> None:
     assert not {"preset", "retriever", "k"} & set(address(app))
 
 
+def test_a_constant_of_the_fusion_fills_in_the_run_page_and_is_a_field_of_the_hybrid_only(home: Path) -> None:
+    def fields(app: AppTest) -> dict[str, int]:
+        return {field.label: field.value for field in app.number_input}
+
+    app = show("run", preset="words", retriever="hybrid", constant="0")
+    assert fields(app)["RRF constant"] == 0
+    assert "RRF constant" in words(app).partition("Changed from words: ")[2].partition(".")[0]
+    assert "RRF constant" not in fields(show("run", preset="words", retriever="bm25", constant="0"))
+    assert fields(show("run", retriever="hybrid"))["RRF constant"] == RunConfig("", "").rrf_constant
+    refused = show("run", retriever="hybrid", constant="1000001")
+    assert "cannot be constant here" in refused.warning[0].value
+
+
 def test_columns_are_chosen_in_the_address(home: Path) -> None:
     app = show("results", run="words", columns="Rank,Recall")
     assert list(app.dataframe[-1].value.columns) == ["Rank", "Recall@3", "Id"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from ragviz.analysis.what_if import METRICS, Choices
 from ragviz.records import RunConfig
-from ragviz.runs import running, searched_again, what_if, what_if_words
+from ragviz.runs import choices, running, searched_again, what_if, what_if_words
 from ragviz.ui import job_panel, what_if_tab
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, built, checked, home, show, words  # noqa: F401 - fixtures among them
@@ -69,6 +70,36 @@ def test_a_slider_writes_its_choice_into_the_address_and_a_button_takes_it_out()
     assert {note for _, note in tiles(app).values()} == {"as the run"}
 
 
+def made_by(app: AppTest) -> dict[str, str]:
+    """Return the parameters of the page Run that *Make this run* opens, without the corpus; {} without the link."""
+    links = [each.proto for each in app.get("page_link") if "Make this run" in each.proto.label]
+    return {name: value for link in links for name, value in parse_qsl(link.query_string) if name != "corpus"}
+
+
+def test_k_and_budget_are_handed_to_the_page_run_as_they_are_set() -> None:
+    workspace = open_workspace()
+    config = RunConfig("small", "asked", "bm25", depth=20, answerer="extractive", metrics=("none",), context_tokens=70)
+    running.run(workspace, "answered", config)
+    app = show("results", run="answered", tab=TAB, **{"if-k": "2", "if-budget": "50"})
+    filled = {"preset": "answered", "index": "small", "set": "asked", "k": "2"}
+    assert made_by(app) == filled | {"budget": "50"}
+    fields = {field.label: field.value for field in show("run", **made_by(app)).number_input}
+    assert (fields["k"], fields["Context budget (tokens)"]) == (2, 50)
+    unlimited = show("results", run="answered", tab=TAB, **{"if-k": "2", "if-budget": what_if_tab.NO_BUDGET})
+    assert made_by(unlimited) == filled | {"budget": str(choices.LARGEST_BUDGET)}
+    assert made_by(show("results", run="answered", tab=TAB, **{"if-k": "2"})) == filled
+
+
+def test_what_no_run_takes_is_said_in_place_of_the_link() -> None:
+    app = show("results", run="vectors", tab=TAB, **{"if-budget": "100"})
+    assert made_by(app) == {}
+    assert "A context budget is that of an answerer, and this run has none" in words(app)
+    low = app.slider(key="if-threshold").min
+    app = show("results", run="vectors", tab=TAB, **{"if-threshold": str(round(low + 0.05, 3))})
+    assert made_by(app) == {}
+    assert "A run keeps k chunks whatever they score" in words(app)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [("if-k", "21"), ("if-threshold", "much"), ("if-budget", "-3"), ("risk", "101"), ("confidence", "x")],
@@ -106,6 +137,10 @@ def test_another_constant_needs_both_rankings_which_a_job_searches_for(monkeypat
     checked(app.run())
     assert address(app)["if-constant"] == "0"
     assert tiles(app) == expected("both", Choices(3), 0)
+    assert made_by(app) == {"preset": "both", "index": "small", "set": "asked", "k": "3", "constant": "0"}
+    page = show("run", **made_by(app))
+    assert {field.label: field.value for field in page.number_input}["RRF constant"] == 0
+    assert "Changed from both: RRF constant." in words(page)
 
 
 def test_risk_and_growth_are_those_of_the_library() -> None:

@@ -21,6 +21,7 @@ def run_questions(
     questions: Annotated[str, typer.Option("--questions")],
     run_name: Annotated[str, typer.Option("--name")] = "",
     retriever: console.RetrieverOption = None,
+    rrf_constant: Annotated[int | None, typer.Option(help="Of the retriever hybrid; default: 60.")] = None,
     split: Annotated[str, typer.Option(help="Ask one side of the set's split only: validation or test.")] = "",
     reranker: console.RerankerOption = rerankers.NONE,
     rerank_depth: console.RerankDepthOption = None,
@@ -41,10 +42,14 @@ def run_questions(
     """Retrieve for the questions of a set, answer, judge, measure."""
     workspace = console.open_workspace()
     index, question_set = workspace.store.index(index_name), workspace.store.question_set(questions)
+    ranks_by = chosen(index, retriever)
+    if rrf_constant is not None and ranks_by != "hybrid":
+        raise UsageError(f"--rrf-constant is of the retriever hybrid: {ranks_by} has none.")
     config = RunConfig(
         index=index.id,
         questions=question_set.id,
-        retriever=chosen(index, retriever),
+        retriever=ranks_by,
+        rrf_constant=RunConfig("", "").rrf_constant if rrf_constant is None else rrf_constant,
         k=k,
         depth=depth,
         seed=seed,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
@@ -16,6 +16,11 @@ from ragviz.models.vectors import Embedder
 from ragviz.records import HAND_MADE, SIDES, AnswererName, Cache, ContextKind, Question, QuestionSet, RunConfig
 from ragviz.retrieval import rerankers, retrievers
 from ragviz.workspace import Workspace
+
+LARGEST_CONSTANT = 1_000_000
+"""Largest constant of reciprocal rank fusion: far below it, both rankings count the same at every rank."""
+LARGEST_BUDGET = 1_000_000
+"""Most tokens of context that the pages offer to an answerer."""
 
 
 def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
@@ -87,6 +92,8 @@ def check_run(config: RunConfig) -> None:
             raise UsageError(f"There is no {choice} '{name}': choose one of {', '.join(filter(None, known))}.")
     whole = {"k": config.k, "depth": config.depth, "seed": config.seed, "rrf_constant": config.rrf_constant}
     require_whole(**whole, context_tokens=config.context_tokens, rerank_depth=config.rerank_depth)
+    if not 0 <= config.rrf_constant <= LARGEST_CONSTANT:
+        raise UsageError(f"The RRF constant is from 0 to {LARGEST_CONSTANT:,}: {config.rrf_constant} is not.")
     if not 1 <= config.rerank_depth <= 1000:
         raise UsageError(f"The depth to rerank is from 1 to 1,000: {config.rerank_depth} is not.")
     if not 1 <= config.k <= config.depth:
@@ -118,7 +125,11 @@ def fitted_on(workspace: Workspace, config: RunConfig) -> list[Question]:
     spec = rerankers.spec_of(config.reranker)
     if spec is None or not spec.fits:
         return []
-    questions = workspace.store.questions(config.questions)
+    return to_fit_on(workspace.store.questions(config.questions))
+
+
+def to_fit_on(questions: Iterable[Question]) -> list[Question]:
+    """Return those of a set's questions that a reranker can be fitted on."""
     return [q for q in questions if q.split == "validation" and q.status != "rejected" and q.evidence]
 
 

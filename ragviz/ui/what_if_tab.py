@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from ragviz import jobs
 from ragviz.analysis.what_if import Choices, Effect, Reading
 from ragviz.records import Run
+from ragviz.runs import choices as run_choices
 from ragviz.runs import measurements, what_if, what_if_words
 from ragviz.runs.searched_again import Part
 from ragviz.runs.what_if import Held
@@ -164,6 +167,8 @@ def _tile(name: str, effect: Effect) -> None:
 
 def _below(run: Run, held: Held, choices: Choices, constant: int) -> None:
     own = what_if.own_choices(run)
+    if held.own.tokens is None:
+        own = replace(own, budget=None)  # none can be tried
     as_run = choices == own and constant == run.config.rrf_constant
     words = ["These are the run's own choices: move a slider to see others."]
     if not as_run:
@@ -181,9 +186,10 @@ def _below(run: Run, held: Held, choices: Choices, constant: int) -> None:
             f"{wording.counted(held.unequal, 'ranking')} of the run differ from what fusing gives now: its index does "
             "not always find the same."
         )
+    untaken = _untaken(run, choices)
     if not as_run:
-        words.append("What is chosen by looking is chosen on these questions: make the run, and confirm it on others.")
-    st.caption(plain(" ".join(words)))
+        words += ["What is chosen by looking is chosen on these questions: confirm it on others.", untaken]
+    st.caption(plain(" ".join(filter(None, words))))
     if as_run:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -191,11 +197,28 @@ def _below(run: Run, held: Held, choices: Choices, constant: int) -> None:
         st.button(
             ":blue[Back to the run's own choices]", type="tertiary", key="if-own", on_click=address.put, kwargs=back
         )
-        answers = run.config.answerer != "none"  # a budget is that of an answerer
-        if constant == run.config.rrf_constant and choices.threshold is None and (answers or choices.budget is None):
-            filled = {"index": run.provenance["index"], "set": run.provenance["questions"], "preset": run.name}
-            budget = choices.budget if choices.budget != own.budget else None
-            address.link("run", "Make this run", **filled, k=choices.k, budget=budget)
+        if not untaken:
+            address.link("run", "Make this run", **_filled(run, choices, own, constant))
+
+
+def _untaken(run: Run, choices: Choices) -> str:
+    """Say which of these choices a run cannot be made with; "" where it can be made."""
+    if choices.threshold is not None:
+        return "A run keeps k chunks whatever they score: put the threshold back to make the run of the other choices."
+    if choices.budget is not None and run.config.answerer == "none":
+        return "A context budget is that of an answerer, and this run has none: put it back to make the run."
+    return ""
+
+
+def _filled(run: Run, choices: Choices, own: Choices, constant: int) -> dict[str, str | int | None]:
+    """Return the address of the page Run with these choices; no limit is the largest budget that it takes."""
+    filled: dict[str, str | int | None] = {"index": run.provenance["index"], "set": run.provenance["questions"]}
+    filled |= {"preset": run.name, "k": choices.k}
+    if constant != run.config.rrf_constant:
+        filled["constant"] = constant
+    if choices.budget != own.budget:
+        filled["budget"] = run_choices.LARGEST_BUDGET if choices.budget is None else choices.budget
+    return filled
 
 
 def search_button(run: Run, part: Part, label: str) -> None:

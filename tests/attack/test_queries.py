@@ -20,7 +20,7 @@ READ = {  # the parameters that each page reads, beside `corpus` and those of li
     "documents": "document at part index tab",
     "index": "index query tab chunker size overlap embedder similarity backend es-type es-m es-ef",
     "questions": "set status find question edit in-table tab index",
-    "run": "index set run",
+    "run": "index set run preset retriever constant k reranker budget",
     "results": "run k per rank document kind outcome cause find metric question tab rescued broken if-k if-constant "
     "if-threshold if-budget confidence present step",
     "inspect": "run runs k question claim tab bank answerable f1 of side other rank document kind outcome cause find "
@@ -102,6 +102,12 @@ UNUSABLE = [  # page, what else its address holds, the parameter, and what it ca
     ("questions", {}, "tab", OTHERS),
     ("run", {}, "index", [*OTHERS, "foreign"]),
     ("run", {}, "set", [*OTHERS, "foreign"]),
+    ("run", {}, "preset", [*OTHERS, "foreign"]),
+    ("run", {}, "retriever", OTHERS),
+    ("run", {}, "constant", [text for text in NUMBERS if text != "0"]),
+    ("run", {}, "k", NUMBERS),
+    ("run", {}, "reranker", OTHERS),
+    ("run", {}, "budget", NUMBERS),
     ("results", {}, "run", [*OTHERS, "foreign"]),
     ("results", RUN, "k", NUMBERS),
     ("results", RUN, "per", OTHERS),
