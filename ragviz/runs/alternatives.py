@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ragviz.analysis import rescue as rescuing
@@ -14,10 +14,10 @@ from ragviz.index import chunking, prefixes
 from ragviz.index.preview import speed_of
 from ragviz.models.spending import dollars
 from ragviz.models.tokenizer import REMOTE
-from ragviz.records import IndexConfig, IndexInfo, Question, Run, RunConfig, digest
+from ragviz.records import IndexConfig, IndexInfo, Question, QuestionSet, Run, RunConfig, digest
 from ragviz.retrieval import rerankers, search
 from ragviz.retrieval.retrievers import offered
-from ragviz.runs import measurements
+from ragviz.runs import choices, measurements, provenance
 from ragviz.store.codecs import corpus_hash, questions_hash
 from ragviz.workspace import Workspace
 
@@ -63,11 +63,16 @@ class Change:
 class Asked:
     """The questions of a run with evidence, where its set has them still with their evidence as it is now, and a hash.
 
-    To read them takes longest of all, so they are kept apart from what other runs and indexes change.
+    `fitted_on` is the hash of those that a reranker would be fitted on for them, and `folds` the kind of the split by
+    which it would be cross-fitted, "" where the run asked other questions; `unfitted` says why none can be. To read
+    them takes longest of all, so they are kept apart from what other runs and indexes change.
     """
 
     questions: tuple[Question, ...]
     hash: str
+    fitted_on: str = ""
+    folds: str = ""
+    unfitted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,7 @@ class Scene:
     """
 
     run: Run
-    asked: str
+    asked: Asked
     own: IndexInfo | None
     indexes: tuple[IndexInfo, ...]
     states: Mapping[str, State]
@@ -103,7 +108,8 @@ class Changes:
     `questions` are those of the run with evidence, where it is now; `rebuilt` says that the index of the run was built
     anew since, `gone` that it was deleted; `others` counts the runs of the corpus that asked other questions. `timed`
     is the key of the time that the run's own choices take, "" where its index is not as it was. `paid` says that the
-    run's reranker asks a model, so that nothing is replayed: that would be paid for.
+    run's reranker asks a model, so that nothing is replayed: that would be paid for. `untried` are the rerankers that
+    cannot be tried, with the reason.
     """
 
     questions: tuple[Question, ...]
@@ -114,6 +120,7 @@ class Changes:
     scene: Scene
     timed: str = ""
     paid: bool = False
+    untried: Mapping[str, str] = field(default_factory=dict)
 
     def missing(self, held: Mapping[str, object] | Collection[str], *efforts: Effort) -> list[Change]:
         """Return the changes of these efforts (default: searches) that no run and no stored replay tells of.
@@ -158,8 +165,17 @@ def whole_name(workspace: Workspace, name: str) -> str:
 def asked_by(workspace: Workspace, current: Run) -> Asked:
     """Return the questions of a run, to be replayed; raises as `changes_of`."""
     check(current)
-    questions = _asked(workspace, current)
-    return Asked(tuple(questions), questions_hash(questions))
+    store = workspace.store
+    question_set = store.question_set_named(current.config.questions)
+    now = {q.id: q for q in store.questions(question_set.id)} if question_set is not None else {}
+    questions = _asked(workspace, current, now)
+    asked = Asked(tuple(questions), questions_hash(questions))
+    if unfitted := _unfitted(current, question_set, questions, now):
+        return replace(asked, unfitted=unfitted)
+    assert question_set is not None
+    assert question_set.split is not None
+    folds = question_set.split.kind if current.config.split == "validation" else ""
+    return replace(asked, fitted_on=questions_hash(choices.to_fit_on(now.values())), folds=folds)
 
 
 def check(current: Run, k: int | None = None) -> None:
@@ -180,7 +196,7 @@ def changes_of(workspace: Workspace, current: Run, asked: Asked | None = None, n
 
     Raises:
         UsageError: the rankings of the run cannot be measured, or it is not finished; a reranker that was named does
-            not exist, cannot read the chunks of the index, or is fitted.
+            not exist, cannot read the chunks of the index, or cannot be fitted for these questions.
 
     """
     config = current.config
@@ -190,6 +206,7 @@ def changes_of(workspace: Workspace, current: Run, asked: Asked | None = None, n
     rebuilt = own is not None and not _made_on(current, own, states)
     paid = bool(rerankers.model_of(config.reranker))
     changes: list[Change] = []
+    untried: dict[str, str] = {}
     for name in _retrievers(own):
         if own and name != config.retriever:
             new = replace(config, retriever=name)
@@ -199,20 +216,21 @@ def changes_of(workspace: Workspace, current: Run, asked: Asked | None = None, n
             new = replace(config, index=info.id)
             changes.append(_change(workspace, scene, "index", info.name, new, info.config, info))
     if own is not None and not rebuilt:
-        for name in _rerankers(workspace, scene, named):
+        found, untried = _rerankers(workspace, scene, named)
+        for name in found:
             depth = rerankers.default_depth(name)
             new = replace(config, reranker=name, rerank_depth=depth)
             changes.append(_change(workspace, scene, "reranker", name, new, own.config, own))
-        if not paid and not _fits(config.reranker):
-            for kind, label, cut in planned(own.config):
-                if scene.index_of(cut) is None:
-                    changes.append(_change(workspace, scene, kind, label, config, cut, None))
+        cuts = [] if paid else planned(own.config)
+        for kind, label, cut in cuts:
+            if scene.index_of(cut) is None:
+                changes.append(_change(workspace, scene, kind, label, config, cut, None))
     changes = [each for each in changes if each.runs or each.stored]
     counted = {id(run) for each in changes for run in each.runs}
     counted.update(id(run) for run in scene.same if _choices_of(run) == _choices_of(current))
     changes += _runs(scene, counted)
     timed = "" if own is None or rebuilt else _timed_by(states[own.id], config)
-    return Changes(asked.questions, tuple(changes), rebuilt, own is None, others, scene, timed, paid)
+    return Changes(asked.questions, tuple(changes), rebuilt, own is None, others, scene, timed, paid, untried)
 
 
 def planned(config: IndexConfig) -> list[tuple[rescuing.ChangeKind, str, IndexConfig]]:
@@ -306,7 +324,7 @@ def foresee(workspace: Workspace, changes: Changes, some: Sequence[Change]) -> F
     for change in some:
         if own is None or change.cut is None or change.effort != "compute":
             continue
-        cut, reranker = change.cut, rerankers.parsed(change.config.reranker)[0]
+        cut, reranker = change.cut, rerankers.spec_of(change.config.reranker)
         text = own.tokens * (1 - own.config.overlap / own.config.chunk_size)
         new = 0.0
         if not change.index and cut.embedder:
@@ -314,10 +332,10 @@ def foresee(workspace: Workspace, changes: Changes, some: Sequence[Change]) -> F
             new += new / cut.chunk_size * PREFIX_TOKENS * (cut.prefix != prefixes.NONE)
         if new and cut.embedder.startswith(REMOTE):
             paid.append(_price(workspace, cut.embedder.removeprefix(REMOTE), round(new)))
-        by_token = text if reranker == "maxsim" else 0.0
+        by_token = text if reranker is not None and reranker.embeds else 0.0
         tokens += round(new + by_token)
         speed = speed_of(workspace, cut.embedder)
-        if reranker not in (rerankers.NONE, "maxsim"):
+        if reranker is not None and not reranker.embeds:
             seconds.append(None)
         elif new + by_token:
             seconds.append((new + by_token) / speed if speed else None)
@@ -350,7 +368,7 @@ def _scene(workspace: Workspace, current: Run, asked: Asked) -> tuple[Scene, int
     same, others = _same_questions(store.runs(current.corpus_id), current)
     own = next((info for info in indexes if info.id == current.config.index), None)
     now = corpus_hash(d for d in documents if d.status == "ok")
-    return Scene(current, asked.hash, own, indexes, states, tuple(same), now), others
+    return Scene(current, asked, own, indexes, states, tuple(same), now), others
 
 
 def _change(
@@ -362,18 +380,24 @@ def _change(
     cut: IndexConfig,
     info: IndexInfo | None,
 ) -> Change:
-    """Return a change; without runs and without `stored` where its reranker cannot read these chunks (now)."""
+    """Return a change; without runs and without `stored` where its reranker cannot read these chunks (now).
+
+    The same goes for one that cannot be fitted (now).
+    """
     state = scene.planned_state(cut) if info is None else scene.states[info.id]
     ranked = _ranked_by(new)
+    reads = info or (None if scene.own is None else replace(scene.own, config=cut))
+    reranking = None if reads is None else _reranking(workspace, scene.asked, reads, new, kind)
+    folds = (scene.asked.folds,) if _fits(new.reranker) else ()
     made = [
         run
         for run in scene.same
         if _ranked_by(run.config) == ranked
         and (_state_of(run) == state if info is None else _made_on(run, info, scene.states))
+        and (not folds or _fitted_as(run, reranking, scene.asked.folds))
     ]
-    reads = info or (None if scene.own is None else replace(scene.own, config=cut))
-    reranking = None if reads is None else _reranking(workspace, reads, new, kind)
-    stored = "" if reranking is None else digest(_VERSION, *state, *ranked, str(new.depth), reranking, scene.asked)
+    key = (_VERSION, *state, *ranked, str(new.depth), reranking or "", scene.asked.hash, *folds)
+    stored = "" if reranking is None else digest(*key)
     effort: Effort = "search" if info is not None else "compute"
     if new.reranker != scene.run.config.reranker:
         effort = "paid" if rerankers.model_of(new.reranker) else "compute" if new.reranker != rerankers.NONE else effort
@@ -397,31 +421,71 @@ def _runs(scene: Scene, counted: set[int]) -> list[Change]:
     return changes
 
 
-def _rerankers(workspace: Workspace, scene: Scene, named: Collection[str]) -> list[str]:
-    """Return the rerankers to try: without one, MaxSim, those of other runs of these questions, those named before."""
+def _rerankers(workspace: Workspace, scene: Scene, named: Collection[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the rerankers to try, and those that cannot be tried with the reason.
+
+    These are: without one, those that need no name and no model, those of other runs of these questions, those that
+    were named before, and those that are `named`.
+    """
     own = scene.own
     assert own is not None
     used = [run.config.reranker for run in scene.same]
-    names = dict.fromkeys([rerankers.NONE, "maxsim", *used, *Tried.of(workspace, scene.run).rerankers, *named])
-    found = []
+    always = [name for name, spec in rerankers.RERANKERS.items() if spec.takes != "required" and not spec.asks]
+    current = scene.run.config.reranker
+    names = dict.fromkeys([current, rerankers.NONE, *always, *used, *Tried.of(workspace, scene.run).rerankers, *named])
+    found, untried = list[str](), dict[str, str]()
     for name in names:
-        if name == scene.run.config.reranker:
-            continue
         try:
-            if _fits(name):
-                raise UsageError(f"Reranker '{name}' is fitted: make a run with it to see what it rescues.")
             rerankers.check_offered(own.config, name)
-        except UsageError:
+            if _fits(name) and scene.asked.unfitted:
+                raise UsageError(
+                    f"Reranker '{name}' is fitted on the validation questions of the set's split, and "
+                    f"{scene.asked.unfitted}"
+                )
+        except UsageError as error:
             if name in named:
                 raise
+            untried[name] = str(error)
             continue
-        found.append(name)
-    return found
+        if name != current:
+            found.append(name)
+    return found, untried
 
 
 def _fits(name: str) -> bool:
     spec = rerankers.spec_of(name)
     return spec is not None and spec.fits
+
+
+def _fitted_as(run: Run, reranking: str | None, folds: str) -> bool:
+    """Whether the reranker of a run was fitted on the same questions, and cross-fitted by the same kind of folds."""
+    identity, split = run.provenance["identity"], run.provenance.get("split", {})
+    return identity.get("reranking") == reranking and (not folds or split.get("kind") == folds)
+
+
+def _unfitted(
+    current: Run, question_set: QuestionSet | None, asked: Sequence[Question], now: Mapping[str, Question]
+) -> str:
+    """Say why no reranker can be fitted for the questions that a run asked, and what to do; "" when one can.
+
+    If some were on another side now, it could be measured on questions that it was fitted on. `now` are the questions
+    of the set by id.
+    """
+    if question_set is None:
+        return "the question set of this run was deleted."
+    name, side = question_set.name, current.config.split
+    if question_set.split is None:
+        return (
+            f"'{name}' has none: split it (`ragviz questions split {name} --kind stratified`), and make this run of "
+            "one side (--split validation)."
+        )
+    if not side:
+        return "this run asked both sides: make it of one side (--split validation)."
+    if any(q.id not in now or (now[q.id].text, now[q.id].split) != (q.text, side) for q in asked):
+        return f"the questions of '{name}' or their sides were changed since this run: make the run again."
+    if not choices.to_fit_on(now.values()):
+        return f"none of those in '{name}' has evidence: add evidence on the page Questions."
+    return ""
 
 
 def _timed_by(state: State, config: RunConfig) -> str:
@@ -431,12 +495,9 @@ def _timed_by(state: State, config: RunConfig) -> str:
     return digest("ms", socket.gethostname(), *state, *_ranked_by(config), str(config.depth))
 
 
-def _asked(workspace: Workspace, current: Run) -> list[Question]:
-    """Return the questions of a run with evidence; where its set has them still, with their evidence as it is now."""
-    store = workspace.store
-    question_set = store.question_set_named(current.config.questions)
-    now = {q.id: q for q in store.questions(question_set.id)} if question_set is not None else {}
-    asked = [question for question in store.run_questions(current.id) if question.evidence]
+def _asked(workspace: Workspace, current: Run, now: Mapping[str, Question]) -> list[Question]:
+    """Return the questions of a run with evidence; those that are in its set `now`, by id, with the evidence there."""
+    asked = [question for question in workspace.store.run_questions(current.id) if question.evidence]
     return [
         replace(question, evidence=new.evidence)
         if (new := now.get(question.id)) is not None and new.text == question.text and new.evidence
@@ -482,14 +543,20 @@ def _retrievers(info: IndexInfo | None) -> list[str]:
     return [] if info is None else offered(info.config)
 
 
-def _reranking(workspace: Workspace, info: IndexInfo, config: RunConfig, kind: rescuing.ChangeKind) -> str | None:
+def _reranking(
+    workspace: Workspace, asked: Asked, info: IndexInfo, config: RunConfig, kind: rescuing.ChangeKind
+) -> str | None:
     """Return what the scores of the reranker depend on, None where it cannot read the chunks of this index (now).
 
-    One that asks a model is None, too, unless it is itself the change: the others would pay for each of them.
+    One that has to be fitted and cannot be is None, too. So is one that asks a model, unless it is itself the change:
+    the others would pay for each of them.
     """
     if kind not in ("reranker", "both") and rerankers.model_of(config.reranker):
         return None
     try:
-        return search.identity_of(workspace, info, config.reranker)
+        identity = search.identity_of(workspace, info, config.reranker)
     except RagvizError:
         return None
+    if not _fits(config.reranker):
+        return identity
+    return None if asked.unfitted else provenance.with_fit(identity, asked.fitted_on)

@@ -61,7 +61,7 @@ def _provenance(
         identity["judgement"] = digest(wording.VERSIONS.get(config.answerer, ""), *versions)
     if reranking := search.identity_of(workspace, index, config.reranker):
         fitted_on = choices.fitted_on(workspace, config)
-        identity["reranking"] = f"{reranking}, fitted on {questions_hash(fitted_on)}" if fitted_on else reranking
+        identity["reranking"] = with_fit(reranking, questions_hash(fitted_on)) if fitted_on else reranking
     if host := _host(plan):
         identity["endpoint"] = host
     if plan.embedder is not None:
@@ -76,6 +76,11 @@ def _provenance(
         of = question_set.total - question_set.counts.get("rejected", 0)
         names["split"] = {"side": config.split, "of": of, **asdict(split)}
     return {"identity": identity, "index_config": choices_of(index.config), **names}
+
+
+def with_fit(reranking: str, fitted_on: str) -> str:
+    """Return what a reranker's scores depend on, with the hash of the questions that it is fitted on."""
+    return f"{reranking}, fitted on {fitted_on}"
 
 
 def _host(plan: planning.Plan) -> str:

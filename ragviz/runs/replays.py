@@ -74,9 +74,10 @@ def replay(
 ) -> dict[str, Any]:
     """Compute and store the replays of a run's questions that no run and no earlier replay tells of.
 
-    These are searches of what is there; with `build` also other chunkings, prefixes and MaxSim, which embed texts
-    first; and the rerankers that are `named`, of which one that asks a model pays for each question, at most `budget`
-    dollars. With `combine`, a k, the changes that gain alone are put together, as long as each adds something.
+    These are searches of what is there; with `build` also other chunkings, prefixes and the rerankers that need no
+    model of an endpoint, which embed texts first; and the rerankers that are `named`, of which one that asks a model
+    pays for each question, at most `budget` dollars. With `combine`, a k, the changes that gain alone are put together,
+    as long as each adds something.
 
     A change that fails is left out with its reason, and the others go on. Returns {"run", "replayed", "failed"}: the
     keys of the changes, those that failed with the reason.
@@ -218,7 +219,7 @@ def _measured(
     spending = workspace.spending(paid_by, _most(workspace, current, budget) if change.effort == "paid" else None)
     try:
         with _opened(workspace, change, spending, progress) as (info, cuts):
-            retrieve = running.retriever_of(workspace, info, config, spending, progress, report)
+            retrieve = running.retriever_of(workspace, info, config, spending, progress, report, cuts=cuts)
             golds = contexts.gold_of(workspace, info, questions, cuts)
             sizes = contexts.sizes_of(workspace, info, cuts)
             results: list[Retrieved] = []

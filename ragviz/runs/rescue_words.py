@@ -131,7 +131,8 @@ def notes(columns: Columns, k: int) -> list[str]:
         f"Runs whose rankings are not {k} deep: {len(shallow):,}, left out.": shallow,
         "How many tokens the chunks hold is not known, so the context budget is not counted.": unread,
     }
-    return [words for words, applies in told.items() if applies]
+    untried = [f"Not tried: {words}" for words in changes.untried.values()]
+    return [words for words, applies in told.items() if applies] + untried
 
 
 def to_json(columns: Columns, rescue: rescuing.Rescue, together: Combination | None = None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
@@ -31,6 +31,7 @@ from ragviz.retrieval.reranking import AskMany, Report, Training
 from ragviz.retrieval.retriever import Retriever
 from ragviz.runs import choices, contexts, control_items, pooling, provenance, summaries
 from ragviz.store import rates
+from ragviz.store.codecs import Cuts
 from ragviz.store.store import Kind, label
 from ragviz.workspace import Workspace
 
@@ -275,11 +276,13 @@ def retrieve(
         spending.settle()
 
 
-def _training(workspace: Workspace, index: IndexInfo, config: RunConfig) -> Training | None:
+def _training(
+    workspace: Workspace, index: IndexInfo, config: RunConfig, cuts: Mapping[str, Cuts] | None
+) -> Training | None:
     """Return the questions that a run's reranker is fitted on, with their gold chunks; None for one that is not."""
     if not (questions := choices.fitted_on(workspace, config)):
         return None
-    golds = contexts.gold_of(workspace, index, questions)
+    golds = contexts.gold_of(workspace, index, questions, cuts)
     gold = {
         q.text: frozenset(i for group in groups for i in group) for q, (groups, _) in zip(questions, golds, strict=True)
     }
@@ -319,8 +322,12 @@ def retriever_of(
     progress: Progress = silent,
     report: Report | None = None,
     ask: AskMany | None = None,
+    cuts: Mapping[str, Cuts] | None = None,
 ) -> Retriever:
-    """Return the retriever of a run's choices over an index, with its reranker; raises as `search.retriever`."""
+    """Return the retriever of a run's choices over an index, with its reranker; raises as `search.retriever`.
+
+    `cuts` are those of an index that has no row, by document id.
+    """
     return search.retriever(
         workspace,
         index,
@@ -330,7 +337,7 @@ def retriever_of(
         rerank_depth=config.rerank_depth,
         report=report,
         ask=ask,
-        training=_training(workspace, index, config),
+        training=_training(workspace, index, config, cuts),
         spending=spending,
         progress=progress,
     )
