@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import socket
 import time
 import urllib.request
@@ -22,7 +23,7 @@ from ragviz.metrics import ranking
 from ragviz.questions import sets
 from ragviz.records import IndexConfig, Run, RunConfig, silent
 from ragviz.runs import alternatives, replays, rescue_words, running, summaries
-from ragviz.ui.rescue_table import swept
+from ragviz.ui.rescue_table import first_rows, swept
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -612,6 +613,27 @@ def test_the_command_replays_prints_and_is_json(made, command_line, monkeypatch)
     assert re.search(rf"^{body['lost']} of 90 questions are lost at k = 2: ", out)
     code, _, error = command_line("rescue", "base", "-k", 21)
     assert (code, "k must be from 1 to the depth of run 'base', 20: 21 is not." in error) == (2, True)
+
+
+def test_the_command_ends_with_the_sweep_of_the_best_combination(made, command_line, monkeypatch):
+    workspace, _ = made
+    monkeypatch.setattr("ragviz.workspace.open_workspace", lambda: workspace)
+    replays.replay(workspace, workspace.store.run("base"), build=True, combine=3)
+    code, out, _ = command_line("rescue", "base", "-k", 3, "--stored")
+    assert code == 0
+    program, *words = shlex.split(re.search(r"to be confirmed on test: `([^`]+)`", out)[1])
+    code, out, _ = command_line(*words, "--dry-run", "--json")
+    assert (program, code) == ("ragviz", 0)
+    wanted = replays.grid_of(replays.combination(workspace, columns(workspace, "base"), 3))
+    assert json.loads(out)["cells"] == np.prod([len(values) for values in wanted.values()])
+
+
+def test_a_larger_k_takes_two_of_the_rows_that_are_shown_at_first():
+    tried = [rescuing.Replay(f"k={k}", "k", [0] * 9 + [k], k) for k in (5, 6, 7, 8)]
+    tried += [rescuing.Replay(f"index={i}", "index", [0] * 10, 3) for i in range(9)]
+    rows = rescuing.rescue([0] * 10, 3, tried).rows
+    assert [row.replay.key for row in rows[:4]] == ["k=5", "k=6", "k=7", "k=8"]
+    assert [row.replay.key for row in first_rows(rows)] == ["k=5", "k=6", *(f"index={i}" for i in range(6))]
 
 
 def test_a_rescue_is_suggested_only_where_its_gain_is_clear(made):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import alternatives, replays, rescue_words
+from ragviz.cli.lazy import alternatives, grid, replays, rescue_words
 
 if TYPE_CHECKING:
     from ragviz.analysis.rescue import Rescue
@@ -116,6 +117,7 @@ def _draw(columns: Columns, rescued: Rescue, together: Combination, failed: dict
     console.table(columns_shown, rows)
     lines = rescue_words.steps(columns, together)
     told = [f"Together, step by step: {'; '.join(lines)}."] if len(lines) > 1 else []
+    told += [f"Sweep these, to be confirmed on test: {_sweep(columns, together)}"] if together.steps else []
     told += [
         f"Not replayed: {rescue_words.title(columns, change.key)}."
         for change in columns.missing("search")
@@ -127,3 +129,15 @@ def _draw(columns: Columns, rescued: Rescue, together: Combination, failed: dict
     told += [f"{rescue_words.title(columns, key)} could not be replayed: {reason}" for key, reason in failed.items()]
     for words in (*rescue_words.notes(columns, rescued.k), *told):
         console.out.print(console.printable(words), highlight=False)
+
+
+def _sweep(columns: Columns, together: Combination) -> str:
+    """Return the command that sweeps all that the steps of a combination choose, without what is the default."""
+    workspace, run = console.open_workspace(), columns.run
+    defaults = grid.defaults(workspace)
+    parts = ["ragviz", "sweep", workspace.store.corpus(run.corpus_id).name, "--questions", run.provenance["questions"]]
+    parts += ["--name", f"{run.name}-rescued"]
+    for axis, values in replays.grid_of(together).items():
+        if values != [defaults[axis]]:
+            parts += ["-k" if axis == "k" else f"--{axis.replace('_', '-')}", ",".join(values)]
+    return f"`{shlex.join(parts)}`."

@@ -18,7 +18,7 @@ from ragviz.errors import Cancelled, Deleted, RagvizError, SearchError, UsageErr
 from ragviz.index.unlisted import unlisted
 from ragviz.metrics import ranking
 from ragviz.models.spending import Spending, dollars
-from ragviz.records import IndexInfo, Progress, Retrieved, Run, silent
+from ragviz.records import NO_EMBEDDER, IndexInfo, Progress, Retrieved, Run, silent
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import Report
 from ragviz.retrieval.retriever import Retriever
@@ -452,6 +452,29 @@ def combination(
         share = rescuing.rescue(before.row.replay.ranks, k, [after.replay], columns.own.clusters)
         steps.append(Step(changes[best], best, after, share.rows[0]))
         chosen.append(next(part for part in tries if part.key == best))
+
+
+def grid_of(together: Combination) -> dict[str, list[str]]:
+    """Return the values of all that the steps of a combination choose, the run's own first, by the choice.
+
+    {} without a step, and where the index is gone.
+    """
+    columns, steps = together.columns, together.steps
+    own = columns.changes.scene.own
+    if not steps or own is None:
+        return {}
+    configs = [columns.run.config, *(step.change.config for step in steps)]
+    cuts = [own.config, *(step.change.cut for step in steps if step.change.cut is not None)]
+    values: dict[str, list[Any]] = {
+        name: [getattr(cut, name) for cut in cuts] for name in ("chunker", "chunk_size", "overlap", "prefix")
+    }
+    values["embedder"] = [cut.embedder or NO_EMBEDDER for cut in cuts]
+    values["backend"] = [":".join(filter(None, (cut.backend, cut.options.get("type", "")))) for cut in cuts]
+    values |= {name: [getattr(config, name) for config in configs] for name in ("retriever", "reranker", "depth")}
+    values["rrf_constant"] = [config.rrf_constant for config in configs if config.retriever == "hybrid"]
+    values["rerank_depth"] = [config.rerank_depth for config in configs if config.reranker != rerankers.NONE]
+    values["k"] = [together.k]
+    return {name: list(dict.fromkeys(map(str, several))) for name, several in values.items() if several}
 
 
 def _free(change: Change | None) -> bool:

@@ -22,6 +22,8 @@ from ragviz.ui import address, cache, heading, job_panel, question_table, wordin
 
 SHOWN = 8
 """Rows that are shown at first."""
+SHOWN_LARGER = 2
+"""Of these, the most that are of a larger k."""
 WIDTHS = (3.1, 0.95, 0.85, 2.5, 1.35, 1.35)
 """Widths of the columns, in relation to each other."""
 _ALL = "rescue-all"  # session state: all rows are shown
@@ -156,31 +158,18 @@ def _together(run: Run, together: replays.Combination, k: int) -> None:
 
 
 def swept(run: Run, together: replays.Combination) -> dict[str, str | int | None]:
-    """Return the address of an experiment over all that the steps of a combination choose, beside the run's own.
-
-    {} without a step, and where the index is gone.
-    """
-    own, steps = together.columns.changes.scene.own, together.steps
-    if not steps or own is None:
-        return {}
-    configs = [run.config, *(step.change.config for step in steps)]
-    cuts = [own.config, *(step.change.cut for step in steps if step.change.cut is not None)]
-    values: dict[str, list[Any]] = {
-        name: [getattr(cut, name) for cut in cuts] for name in ("chunker", "chunk_size", "overlap", "prefix", "backend")
-    }
-    values["embedder"] = [cut.embedder or NO_EMBEDDER for cut in cuts]
-    values |= {name: [getattr(config, name) for config in configs] for name in ("retriever", "reranker", "depth")}
+    """Return the address of an experiment over all that the steps of a combination choose, {} where there is none."""
     asked: dict[str, str | int | None] = {
-        f"{axis}s": ",".join(map(str, dict.fromkeys(several))) for axis, several in values.items()
+        f"{axis}s": ",".join(values) for axis, values in replays.grid_of(together).items()
     }
-    return {"experiment": "*", "set": run.provenance["questions"], "ks": together.k, **asked}
+    return {"experiment": "*", "set": run.provenance["questions"], **asked} if asked else {}
 
 
 # The table
 
 
 def _table(run: Run, columns: Columns, rescue: Rescue) -> None:
-    shown = rescue.rows if st.session_state.get(_ALL) else rescue.rows[:SHOWN]
+    shown = rescue.rows if st.session_state.get(_ALL) else first_rows(rescue.rows)
     reach = _reach(shown)
     with st.container(key="rescue-table", gap="xxsmall"):
         for column, words in zip(
@@ -192,11 +181,19 @@ def _table(run: Run, columns: Columns, rescue: Rescue) -> None:
         for row in shown:
             _draw_row(run, columns, rescue, row, reach)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        if len(rescue.rows) > SHOWN:
-            everything = f":blue[{'Show fewer' if len(shown) > SHOWN else f'Show all {len(rescue.rows)}'}]"
+        if len(rescue.rows) > len(first_rows(rescue.rows)):
+            everything = f":blue[{'Show fewer' if len(shown) == len(rescue.rows) else f'Show all {len(rescue.rows)}'}]"
             st.button(everything, key="rescue-more", type="tertiary", on_click=_toggle)
         if beyond := int(rescue.beyond.sum()):
             _lister(f"{beyond:,} beyond all of these", "rescued", question_table.NOTHING, "beyond")
+
+
+def first_rows(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows that are shown at first: all if they are few, else of a larger k, which only reads more, two."""
+    if len(rows) <= SHOWN:
+        return list(rows)
+    larger = [row for row in rows if row.replay.kind == "k"][SHOWN_LARGER:]
+    return [row for row in rows if row not in larger][:SHOWN]
 
 
 def _toggle() -> None:

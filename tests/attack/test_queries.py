@@ -26,8 +26,8 @@ READ = {  # the parameters that each page reads, beside `corpus` and those of li
     "inspect": "run runs k question claim tab bank answerable f1 of side other rank document kind outcome cause find "
     "metric point stream slice by",
     "compare": "runs k metric other side question primary effect curve expense by point stream slice",
-    "experiment": "experiment set chunkers chunk_sizes overlaps embedders backends retrievers rerankers depths ks "
-    "answerers side baseline primary",
+    "experiment": "experiment set chunkers chunk_sizes overlaps prefixs embedders backends retrievers rrf_constants "
+    "rerankers rerank_depths depths ks answerers side baseline primary",
     "runs": "find tags sets retrievers fields run",
     "home": "run index",
     "settings": "run set",
