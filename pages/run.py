@@ -66,25 +66,24 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
     st.caption(RETRIEVERS[retriever].description)
     if len(names) < len(RETRIEVERS):
         st.caption("This index was built without an embedder, so it is searched by words only.")
-    fuses = retriever == "hybrid"
-    one, two, three, *rest = st.columns(3 + fuses)
-    k = one.number_input(
-        "k", 1, 1000, start.k, key=f"k-{start.hash()}",
-        help="Chunks used of each ranking. Another k can be chosen later without a new run.",
-    )  # fmt: skip
-    depth = two.number_input(
-        "Depth", 1, 1000, max(start.depth, 1), key=f"depth-{start.hash()}",
-        help="Chunks stored of each ranking: a target below it counts as missed.",
-    )  # fmt: skip
-    seed = three.number_input(
-        "Seed", 0, 2**31 - 1, start.seed, key=f"seed-{start.hash()}", help="Seed of the intervals' resampling."
-    )
     constant = start.rrf_constant
-    for column in rest:
-        constant = column.number_input(
-            "RRF constant", 0, choices.LARGEST_CONSTANT, min(constant, choices.LARGEST_CONSTANT),
-            key=f"constant-{start.hash()}", help="Of reciprocal rank fusion: Σ 1 ÷ (constant + rank).",
+    with st.grid(4, min_column_width=120):
+        k = st.number_input(
+            "k", 1, 1000, start.k, key=f"k-{start.hash()}",
+            help="Chunks used of each ranking. Another k can be chosen later without a new run.",
         )  # fmt: skip
+        depth = st.number_input(
+            "Depth", 1, 1000, max(start.depth, 1), key=f"depth-{start.hash()}",
+            help="Chunks stored of each ranking: a target below it counts as missed.",
+        )  # fmt: skip
+        seed = st.number_input(
+            "Seed", 0, 2**31 - 1, start.seed, key=f"seed-{start.hash()}", help="Seed of the intervals' resampling."
+        )
+        if retriever == "hybrid":
+            constant = st.number_input(
+                "RRF constant", 0, choices.LARGEST_CONSTANT, min(constant, choices.LARGEST_CONSTANT),
+                key=f"constant-{start.hash()}", help="Of reciprocal rank fusion: Σ 1 ÷ (constant + rank).",
+            )  # fmt: skip
     return {
         "index": index.id, "questions": question_set.id, "split": side, "retriever": retriever, "k": int(k),
         "depth": int(depth), "seed": int(seed), "rrf_constant": int(constant),
