@@ -80,7 +80,7 @@ def benchmark(workspace: Workspace, options: argparse.Namespace) -> dict[str, An
     if options.spans:
         corpus_name, question_set = spans(workspace, options.spans)
     else:
-        sample_runs.load_sample(workspace)
+        sample_runs.load_corpus(workspace)
         corpus_name, question_set = sample.NAME, sample_runs.SAMPLE_QUESTIONS
     corpus = workspace.store.corpus(corpus_name)
     indexing.build_index(workspace, corpus, "measured", IndexConfig(chunk_size=options.chunk_size))

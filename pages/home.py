@@ -64,8 +64,8 @@ def first_visit() -> None:
         sample_button("Load the sample", primary=True)
         address.link("documents", "Start with your own documents")
     st.caption(
-        "The sample: 12 documents, 100 questions, two indexes and three runs, one of them with answers and verdicts "
-        "that were written by hand. About a minute; no key, no server and no network are needed."
+        "The sample: 12 documents, 100 questions, two indexes, an experiment, and three runs, one of them with answers "
+        "and verdicts that were written by hand. About a minute; no key, no server and no network are needed."
     )
 
 
@@ -96,10 +96,10 @@ def steps(corpus: Corpus) -> None:
             if place == first and st.button(verb, type="primary", key=f"step-{page}", width="stretch"):
                 address.go_to(page)
     if first == len(path):
-        what_next(done)
+        what_next(corpus, done)
 
 
-def what_next(done: list[Run]) -> None:
+def what_next(corpus: Corpus, done: list[Run]) -> None:
     """Suggest what comes after the first results: a comparison, or a second run to compare with."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         if len(done) > 1:
@@ -108,6 +108,9 @@ def what_next(done: list[Run]) -> None:
         elif st.button("Run another configuration", type="primary", key="next"):
             address.go_to("run")
         address.link("runs", "All runs")
+        if experiments := store.experiments(corpus.id):
+            newest = experiments[0].name
+            address.link("experiment", f"Experiment {newest}", experiment=newest)
         judged = next((run for run in done if run.config.answerer != "none"), None)
         if judged is not None:
             address.link("results", f"Answers of {judged.name}", run=judged.name, k=judged.config.k)
@@ -115,9 +118,19 @@ def what_next(done: list[Run]) -> None:
         address.link("settings", "Settings")
 
 
+def by_hand() -> list[Run]:
+    """Return the runs that no experiment made; all of them where there are no others."""
+    of_experiments: set[str] = set()
+    for experiment in store.experiments():
+        of_experiments |= {cell.run_id for cell in experiment.cells}
+        if confirmation := experiment.confirmation:
+            of_experiments |= {confirmation.baseline_run, confirmation.chosen_run}
+    return [run for run in runs if run.id not in of_experiments] or runs
+
+
 def recent() -> None:
     names = {c.id: c.name for c in corpora}
-    newest = runs[:SHOWN]
+    newest = by_hand()[:SHOWN]
     means, rows = summaries.summaries(workspace, newest), []
     for run in newest:
         recall = means[run.id].at_k("recall", run.config.k) if run.status == "done" else None  # imported runs have none
@@ -147,7 +160,7 @@ def recent() -> None:
             st.session_state["open-run"] = (names.get(run.corpus_id), run.name, run.config.k)
 
     widgets.table(pd.DataFrame(rows), "recent", columns=columns, on_select=opened, height="content", alt="Recent runs")
-    if len(runs) > SHOWN:
+    if len(runs) > len(newest):
         address.link("runs", f"All {len(runs):,} runs")
     if target := st.session_state.pop("open-run", None):
         address.go_to("results", corpus=target[0], run=target[1], k=target[2])

@@ -186,9 +186,9 @@ def _confirm(workspace: Workspace, arguments: Mapping[str, Any], progress: Progr
 
 
 def _sample(workspace: Workspace, _arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    from ragviz.runs import sample_runs
+    from ragviz.experiments import sample_experiment
 
-    return sample_runs.load_sample(workspace, progress=progress)
+    return sample_experiment.load_sample(workspace, progress=progress)
 
 
 def _subjects(job: Job) -> list[tuple[Kind, str]]:

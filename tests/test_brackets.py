@@ -6,7 +6,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.analysis.brackets import brackets, unbeaten
+from ragviz.analysis.brackets import apart_words, brackets, unbeaten
 from ragviz.analysis.compare import Delta, Pair
 from ragviz.analysis.ties import Choice, Price, broken, words
 from ragviz.stats.differences import Difference
@@ -41,6 +41,15 @@ def test_brackets_by_hand():
     assert groups("abcd", ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d")) == ["ab", "cd"]
 
 
+def test_pairs_that_are_apart_are_said():
+    beats = {("a", "c"), ("a", "d"), ("b", "d")}
+    assert apart_words("abcd", list(pairs_of("abcd", beats))) == (
+        "Tested all together, 3 of the 6 pairs are apart: a is better than c and d; b is better than d."
+    )
+    assert apart_words("abc", list(pairs_of("abc", set()))) == "Tested all together, none of the 3 pairs is apart."
+    assert apart_words("ab", list(pairs_of("ab", {("a", "b")}))) == "", "the verdict says it"
+
+
 def test_what_is_equivalent_is_not_apart():
     pairs = [Pair("a", replace(UNDECIDED, run="b", verdict=verdict)) for verdict in ("equivalent", "equal")]
     assert [brackets("ab", [pair]) for pair in pairs] == [[("a", "b")]] * 2
@@ -71,13 +80,13 @@ def test_no_two_unbeaten_runs_are_apart(beats):
 def test_the_first_of_tokens_cost_and_latency_that_differs_breaks_a_tie():
     prices = {
         "small": Price(300, 0.002, 1.0),
-        "small too": Price(300.5, 0.002, 0.5),
+        "small too": Price(300.5, 0.002, 0.4),
         "large": Price(900, 0.0001, 0.1),
         "unknown": Price(None, 0.0001, 0.1),
     }
     assert broken(["small", "large"], prices) == Choice("small", "tokens", 300, 900)
-    assert broken(["small", "small too"], prices) == Choice("small too", "seconds", 0.5, 1.0)
-    assert broken(["small", "small too", "large"], prices) == Choice("small too", "seconds", 0.5, 1.0)
+    assert broken(["small", "small too"], prices) == Choice("small too", "seconds", 0.4, 1.0)
+    assert broken(["small", "small too", "large"], prices) == Choice("small too", "seconds", 0.4, 1.0)
     assert broken(["small", "unknown"], prices) == Choice("unknown", "dollars", 0.0001, 0.002)
     assert broken(["large", "unknown"], prices) == Choice()
     assert broken(["small", "never made"], prices) == Choice()

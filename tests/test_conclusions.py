@@ -61,7 +61,7 @@ def test_a_tie_of_two_better_ones_is_broken_by_what_they_read_and_says_so():
     )
     unknown = concluded(ranks)
     assert unknown.chosen == "long"
-    assert unknown.notes[0].endswith("as far as they are known, do not break it. long has the highest mean.")
+    assert unknown.notes[0].endswith("as far as they are known, do not break it. long is the first that was declared.")
 
 
 def test_one_that_is_equal_and_reads_less_is_shipped_for_that():
@@ -76,7 +76,7 @@ def test_one_that_is_equal_and_reads_less_is_shipped_for_that():
 def test_a_difference_that_is_not_shown_is_undecided():
     conclusion = concluded({"knn": POOR, "other": [1] * 17 + [0] * 43})
     assert (conclusion.decision, conclusion.chosen) == ("undecided", "knn")
-    assert conclusion.sentence.startswith("Undecided: other is shown neither to differ from knn nor")
+    assert conclusion.sentence.startswith("Undecided, knn stays: other against knn on Recall@3: ")
     assert "other against knn on Recall@3: +0.03" in conclusion.sentence
 
 

@@ -95,6 +95,11 @@ def test_cells_that_are_picked_by_hand_keep_their_names(workspace, question_set)
     ]
 
 
+def test_a_cell_that_does_without_the_only_choice_is_named_so(workspace, question_set):
+    picks = grid.crossed({"retriever": ["bm25"], "reranker": ["none", "maxsim"]})
+    assert [cell.name for cell in grid.planned(workspace, question_set, picks).cells] == ["no reranker", "maxsim"]
+
+
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
@@ -322,7 +327,7 @@ def test_a_configuration_is_labelled_that_was_chosen_on_its_own_questions(worksp
             assert {row["chosen_by"] for row in csv.DictReader(io.StringIO(file.decode("utf-8-sig")))} == marks
     assert said in repr(project.open_run(chosen.name))
     assert any(said in note for note in comparisons.compare_runs(workspace, [baseline, chosen]).notes)
-    assert "On test, once: " in repr(project.confirm(tried))
+    assert "Confirmed on test. Ship k 1" in repr(project.confirm(tried))
     on_test = workspace.store.run(workspace.store.experiment("chunks").confirmation.chosen_run)
     assert measurements.chosen_words(on_test) == ""
     with pytest.raises(UsageError, match="chunks is no choice"):

@@ -6,12 +6,14 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ragviz import sample
 from ragviz.config import Settings
 from ragviz.documents import parsing
 from ragviz.errors import UsageError
+from ragviz.experiments import findings, sample_experiment
 from ragviz.judging import work
 from ragviz.judging.planning import Item, Plan
 from ragviz.judging.texts import sentences_of
@@ -26,7 +28,7 @@ from ragviz.records import (
     RunConfig,
     Span,
 )
-from ragviz.runs import hand_made, judgements, running, sample_runs
+from ragviz.runs import hand_made, judgements, running
 from ragviz.runs.hand_made import Statement, WrittenAnswer, WrittenQuestion
 from ragviz.text import language
 from ragviz.workspace import Workspace
@@ -189,7 +191,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     settings = Settings(home=tmp_path_factory.mktemp("home"), _env_file=None)  # type: ignore[call-arg]
     workspace = Workspace(settings)
     assert not settings.model_configured
-    assert sample_runs.load_sample(workspace)["runs"] == ["sample-knn", "sample-hybrid", "sample-answered"]
+    assert sample_experiment.load_sample(workspace)["runs"] == ["sample-knn", "sample-hybrid", "sample-answered"]
     return workspace
 
 
@@ -249,8 +251,38 @@ def test_it_cannot_be_judged_again_or_made_by_a_model_of_that_name(loaded: Works
 
 def test_loading_again_keeps_what_is_there(loaded: Workspace, run: Run) -> None:
     before = {each.id for each in loaded.store.runs()}
-    sample_runs.load_sample(loaded)
+    sample_experiment.load_sample(loaded)
     assert {each.id for each in loaded.store.runs()} == before
+
+
+def test_the_sample_has_an_experiment_that_was_decided_by_its_rule(loaded: Workspace) -> None:
+    """Its differences, of recall@3 on the 45 validation questions with evidence, are worked from the rankings."""
+    store = loaded.store
+    experiment = store.experiment(sample_experiment.NAME)
+    outcome = findings.outcome_of(loaded, experiment)
+    assert [row.cell.name for row in outcome.rows] == ["knn", "knn maxsim", "hybrid", "hybrid maxsim"]
+    assert (experiment.split, experiment.rule.primary, experiment.rule.minimum_effect) == (
+        "validation",
+        "recall@3",
+        0.02,
+    )
+
+    def recalls(run_id: str) -> dict[str, float]:
+        results = (result for result in store.results(run_id) if result.gold)
+        return {r.question_id: np.mean([bool(set(g) & set(r.ranking.ids[:3])) for g in r.gold]) for r in results}
+
+    base = recalls(experiment.baseline.run_id)
+    assert len(base) == 45
+    for row in outcome.rows[1:]:
+        other = recalls(row.cell.run_id)
+        assert row.delta.difference.mean == pytest.approx(np.mean([other[i] - base[i] for i in base]))
+    assert outcome.conclusion.decision == "ship"
+    assert experiment.confirmation is not None
+    tested = [recalls(run_id) for run_id in (experiment.confirmation.baseline_run, experiment.confirmation.chosen_run)]
+    assert not tested[0].keys() & base.keys(), "test questions had no part in the choice"
+    difference = np.mean([tested[1][i] - tested[0][i] for i in tested[0]])
+    assert outcome.test.deltas[experiment.confirmation.chosen].difference.mean == pytest.approx(difference)
+    assert {run.name for run in store.runs()} >= set(sample.RUNS)
 
 
 def test_a_question_that_was_changed_is_left_out(loaded: Workspace, run: Run, tmp_path: Path) -> None:

@@ -29,6 +29,34 @@ def unbeaten(runs: Sequence[str], pairs: Sequence[Pair]) -> list[str]:
     return [run for run in runs if run not in beaten]
 
 
+def apart(runs: Sequence[str], pairs: Sequence[Pair]) -> dict[str, list[str]]:
+    """Return, for each run that is better than another, those that it is better than, both in the order of `runs`."""
+    better = {
+        (pair.delta.run, pair.baseline) if pair.delta.verdict == "better" else (pair.baseline, pair.delta.run)
+        for pair in pairs
+        if _is_apart(pair)
+    }
+    beaten = {run: [other for other in runs if (run, other) in better] for run in runs}
+    return {run: others for run, others in beaten.items() if others}
+
+
+def apart_words(runs: Sequence[str], pairs: Sequence[Pair]) -> str:
+    """Say which of three runs or more are apart; "" for two, of which the verdict says it."""
+    if len(runs) < 3:
+        return ""
+    beaten = apart(runs, pairs)
+    if not beaten:
+        return f"Tested all together, none of the {len(pairs):,} pairs is apart."
+    count = sum(map(len, beaten.values()))
+    clauses = "; ".join(f"{run} is better than {_joined(others)}" for run, others in beaten.items())
+    are = "is" if count == 1 else "are"
+    return f"Tested all together, {count:,} of the {len(pairs):,} pairs {are} apart: {clauses}."
+
+
+def _joined(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
 def _is_apart(pair: Pair) -> bool:
     return pair.delta.verdict in ("better", "worse")
 

@@ -18,8 +18,9 @@ TITLES: Mapping[By, str] = {
 _NAMED = 4
 """Tied runs that are named; more are counted."""
 
-SAME = 0.01
-"""Amounts that differ by less than this share of the greater one are the same."""
+SAME: Mapping[By, float] = {"tokens": 0.01, "dollars": 0.01, "seconds": 0.5}
+"""Amounts that differ by less than this share of the greater one are the same: a latency is measured once, on a machine
+that does other things as well, and breaks a tie when it is less than half of the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ def broken(tied: Collection[str], prices: Mapping[str, Price]) -> Choice:
     Choice(run='b', by='dollars', amount=0.001, next=0.002)
     >>> broken(["b", "c"], prices), broken(["a", "b"], {"a": Price(600), "b": Price(600)})
     (Choice(run='b', by='tokens', amount=602, next=1200), Choice(run='', by=None, amount=0.0, next=0.0))
+    >>> [broken(["a", "b"], {"a": Price(seconds=0.1), "b": Price(seconds=other)}).run for other in (0.19, 0.21)]
+    ['', 'a']
     """
     left = list(tied)
     for by in TITLES:
@@ -61,7 +64,7 @@ def broken(tied: Collection[str], prices: Mapping[str, Price]) -> Choice:
         if len(left) < 2 or len(amounts) < len(left):
             continue
         least = min(amounts.values())
-        cheapest = [run for run in left if amounts[run] - least <= SAME * amounts[run]]
+        cheapest = [run for run in left if amounts[run] - least <= SAME[by] * amounts[run]]
         if len(cheapest) == 1:
             return Choice(cheapest[0], by, least, min(amounts[run] for run in left if run != cheapest[0]))
         left = cheapest

@@ -57,12 +57,15 @@ def open_app(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.", min=1,
 
 @app.command("sample")
 def load_sample(as_json: Json = False) -> None:
-    """Load the sample: documents, questions, indexes, runs."""
+    """Load the sample: documents, questions, indexes, an experiment, runs."""
     result = console.perform(console.open_workspace(), "sample", "Load the sample", None, {}).result
     console.show(
         result,
         as_json,
-        lambda: console.out.print(f"Loaded '{result['corpus']}'. Next: ragviz results {result['runs'][-1]}"),
+        lambda: console.out.print(
+            f"Loaded '{result['corpus']}'. Next: ragviz results {result['runs'][-1]}, "
+            f"ragviz experiments show {result['experiment']}"
+        ),
     )
 
 

@@ -154,7 +154,7 @@ def list_experiments(
             outcome.experiment.name,
             f"{len(outcome.experiment.finished)} of {len(outcome.experiment.cells)}",
             declaring.rule_words(outcome.experiment.rule),
-            outcome.conclusion.sentence,
+            outcome.sentence,
         )
         for outcome in outcomes
     ]
@@ -223,9 +223,12 @@ def _draw(outcome: Outcome) -> None:
     columns = ("cell", "state", experiment.rule.primary, "difference", "verdict", "tokens", "dollars", "seconds", "")
     console.table(columns, rows)
     _draw_left_out(experiment.left_out)
-    _draw_conclusion(outcome.conclusion, "")
+    if outcome.apart:
+        _say(outcome.apart)
+    _draw_conclusion(outcome.conclusion, f"On {experiment.split}: " if outcome.test else "")
     if outcome.test is not None:
         _draw_conclusion(outcome.test, "On test, once: ")
+        _say(outcome.sentence)
     if outcome.lost:
         _say(outcome.lost)
 

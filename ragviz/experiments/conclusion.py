@@ -110,7 +110,9 @@ def conclude(
     choice = ties.broken(tied, prices) if len(tied) > 1 else Choice()
     chosen = choice.run or default
     if len(tied) > 1:
-        notes.append(ties.words(tied, choice) + ("" if choice.run else f" {_default_words(default, base)}"))
+        highest = sum(means[name] == means[default] for name in tied) == 1
+        why = "" if choice.run else f" {_default_words(default, base, highest=highest)}"
+        notes.append(ties.words(tied, choice) + why)
     notes += breach_words(breaches)
     undecided = [name for name in allowed if deltas[name].verdict == "undecided"]
     decision: Decision
@@ -223,8 +225,11 @@ def _nothing_words(experiment: Experiment) -> str:
     return "Only the baseline is done: there is nothing to compare it with yet."
 
 
-def _default_words(default: str, base: str) -> str:
-    return f"{default} stays." if default == base else f"{default} has the highest mean."
+def _default_words(default: str, base: str, *, highest: bool) -> str:
+    """Say why one of several that are tied in everything is chosen."""
+    if default == base:
+        return f"{default} stays."
+    return f"{default} has the highest mean." if highest else f"{default} is the first that was declared."
 
 
 def _sentence(
@@ -248,11 +253,11 @@ def _sentence(
         return f"Ship {chosen}: {words}."
     if undecided:
         best = max(undecided, key=lambda name: direction(metric) * (deltas[name].difference.mean or 0.0))
-        neither = f"shown neither to differ from {base} nor to be equivalent to it"
         if len(deltas) == 1:
-            return f"Undecided: {best} is {neither}: {clause(base, metric, deltas[best])}."
+            return f"Undecided, {base} stays: {clause(base, metric, deltas[best])}."
         count = f"{len(undecided):,} of {len(deltas):,} configurations {'is' if len(undecided) == 1 else 'are'}"
-        return f"Undecided: {count} {neither}; the highest mean of them: {clause(base, metric, deltas[best])}."
+        neither = f"{count} shown neither to differ from it nor to be equivalent"
+        return f"Undecided, {base} stays: {neither}; the best mean of them: {clause(base, metric, deltas[best])}."
     return f"Do not ship: no configuration within the guardrails is better than {base} on {title_of(metric)}."
 
 

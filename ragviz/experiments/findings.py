@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ragviz.analysis.compare import Comparison, Delta
+from ragviz.analysis import brackets
+from ragviz.analysis.compare import Comparison, Delta, pairs, ranking_by
 from ragviz.analysis.ties import Price
 from ragviz.errors import NotFoundError, UsageError
 from ragviz.experiments import conclusion as conclusions
@@ -147,6 +148,23 @@ class Outcome:
     test: Conclusion | None
     lost: str = ""
 
+    @property
+    def sentence(self) -> str:
+        """What holds now, in a sentence: once baseline and choice were run on test, what that says of the choice."""
+        if self.test is None or self.experiment.confirmation is None:
+            return self.conclusion.sentence
+        confirmed = "Confirmed on test." if self.test.decision == "ship" else "Not confirmed on test."
+        return f"{confirmed} {self.test.sentence}"
+
+    @property
+    def apart(self) -> str:
+        """Which cells are apart from each other in the primary metric; "" while fewer than three are done."""
+        if self.comparison is None:
+            return ""
+        primary = self.experiment.rule.primary
+        order = [self.comparison.runs[place] for place in ranking_by(self.comparison, primary)]
+        return brackets.apart_words(order, pairs(self.comparison, primary))
+
 
 def outcome_of(workspace: Workspace, experiment: Experiment) -> Outcome:
     """Return everything that an experiment says now."""
@@ -205,10 +223,12 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
     confirmation = asdict(experiment.confirmation) if experiment.confirmation else None
     return {
         "experiment": experiment.name,
+        "sentence": outcome.sentence,
         "split": experiment.split,
         "rule": asdict(experiment.rule),
         "cells": cells,
         "left_out": dict(experiment.left_out),
+        "apart": outcome.apart,
         "conclusion": conclusions.to_json(outcome.conclusion),
         "confirmation": confirmation,
         "test": conclusions.to_json(outcome.test) if outcome.test else None,

@@ -257,6 +257,7 @@ def _names(values: Sequence[Mapping[str, Any]], given: Sequence[str]) -> list[st
     seen: dict[str, int] = {}
     for of_cell, name in zip(values, given, strict=True):
         shown = name.strip() or " ".join(filter(None, (_words(axis, of_cell) for axis in differ)))
+        shown = shown or " ".join(f"no {axis}" for axis in differ if of_cell[axis] == "none")
         same = json.dumps(dict(of_cell), sort_keys=True)
         number = seen.setdefault(f"{shown}\n{same}", sum(key.startswith(f"{shown}\n") for key in seen) + 1)
         made.append(shown if number == 1 else f"{shown} ({number})")

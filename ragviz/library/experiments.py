@@ -52,9 +52,7 @@ class Experiment(Shown):
         return pd.DataFrame(rows).set_index("cell")
 
     def _title(self) -> str:
-        outcome = self.outcome
-        tested = f" On test, once: {outcome.test.sentence}" if outcome.test else ""
-        return f"Experiment '{self.name}': {outcome.conclusion.sentence}{tested}"
+        return f"Experiment '{self.name}': {self.outcome.sentence}"
 
     def _table(self) -> pd.DataFrame:
         return self.cells()[["state", "mean", "difference", "verdict", "tokens"]]

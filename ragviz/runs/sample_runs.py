@@ -1,14 +1,12 @@
-"""The sample: its corpus, questions, indexes and runs, loaded in one step, without asking a model."""
+"""The sample: its corpus, questions, indexes and runs, made without asking a model."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from ragviz import sample
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import sets
-from ragviz.records import IndexConfig, Progress, RetrieverName, RunConfig, silent
+from ragviz.records import Corpus, IndexConfig, Progress, RetrieverName, RunConfig, silent
 from ragviz.runs import hand_made, replays, running, searched_again
 from ragviz.workspace import Workspace
 
@@ -24,14 +22,11 @@ SAMPLE_RUNS: dict[str, tuple[str, RetrieverName]] = dict(
 ANSWERED_INDEX = "sample-tokens-200"
 
 
-def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[str, Any]:
-    """Load the sample corpus and its questions, build two indexes and make three runs; existing ones are kept.
+def load_corpus(workspace: Workspace, *, progress: Progress = silent) -> Corpus:
+    """Return the sample's corpus, with its questions split into validation and test and its two indexes.
 
-    Two runs retrieve only; the third holds answers and verdicts that were written by hand. What would rescue their lost
-    questions is replayed by searching what is there, and so are both rankings that a run fuses; what has to be
-    embedded first is left to a person.
-
-    Returns the names: {"corpus", "questions", "indexes", "runs"}.
+    What is there already is kept, a split that a person made included. The split is stratified: the questions join
+    the documents to one cluster, so that whole documents cannot be set apart.
     """
     store = workspace.store
     corpus = store.corpus_called(sample.NAME)
@@ -41,8 +36,22 @@ def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[st
         corpora.add_file(workspace, corpus, name, data)
     if SAMPLE_QUESTIONS not in {question_set.name for question_set in store.question_sets(corpus.id)}:
         sets.import_questions(workspace, corpus, sample.questions(), "questions.jsonl", SAMPLE_QUESTIONS)
+    question_set = store.question_set(SAMPLE_QUESTIONS)
+    if question_set.split is None:
+        sets.split(workspace, question_set, "stratified")
     for name, config in SAMPLE_INDEXES.items():
         indexing.build_index(workspace, corpus, name, config, progress=progress)
+    return corpus
+
+
+def make_runs(workspace: Workspace, corpus: Corpus, *, progress: Progress = silent) -> list[str]:
+    """Make the sample's three runs that are not done, and return their names.
+
+    Two retrieve only; the third holds answers and verdicts that were written by hand. What would rescue their lost
+    questions is replayed by searching what is there, and so are both rankings that a run fuses; what has to be
+    embedded first is left to a person.
+    """
+    store = workspace.store
     done = {current.name for current in store.runs(corpus.id) if current.status == "done"}
     for name, (index, retriever) in SAMPLE_RUNS.items():
         if name not in done:
@@ -56,5 +65,4 @@ def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[st
         replays.replay(workspace, run, progress=progress)
         if not searched_again.refusal(workspace, run, "components"):
             searched_again.search_again(workspace, run, "components", progress=progress)
-    names = {"indexes": list(SAMPLE_INDEXES), "runs": list(sample.RUNS)}
-    return {"corpus": corpus.name, "questions": SAMPLE_QUESTIONS, **names}
+    return list(sample.RUNS)

@@ -112,10 +112,13 @@ def leaderboard(shown: Shown) -> None:
     notes = _rank_notes(shown)
     rows = [leaderboard_plots.Row(names[place], place, estimates[place], notes[place]) for place in order]
     at = {comparison.runs[place]: row for row, place in enumerate(order)}
-    groups = brackets.brackets(list(at), all_pairs(shown))
+    pairs = all_pairs(shown)
+    groups = brackets.brackets(list(at), pairs)
     joined = [[at[run] for run in group] for group in groups]
     drawn = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)} (0 to 1), 95 % intervals")
     widgets.figure(drawn, "leaderboard")
+    if words := brackets.apart_words(list(at), pairs):
+        st.markdown(plain(words))
     st.caption(plain(_bracket_words(groups, comparison)))
 
 

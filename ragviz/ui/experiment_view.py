@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
@@ -13,7 +15,8 @@ from ragviz.experiments.findings import Outcome, Row
 from ragviz.metrics.registry import title_of
 from ragviz.records import Corpus, Experiment
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, heading, job_panel, widgets, wording
+from ragviz.ui import address, cache, compare_answer, heading, job_panel, widgets, wording
+from ragviz.ui.compare_choices import Shown
 
 STATES = {"waiting": "· waiting", "running": "▷ running", "done": "✓ done", "failed": "✗ failed"}
 CHOSEN_HERE = (
@@ -23,10 +26,14 @@ CHOSEN_HERE = (
 
 def outcome(experiment: Experiment) -> Outcome:
     """Return everything that an experiment says now; shared by all sessions, so never to be changed."""
+    return _outcome(_state(experiment))
+
+
+def _state(experiment: Experiment) -> cache.State:
     confirmation = experiment.confirmation
     runs = [cell.run_id for cell in experiment.cells if cell.run_id]
     runs += [confirmation.baseline_run, confirmation.chosen_run] if confirmation else []
-    return _outcome(cache.state(experiment.id, *runs))
+    return cache.state(experiment.id, *runs)
 
 
 @st.cache_resource(show_spinner="Comparing", max_entries=32)
@@ -46,33 +53,40 @@ def _draw(corpus: Corpus, experiment_id: str, *, active: bool) -> None:
     with widgets.errors_shown():
         shown = outcome(cache.workspace().store.experiment(experiment_id))
         experiment, conclusion = shown.experiment, shown.conclusion
-        heading.section(plain(conclusion.sentence))
+        heading.section(plain(shown.sentence))
         asked = experiment.split or "all questions"
         st.caption(plain(f"Rule: {declaring.rule_words(experiment.rule)}. Asked: {asked}."))
-        _notes(conclusion)
-        if conclusion.decision == "ship" and conclusion.same_questions:
-            st.caption(f":orange[▲] {CHOSEN_HERE}")
-        _test(shown)
+        if shown.lost:
+            st.warning(plain(shown.lost))
+        if shown.test is None:
+            _reasons(conclusion)
+        else:
+            _sides(shown, shown.test)
         _actions(corpus, shown, active=active)
+        _pictures(shown)
         _cells(shown)
         for why in dict.fromkeys(experiment.left_out.values()):
             names = [name for name, reason in experiment.left_out.items() if reason == why]
             st.caption(plain(f"Left out: {', '.join(names)}. {why}"))
 
 
-def _notes(conclusion: Conclusion) -> None:
+def _reasons(conclusion: Conclusion) -> None:
     if conclusion.notes:
         st.markdown("\n".join(f"- {plain(note)}" for note in conclusion.notes))
+    if conclusion.decision == "ship" and conclusion.same_questions:
+        st.caption(f":orange[▲] {CHOSEN_HERE}")
 
 
-def _test(shown: Outcome) -> None:
-    """Draw what was measured on the test side."""
-    if shown.lost:
-        st.warning(plain(shown.lost))
-    if shown.test is not None:
-        with st.container(border=True):
-            st.markdown(f"**On test, once:** {plain(shown.test.sentence)}")
-            _notes(shown.test)
+def _sides(shown: Outcome, test: Conclusion) -> None:
+    """Draw the choice on validation, and what was measured on the test side."""
+    with st.container(key="beside-sides"):
+        left, right = st.columns(2, gap="medium")
+        with left, st.container(border=True):
+            st.markdown(f"**On validation, where it was chosen:** {plain(shown.conclusion.sentence)}")
+            _reasons(shown.conclusion)
+        with right, st.container(border=True):
+            st.markdown(f"**On test, once:** {plain(test.sentence)}")
+            _reasons(test)
 
 
 def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
@@ -127,6 +141,23 @@ def compare_cells(shown: Outcome) -> None:
     )
 
 
+def _pictures(shown: Outcome) -> None:
+    """Draw the cells that are done in order, and their differences to the baseline, by the primary metric."""
+    comparison, experiment = shown.comparison, shown.experiment
+    if comparison is None:
+        return
+    store, ids = cache.workspace().store, {cell.name: cell.run_id for cell in experiment.cells}
+    runs = tuple(replace(store.run(ids[name]), name=name) for name in comparison.runs)
+    primary = experiment.rule.primary
+    compared = Shown(runs, comparison, primary, comparison.runs[1], _state(experiment))
+    with st.container(key="beside-cells"):
+        left, right = st.columns(2, gap="medium")
+        with left, widgets.errors_shown():
+            compare_answer.leaderboard(compared)
+        with right, widgets.errors_shown():
+            compare_answer.differences(compared)
+
+
 def _cells(shown: Outcome) -> None:
     """Draw a row for each cell; a click opens its run."""
     experiment = shown.experiment
@@ -140,13 +171,20 @@ def _cells(shown: Outcome) -> None:
     with widgets.above_table("cells"):
         st.markdown(f"{done} of {wording.counted(len(shown.rows), 'cell')} done", width="stretch")
         rows = pd.DataFrame([_cell(row, experiment) for row in shown.rows])
+        if not rows["Dollars"].fillna(0).any():  # nothing was paid
+            rows = rows.drop(columns="Dollars")
+        if done == len(shown.rows):
+            rows = rows.drop(columns="State")
         widgets.table_button(rows, experiment.name, "cells-csv")
     columns = {
-        "Cell": st.column_config.TextColumn(width="medium"),
-        title_of(experiment.rule.primary): st.column_config.NumberColumn(format="%.3f"),
-        "Tokens read": st.column_config.NumberColumn(format="%.0f"),
-        "Dollars": st.column_config.NumberColumn(format="%.4f", help="For a question."),
-        "Seconds": st.column_config.NumberColumn(format="%.3f", help="For a question."),
+        "Cell": st.column_config.TextColumn(width=160),
+        title_of(experiment.rule.primary): st.column_config.NumberColumn(format="%.2f", width=75),
+        "95 %": st.column_config.TextColumn(width=90),
+        "Difference": st.column_config.TextColumn(width=135),
+        "Verdict": st.column_config.TextColumn(width=80),
+        "Tokens read": st.column_config.NumberColumn(format="localized", width=80),
+        "Dollars": st.column_config.NumberColumn(format="%.4f", help="For a question.", width=70),
+        "Seconds": st.column_config.NumberColumn(format="%.3f", help="For a question.", width=70),
         "Why": st.column_config.TextColumn(width="large"),
     }
     widgets.table(rows, "cells", columns=columns, on_select=opened, height="content", alt="Cells", empty="–")
@@ -163,11 +201,17 @@ def _cell(row: Row, experiment: Experiment) -> dict[str, object]:
         "95 %": widgets.interval_words(estimate) if estimate else "",
         "Difference": difference_words(delta.difference) if delta else "",
         "Verdict": delta.verdict if delta else "",
-        "Tokens read": row.price.tokens,
+        "Tokens read": None if row.price.tokens is None else round(row.price.tokens),
         "Dollars": row.price.dollars,
         "Seconds": row.price.seconds,
     }
     return values | ({"Why": row.cell.reason} if any(cell.reason for cell in experiment.cells) else {})
+
+
+def _asked(shown: Outcome) -> str:
+    """Say what an experiment asked, and whether its choice was run on the test side."""
+    side = shown.experiment.split or "all questions"
+    return shown.lost or (f"{side}, then test" if shown.test else side)
 
 
 def listed(corpus: Corpus) -> None:
@@ -186,8 +230,8 @@ def listed(corpus: Corpus) -> None:
         {
             "Experiment": [each.experiment.name for each in shown],
             "Cells done": [f"{len(each.experiment.finished)} of {len(each.experiment.cells)}" for each in shown],
-            "Says": [each.conclusion.sentence for each in shown],
-            "Confirmed on test": [each.test.sentence if each.test else each.lost for each in shown],
+            "Says": [each.sentence for each in shown],
+            "Asked": [_asked(each) for each in shown],
             "Rule": [declaring.rule_words(each.experiment.rule) for each in shown],
         }
     )
