@@ -365,6 +365,10 @@ def test_the_best_combination_is_what_really_making_it_gives(made):
     ids = np.array([question.id for question in together.columns.changes.questions])
     previous = base
     assert len(together.steps) > 1
+    last = really_made(workspace, together.steps[-1].change)  # its run is told of by the combination, and once only
+    again = replays.combination(workspace, columns(workspace, "base"), k).columns
+    assert [c.kind for c in again.changes.changes if last.id in {run.id for run in c.runs}] == ["both"]
+    remove_made(workspace)
     for step in together.steps:
         run = really_made(workspace, step.change)
         rescued, broken = by_the_rankings(workspace, base, run, k, k)

@@ -488,7 +488,10 @@ def _part(columns: Columns, row: rescuing.Row) -> Change:
 
 
 def _with(columns: Columns, more: Collection[Change], known: Mapping[str, Measured]) -> Columns:
-    changes = replace(columns.changes, changes=(*columns.changes.changes, *more))
+    """Add changes; a run that one of them tells of is no change of its own any more."""
+    told = {run.id for change in more for run in change.runs}
+    kept = [c for c in columns.changes.changes if c.kind != "run" or not told.issuperset(run.id for run in c.runs)]
+    changes = replace(columns.changes, changes=(*kept, *more))
     return replace(columns, changes=changes, known={**columns.known, **known})
 
 
