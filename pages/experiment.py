@@ -3,7 +3,7 @@ import streamlit as st
 from ragviz.errors import RagvizError
 from ragviz.experiments import declaring
 from ragviz.text.markup import plain, sentence
-from ragviz.ui import address, downloads, experiment_form, experiment_view, frame, heading, job_panel, widgets
+from ragviz.ui import address, budget, downloads, experiment_form, experiment_view, frame, heading, job_panel, widgets
 
 NEW = "*"
 """The value of the parameter `experiment` that stands for a new one."""
@@ -30,10 +30,10 @@ def free_name() -> str:
     return f"experiment-{number}"
 
 
-def start(chosen: experiment_form.Chosen, name: str, budget: float | None) -> None:
+def start(chosen: experiment_form.Chosen, name: str, dollars: float | None) -> None:
     """Declare the experiment, and start its sweep."""
     experiment = declaring.declare(workspace, name, chosen.question_set, chosen.planned, chosen.rule, chosen.split)
-    arguments = {"experiment": experiment.id, "budget": budget}
+    arguments = {"experiment": experiment.id, "budget": dollars}
     job_panel.submit("sweep", f"Sweep {experiment.name}", corpus.id, arguments)
     st.session_state.pop("experiment-name-suggested", None)
     address.put(experiment=experiment.name)
@@ -65,8 +65,11 @@ def new_experiment() -> None:
         name = widgets.suggested_name("Name", "experiment-name", free_name(), used_by="start-sweep")
         if len(chosen.planned.cells) < 2:
             st.caption("Choose a second value for one of the choices: there is one cell.")
+        dollars = None
+        if experiment_form.asks_models(chosen.planned.cells):
+            dollars = budget.field("For all runs of the experiment together.", "experiment-budget")
         if st.button("Start", type="primary", key="start-sweep", disabled=len(chosen.planned.cells) < 2 or not name):
-            start(chosen, name, None)
+            start(chosen, name, dollars)
         experiment_form.cost(corpus, chosen)
 
 

@@ -184,7 +184,11 @@ def answering(start: RunConfig) -> dict[str, Any]:
     temperature = two.number_input(
         "Temperature", 0.0, 2.0, start.temperature, step=0.1, key=f"temperature-{start.hash()}"
     )
-    return choices_made | {"model": model.strip(), "temperature": float(temperature)}
+    added = st.text_area(
+        "Instructions", start.instructions, max_chars=choices.LONGEST_INSTRUCTIONS, height=68,
+        key=f"instructions-{start.hash()}", placeholder="none", help="Added to the prompt of the model that answers.",
+    )  # fmt: skip
+    return choices_made | {"model": model.strip(), "temperature": float(temperature), "instructions": added.strip()}
 
 
 def connect() -> None:
@@ -348,9 +352,10 @@ CHOICES |= {
     "context": "context",
     "context_tokens": "context budget",
     "temperature": "temperature",
+    "instructions": "instructions",
 }
 """Choice of a run that a preset makes → its name on this page."""
-OF_ANSWERS = ("context", "context_tokens", "temperature")
+OF_ANSWERS = ("context", "context_tokens", "temperature", "instructions")
 
 
 def changed_choices(start: RunConfig, config: RunConfig) -> list[str]:

@@ -494,7 +494,7 @@ class RunConfig:
     computed. `context_tokens` bounds the chunks in the prompt, in tokens of the index's embedder. `context` is
     "retrieved", "none" (closed book) or "oracle" (the gold chunks: an upper bound). `reranker` puts the first
     `rerank_depth` chunks of each ranking in a new order. `split` is the side of the question set's split that is asked,
-    "" for all questions.
+    "" for all questions. `instructions` are added to the prompt of the model that answers.
     """
 
     index: str
@@ -514,10 +514,12 @@ class RunConfig:
     reranker: RerankerName = "none"
     rerank_depth: int = 50
     split: Side | Literal[""] = ""
+    instructions: str = ""
 
     def __post_init__(self) -> None:
-        """Accept metrics as a list, as in JSON."""
+        """Accept metrics as a list, as in JSON, and instructions with white space around them."""
         object.__setattr__(self, "metrics", tuple(self.metrics))
+        object.__setattr__(self, "instructions", self.instructions.strip())
 
     @property
     def ranked_by(self) -> str:
@@ -554,6 +556,7 @@ _ADDED: dict[str, Any] = {
     "reranker": "none",
     "rerank_depth": 50,
     "split": "",
+    "instructions": "",
 }
 """Fields that configurations stored by earlier versions lack, and the value they stand for."""
 

@@ -8,6 +8,7 @@ import pytest
 from ragviz.analysis.evaluate import (
     breakdown,
     breakdown_to_json,
+    document_clusters,
     reference_only_words,
     summarise,
     summarise_scores,
@@ -165,3 +166,15 @@ def test_time_grows_with_the_questions_not_with_documents_times_questions():
 
     seconds(20)
     assert seconds(320) < 16 * seconds(40)  # eight times the documents; their square would be 64
+
+
+def test_questions_about_no_document_do_not_let_an_interval_speak_of_others():
+    """Eight questions on two documents, and ten on none: two clusters, so that questions count each by itself."""
+    spans = [Span(f"d{number % 2}", 0, 4, "text") for number in range(8)]
+    asked = [Question(f"q{n}", f"Q{n}?", "A", ((span,),), "import") for n, span in enumerate(spans)]
+    asked += [Question(f"u{n}", f"U{n}?", "", (), "import") for n in range(10)]
+    clusters = document_clusters(asked)
+    assert (clusters.count, clusters.documents, clusters.generalise) == (2, 2, False)
+    assert document_clusters(asked[8:]).apart
+    many = [Question(f"m{n}", "M?", "A", ((Span(f"m{n % 6}", 0, 4, "text"),),), "import") for n in range(12)]
+    assert document_clusters([*many, *asked[8:]]).count == 16

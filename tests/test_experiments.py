@@ -19,7 +19,7 @@ from ragviz.experiments import confirming, declaring, findings, grid, sweeping
 from ragviz.library.project import Project
 from ragviz.questions import sets
 from ragviz.records import Guardrail, RunConfig
-from ragviz.runs import comparisons, exports, measurements, pooling, running
+from ragviz.runs import choices, comparisons, exports, measurements, pooling, running
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -93,6 +93,38 @@ def test_cells_that_are_picked_by_hand_keep_their_names(workspace, question_set)
         ("now", 100, 3),
         ("50 k 5", 50, 5),
     ]
+
+
+def test_instructions_are_a_choice_of_a_model_that_answers(workspace, question_set, monkeypatch):
+    """Two prompts: rankings are shared, each model call has its own; other answerers have one cell."""
+    with ModelServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("RAGVIZ_MODEL", "loopback")
+        opened = Workspace(Settings(_env_file=None, home=workspace.settings.home))
+        texts = ["none", "Be brief, and name the machine first."]
+        picks = grid.crossed({"embedder": ["none"], "answerer": ["extractive", "model"], "instructions": texts})
+        planned = grid.planned(opened, question_set, picks, split="validation", metrics=("none",))
+        names = ["extractive answers", "model answers", "model answers “Be brief, and name the…”"]
+        assert [cell.name for cell in planned.cells] == names
+        assert planned.repeated == 1
+        rule = declaring.rule_of(planned, primary="recall@1")
+        experiment = declaring.declare(opened, "prompts", question_set, planned, rule, "validation")
+        sweeping.sweep(opened, experiment)
+        systems = [body["messages"][0]["content"] for body in server.bodies if "messages" in body]
+    runs = findings.runs_of(opened, opened.store.experiment(experiment.id))
+    assert [run.config.instructions for run in runs.values()] == ["", "", texts[1]]
+    asked = len(opened.store.results(runs["model answers"].id))
+    assert sum(system.endswith(texts[1]) for system in systems) == asked == len(systems) / 2, "and nothing is judged"
+    assert len({run.config.hash() for run in runs.values()}) == 3
+    (differs,) = comparisons.compare_runs(opened, [runs[name] for name in names[1:]]).settings
+    assert (differs.key, differs.values) == ("instructions", ("", texts[1]))
+
+
+def test_instructions_are_refused_where_nobody_reads_them():
+    with pytest.raises(UsageError, match="the answerer 'extractive' reads none"):
+        choices.check_run(RunConfig("i", "q", answerer="extractive", instructions="Be brief."))
+    with pytest.raises(UsageError, match="at most 4,000 characters: these have 4,001"):
+        choices.check_run(RunConfig("i", "q", answerer="model", instructions="x" * 4001))
 
 
 def test_a_cell_that_does_without_the_only_choice_is_named_so(workspace, question_set):

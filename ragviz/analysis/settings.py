@@ -29,6 +29,7 @@ TITLES: Mapping[str, str] = {
     "answerer": "Answerer",
     "model": "Answering model",
     "temperature": "Temperature",
+    "instructions": "Instructions to the model",
     "context": "Context",
     "context_tokens": "Context budget (tokens)",
     "judge": "Judge",
@@ -42,6 +43,7 @@ _USED: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
     "rerank_depth": lambda config: config.get("reranker", "none") != "none",
     "model": lambda config: config.get("answerer") == "model",
     "temperature": lambda config: config.get("answerer") == "model",
+    "instructions": lambda config: config.get("answerer") == "model",
     "context": lambda config: config.get("answerer", "none") != "none",
     "context_tokens": lambda config: config.get("answerer", "none") != "none",
 }

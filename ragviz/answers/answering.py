@@ -58,6 +58,8 @@ Answer in the language of the question.""",
 - answerable：不知道答案时为 false。此时 answer 必须正好是：{refusal}
 用问题的语言回答。""",
 }
+ADDED = {"en": "Further instructions of the person who asks you:", "zh": "提问者的补充要求："}
+"""Said before the instructions that a run adds to the prompt."""
 
 
 def answer_request(
@@ -66,14 +68,19 @@ def answer_request(
     temperature: float = 0.0,
     kind: ContextKind = "retrieved",
     seed: int | None = None,
+    instructions: str = "",
 ) -> Request[AnswerReply]:
-    """Build the request to the model; with `kind` "none" (closed book) it holds no passages."""
+    """Build the request to the model; with `kind` "none" (closed book) it holds no passages.
+
+    `instructions`, "" for none, are those of the person who makes the run; they end the system message.
+    """
     lang = wording.refusal_language(question)
     question_line, passages = json_line(question.text), [] if kind == "none" else fitted.passages
     # The fence is made of the texts' own digest, so that no text can hold it.
     fence = f"passages-{digest(question_line, *(passage.text for passage in passages))}"
     refusal = (IGNORANCE if kind == "none" else REFUSALS)[lang]
     system = (CLOSED_BOOK if kind == "none" else PROMPTS)[lang].format(fence=fence, refusal=refusal)
+    system += f"\n{ADDED[lang]}\n{instructions}" if instructions else ""
     lines = [line for passage in passages for line in (f"[{passage.rank}]", json_line(passage.text))]
     user = [f"<{fence}>", *lines, f"</{fence}>", question_line]
     if kind == "none":
@@ -125,7 +132,13 @@ def placeholder(question: Question, chunks: Sequence[Chunk]) -> AnswerReply:
 
 
 def _by_model(
-    question: Question, fitted: Fitted, ask: Ask | None, temperature: float, kind: ContextKind, seed: int
+    question: Question,
+    fitted: Fitted,
+    ask: Ask | None,
+    temperature: float,
+    kind: ContextKind,
+    seed: int,
+    instructions: str,
 ) -> Answer:
     if ask is None:
         raise UsageError(
@@ -133,7 +146,7 @@ def _by_model(
         )
     completion: Completion[AnswerReply] | ModelError
     try:
-        completion = ask(answer_request(question, fitted, temperature, kind, seed))
+        completion = ask(answer_request(question, fitted, temperature, kind, seed, instructions))
     except ModelError as error:
         completion = error
     return read_answer(question, fitted, completion, kind, "model")
@@ -141,10 +154,11 @@ def _by_model(
 
 Ask = Callable[[Request[Any]], Completion[Any]]
 """Has a model answer: `ModelClient.ask`, or a function that also counts calls, waits or makes up replies."""
-Answerer = Callable[[Question, Fitted, Ask | None, float, ContextKind, int], Answer]
+Answerer = Callable[[Question, Fitted, Ask | None, float, ContextKind, int, str], Answer]
 
 ANSWERERS: dict[str, Answerer] = {"extractive": extraction.extractive, "model": _by_model}
-"""Answerer by name: (question, fitted chunks, ask, temperature, kind of context, seed); only "model" needs `ask`."""
+"""Answerer by name: (question, fitted chunks, ask, temperature, kind of context, seed, instructions); only "model"
+needs `ask` and reads instructions."""
 
 
 def answer(
@@ -156,6 +170,7 @@ def answer(
     temperature: float = 0.0,
     kind: ContextKind = "retrieved",
     seed: int = 0,
+    instructions: str = "",
 ) -> Answer:
     """Answer a question from the fitted passages; with `kind` "none" from none.
 
@@ -167,4 +182,5 @@ def answer(
     """
     if answerer not in ANSWERERS:
         raise UsageError(f"There is no answerer '{answerer}'; there are {', '.join(ANSWERERS)}.")
-    return ANSWERERS[answerer](question, Fitted() if kind == "none" else fitted, ask, temperature, kind, seed)
+    passages = Fitted() if kind == "none" else fitted
+    return ANSWERERS[answerer](question, passages, ask, temperature, kind, seed, instructions)

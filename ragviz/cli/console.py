@@ -186,6 +186,21 @@ def read(file: Path) -> bytes:
         raise InputError(f"The file {file} cannot be opened: {error.strerror}.") from None
 
 
+def text_or_file(given: str) -> str:
+    """Return a text that was given, or that of the file that is named after an @, in UTF-8.
+
+    Raises:
+        InputError: the file cannot be opened, or is no text.
+
+    """
+    if not given.startswith("@"):
+        return given
+    try:
+        return read(Path(given[1:])).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"The file {given[1:]} is no text in UTF-8.") from None
+
+
 @contextmanager
 def for_user() -> Iterator[None]:
     """Write files with the user's own umask, not with that of stored files."""

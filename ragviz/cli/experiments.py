@@ -48,6 +48,12 @@ def sweep(
     answerer: Annotated[str, typer.Option(help=f"{MANY}: {', '.join(get_args(AnswererName))}.")] = "",
     model: Annotated[str, typer.Option(help="Models that answer.")] = "",
     temperature: Annotated[str, typer.Option(help="As 0,0.7.")] = "",
+    instructions: Annotated[
+        list[str],
+        typer.Option(
+            help="Added to the prompt of the model that answers: a text, @FILE, or none; may be repeated, for several."
+        ),
+    ] = [],  # noqa: B006
     context: Annotated[str, typer.Option(help=f"{MANY}: {', '.join(get_args(ContextKind))}.")] = "",
     context_tokens: Annotated[str, typer.Option(help="Most tokens of chunks that are handed over.")] = "",
     cells: Annotated[
@@ -92,6 +98,7 @@ def sweep(
         "model": model, "temperature": temperature, "context": context, "context_tokens": context_tokens,
     }  # fmt: skip
     values = {axis: _listed(text) for axis, text in given.items()}
+    values["instructions"] = [console.text_or_file(each) for each in instructions]
     if cells is not None and any(values.values()):
         named = ", ".join(f"--{axis.replace('_', '-')}" for axis, each in values.items() if each)
         raise UsageError(f"Give either --cells or values of choices ({named}).")

@@ -31,6 +31,9 @@ def run_questions(
     answerer: Annotated[str, typer.Option(help=", ".join(get_args(AnswererName)))] = "none",
     model: Annotated[str, typer.Option(help="Model that answers; default: RAGVIZ_MODEL.")] = "",
     temperature: float = 0.0,
+    instructions: Annotated[
+        str, typer.Option(help="Added to the prompt of the model that answers: a text, or @FILE.")
+    ] = "",
     context_tokens: Annotated[int, typer.Option(help="Most tokens of chunks that are handed over.")] = 3000,
     context: Annotated[str, typer.Option(help="retrieved; none: closed book; oracle: the gold chunks.")] = "retrieved",
     metrics: Annotated[str, typer.Option(help="Metrics of the answers: all, none, or names with commas.")] = "",
@@ -56,6 +59,7 @@ def run_questions(
         answerer=cast(Any, console.one_of("answerer", answerer, get_args(AnswererName))),
         model=model,
         temperature=temperature,
+        instructions=console.text_or_file(instructions),
         context_tokens=context_tokens,
         metrics=tuple(filter(None, (name.strip() for name in metrics.split(",")))),
         judge=judge,

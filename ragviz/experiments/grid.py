@@ -20,10 +20,13 @@ from ragviz.index import chunking, prefixes
 from ragviz.records import AnswererName, Cell, ContextKind, IndexConfig, QuestionSet, RunConfig
 from ragviz.retrieval import rerankers, retrievers
 from ragviz.runs import choices
+from ragviz.text.markup import shortened
 from ragviz.workspace import Workspace
 
 MOST = 200
 """Cells of one experiment at most."""
+NAMED = 30
+"""Characters of instructions in a cell's name."""
 
 Pick = Mapping[str, Any]
 """Values of some axes by their names, as JSON has them; "name" may name the cell."""
@@ -111,6 +114,12 @@ AXES: Mapping[str, Axis] = {
     ),
     "model": Axis("Model that answers", "run", str),
     "temperature": Axis("Temperature", "run", _number, lambda n: f"temperature {n:g}"),
+    "instructions": Axis(
+        "Instructions to the model",
+        "run",
+        lambda text: "" if text.strip() == "none" else text.strip(),
+        lambda text: f"“{shortened(text, NAMED)}”" if text else "",
+    ),
     "context": Axis(
         "Context",
         "run",
@@ -241,7 +250,7 @@ def _as_used(values: dict[str, Any]) -> dict[str, Any]:
     if values["reranker"] == rerankers.NONE:
         values["rerank_depth"] = plain.rerank_depth
     if values["answerer"] != "model":
-        values |= {"model": plain.model, "temperature": plain.temperature}
+        values |= {"model": plain.model, "temperature": plain.temperature, "instructions": plain.instructions}
     if values["answerer"] == "none":
         values |= {"context": plain.context}
     if values["answerer"] == "none" or values["context"] == "none":
@@ -257,7 +266,7 @@ def _names(values: Sequence[Mapping[str, Any]], given: Sequence[str]) -> list[st
     seen: dict[str, int] = {}
     for of_cell, name in zip(values, given, strict=True):
         shown = name.strip() or " ".join(filter(None, (_words(axis, of_cell) for axis in differ)))
-        shown = shown or " ".join(f"no {axis}" for axis in differ if of_cell[axis] == "none")
+        shown = shown or " ".join(f"no {axis}" for axis in differ if of_cell[axis] in ("none", ""))
         same = json.dumps(dict(of_cell), sort_keys=True)
         number = seen.setdefault(f"{shown}\n{same}", sum(key.startswith(f"{shown}\n") for key in seen) + 1)
         made.append(shown if number == 1 else f"{shown} ({number})")
@@ -271,6 +280,7 @@ def _words(axis: str, of_cell: Mapping[str, Any]) -> str:
         "rerank_depth": of_cell["reranker"] == rerankers.NONE,
         "model": of_cell["answerer"] != "model",
         "temperature": of_cell["answerer"] != "model",
+        "instructions": of_cell["answerer"] != "model",
         "context": of_cell["answerer"] == "none",
         "context_tokens": of_cell["answerer"] == "none" or of_cell["context"] == "none",
     }

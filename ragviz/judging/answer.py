@@ -31,6 +31,7 @@ def _answer(state: State, plan: Plan, ask: Asks) -> Answer:
             temperature=config.temperature,
             kind=config.context,
             seed=config.seed,
+            instructions=config.instructions,
         )
         if answer.status != "failed":
             state.answer = answer

@@ -189,6 +189,7 @@ class Project(Shown):
         answerer: AnswererName = "none",
         model: str = "",
         temperature: float = 0.0,
+        instructions: str = "",
         context: ContextKind = "retrieved",
         context_tokens: int = 3000,
         split: Side | Literal[""] = "",
@@ -204,7 +205,8 @@ class Project(Shown):
         `reranker` ("maxsim", "cross-encoder:NAME-OR-FOLDER", "model", "learned") puts the first `rerank_depth` of them
         (default: 50, for "model" 20) in a new order. An
         `answerer` answers from the first `k` of them, at most `context_tokens` tokens (`context` "none": from
-        no chunk, "oracle": from the gold ones); `model` answers where that is "model" (default: RAGVIZ_MODEL).
+        no chunk, "oracle": from the gold ones); `model` answers where that is "model" (default: RAGVIZ_MODEL), and
+        `instructions` are added to its prompt.
         `metrics` of the answers are names, "all" or "none" (default: all for a model's answers, for others
         those that need no judge); `judge` is the model that judges (default: RAGVIZ_JUDGE). `split` asks one
         side of the set's split only ("validation", "test"). `budget` is the
@@ -227,6 +229,7 @@ class Project(Shown):
             answerer=answerer,
             model=model,
             temperature=temperature,
+            instructions=instructions,
             context=context,
             context_tokens=context_tokens,
             split=split,

@@ -19,6 +19,8 @@ from ragviz.workspace import Workspace
 
 LARGEST_CONSTANT = 1_000_000
 """Largest constant of reciprocal rank fusion: far below it, both rankings count the same at every rank."""
+LONGEST_INSTRUCTIONS = 4000
+"""Characters of the instructions that a run adds to the prompt of the model that answers."""
 LARGEST_BUDGET = 1_000_000
 """Most tokens of context that the pages offer to an answerer."""
 
@@ -53,7 +55,7 @@ def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
         raise UsageError("No model is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own.")
     return replace(
         config,
-        metrics=names,
+        metrics=names or (("none",) if answers and "none" in config.metrics else ()),  # () stands for the default
         model=(config.model or settings.model) if config.answerer == "model" else "",
         judge=(config.judge or settings.judge or settings.model) if judged else "",
         reranker=f"{config.reranker}:{settings.model}" if asks and ":" not in config.reranker else config.reranker,
@@ -102,10 +104,20 @@ def check_run(config: RunConfig) -> None:
         raise UsageError(f"Depth may be at most 1,000: {config.depth} is more.")
     if config.seed < 0:
         raise UsageError(f"A seed is 0 or more: {config.seed} is not.")
+    _check_answering(config)
+
+
+def _check_answering(config: RunConfig) -> None:
     if config.context_tokens < 1:
         raise UsageError(f"Give the context 1 token or more, not {config.context_tokens}.")
     if not 0 <= config.temperature <= 2:
         raise UsageError(f"Temperature must be from 0 to 2: {config.temperature} is not.")
+    if config.instructions and config.answerer != "model":
+        raise UsageError(f"Instructions are for a model that answers: the answerer '{config.answerer}' reads none.")
+    if len(config.instructions) > LONGEST_INSTRUCTIONS:
+        raise UsageError(
+            f"Instructions have at most {LONGEST_INSTRUCTIONS:,} characters: these have {len(config.instructions):,}."
+        )
 
 
 def check_fitted_on_a_side(workspace: Workspace, config: RunConfig) -> None:

@@ -57,7 +57,8 @@ def _provenance(
         "metrics": digest(*(f"{key}:{metric.version}" for key, metric in sorted(METRICS.items()))),
     }
     if config.answerer != "none" or config.metrics:
-        versions = [f"{name}:{answer_metrics.ANSWER_METRICS[name].version}" for name in config.metrics]
+        scored = [name for name in config.metrics if name != "none"]
+        versions = [f"{name}:{answer_metrics.ANSWER_METRICS[name].version}" for name in scored]
         identity["judgement"] = digest(wording.VERSIONS.get(config.answerer, ""), *versions)
     if reranking := search.identity_of(workspace, index, config.reranker):
         fitted_on = choices.fitted_on(workspace, config)

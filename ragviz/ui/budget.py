@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ragviz import jobs
-from ragviz.records import Run
+from ragviz.records import Experiment, Run
 from ragviz.ui import cache
 
 RUN_OF = {"run": "name", "index-run": "name", "rejudge": "run"}
@@ -25,6 +25,15 @@ def field_of_run(run: Run, key: str) -> float | None:
     """Ask for the budget of a run that is continued; the default is its last one."""
     with st.container(width=180):
         return field("For the whole run, including what it has paid so far.", key, last_budget(run))
+
+
+def field_of_experiment(experiment: Experiment) -> float | None:
+    """Ask for the budget of an experiment that is continued or confirmed; the default is its last one."""
+    its_jobs = (job for job in jobs.jobs(cache.workspace()) if job.arguments.get("experiment") == experiment.id)
+    newest = next(its_jobs, None)
+    with st.container(width=180):
+        explained = "For all its runs, including what they have paid so far; for a confirmation, for its two runs."
+        return field(explained, f"budget-{experiment.id}", None if newest is None else newest.arguments.get("budget"))
 
 
 def last_budget(run: Run) -> float | None:

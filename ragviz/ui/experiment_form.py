@@ -14,7 +14,7 @@ from ragviz.experiments.conclusion import TITLES
 from ragviz.experiments.estimating import Takes
 from ragviz.experiments.grid import AXES, Planned
 from ragviz.metrics.registry import METRICS, label, shown_in, title_of
-from ragviz.records import Corpus, ExperimentRule, Quantity, QuestionSet
+from ragviz.records import Cell, Corpus, ExperimentRule, Quantity, QuestionSet
 from ragviz.retrieval import rerankers
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, heading, widgets, wording
@@ -36,7 +36,7 @@ AT_FIRST: Mapping[str, Sequence[str]] = {"chunk_size": ("100", "200"), "retrieve
 PARTS: Mapping[str, Sequence[str]] = {
     "Index": ("chunker", "chunk_size", "overlap", "prefix", "embedder", "backend"),
     "Retrieve": ("retriever", "rrf_constant", "reranker", "rerank_depth", "depth", "k"),
-    "Answer": ("answerer", "model", "temperature", "context", "context_tokens"),
+    "Answer": ("answerer", "model", "temperature", "instructions", "context", "context_tokens"),
 }
 """The blocks of the form, and the choices in each."""
 
@@ -62,7 +62,8 @@ def choose(corpus: Corpus, sets: Sequence[QuestionSet]) -> Chosen:
     for part, axes in PARTS.items():
         opened = any(f"{axis}s" in st.query_params for axis in axes) or part != "Answer"
         with st.expander(part, expanded=opened, key=f"grid-{part}"), st.grid(2, min_column_width=180):
-            values |= {axis: _values(axis, defaults[axis]) for axis in axes}
+            for axis in axes:
+                values[axis] = _instructions() if axis == "instructions" else _values(axis, defaults[axis])
     split = _side(question_set)
     metrics = ("all",) if any(value != "none" for value in values["answerer"]) else ()
     picks = grid.crossed(values)
@@ -93,6 +94,16 @@ def _values(axis: str, default: str) -> list[str]:
     )
 
 
+def _instructions() -> list[str]:
+    """Draw the field of instructions to the model, whose lines are the values; they may hold commas."""
+    lines = st.text_area(
+        AXES["instructions"].title, key="experiment-instructions", placeholder="default: none", height=68,
+        disabled=not cache.workspace().settings.model_configured,
+        help="Added to the prompt of the model that answers: one value in a line. The line “none” adds nothing.",
+    )  # fmt: skip
+    return [line.strip() for line in lines.splitlines() if line.strip()]
+
+
 def _side(question_set: QuestionSet) -> str:
     """Draw the choice of the questions that are asked, and say what follows for a confirmation."""
     if question_set.split is None:
@@ -118,7 +129,8 @@ def _rule(planned: Planned) -> ExperimentRule:
     heading.section("Rule")
     st.caption("Declared before the first result, and not changed after it.")
     k = planned.cells[0].run.k
-    measured = [name for name in planned.cells[0].run.metrics if all(name in c.run.metrics for c in planned.cells)]
+    named = [name for name in planned.cells[0].run.metrics if name != "none"]
+    measured = [name for name in named if all(name in c.run.metrics for c in planned.cells)]
     ranking = [label(name, k) for name in [*shown_in("row"), *METRICS] if name in METRICS]
     metrics = list(dict.fromkeys([*ranking, *measured]))
     with st.grid(3, min_column_width=180):
@@ -155,6 +167,11 @@ def _takes(of: cache.State, key: str, _corpus: Corpus, _chosen: Chosen, *, calls
     return estimating.takes(cache.workspace(), _corpus, _chosen.question_set, _chosen.planned.cells, calls=calls)
 
 
+def asks_models(cells: Sequence[Cell]) -> bool:
+    """Whether the runs of these cells may call models that are paid for."""
+    return any(c.run.answerer != "none" or c.run.metrics or rerankers.model_of(c.run.reranker) for c in cells)
+
+
 def cost(corpus: Corpus, chosen: Chosen) -> None:
     """Draw what the sweep takes, and what is there already."""
     heading.section("What it takes")
@@ -162,7 +179,7 @@ def cost(corpus: Corpus, chosen: Chosen) -> None:
     key = json.dumps([[cell.index.hash(), cell.run.hash()] for cell in cells])
     infos = cache.workspace().store.indexes(corpus.id)
     of = cache.state(corpus.id, chosen.question_set.id, *(info.id for info in infos))
-    asks = any(c.run.answerer != "none" or c.run.metrics or rerankers.model_of(c.run.reranker) for c in cells)
+    asks = asks_models(cells)
     counted = asks and st.session_state.get("calls-counted") == key
     estimate = _takes(of, key, corpus, chosen, calls=counted or not asks)
     there = len(estimate.indexes) - len(estimate.to_build)

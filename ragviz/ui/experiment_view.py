@@ -15,7 +15,7 @@ from ragviz.experiments.findings import Outcome, Row
 from ragviz.metrics.registry import title_of
 from ragviz.records import Corpus, Experiment
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, compare_answer, heading, job_panel, widgets, wording
+from ragviz.ui import address, budget, cache, compare_answer, experiment_form, heading, job_panel, widgets, wording
 from ragviz.ui.compare_choices import Shown
 
 STATES = {"waiting": "· waiting", "running": "▷ running", "done": "✓ done", "failed": "✗ failed"}
@@ -91,10 +91,13 @@ def _sides(shown: Outcome, test: Conclusion) -> None:
 
 def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
     experiment, store = shown.experiment, cache.workspace().store
-    arguments = {"experiment": experiment.id, "budget": None}
     states = [row.cell.state for row in shown.rows]
-    with st.container(horizontal=True, vertical_alignment="center"):
-        todo, failed = len(states) - states.count("done"), states.count("failed")
+    todo, failed = len(states) - states.count("done"), states.count("failed")
+    refusal = _refusal(experiment)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        pays = experiment_form.asks_models(experiment.cells) and (todo or not refusal)
+        dollars = budget.field_of_experiment(experiment) if pays else None
+        arguments = {"experiment": experiment.id, "budget": dollars}
         if todo:
             label = f"Try {wording.counted(failed, 'failed cell')} again" if failed == todo else "Go on"
             if st.button(label, type="primary", disabled=active, key="sweep-on"):
@@ -102,7 +105,6 @@ def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
                 st.rerun(scope="app")
         if st.button("Compare the cells", disabled=shown.comparison is None, key="compare-cells"):
             compare_cells(shown)
-        refusal = _refusal(experiment)
         if experiment.confirmation is None and st.button(
             "Confirm on test", disabled=bool(refusal) or active, key="confirm-on-test",
             help="Runs the baseline and the chosen configuration on the test side, once.",
