@@ -18,6 +18,7 @@ from ragviz.analysis.rules import direction
 from ragviz.analysis.ties import Choice, Price
 from ragviz.metrics.registry import title_of
 from ragviz.records import Experiment, Guardrail, Quantity
+from ragviz.stats.differences import Difference
 
 Decision = Literal["ship", "do not ship", "undecided"]
 
@@ -114,6 +115,7 @@ def conclude(
         why = "" if choice.run else f" {_default_words(default, base, highest=highest)}"
         notes.append(ties.words(tied, choice) + why)
     notes += breach_words(breaches)
+    notes += _alone_words(deltas)
     undecided = [name for name in allowed if deltas[name].verdict == "undecided"]
     decision: Decision
     if not final:
@@ -199,6 +201,21 @@ def amount_words(quantity: Quantity, amount: float) -> str:
     ('1,203', '12.5 %')
     """
     return f"{100 * amount:.3g} %" if quantity == "refusals" else ties.amount_words(quantity, amount)
+
+
+def _alone_words(deltas: Mapping[str, Delta]) -> list[str]:
+    """Say which differences are undecided though their own interval excludes 0: all are tested together."""
+    names = [name for name, delta in deltas.items() if delta.verdict == "undecided" and _excludes_0(delta.difference)]
+    if not names:
+        return []
+    one = len(names) == 1
+    alone = f"{_listed(names)}: {'its interval alone excludes' if one else 'their intervals alone exclude'} 0"
+    return [f"{alone}, but not after Holm's correction over {len(deltas):,} comparisons."]
+
+
+def _excludes_0(difference: Difference) -> bool:
+    low, high = difference.low, difference.high
+    return low is not None and high is not None and (low > 0 or high < 0)
 
 
 def _without_result(experiment: Experiment) -> list[str]:
