@@ -17,7 +17,7 @@ from ragviz.metrics.ranking import RANKING, RankTable
 from ragviz.metrics.registry import label, scores, shown_in
 from ragviz.records import Estimate, Question, QuestionKind, Retrieved, Score
 from ragviz.stats import intervals
-from ragviz.stats.clusters import FEW, Clusters, clusters_of, numbered
+from ragviz.stats.clusters import Clusters, clusters_of, numbered
 
 Floats = NDArray[np.float64]
 Band = tuple[Floats, Floats, Floats]
@@ -60,18 +60,8 @@ class Summary:
 
 
 def document_clusters(questions: Sequence[Question]) -> Clusters:
-    """Join questions with evidence in the same documents; one without evidence is a cluster of its own.
-
-    Questions about no document do not let an interval speak of other documents: where those with evidence make fewer
-    clusters than that takes, the others join one of them.
-    """
-    members = [{span.document_id for group in q.evidence for span in group} for q in questions]
-    joined = clusters_of(members)
-    about = {int(label) for label, own in zip(joined.labels, members, strict=True) if own}
-    if joined.apart or len(about) >= FEW or not about or len(about) == joined.count:
-        return joined
-    kept = [label if label in about else min(about) for label in joined.labels.tolist()]
-    return numbered(kept, joined.documents)
+    """Join questions with evidence in the same documents, as `clusters_of`."""
+    return clusters_of([{span.document_id for group in q.evidence for span in group} for q in questions])
 
 
 def summarise(

@@ -69,10 +69,13 @@ def numbered(labels: Sequence[int] | NDArray[np.int64], documents: int = 0) -> C
 def clusters_of(members: Sequence[Collection[Hashable]]) -> Clusters:
     """Join questions that share a member, a document, and those joined to them: connected components.
 
-    A question without members is a cluster of its own.
+    A question without members, about no document, is a cluster of its own where the others make `FEW` clusters, or are
+    each one of their own, too. Else it joins the first of them: it does not let an interval speak of other documents.
 
     >>> clusters_of([{"a"}, {"b"}, {"a", "c"}, set(), {"c"}]).labels.tolist()
-    [0, 1, 0, 2, 0]
+    [0, 1, 0, 0, 0]
+    >>> clusters_of([*"abcdeff", ""]).labels.tolist()
+    [0, 1, 2, 3, 4, 5, 5, 6]
     """
     parents: dict[Hashable, Hashable] = {}
 
@@ -88,6 +91,9 @@ def clusters_of(members: Sequence[Collection[Hashable]]) -> Clusters:
     numbers: dict[Hashable, int] = {}
     labels = [numbers.setdefault(root(("question", question)), len(numbers)) for question in range(len(members))]
     documents = {member for own in members for member in own}
+    about = {label for label, own in zip(labels, members, strict=True) if own}
+    if about and len(about) < FEW and len(about) < len(numbers) < len(labels):
+        return numbered([label if label in about else min(about) for label in labels], len(documents))
     return Clusters(np.array(labels, dtype=np.int64), len(numbers), len(documents))
 
 
