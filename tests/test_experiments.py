@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -340,6 +341,18 @@ def test_the_test_side_is_asked_once(workspace, question_set):
         confirming.confirm(workspace, experiment)
     workspace.store.delete_run(chosen.id)
     assert "the test side was seen" in findings.outcome_of(workspace, experiment).lost
+
+
+def test_a_confirmed_choice_that_would_not_be_made_again_is_said_so(workspace, question_set):
+    experiment = declared(workspace, question_set, k=["3", "2", "1"], rule={"primary": "hit@1"})
+    sweeping.sweep(workspace, experiment)
+    confirming.confirm(workspace, workspace.store.experiment(experiment.id))
+    experiment = workspace.store.experiment(experiment.id)
+    outcome = findings.outcome_of(workspace, experiment)
+    assert (experiment.confirmation.chosen, outcome.conclusion.chosen) == ("k 1", "k 1")
+    other = replace(experiment, confirmation=replace(experiment.confirmation, chosen="k 2"))
+    said = "k 2 was chosen when it was run on test; by what is stored now, it would not be."
+    assert findings.outcome_of(workspace, other).conclusion.notes == (*outcome.conclusion.notes, said)
 
 
 def test_a_configuration_is_labelled_that_was_chosen_on_its_own_questions(workspace, question_set):

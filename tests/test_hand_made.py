@@ -260,12 +260,10 @@ def test_the_sample_has_an_experiment_that_was_decided_by_its_rule(loaded: Works
     store = loaded.store
     experiment = store.experiment(sample_experiment.NAME)
     outcome = findings.outcome_of(loaded, experiment)
-    assert [row.cell.name for row in outcome.rows] == ["knn", "knn maxsim", "hybrid", "hybrid maxsim"]
-    assert (experiment.split, experiment.rule.primary, experiment.rule.minimum_effect) == (
-        "validation",
-        "recall@3",
-        0.02,
-    )
+    names = ["knn", "knn maxsim", "bm25", "bm25 maxsim", "hybrid", "hybrid maxsim"]
+    assert [row.cell.name for row in outcome.rows] == names
+    rule = experiment.rule
+    assert (experiment.split, rule.primary, rule.minimum_effect) == ("validation", "recall@3", 0.02)
 
     def recalls(run_id: str) -> dict[str, float]:
         results = (result for result in store.results(run_id) if result.gold)
@@ -276,12 +274,8 @@ def test_the_sample_has_an_experiment_that_was_decided_by_its_rule(loaded: Works
     for row in outcome.rows[1:]:
         other = recalls(row.cell.run_id)
         assert row.delta.difference.mean == pytest.approx(np.mean([other[i] - base[i] for i in base]))
-    assert outcome.conclusion.decision == "ship"
-    assert experiment.confirmation is not None
-    tested = [recalls(run_id) for run_id in (experiment.confirmation.baseline_run, experiment.confirmation.chosen_run)]
-    assert not tested[0].keys() & base.keys(), "test questions had no part in the choice"
-    difference = np.mean([tested[1][i] - tested[0][i] for i in tested[0]])
-    assert outcome.test.deltas[experiment.confirmation.chosen].difference.mean == pytest.approx(difference)
+    assert (experiment.confirmation, outcome.test) == (None, None)
+    assert {run.config.split for run in store.runs()} == {"", "validation"}, "nobody has looked at the test side"
     assert {run.name for run in store.runs()} >= set(sample.RUNS)
 
 

@@ -64,7 +64,7 @@ def load_sample(as_json: Json = False) -> None:
         as_json,
         lambda: console.out.print(
             f"Loaded '{result['corpus']}'. Next: ragviz results {result['runs'][-1]}, "
-            f"ragviz experiments show {result['experiment']}"
+            f"ragviz experiments show {result['experiment']}, ragviz report {result['experiment']} --out report.html"
         ),
     )
 

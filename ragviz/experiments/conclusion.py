@@ -272,8 +272,11 @@ def _sentence(
         best = max(undecided, key=lambda name: direction(metric) * (deltas[name].difference.mean or 0.0))
         if len(deltas) == 1:
             return f"Undecided, {base} stays: {clause(base, metric, deltas[best])}."
-        count = f"{len(undecided):,} of {len(deltas):,} configurations {'is' if len(undecided) == 1 else 'are'}"
-        neither = f"{count} shown neither to differ from it nor to be equivalent"
+        if len(undecided) == len(deltas):
+            neither = f"none of the {len(deltas):,} configurations is shown to differ from it, or to be equivalent"
+        else:
+            count = f"{len(undecided):,} of {len(deltas):,} configurations {'is' if len(undecided) == 1 else 'are'}"
+            neither = f"{count} shown neither to differ from it nor to be equivalent"
         return f"Undecided, {base} stays: {neither}; the best mean of them: {clause(base, metric, deltas[best])}."
     return f"Do not ship: no configuration within the guardrails is better than {base} on {title_of(metric)}."
 

@@ -198,6 +198,10 @@ def outcome_of(workspace: Workspace, experiment: Experiment) -> Outcome:
         test = on_test[1] if on_test else None
     except NotFoundError as error:
         lost = str(error)
+    confirmation = experiment.confirmation
+    if confirmation is not None and conclusion.chosen not in ("", confirmation.chosen):
+        changed = f"{confirmation.chosen} was chosen when it was run on test; by what is stored now, it would not be."
+        conclusion = replace(conclusion, notes=(*conclusion.notes, changed))
     return Outcome(experiment, tuple(rows), comparison, conclusion, test, lost)
 
 

@@ -117,7 +117,8 @@ def _summary(decided: Decided) -> Html:
         points.append(f"Exploratory, not what decides: {'; '.join(told)}.")
     before, after = (decided.prices.get(run, Price()).tokens for run in (base, name))
     if before and after is not None:
-        more = "as much text as before" if abs(after / before - 1) < 0.01 else f"{after / before:.2g} times the text"
+        times = f"{after / before:.2g}"
+        more = "about as much text as before" if times == "1" else f"{times} times the text"
         points.append(f"For each question the model would read {more}: {after:,.0f} tokens instead of {before:,.0f}.")
     sure = {
         "better": "The gain is larger than chance explains",
