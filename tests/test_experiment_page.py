@@ -3,7 +3,7 @@
 import pytest
 
 from ragviz import jobs
-from ragviz.experiments import sweeping
+from ragviz.experiments import findings, sweeping
 from ragviz.workspace import open_workspace
 from tests.test_experiments import declared, filled
 from tests.test_pages import address, bare, built, button, home, show, visit, words  # noqa: F401 - fixtures
@@ -97,6 +97,18 @@ def test_the_choice_is_confirmed_on_test_once_and_said_so(workspace, question_se
     assert "On test, once:" in words(app)
     assert "Confirmed on test. Ship k 1" in words(app)
     assert "Confirm on test" not in [each.label for each in app.button]
+
+
+def test_every_pair_is_tested_of_a_few_cells_only(workspace, question_set, monkeypatch):
+    sweeping.sweep(workspace, declared(workspace, question_set, k=[3, 2, 1]))
+    shown = words(show("experiment", experiment="chunks"))
+    assert "Leaderboard by Recall@1" in shown
+    assert "of the 3 pairs" in shown
+    monkeypatch.setattr(findings, "MOST_PAIRED", 2)
+    shown = words(show("experiment", experiment="chunks"))
+    assert "Difference from k 3" in shown
+    assert "Leaderboard" not in shown
+    assert findings.outcome_of(workspace, workspace.store.experiment("chunks")).apart == ""
 
 
 def test_experiments_are_listed_above_the_runs(workspace, question_set):

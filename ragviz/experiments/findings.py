@@ -17,6 +17,9 @@ from ragviz.records import Cell, Estimate, Experiment, Run, choices_of
 from ragviz.runs import comparisons, expenses, summaries
 from ragviz.workspace import Workspace
 
+MOST_PAIRED = 12
+"""Cells of which every pair is tested; more are compared with the baseline only."""
+
 
 def runs_of(workspace: Workspace, experiment: Experiment) -> dict[str, Run]:
     """Return the finished runs of an experiment by the name of their cell, that of the baseline first.
@@ -158,8 +161,8 @@ class Outcome:
 
     @property
     def apart(self) -> str:
-        """Which cells are apart from each other in the primary metric; "" while fewer than three are done."""
-        if self.comparison is None:
+        """Which cells are apart from each other in the primary metric; "" for fewer than three, or `MOST_PAIRED`."""
+        if self.comparison is None or len(self.comparison.runs) > MOST_PAIRED:
             return ""
         primary = self.experiment.rule.primary
         order = [self.comparison.runs[place] for place in ranking_by(self.comparison, primary)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pandas as pd
 import streamlit as st
 
@@ -148,10 +146,11 @@ def _pictures(shown: Outcome) -> None:
     comparison, experiment = shown.comparison, shown.experiment
     if comparison is None:
         return
-    store, ids = cache.workspace().store, {cell.name: cell.run_id for cell in experiment.cells}
-    runs = tuple(replace(store.run(ids[name]), name=name) for name in comparison.runs)
-    primary = experiment.rule.primary
-    compared = Shown(runs, comparison, primary, comparison.runs[1], _state(experiment))
+    compared = Shown((), comparison, experiment.rule.primary, comparison.runs[1], _state(experiment))
+    if len(comparison.runs) > findings.MOST_PAIRED:
+        with widgets.errors_shown():
+            compare_answer.differences(compared)
+        return
     with st.container(key="beside-cells"):
         left, right = st.columns(2, gap="medium")
         with left, widgets.errors_shown():
