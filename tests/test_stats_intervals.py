@@ -1,5 +1,6 @@
 """Intervals and tests against scipy, textbook numbers, and simulation."""
 
+import math
 import time
 import tracemalloc
 from dataclasses import astuple
@@ -13,7 +14,7 @@ from statsmodels.stats.multitest import multipletests
 
 from ragviz.errors import UsageError
 from ragviz.records import Estimate
-from ragviz.stats.clusters import apart
+from ragviz.stats.clusters import apart, numbered
 from ragviz.stats.corrections import benjamini_hochberg, holm
 from ragviz.stats.differences import Difference, paired_difference, paired_differences
 from ragviz.stats.intervals import bands, estimate, estimates, moments, quantiles, resampled_means
@@ -45,6 +46,22 @@ def test_rates_have_wilson_intervals(values, low, high):
     found = estimate(values)
     assert found.mean == pytest.approx(np.mean(values))
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_a_rate_in_clusters_has_the_interval_of_its_logit():
+    """Eight documents of five questions: the standard error is that of the eight means, t has 7 degrees or fewer."""
+    right = np.array([5, 4, 3, 5, 2, 4, 5, 1])
+    values = np.concatenate([[1.0] * n + [0.0] * (5 - n) for n in right])
+    found = estimate(values, numbered(np.repeat(np.arange(8), 5)))
+    means = right / 5
+    rate, error = means.mean(), means.std(ddof=1) / math.sqrt(8)
+    deviations = (means - rate) ** 2
+    freedom = 2 * deviations.sum() ** 2 / ((deviations**2).sum() - deviations.sum() ** 2 / 8)
+    reach = scipy_stats.t.ppf(0.975, min(freedom, 7)) * error / (rate * (1 - rate))
+    ends = [1 / (1 + math.exp(-(math.log(rate / (1 - rate)) + each))) for each in (-reach, reach)]
+    assert [found.mean, found.low, found.high] == pytest.approx([rate, *ends])
+    half = estimate(values / 2, numbered(np.repeat(np.arange(8), 5)))
+    assert [half.low, half.high] == pytest.approx([end / 2 for end in ends])
 
 
 def test_equals_scipy_wilson():

@@ -16,8 +16,8 @@ from ragviz.runs import measurements
 METHOD = (
     "Questions about the same documents are not independent: they form clusters, and every interval is a 95 % interval "
     "that treats a cluster as the unit. From 30 clusters on, whole clusters are resampled; below, Student's t; rates "
-    "have Wilson's interval at the effective number of questions. With fewer than six clusters nothing can be said of "
-    "other documents, and intervals are for further questions on these."
+    "have the interval of their logit. With fewer than six clusters nothing can be said of other documents, and "
+    "intervals are for further questions on these."
 )
 COMPARED = (
     "Differences are paired by question; their p-values are those of a sign-flip test by cluster. The primary metric "

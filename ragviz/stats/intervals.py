@@ -115,11 +115,13 @@ def bands(
     """Mean, low and high of every column of `values`, shape (n, m): three arrays of shape (m,), or None when n is 0.
 
     95 %, for the mean over documents like these, whose questions are the `clusters`; without them every question counts
-    as independent. A column that holds only 0 and one other value v is a rate (hit@k; precision@k with one gold chunk):
-    it gets Wilson's score interval times v, at the effective number of questions (Korn and Graubard 1998), which has a
-    width where all values are equal too. Other columns get the percentiles of a bootstrap of whole clusters, widened as
-    Student's t is against the normal distribution (Hesterberg 2015), from `MANY` clusters on; below, Student's t. An
-    interval depends on `seed` and its own column, not on the order of the questions or on what else is measured.
+    as independent. A column that holds only 0 and one other value v is a rate (hit@k; precision@k with one gold
+    chunk): of clustered questions, it gets the interval of its logit by Student's t, carried back and times v (Dean
+    and Pagano 2015 compare intervals of rates in clusters); of independent ones, and where all values are equal,
+    Wilson's score interval, in clusters with their number for that of questions. Other columns get the percentiles of
+    a bootstrap of whole clusters, widened as Student's t is against the normal distribution (Hesterberg 2015), from
+    `MANY` clusters on; below, Student's t. An interval depends on `seed` and its own column, not on the order of the
+    questions or on what else is measured.
     """
     matrix = finite(values, dimensions=2)
     clusters = checked(clusters, len(matrix))
@@ -130,7 +132,7 @@ def bands(
 
 
 def _ends(matrix: Floats, clusters: Clusters, known: Moments, seed: int, samples: int) -> tuple[Floats, Floats]:
-    low, high, rates = _wilson(matrix, clusters, known)
+    low, high, rates = _rates(matrix, clusters, known)
     if not rates.all():
         rest = Moments(known.mean[~rates], known.error[~rates], known.freedom[~rates], known.design_effect[~rates])
         low[~rates], high[~rates] = interval(matrix[:, ~rates], clusters, rest, seed=seed, samples=samples)
@@ -171,30 +173,36 @@ def finite(values: ArrayLike, dimensions: int) -> Floats:
     return array
 
 
-def _wilson(matrix: Floats, clusters: Clusters, known: Moments) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Wilson's 95 % interval of each column times its one value that is not 0, and which columns are such rates."""
+def _rates(matrix: Floats, clusters: Clusters, known: Moments) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """The 95 % interval of each column as a rate times its one value that is not 0, and which columns are rates."""
+    from scipy.special import expit
+
     value = matrix[np.abs(matrix).argmax(axis=0), np.arange(matrix.shape[1])]
     value[value == 0] = 1.0
     equal = matrix == value
     rates = ((matrix == 0) | equal).all(axis=0)
     share = equal.mean(axis=0)
-    n, reach = _effective(len(matrix), clusters, known, share * (1 - share) * value**2)
-    middle = share + reach**2 / (2 * n)
-    half = reach * np.sqrt(share * (1 - share) / n + reach**2 / (4 * n * n))
-    ends = np.clip(np.stack([middle - half, middle + half]) / (1 + reach**2 / n), 0.0, 1.0) * value
+    ends = _wilson(share, len(matrix), clusters, known)
+    spread = share * (1 - share)
+    if not clusters.apart and (inside := rates & (spread > 0) & (known.error > 0)).any():
+        reach = quantiles(known.freedom) * known.error / np.abs(value)
+        centre = np.log(share[inside] / (1 - share[inside]))
+        half = reach[inside] / spread[inside]
+        ends[:, inside] = expit(centre + np.stack([-half, half]))
+    ends = ends * value
     return ends.min(axis=0) + 0.0, ends.max(axis=0) + 0.0, rates  # no -0
 
 
-def _effective(n: int, clusters: Clusters, known: Moments, variance: Floats) -> tuple[Floats, Floats]:
-    """Return how many independent questions would know a rate as well, and the quantile that goes with it, (m,) each.
+def _wilson(share: Floats, n: int, clusters: Clusters, known: Moments) -> Floats:
+    """Wilson's score interval of shares, (m,): low and high ends, (2, m).
 
-    `variance` is that of one question, (m,). Where all values are equal, as many as there are clusters.
+    In clusters, with as many independent questions as there are clusters, where these speak of other documents.
     """
-    if clusters.apart:
-        return np.full(len(variance), float(n)), np.full(len(variance), _Z)
-    equal = np.full(len(variance), float(clusters.count if clusters.generalise else n))
-    effective = np.divide(variance, known.error**2, out=equal, where=(known.error > 0) & (variance > 0))
-    return effective, quantiles(known.freedom)
+    count = clusters.count if clusters.generalise else n
+    reach = np.full(len(share), _Z) if clusters.apart else quantiles(known.freedom)
+    middle = share + reach**2 / (2 * count)
+    half = reach * np.sqrt(share * (1 - share) / count + reach**2 / (4 * count * count))
+    return np.asarray(np.clip(np.stack([middle - half, middle + half]) / (1 + reach**2 / count), 0.0, 1.0))
 
 
 def _percentiles(matrix: Floats, clusters: Clusters, known: Moments, seed: int, samples: int) -> tuple[Floats, Floats]:
