@@ -91,10 +91,20 @@ def last_value(name: str) -> str | None:
     return value
 
 
-def write_address() -> None:
-    """Add the values that the page chose to the address, all in one step, so that it can be shared."""
-    if settled := st.session_state.pop(_SETTLED, {}):
+def write_address(*, again: bool = False) -> None:
+    """Add the values that the page chose to the address, all in one step, so that it can be shared.
+
+    `again` writes it even without such values: on arrival at a page, an address that the page before wrote may have
+    been on its way to the browser when the link was pressed, and have replaced the parameters of the link.
+    """
+    settled = st.session_state.pop(_SETTLED, {})
+    if settled or again:
         st.query_params.update(settled)
+
+
+def forget_settled() -> None:
+    """Forget what the page chose and has not written: this run is replaced by another one."""
+    st.session_state.pop(_SETTLED, None)
 
 
 def whole() -> str:
@@ -108,11 +118,15 @@ def note_drawn() -> None:
     st.session_state[_DRAWN] = st.query_params.to_dict()
 
 
-def note_page(page: str) -> None:
-    """Note which page is run, by its path, so that the first run of a page can tell where the person came from."""
+def note_page(page: str) -> bool:
+    """Note which page is run, by its path, so that its first run can tell where the person came from.
+
+    Returns whether it is another page than before; not for the first of a session.
+    """
     before = st.session_state.get(PAGE)
     if before != page:
         st.session_state[PAGE], st.session_state[CAME_FROM] = page, before
+    return before not in (None, page)
 
 
 def arrived_from() -> str | None:

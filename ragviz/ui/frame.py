@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import RerunException
 
 from ragviz.errors import RagvizError
 from ragviz.records import Corpus
@@ -42,16 +43,23 @@ _TITLE = "page-title"  # session state: the title of the requested page
 
 @contextmanager
 def frame() -> Iterator[Any]:
-    """Yield the requested page, to be run; its errors are shown, and its choices written to the address afterwards."""
+    """Yield the requested page, to be run; its errors are shown, and its choices written to the address afterwards.
+
+    A run that another one replaces writes nothing: the browser may be on another page already.
+    """
     page = _register()
     st.session_state[FRAMED], st.session_state[_TITLE] = True, page.title
-    address.note_page(page.url_path or "home")
+    arrived = address.note_page(page.url_path or "home")
     try:
         with widgets.errors_shown():
             yield page
+    except RerunException:
+        address.forget_settled()
+        arrived = False
+        raise
     finally:
         st.session_state[FRAMED] = False
-        address.write_address()
+        address.write_address(again=arrived)
         address.note_drawn()
 
 
