@@ -52,9 +52,8 @@ def expenses(shown: Shown) -> None:
 
 
 def losses(shown: Shown) -> None:
-    """Where questions are lost; from three runs on, beside all pairs, one of which is followed below."""
+    """From three runs on, where questions are lost, beside all pairs; those of one pair are followed below."""
     if len(shown.runs) == 2:
-        compare_tables.stages_table(shown)
         return
     with st.container(key="beside-losses"):
         left, right = st.columns([1, 1], gap="medium")

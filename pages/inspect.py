@@ -3,6 +3,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from ragviz.records import Corpus, Matrix, Run
+from ragviz.runs import moved_questions
 from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
@@ -54,7 +55,7 @@ def chosen_k(runs: Sequence[Run]) -> int:
 
 def chosen_question(runs: Sequence[Run], shown_ids: Sequence[str]) -> str:
     """Return the question of the address, else the first of the list."""
-    asked = pairs.shared_questions(runs)
+    asked = moved_questions.shared_questions(runs, cache.SOURCES)
     if not asked:
         heading.header("Case")
         with widgets.nothing("These runs share no question."):

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.judging import banks
 from ragviz.models import spending
 from ragviz.questions import authoring, generation
@@ -80,7 +81,7 @@ def tiles(question_set: QuestionSet, questions: Sequence[Question], names: dict[
     calls, paid = store.paid(question_set.id)
     note += f" · {calls:,} model calls, {spending.dollars(paid)} paid" if calls else ""
     judged = f"{by_status['proposed']}\u00a0proposed, {by_status['rejected']}\u00a0rejected"
-    counted = [f"{by_kind[kind]:,} {words}" for kind, words in wording.KINDS.items() if by_kind[kind]]
+    counted = [f"{by_kind[kind]:,} {words}" for kind, words in KIND_TITLES.items() if by_kind[kind]]
     kinds = " · ".join(words.replace(" ", "\u00a0") for words in counted)
     with widgets.tiles():
         widgets.tile("Questions", f"{len(questions):,}", plain(note))
@@ -98,7 +99,7 @@ def rows_of(questions: Sequence[Question], names: dict[str, str]) -> pd.DataFram
         {
             "Question": [q.text or UNASKED for q in questions],
             "Status": [q.status for q in questions],
-            "Kind": [wording.KINDS[q.kind] if q.text else "" for q in questions],
+            "Kind": [KIND_TITLES[q.kind] if q.text else "" for q in questions],
             **({"Side": [q.split for q in questions]} if question_set.split else {}),
             "Document": [documents(q) for q in questions],
             "Answer": [q.answer for q in questions],
@@ -196,7 +197,7 @@ def detail(question_set: QuestionSet, filtered_questions: Sequence[Question]) ->
     following = ids[place + 1] if place + 1 < len(ids) else ids[place]
     with st.container(border=True):
         st.caption(
-            f"{place + 1} of {len(ids)} · {question.status} · {wording.KINDS[question.kind]} · "
+            f"{place + 1} of {len(ids)} · {question.status} · {KIND_TITLES[question.kind]} · "
             f"{f'{question.split} · ' if question.split else ''}"
             f"{plain(wording.MAKERS.get(question.generator, question.generator))}"
         )

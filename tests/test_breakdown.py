@@ -160,12 +160,14 @@ def test_time_grows_with_the_questions_not_with_documents_times_questions():
         summary = summarise(results, questions, k=3, depth=9)
         scores = {f"m{m}": {q.id: Score(f"m{m}", random.random()) for q in questions} for m in range(20)}
         names = {q.id: [f"d{n % documents}"] for n, q in enumerate(questions)}
-        began = time.process_time()
-        breakdown(summary, scores, questions, names)
-        return time.process_time() - began
+        times = []
+        for _ in range(3):
+            began = time.process_time()
+            breakdown(summary, scores, questions, names, by=["document"])  # the others resample in several threads
+            times.append(time.process_time() - began)
+        return min(times)
 
-    seconds(20)
-    assert seconds(320) < 16 * seconds(40)  # eight times the documents; their square would be 64
+    assert seconds(640) < 24 * seconds(80)  # eight times the documents; their square would be 64
 
 
 def test_questions_about_no_document_do_not_let_an_interval_speak_of_others():

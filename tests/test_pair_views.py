@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +16,7 @@ from ragviz.analysis import compare, diagnose
 from ragviz.records import Question, RunConfig, Span
 from ragviz.runs import comparisons, running
 from ragviz.workspace import open_workspace
+from tests.conftest import CommandResult
 from tests.test_pages import (  # the home that is built there, and how a page is visited
     address,
     bare,  # noqa: F401 - a fixture
@@ -110,6 +113,35 @@ def test_a_stream_lists_the_questions_that_took_it(home: Path) -> None:  # noqa:
     assert f"{count} question" in words(app)
     [chip] = [b for b in app.button if b.key == "pair-chip-stream"]
     assert " → " in chip.label
+
+
+def test_the_command_line_has_the_streams_and_slices_of_the_page(
+    home: Path,  # noqa: F811
+    command_line: Callable[..., CommandResult],
+) -> None:
+    before, after = causes()
+    took = Counter((before[i], after[i]) for i in before)
+    body = json.loads(command_line("compare", *RUNS.split(","), "-k", "3", "--json")[1])
+    flow = body["flows"]["vectors"]
+    assert {(s["source"], s["target"]): len(s["question_ids"]) for s in flow["streams"]} == took
+    assert not flow["answered"]
+    assert flow["unknown"] == 0
+    effects = {s["effect"] for s in flow["streams"] if s["target"] == "fine"}
+    assert effects <= {"rescued", "stayed"}
+    of = body["slices"]["vectors"]
+    assert of["metric"] == "recall@3"
+    kinds = {each["name"]: each for each in of["slices"] if each["by"] == "kind"}
+    assert (kinds["single"]["n"], kinds["multi"]["n"]) == (8, 1)
+    assert kinds["multi"]["difference"] is None
+    paired = comparison().paired("recall@3")
+    rows = [place for place, i in enumerate(paired.question_ids) if i != "two"]
+    gain = (paired.values[1, rows] - paired.values[0, rows]).mean()
+    assert kinds["single"]["difference"]["mean"] == pytest.approx(gain)
+    by_mrr = json.loads(command_line("compare", *RUNS.split(","), "--metric", "mrr", "--json")[1])
+    assert by_mrr["slices"]["vectors"]["metric"] == "mrr"
+    code, out, _ = command_line("compare", *RUNS.split(","), "-k", "3")
+    assert code == 0
+    assert f"words → vectors: {flow['sentence']}" in " ".join(out.split())
 
 
 def test_a_slice_says_its_size_and_lists_its_questions(home: Path) -> None:  # noqa: F811

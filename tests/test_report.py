@@ -18,7 +18,7 @@ from ragviz.questions import sets
 from ragviz.records import Confirmation, IndexConfig, Ranking, RunConfig
 from ragviz.report import reports
 from ragviz.report.elements import Html, element, escaped
-from ragviz.runs import running
+from ragviz.runs import comparisons, moved_questions, running
 from ragviz.text import language
 from ragviz.workspace import open_workspace
 from tests.test_accessibility import CHECKED, objections
@@ -226,9 +226,32 @@ def browser():
         opened.close()
 
 
+PARTS = ("change", "summary", "questions", "pictures", "slices", "configuration")
+
+
+def test_the_report_of_a_comparison_has_the_flow_and_the_slices(home, made):
+    workspace = open_workspace()
+    text = made["comparison"].read_text(encoding="utf-8")
+    runs = [
+        workspace.store.run(name)
+        for name in ("first", next(r.name for r in workspace.store.runs() if r.name != "first"))
+    ]
+    comparison = comparisons.compare_runs(workspace, runs)
+    sources = comparisons.stored(workspace)
+    moved = moved_questions.sentence(moved_questions.streams(*runs, comparison.k, sources))
+    assert "Where questions moved between causes of loss" in text
+    assert escaped(moved) in text
+    [found] = moved_questions.slices_of(workspace, runs[0], comparison, comparison.rule.primary, sources, [1])
+    assert found.judged
+    table = text[text.index('id="slices"') : text.index('id="numbers"')]
+    assert table.count('<th scope="row"') == len(found.judged)
+    for each in found.judged:
+        assert escaped(each.part.title) in table
+
+
 def test_the_card_comes_first_and_says_what_was_decided_by_which_rule(made):
     text = made["comparison"].read_text(encoding="utf-8")
-    places = [text.index(f'id="{name}"') for name in ("change", "summary", "questions", "pictures", "configuration")]
+    places = [text.index(f'id="{name}"') for name in PARTS]
     assert places == sorted(places)
     card = text[places[0] : places[1]]
     assert re.search(r'class="decision"><i aria-hidden="true">[▲▼○]</i>(Ship|Do not ship|Undecided)', card)

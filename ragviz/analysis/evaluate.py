@@ -197,6 +197,13 @@ def scored_to_json(scored: Mapping[str, Scored]) -> dict[str, Any]:
 
 KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 """Kinds of questions, by how many passages each needs: one, several, not known, none."""
+KIND_TITLES: Mapping[str, str] = {
+    "single": "one passage",
+    "multi": "several passages",
+    "reference": "reference only",
+    "unanswerable": "unanswerable",
+}
+"""Kind of a question → its name on the pages and in reports."""
 
 
 Part = Literal["all", "kind", "document"]

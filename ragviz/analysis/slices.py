@@ -13,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.analysis.compare import Paired
+from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.analysis.rules import ALPHA, Rule, Verdict, verdict_of
 from ragviz.records import Question
+from ragviz.stats.clusters import FEW
 from ragviz.stats.corrections import benjamini_hochberg
 from ragviz.stats.differences import Difference, paired_differences
+from ragviz.text import language
 from ragviz.text.differences import word_count
 
 SMALL = 6
@@ -45,6 +48,12 @@ class Part:
     def key(self) -> str:
         """Its name in an address."""
         return f"{self.by}:{self.name}"
+
+    @property
+    def title(self) -> str:
+        """What it is called, without what it is a part by."""
+        titles: Mapping[str, Mapping[str, str]] = {"kind": KIND_TITLES, "language": language.NAMES}
+        return titles.get(self.by, {}).get(self.name, self.name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,6 +160,16 @@ def several_words(slices: Slices) -> str:
     if slices.several == 1:
         return "1 question has evidence in several documents: it counts in each of them."
     return f"{slices.several:,} questions have evidence in several documents: each counts in every one of them."
+
+
+def clusters_words(slices: Slices) -> str:
+    """Say of what slices of few clusters speak; "" without such slices."""
+    if all(each.difference.generalises for each in slices.judged if each.difference):
+        return ""
+    return (
+        f"A slice of fewer than {FEW} clusters of documents speaks of further questions on these documents, not of "
+        "others."
+    )
 
 
 def _several(parts: Sequence[Part]) -> int:

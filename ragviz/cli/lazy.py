@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from ragviz.runs import foreign as foreign
     from ragviz.runs import judgements as judgements
     from ragviz.runs import measurements as measurements
+    from ragviz.runs import moved_questions as moved_questions
     from ragviz.runs import replays as replays
     from ragviz.runs import rescue_words as rescue_words
     from ragviz.runs import running as running
@@ -111,6 +112,7 @@ if not TYPE_CHECKING:
     junit = _Lazy("report.junit")
     judgements = _Lazy("runs.judgements")
     measurements = _Lazy("runs.measurements")
+    moved_questions = _Lazy("runs.moved_questions")
     leaderboards = _Lazy("analysis.leaderboards")
     outcomes = _Lazy("analysis.outcomes")
     pareto = _Lazy("analysis.pareto")

@@ -20,6 +20,7 @@ from ragviz.cli.lazy import (
     exports,
     judgements,
     measurements,
+    moved_questions,
     outcomes,
     pooled,
     questeval,
@@ -328,17 +329,25 @@ def compare(
 
     Rankings over the common questions with evidence, answers over the questions that all runs have a score for.
     Intervals and tests treat questions about the same documents as one cluster. The primary metric decides (Holm);
-    all others are exploratory (Benjamini-Hochberg).
+    all others are exploratory (Benjamini-Hochberg). --json adds where each question was lost before and after, and the
+    differences by document, kind, language and length.
     """
     workspace = console.open_workspace()
     runs = [workspace.store.run(name) for name in run_names]
     comparison = comparisons.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
     prices = comparisons.prices(workspace, runs, comparison.k)
+    sources = comparisons.stored(workspace)
+    body = comparison_words.to_json(comparison, metric, prices)
+    if as_json:
+        body |= moved_questions.to_json(workspace, runs, comparison, body["metric"], sources)
 
     def draw() -> None:
         comparison_tables.draw(comparison, metric, prices)
+        for other in runs[1:]:
+            moved = moved_questions.sentence(moved_questions.streams(runs[0], other, comparison.k, sources))
+            console.out.print(console.printable(f"{runs[0].name} → {other.name}: {moved}"), highlight=False)
 
-    console.show(comparison_words.to_json(comparison, metric, prices), as_json, draw)
+    console.show(body, as_json, draw)
 
 
 def export(

@@ -22,7 +22,7 @@ from ragviz.report import (
 from ragviz.report.change_card import Decided
 from ragviz.report.document import Figures
 from ragviz.report.elements import Html, element
-from ragviz.runs import comparisons, summaries
+from ragviz.runs import comparisons, moved_questions, summaries
 from ragviz.text.names import distinct
 from ragviz.workspace import Workspace
 
@@ -54,6 +54,7 @@ def drawn(workspace: Workspace, decided: Decided, runs: Sequence[Run], figures: 
         parts.append(
             figures.add(figure, f"{other} against the baseline", f"{metric} decides, the rest is exploratory.")
         )
+    parts += _flow(workspace, [runs[0], runs[decided.candidate]], comparison.k, figures)
     if comparison.metrics:
         parts += _of_rankings(workspace, comparison, runs, list(names.values()), decided.candidate, figures)
     return element("div", *parts)
@@ -69,6 +70,15 @@ def _leaderboard(comparison: Comparison, figures: Figures) -> Html:
     figure = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)} (0 to 1)")
     note = "◆ is the baseline. Lines are 95 % intervals; runs in one bracket cannot be separated."
     return figures.add(figure, f"{title_of(metric)} of each run", note)
+
+
+def _flow(workspace: Workspace, pair: Sequence[Run], k: int, figures: Figures) -> Iterator[Html]:
+    """Yield where questions moved between the causes of loss; nothing when no cause is known."""
+    moved = moved_questions.streams(pair[0], pair[1], k, comparisons.stored(workspace))
+    if moved.flow.total:
+        first, second = distinct([run.name for run in pair], SHORT)
+        figure = pair_plots.flow(moved.flow, moved.titles, (first, second))
+        yield figures.add(figure, "Where questions moved between causes of loss")
 
 
 def _change(row: MetricRow, place: int, name: str) -> difference_plots.Change | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ragviz.analysis import slices
 from ragviz.analysis.compare import Comparison, headline
 from ragviz.analysis.comparison_words import clauses_of, difference_words, missing_words, p_words
+from ragviz.analysis.slices import DIMENSIONS
 from ragviz.analysis.ties import Price
 from ragviz.experiments import conclusion, findings
 from ragviz.metrics.registry import title_of
@@ -15,7 +17,7 @@ from ragviz.report.change_card import Decided, card
 from ragviz.report.document import Figures, Section, document
 from ragviz.report.elements import Html, element, table
 from ragviz.report.facts import mean_cells
-from ragviz.runs import comparisons, expenses, judgements, measurements, summaries
+from ragviz.runs import comparisons, expenses, judgements, measurements, moved_questions, summaries
 from ragviz.workspace import Workspace
 
 SIDE_BY_SIDE = 3
@@ -77,6 +79,7 @@ def made(
         )),
         *more,
         Section("pictures", "Pictures", comparison_pictures.drawn(workspace, decided, runs, figures)),
+        Section("slices", "Slices of the questions", _slices(workspace, runs, comparison, candidate)),
         Section("numbers", "Every difference", _numbers(comparison)),
         Section("configuration", "Configuration", _appendix(runs, comparison)),
     ]  # fmt: skip
@@ -134,6 +137,38 @@ def _summary(decided: Decided) -> Html:
     for row in comparison.rows.values():
         points += missing_words(row, base) if row.label == comparison.rule.primary else []
     return element("ul", *(element("li", point) for point in points))
+
+
+def _slices(workspace: Workspace, runs: Sequence[Run], comparison: Comparison, candidate: int) -> Html:
+    """Show in which parts of the questions the candidate differs from the baseline, by the primary metric."""
+    metric = comparison.rule.primary
+    sources = comparisons.stored(workspace)
+    found = moved_questions.slices_of(workspace, runs[0], comparison, metric, sources, [candidate])[0]
+    if not found.judged:
+        return element("p", slices.multiplicity_words(found))
+    rows = [
+        (
+            DIMENSIONS[each.part.by],
+            each.part.title,
+            f"{each.n:,}",
+            f"{each.clusters:,}",
+            f"{each.baseline:.3f}",
+            f"{each.other:.3f}",
+            difference_words(each.difference) if each.difference else "–",
+            each.verdict or "too few",
+            "–" if each.p_adjusted is None else p_words(each.p_adjusted),
+        )
+        for each in found.judged
+    ]
+    names = comparison.runs[0], comparison.runs[candidate]
+    head = ("Divided by", "Slice", "n", "Clusters", *names, "Difference", "Verdict", "p (adjusted)")
+    caption = f"{title_of(metric)}, {names[1]} minus {names[0]}, with 95 % intervals. Exploratory"
+    notes = [slices.multiplicity_words(found), slices.several_words(found), slices.clusters_words(found)]
+    return element(
+        "div",
+        element("p", " ".join(filter(None, notes))),
+        table(head, rows, caption, numbers=(2, 3, 4, 5, 6, 8)),
+    )
 
 
 def _numbers(comparison: Comparison) -> Html:

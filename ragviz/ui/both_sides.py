@@ -11,6 +11,7 @@ from ragviz.answers.abstention import STATUSES
 from ragviz.metrics import registry
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import Answer, Matrix, Question, Retrieved, Run
+from ragviz.runs import moved_questions
 from ragviz.text import differences
 from ragviz.text.differences import Range, differing
 from ragviz.text.markup import highlighted, legend, plain
@@ -43,7 +44,7 @@ def pair_of(runs: Sequence[Run], k: int) -> Pair:
 def listed(runs: Sequence[Run], k: int) -> list[str]:
     """Return the questions to walk through: those that Compare lists, else all that the runs share."""
     if not any(st.query_params.get(name) for name in ("side", *pairs.CHOSEN)):
-        return pairs.shared_questions(runs)
+        return moved_questions.shared_questions(runs, cache.SOURCES)
     return list(pairs.listed(pair_of(runs, k)).ids)
 
 

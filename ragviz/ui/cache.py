@@ -159,7 +159,7 @@ def comparison(of: State, k: int) -> Comparison:
     Shared by all sessions, so never to be changed.
     """
     runs = [workspace().store.run(run_id) for run_id in of.ids]
-    return comparisons.compare_runs(workspace(), runs, k, sources=_SOURCES)
+    return comparisons.compare_runs(workspace(), runs, k, sources=SOURCES)
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
@@ -169,12 +169,13 @@ def compared_curves(of: State, k: int) -> list[dict[str, Band]]:
     Shared by all sessions, so never to be changed.
     """
     runs = [workspace().store.run(run_id) for run_id in of.ids]
-    return comparisons.curves(workspace(), runs, comparison(of, k), _SOURCES)
+    return comparisons.curves(workspace(), runs, comparison(of, k), SOURCES)
 
 
-_SOURCES = comparisons.Sources(
+SOURCES = comparisons.Sources(
     overview, lambda run: list(retrieved(run).values()), lambda run: list(questions(run).values())
 )
+"""What is compared is read through the caches."""
 
 
 def price(run: Run, k: int) -> Price:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ragviz.analysis import diagnose
+from ragviz.analysis import diagnose, evaluate
 from ragviz.answers import contexts
 from ragviz.answers.abstention import STATUSES
 from ragviz.records import Answer, EvaluatedAnswer, Matrix, Question, Retrieved, Run, digest
@@ -157,7 +157,7 @@ def reference_text(question: Question, matrix: Matrix, claim: Chosen | None) -> 
         else:
             none = "None: the documents do not answer this question." if question.kind == "unanswerable" else "None."
             st.caption(none)
-        kind = wording.KINDS[question.kind]
+        kind = evaluate.KIND_TITLES[question.kind]
         st.caption(f"{kind} · generator {plain(question.generator)} · id {plain(question.id)}")
 
 

@@ -13,10 +13,10 @@ from ragviz.analysis import comparison_words, diagnose, settings
 from ragviz.analysis.compare import Comparison, MetricRow
 from ragviz.metrics.registry import title_of
 from ragviz.report import difference_plots
-from ragviz.runs import judgements
+from ragviz.runs import moved_questions
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct, short_names
-from ragviz.ui import cache, heading, pairs, widgets, wording
+from ragviz.ui import cache, heading, widgets, wording
 from ragviz.ui.compare_answer import won_words
 from ragviz.ui.compare_choices import Shown
 
@@ -56,10 +56,8 @@ def _stage_counts(of: cache.State, k: int) -> tuple[bool, list[Counter[str]]]:
     They do when those of all runs do; else the stages of all runs end with the ranking, of questions with evidence.
     """
     runs = [cache.workspace().store.run(run_id) for run_id in of.ids]
-    shared = pairs.shared_questions(runs)
-    answered = all(judgements.answered_at(run, k) for run in runs)
-    causes = [cache.causes(run, k) if answered else pairs.ranking_causes(run, k, run.config.depth) for run in runs]
-    counted = [i for i in shared if all(each.get(i) for each in causes)]
+    answered, causes = moved_questions.shared_causes(runs, k, cache.SOURCES)
+    counted = [i for i in causes[0] if all(each.get(i) for each in causes)]
     return answered, [Counter(each[i] for i in counted) for each in causes]
 
 
@@ -82,11 +80,8 @@ def stages_table(shown: Shown) -> None:
         st.markdown(plain(f"{of_all}, {said}: {right}.").replace(" → ", "\u00a0→\u00a0"))
         cells = {name: [count[cause] for cause in present] for name, count in zip(names, counts, strict=True)}
         rows = pd.DataFrame({"Stage": titles} | cells)
-        if len(runs) == 2:
-            rows["Change"] = [counts[1][cause] - counts[0][cause] for cause in present]
         columns: dict[str, object] = {name: st.column_config.NumberColumn(width=105) for name in names}
         columns |= {"Stage": st.column_config.TextColumn(width=125)}
-        columns |= {"Change": st.column_config.NumberColumn(format="%+d", width=65)}
     else:
         st.markdown(plain(f"{of_all}:"))
         by_stage = {title: [c[cause] for c in counts] for title, cause in zip(titles, present, strict=True)}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import flows
 from ragviz.report import pair_plots
+from ragviz.runs import moved_questions
+from ragviz.runs.moved_questions import Streams
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct
 from ragviz.ui import heading, pairs, widgets, wording
-from ragviz.ui.pairs import Pair, Streams
+from ragviz.ui.pairs import Pair
 
 EFFECTS = {
     "rescued": "▲ rescued",
@@ -27,10 +28,11 @@ def draw(pair: Pair) -> None:
     flow = streams.flow
     only = "" if streams.answered else ", retrieval only"
     heading.section(f"Where questions moved at k = {pair.comparison.k}{only}")
+    words = moved_questions.sentence(streams)
     if not flow.total:
-        st.caption("No question has a known cause in both runs: neither their rankings nor their answers are measured.")
+        st.caption(words)
         return
-    st.markdown(plain(flows.words(flow, streams.titles)))
+    st.markdown(plain(words))
     with st.container(key="beside-flow"):
         left, right = st.columns([5, 4], gap="medium")
         with left, widgets.errors_shown():

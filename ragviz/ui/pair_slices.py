@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
@@ -44,11 +46,7 @@ def draw(pair: Pair) -> None:
         with right, widgets.errors_shown():
             _table(pair, shown)
     notes = [slices.several_words(found) if by in ("all", "document") else ""]
-    if any(each.difference and not each.difference.generalises for each in shown):
-        notes.append(
-            "A slice of fewer than 6 clusters of documents speaks of further questions on these documents, not of "
-            "others."
-        )
+    notes.append(slices.clusters_words(replace(found, slices=tuple(shown))))
     if any(each.part.by == "length" for each in shown):
         notes.append("The length of a question is in words; each ideograph counts as one.")
     st.caption(plain(" ".join(filter(None, notes))))
@@ -68,7 +66,7 @@ def _figure(shown: list[Slice], margin: float) -> None:
     if not drawn:
         st.caption("No slice of these is large enough to be judged.")
         return
-    titles = distinct([_title(each) for each in drawn], 26)
+    titles = distinct([each.part.title for each in drawn], 26)
     changes = [
         difference_plots.Change(title, d.mean or 0.0, d.low or 0.0, d.high or 0.0, d.n, each.verdict or "undecided")
         for title, each in zip(titles, drawn, strict=True)
@@ -80,16 +78,12 @@ def _figure(shown: list[Slice], margin: float) -> None:
         st.caption(f"The {len(drawn)} largest of the {len(judged)} slices judged.")
 
 
-def _title(each: Slice) -> str:
-    return pairs.part_title(each.part)
-
-
 def slice_rows(shown: list[Slice], names: tuple[str, str]) -> pd.DataFrame:
     """Return a row for each slice: its size, the means of both runs, and the difference where it is judged."""
     rows = pd.DataFrame(
         {
             "Divided by": DIMENSIONS[each.part.by],
-            "Slice": _title(each),
+            "Slice": each.part.title,
             "n": each.n,
             "Clusters": each.clusters,
             names[0]: each.baseline,

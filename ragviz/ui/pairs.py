@@ -6,23 +6,22 @@ The page Compare and the case of two runs list the same questions: those that th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import streamlit as st
 
-from ragviz.analysis import diagnose, flows, outcomes, points, slices
+from ragviz.analysis import points, slices
 from ragviz.analysis.compare import Comparison
-from ragviz.analysis.flows import Flow
 from ragviz.analysis.points import Points
 from ragviz.analysis.rules import Rule, direction
 from ragviz.analysis.slices import Part, Slices
 from ragviz.metrics.registry import title_of
-from ragviz.records import Retrieved, Run
-from ragviz.runs import judgements, measurements
-from ragviz.text import language
-from ragviz.ui import address, cache, question_table, wording
+from ragviz.records import Run
+from ragviz.runs import moved_questions
+from ragviz.runs.moved_questions import Streams
+from ragviz.ui import address, cache, question_table
 
 SIDES = ("won", "lost", "tied")
 RANK = "rank"
@@ -63,13 +62,6 @@ class Pair:
         return cache.state(*(run.id for run in self.runs), self.runs[0].corpus_id)
 
 
-def shared_questions(runs: Sequence[Run]) -> list[str]:
-    """Return the questions that all of the runs asked, in the order of the first."""
-    first, *others = [cache.overview(run).asked.ids for run in runs]
-    known = [set(ids) for ids in others]
-    return [i for i in first if all(i in ids for ids in known)]
-
-
 # Points
 
 
@@ -106,18 +98,6 @@ def _points(of: cache.State, k: int, name: str, place: int, _comparison: Compari
 # Streams
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Streams:
-    """Where questions moved between causes, with the titles of the causes.
-
-    `answered` is whether the causes tell of the answers of both runs; else they end with the ranking.
-    """
-
-    flow: Flow
-    titles: Mapping[str, str]
-    answered: bool
-
-
 def streams_of(pair: Pair) -> Streams:
     """Return where the questions of both runs moved between the causes of loss."""
     first, second = pair.both
@@ -126,42 +106,8 @@ def streams_of(pair: Pair) -> Streams:
 
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _streams(of: cache.State, k: int) -> Streams:
-    runs = [cache.workspace().store.run(run_id) for run_id in of.ids]
-    answered = all(judgements.answered_at(run, k) for run in runs)
-    depth = min(run.config.depth for run in runs)
-    shared = set(shared_questions(runs))
-    causes = [cache.causes(run, k) if answered else ranking_causes(run, k, depth) for run in runs]
-    before, after = ({i: cause for i, cause in each.items() if i in shared} for each in causes)
-    flow = flows.flow(before, after)
-    contexts = {run.config.context for run in runs}
-    kind = runs[0].config.context if len(contexts) == 1 else "retrieved"
-    known = depth if not answered or len({run.config.depth for run in runs}) == 1 else 0
-    titles = {
-        cause: diagnose.about(cause, kind, k=k, depth=known, answered=answered).title for cause in diagnose.CAUSES
-    }
-    if not answered and "split" not in flow.causes:
-        titles["fine"] = outcomes.title("found", k, depth)
-    return Streams(flow, titles, answered)
-
-
-def ranking_causes(run: Run, k: int, depth: int) -> dict[str, str]:
-    """Return the causes up to the ranking to `depth`, of the questions with evidence; none of an unknown ranking."""
-    if measurements.unranked_words(run):
-        return {}
-    if run.config.depth == depth and run.config.answerer == "none" and judgements.attributed_at(run, k):
-        ranked, causes = set(cache.summary(run, k).question_ids), cache.judgement(run).causes
-        return {question_id: cause for question_id, cause in causes.items() if question_id in ranked}
-    questions, retrieved = cache.questions(run), cache.retrieved(run)
-    ids = [question_id for question_id, question in questions.items() if question.evidence]
-    results = [_to_depth(retrieved[i], depth) for i in ids]
-    return diagnose.attribute_failures([questions[i] for i in ids], results, k)
-
-
-def _to_depth(result: Retrieved, depth: int) -> Retrieved:
-    if len(result.ranking.ids) <= depth:
-        return result
-    cut = replace(result.ranking, ids=result.ranking.ids[:depth], scores=result.ranking.scores[:depth])
-    return replace(result, ranking=cut)
+    first, second = (cache.workspace().store.run(run_id) for run_id in of.ids)
+    return moved_questions.streams(first, second, k, cache.SOURCES)
 
 
 def stream_words(streams: Streams, key: str) -> str:
@@ -196,12 +142,6 @@ def _slices(
     of: cache.State, k: int, rule: Rule, metric: str, place: int, _comparison: Comparison, _parts: Sequence[Part]
 ) -> Slices:
     return slices.judged(_parts, _comparison.paired(metric), place, rule, metric)
-
-
-def part_title(part: Part) -> str:
-    """Return what a part is called, without what it is a part by."""
-    titles: Mapping[str, str] = {"kind": wording.KINDS, "language": language.NAMES}.get(part.by, {})
-    return titles.get(part.name, part.name)
 
 
 # The list
@@ -254,7 +194,7 @@ def _chosen(pair: Pair) -> tuple[dict[str, str], set[str] | None]:
         chips["stream"] = stream_words(streams, stream.key)
         sets.append(set(stream.question_ids))
     if (part := address.readable("slice", partial(_part, pair), "a slice of these questions")) is not None:
-        chips["slice"] = f"{slices.DIMENSIONS[part.by]} {part_title(part)}"
+        chips["slice"] = f"{slices.DIMENSIONS[part.by]} {part.title}"
         ids = pair.comparison.paired(pair.metric).question_ids
         sets.append({ids[row] for row in part.rows})
     return chips, set.intersection(*sets) if sets else None

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis.evaluate import Slice
+from ragviz.analysis.evaluate import KIND_TITLES, Slice
 from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import EvaluatedAnswer, Run
@@ -366,7 +366,7 @@ def table_of(frame: pd.DataFrame) -> pd.DataFrame:
             "F1": frame["f1"].astype("Float64"),
             "Question": frame["question"],
             "Document": frame["documents"].map(", ".join),
-            "Kind": frame["kind"].map(wording.KINDS),
+            "Kind": frame["kind"].map(KIND_TITLES),
             "Id": frame["id"],
         }
     )

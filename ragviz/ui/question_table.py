@@ -15,7 +15,7 @@ from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import shown_in
 from ragviz.records import AnswerStatus, Run, Score
 from ragviz.runs import judgements, measurements, rescue_words
-from ragviz.ui import address, cache, wording
+from ragviz.ui import address, cache
 from ragviz.ui.cache import State
 
 
@@ -240,7 +240,7 @@ def filter_words(run: Run, k: int, name: str, value: str) -> str:
     A rank "miss" is evidence that was not found to the depth; a range of scores names its metric.
     """
     if name == "kind":
-        return wording.KINDS.get(value, value)
+        return evaluate.KIND_TITLES.get(value, value)
     if name == "cause" and value in diagnose.CAUSES:
         return cause_title(run, k, value)
     if name == "outcome" or (name == "rank" and value == "miss"):
@@ -308,7 +308,7 @@ def filter_parameters() -> dict[str, str]:
 
 def part_name(part: evaluate.Slice) -> str:
     """Return what a part of the questions is called: a kind in words, else a document's name."""
-    return wording.KINDS.get(part.name, part.name) if part.by == "kind" else part.name
+    return evaluate.KIND_TITLES.get(part.name, part.name) if part.by == "kind" else part.name
 
 
 def walk(shown: Sequence[str], question_id: str) -> str | None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis.evaluate import Scored, Summary
+from ragviz.analysis.evaluate import KIND_TITLES, Scored, Summary
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import METRICS, title_of
 from ragviz.records import Run
@@ -89,7 +89,7 @@ def metrics_table(run: Run, summary: Summary) -> None:
     whole, *others = cache.breakdown(run, summary.k, ("all", "kind"))
     made = judgements.made_at(run, summary.k)
     at = f", at k = {run.config.k}" if made else ""
-    kinds = {wording.KINDS[part.name].capitalize(): part for part in others} if len(others) > 1 else {}
+    kinds = {KIND_TITLES[part.name].capitalize(): part for part in others} if len(others) > 1 else {}
     names = [name for name in whole.metrics if name in ANSWER_METRICS]
     names += [name for name in whole.metrics if name not in ANSWER_METRICS]
     scored = [whole.metrics[name] for name in names]

@@ -9,6 +9,7 @@ from typing import get_args
 import pandas as pd
 import streamlit as st
 
+from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.errors import UsageError
 from ragviz.questions import sets, splits
 from ragviz.records import SIDES, Question, QuestionKind, QuestionSet, Run, Split
@@ -102,7 +103,7 @@ def _sizes(questions: Sequence[Question]) -> None:
         (part.side or "neither").capitalize(): [part.questions, *(part.kinds.get(k, 0) for k in kinds), part.documents]
         for part in parts
     }
-    names = ["Questions", *(wording.KINDS[kind].capitalize() for kind in kinds), "Documents"]
+    names = ["Questions", *(KIND_TITLES[kind].capitalize() for kind in kinds), "Documents"]
     rows = pd.DataFrame({"Number of": names} | counts)
     widgets.table(rows, "split-sizes", height="content", alt="Questions, documents and kinds of each side")
     count = len(splits.on_both(questions))

@@ -10,13 +10,6 @@ from typing import Any
 
 from ragviz.text.markup import plain, shortened
 
-KINDS: Mapping[str, str] = {
-    "single": "one passage",
-    "multi": "several passages",
-    "reference": "reference only",
-    "unanswerable": "unanswerable",
-}
-"""Kind of a question → its name on the pages."""
 MAKERS: Mapping[str, str] = {
     "hand": "written by hand",
     "import": "imported",

@@ -1,0 +1,151 @@
+"""Two runs, question by question: where questions moved between causes of loss, and in which slices the runs differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from ragviz.analysis import diagnose, flows, outcomes, slices
+from ragviz.analysis.compare import Comparison
+from ragviz.analysis.flows import Flow
+from ragviz.analysis.slices import Slices
+from ragviz.questions import interchange
+from ragviz.records import Retrieved, Run
+from ragviz.runs import judgements, measurements
+from ragviz.runs.comparisons import Sources
+from ragviz.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Streams:
+    """Where questions moved between causes, with the titles of the causes.
+
+    `answered` is whether the causes tell of the answers of both runs; else they end with the ranking.
+    """
+
+    flow: Flow
+    titles: Mapping[str, str]
+    answered: bool
+
+
+def shared_questions(runs: Iterable[Run], sources: Sources) -> list[str]:
+    """Return the ids of the questions that all of the runs asked, in the order of the first."""
+    first, *others = [sources.overview(run).asked.ids for run in runs]
+    known = [set(ids) for ids in others]
+    return [i for i in first if all(i in ids for ids in known)]
+
+
+def shared_causes(
+    runs: Sequence[Run], k: int, sources: Sources, depth: int | None = None
+) -> tuple[bool, list[Mapping[str, str]]]:
+    """Return whether the causes at `k` tell of the answers of all runs, and those of the questions that all asked.
+
+    Where they do not, they end with the ranking to `depth`, by default each run's own: see `_of_rankings`.
+    """
+    answered = all(judgements.answered_at(run, k) for run in runs)
+    shared = set(shared_questions(runs, sources))
+    found = [
+        _of_answers(run, k, sources) if answered else _of_rankings(run, k, depth or run.config.depth, sources)
+        for run in runs
+    ]
+    return answered, [{i: cause for i, cause in each.items() if i in shared} for each in found]
+
+
+def _of_answers(run: Run, k: int, sources: Sources) -> Mapping[str, str]:
+    own = sources.overview(run).judgement.causes
+    if judgements.attributed_at(run, k):
+        return own  # no ranking is read
+    return judgements.causes_at(run, own, sources.questions(run), sources.results(run), k)
+
+
+def _of_rankings(run: Run, k: int, depth: int, sources: Sources) -> Mapping[str, str]:
+    """Return the causes up to the ranking to `depth`, of the questions with evidence; none of an unknown ranking."""
+    if measurements.unranked_words(run):
+        return {}
+    if run.config.depth == depth and run.config.answerer == "none" and judgements.attributed_at(run, k):
+        overview = sources.overview(run)
+        ranked = set(overview.summary.question_ids)
+        return {question_id: cause for question_id, cause in overview.judgement.causes.items() if question_id in ranked}
+    asked = [question for question in sources.questions(run) if question.evidence]
+    retrieved = {result.question_id: result for result in sources.results(run)}
+    return diagnose.attribute_failures(asked, [_to_depth(retrieved[question.id], depth) for question in asked], k)
+
+
+def _to_depth(result: Retrieved, depth: int) -> Retrieved:
+    if len(result.ranking.ids) <= depth:
+        return result
+    cut = replace(result.ranking, ids=result.ranking.ids[:depth], scores=result.ranking.scores[:depth])
+    return replace(result, ranking=cut)
+
+
+def streams(first: Run, second: Run, k: int, sources: Sources) -> Streams:
+    """Return where the questions of both runs moved between the causes of loss at `k`."""
+    depth = min(first.config.depth, second.config.depth)
+    answered, (before, after) = shared_causes((first, second), k, sources, depth)
+    flow = flows.flow(before, after)
+    kind = first.config.context if first.config.context == second.config.context else "retrieved"
+    known = depth if not answered or first.config.depth == second.config.depth else 0
+    titles = {
+        cause: diagnose.about(cause, kind, k=k, depth=known, answered=answered).title for cause in diagnose.CAUSES
+    }
+    if not answered and "split" not in flow.causes:
+        titles["fine"] = outcomes.title("found", k, depth)
+    return Streams(flow, titles, answered)
+
+
+def slices_of(
+    workspace: Workspace, first: Run, comparison: Comparison, metric: str, sources: Sources, places: Sequence[int]
+) -> list[Slices]:
+    """Return the differences of runs to the baseline, `first`, in each part of the questions.
+
+    `places` are those of the runs in the comparison; a `Slices` for each.
+    """
+    paired = comparison.paired(metric)
+    questions = {question.id: question for question in sources.questions(first)}
+    asked = [questions[i] for i in paired.question_ids]
+    names = measurements.document_names(workspace, first)
+    parts = slices.parts_of(asked, {question.id: interchange.documents_of(question, names) for question in asked})
+    return [slices.judged(parts, paired, place, comparison.rule, metric) for place in places]
+
+
+def to_json(
+    workspace: Workspace, runs: Sequence[Run], comparison: Comparison, metric: str, sources: Sources
+) -> dict[str, Any]:
+    """Return, of every other run against the baseline, the streams between causes and the slices by `metric`."""
+    found = slices_of(workspace, runs[0], comparison, metric, sources, range(1, len(runs)))
+    return {
+        "flows": {run.name: _flow_to_json(streams(runs[0], run, comparison.k, sources)) for run in runs[1:]},
+        "slices": {run.name: _slices_to_json(each) for run, each in zip(runs[1:], found, strict=True)},
+    }
+
+
+def sentence(moved: Streams) -> str:
+    """Say how many questions moved, and by which streams most of them."""
+    if not moved.flow.total:
+        return "No question has a known cause in both runs: neither their rankings nor their answers are measured."
+    return flows.words(moved.flow, moved.titles)
+
+
+def _flow_to_json(moved: Streams) -> dict[str, Any]:
+    return {
+        "sentence": sentence(moved),
+        "answered": moved.answered,
+        "unknown": moved.flow.unknown,
+        "streams": [asdict(stream) | {"effect": stream.effect} for stream in moved.flow.streams],
+    }
+
+
+def _slices_to_json(found: Slices) -> dict[str, Any]:
+    own = ("n", "clusters", "baseline", "other", "p_adjusted", "verdict")
+    return {
+        "metric": found.metric,
+        "sentence": slices.multiplicity_words(found),
+        "several": found.several,
+        "slices": [
+            {"by": each.part.by, "name": each.part.name}
+            | {name: getattr(each, name) for name in own}
+            | {"difference": asdict(each.difference) if each.difference else None}
+            for each in found.slices
+        ],
+    }
