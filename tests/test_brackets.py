@@ -44,9 +44,9 @@ def test_brackets_by_hand():
 def test_pairs_that_are_apart_are_said():
     beats = {("a", "c"), ("a", "d"), ("b", "d")}
     assert apart_words("abcd", list(pairs_of("abcd", beats))) == (
-        "Tested all together, 3 of the 6 pairs are apart: a is better than c and d; b is better than d."
+        "3 of the 6 pairs are apart: a is better than c and d; b is better than d."
     )
-    assert apart_words("abc", list(pairs_of("abc", set()))) == "Tested all together, none of the 3 pairs is apart."
+    assert apart_words("abc", list(pairs_of("abc", set()))) == "None of the 3 pairs is apart."
     assert apart_words("ab", list(pairs_of("ab", {("a", "b")}))) == "", "the verdict says it"
 
 
@@ -95,4 +95,7 @@ def test_the_first_of_tokens_cost_and_latency_that_differs_breaks_a_tie():
 
 def test_a_tie_is_said_with_what_broke_it():
     said = words(["small", "large"], Choice("small", "tokens", 300, 1900))
-    assert said == "Tie of small and large, broken by tokens read: small takes 300 a question, the next 1,900."
+    assert said == (
+        "small and large cannot be told apart. The tie is broken by tokens read: small takes 300 a question, the next "
+        "1,900."
+    )

@@ -13,7 +13,7 @@ from ragviz.analysis import settings, sides
 from ragviz.analysis.compare import Comparison, metric_of, outcomes, pairs, ranking_by, standings_by, with_rule
 from ragviz.analysis.comparison_words import difference_words, missing_words, rule_words, sentence, to_json, verdict
 from ragviz.analysis.rules import Rule
-from ragviz.analysis.sides import settings_that_differ
+from ragviz.analysis.sides import column, settings_that_differ
 from ragviz.errors import NotFoundError, UsageError
 from ragviz.metrics.registry import REGISTRY
 from ragviz.records import Chunk, IndexConfig, Ranking, Retrieved, RunConfig, Score, Span
@@ -273,8 +273,9 @@ def test_few_documents_say_nothing_about_others():
     comparison = compare([a, b], evidence=evidence)
     assert (comparison.clusters.count, comparison.clusters.documents) == (3, 4)
     assert comparison.notes == (
-        "The questions fall into 3 clusters of documents because questions that need several documents join them: "
-        "below 6, nothing can be said about other documents. Intervals and tests are for further questions on these.",
+        "The 40 questions with Recall@3 fall into 3 clusters of documents because questions that need several "
+        "documents join them: below 6, nothing can be said about other documents. Intervals and tests are for further "
+        "questions on these.",
     )
     delta = comparison.metrics["recall@3"].deltas[0]
     assert not delta.difference.generalises
@@ -299,15 +300,44 @@ def test_missing_scores_are_described_and_bounded():
     assert whole.answers["completeness"].deltas[0].missing is None
 
 
+def test_a_question_that_no_run_can_have_a_score_for_is_not_missing():
+    """Of six questions the metric applies to q4 in no run, to q5 only in a; a lacks the score of q2."""
+    nothing = Score("completeness", None, "not_applicable")
+    a, b = answered("a", [1, 0, None, 1, None, 1]), answered("b", [1, 1, 1, 1, None, None])
+    for each, question_id in ((a, "q4"), (b, "q4"), (b, "q5")):
+        each.scores["completeness"][question_id] = nothing
+    assert not column({"q": nothing}).applicable.any()
+    lacking = compare([a, b]).answers["completeness"].deltas[0].missing
+    assert (lacking.n, lacking.baseline, lacking.other, lacking.both) == (5, 1, 1, 0), "q5 applies in a"
+    assert (lacking.low, lacking.high) == pytest.approx(((1 + 0 - 1) / 5, (1 + 1 + 0) / 5))
+
+
+def test_a_run_without_scores_does_not_take_them_from_the_others():
+    """c has scores for two questions only: a and b are still compared by all ten, their means are over those two."""
+    scores = [0.0, 1.0] * 5
+    a, b = answered("a", scores), answered("b", [1.0] * 10)
+    alone = compare([a, b]).answers["completeness"].deltas[0]
+    comparison = compare([a, b, answered("c", [1.0, 1.0, *[None] * 8])])
+    row = comparison.answers["completeness"]
+    assert [delta.difference.n for delta in row.deltas] == [10, 2]
+    assert row.deltas[0].difference == alone.difference
+    assert [estimate.n for estimate in row.estimates] == [2, 2, 2]
+    assert comparison.pair("completeness", 1).values.tolist() == [scores, [1.0] * 10]
+    assert len(outcomes(comparison, "completeness").won) == 5
+    assert {(p.baseline, p.delta.run): p.delta.difference.n for p in pairs(comparison, "completeness")} == {
+        ("a", "b"): 10, ("a", "c"): 2, ("b", "c"): 2,
+    }  # fmt: skip
+
+
 def test_three_runs_have_standings():
     """c is best and a worst on each of 40 questions; b and b2 are the same."""
     a, b, c = side("a", [0] * 40), side("b", [2] * 40), side("c", [1] * 40)
     comparison = compare([a, b, replace(b, name="b2"), c])
-    found = standings_by(comparison, "mrr")
+    found = standings_by(comparison, "mrr", pairs(comparison, "mrr"))
     assert [(each.low, each.high) for each in found] == [(4, 4), (2, 3), (2, 3), (1, 1)]
     assert [each.best for each in found] == [0, 0, 0, 1]
-    assert standings_by(compare([a, b]), "mrr") == []
-    assert to_json(comparison, "mrr")["standings"][3] == {"low": 1, "high": 1, "best": 1.0}
+    assert standings_by(compare([a, b]), "mrr", []) == []
+    assert to_json(comparison, "mrr")["standings"][3] == {"run": "c", "low": 1, "high": 1, "best": 1.0}
 
 
 def test_power_goes_with_the_difference():
@@ -389,7 +419,8 @@ def test_exploratory_metrics_of_rankings_and_answers_are_corrected_together():
             for s, answer_scores in zip(sides, scores, strict=True)
         ]
     )
-    assert with_answers.metrics["recall@3"] == plain.metrics["recall@3"]
+    (of_plain,), (primary,) = plain.metrics["recall@3"].deltas, with_answers.metrics["recall@3"].deltas
+    assert replace(primary, test=of_plain.test) == of_plain
     deltas = [with_answers.rows[m].deltas[0] for m in ("mrr", "x", "y", "z")]  # all metrics of rankings are one test
     expected = benjamini_hochberg([d.difference.p_value for d in deltas])
     assert [d.p_adjusted for d in deltas] == pytest.approx(expected)
@@ -455,7 +486,7 @@ def test_answers_are_won_and_lost_over_the_questions_scored_in_every_run():
 
 def test_every_pair_is_compared_and_corrected_over_the_pairs():
     a, b, c = answered("a", [0.0] * 6), answered("b", [0.5] * 6), answered("c", [1.0, 1.0, 1.0, 0.5, 0.5, 0.0])
-    comparison = compare([a, b, c])
+    comparison = compare([a, b, c], primary="completeness")
     found = pairs(comparison, "completeness")
     assert [(pair.delta.run, pair.baseline) for pair in found] == [("b", "a"), ("c", "a"), ("c", "b")]
     assert [pair.delta.difference.mean for pair in found] == pytest.approx([0.5, 4 / 6, 1 / 6])
@@ -463,7 +494,10 @@ def test_every_pair_is_compared_and_corrected_over_the_pairs():
     assert raw == pytest.approx([2 / 64, 2 / 32, 10 / 16]), (
         "all signs alike; all of five; ±½ four times, 1 or more from 0"
     )
-    assert [pair.delta.p_adjusted for pair in found] == holm(raw)
+    of_baseline = [pair.delta for pair in found[:2]]
+    assert of_baseline == list(comparison.answers["completeness"].deltas), "what decides is not decided a second time"
+    assert [delta.p_adjusted for delta in of_baseline] == holm(raw[:2])
+    assert found[2].delta.p_adjusted == holm(raw)[2]
     turned = compare([b, c, a]).answers["completeness"].deltas[0]
     assert turned.difference.mean == pytest.approx(found[2].delta.difference.mean)
     assert to_json(comparison, "completeness")["pairs"][2]["baseline"] == "b"

@@ -57,11 +57,14 @@ def test_a_tie_of_two_better_ones_is_broken_by_what_they_read_and_says_so():
     assert (conclusion.decision, conclusion.chosen) == ("ship", "short")
     assert conclusion.tied == ("long", "short")
     assert conclusion.notes == (
-        "Tie of long and short, broken by tokens read: short takes 400 a question, the next 1,200.",
+        "long and short cannot be told apart. The tie is broken by tokens read: short takes 400 a question, the next "
+        "1,200.",
     )
     unknown = concluded(ranks)
     assert unknown.chosen == "long"
-    assert unknown.notes[0].endswith("as far as they are known, do not break it. long is the first that was declared.")
+    assert unknown.notes[0].endswith(
+        "as far as they are known, do not break the tie. long is the first that was declared."
+    )
 
 
 def test_one_that_is_equal_and_reads_less_is_shipped_for_that():

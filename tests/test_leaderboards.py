@@ -22,7 +22,9 @@ def test_a_leaderboard_by_hand():
     assert board.groups == (("first", "second"),)
     assert board.tied == ("first", "second")
     assert (board.choice.run, board.choice.by) == ("second", "tokens")
-    assert leaderboards.tie_words(board).startswith("Tie of first and second, broken by tokens read: second takes 300")
+    assert leaderboards.tie_words(board).startswith(
+        "first and second cannot be told apart. The tie is broken by tokens read: second takes 300"
+    )
     assert board.fronts["tokens"].runs == ("second",)
     assert board.fronts["dollars"].runs == ("base", "first")
     assert board.fronts["dollars"].dominated == {"second": ("first",)}

@@ -1286,7 +1286,7 @@ def test_four_runs_have_brackets_small_multiples_and_a_row_each_from_five_on(hom
     shown = words(app)
     assert "A bracket joins runs (its ticks) that cannot be told apart" in shown
     assert "95 % for all runs together" in shown
-    assert "Tie of " in shown
+    assert "cannot be told apart. " in shown
     assert "With at most the " in shown
     assert "On the front: " in shown
     assert "Of 3 runs against words on Recall@3: " in shown

@@ -32,7 +32,7 @@ def documents(questions: list[Question]) -> dict[str, list[str]]:
 
 def measured(questions: list[Question], differences: list[float]) -> slices.Slices:
     parts = slices.parts_of(questions, documents(questions))
-    return slices.judged(parts, paired(questions, differences), 1, RULE, "mrr")
+    return slices.judged(parts, paired(questions, differences), RULE, "mrr")
 
 
 def test_every_part_is_tested_and_its_p_value_adjusted_for_their_number():
@@ -101,7 +101,7 @@ def test_the_length_of_evidence_is_what_is_needed():
 def test_how_many_would_differ_by_chance_is_said(judged: int, words: str):
     questions = [question(n * 6 + m, f"d{n}") for n in range(max(judged, 2)) for m in range(6)]
     parts = slices.parts_of(questions, documents(questions))[:judged]
-    found = slices.judged(parts, paired(questions, [0.0] * len(questions)), 1, RULE, "mrr")
+    found = slices.judged(parts, paired(questions, [0.0] * len(questions)), RULE, "mrr")
     said = slices.multiplicity_words(found)
     assert said.startswith(
         f"{judged} slice{'s' * (judged != 1)} looked at: at 5 % {words} would differ by chance alone."
@@ -114,7 +114,7 @@ def test_where_nothing_differs_a_slice_is_seldom_called_apart():
     questions = [question(n, f"d{n % 12}", language=("en", "zh", "de")[n % 3], words=3 + n % 7) for n in range(120)]
     parts = slices.parts_of(questions, documents(questions))
     for _ in range(40):
-        found = slices.judged(parts, paired(questions, list(random.normal(size=120))), 1, RULE, "mrr")
+        found = slices.judged(parts, paired(questions, list(random.normal(size=120))), RULE, "mrr")
         raw += any((each.difference.p_value or 0.0) <= 0.05 for each in found.judged if each.difference)
         apart += any((each.p_adjusted or 0.0) <= 0.05 for each in found.judged)
     assert raw >= 15, "without the correction, most experiments would show a slice that differs"

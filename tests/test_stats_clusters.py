@@ -167,12 +167,12 @@ def test_standings_by_hand():
     """Twenty documents: c is always best; a and b take turns."""
     turns = np.tile([1.0, 0.0], 20)
     values = np.stack([turns, 1 - turns, np.full(40, 2.0)])
-    found = standings(values, numbered(np.repeat(np.arange(20), 2)))
+    found = standings(values, [(2, 0), (2, 1)], numbered(np.repeat(np.arange(20), 2)))
     assert [(each.low, each.high) for each in found] == [(2, 3), (2, 3), (1, 1)]
     assert [each.best for each in found] == [0, 0, 1]
-    even = standings(np.stack([np.ones(30), np.ones(30)]), apart(30))
+    even = standings(np.stack([np.ones(30), np.ones(30)]), [], apart(30))
     assert [each.best for each in even] == [0.5, 0.5]
-    few = standings(values, numbered(np.repeat(np.arange(2), 20)))
+    few = standings(values, [(2, 0), (2, 1)], numbered(np.repeat(np.arange(2), 20)))
     assert [each.best for each in few] == [None] * 3
 
 

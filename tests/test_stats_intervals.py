@@ -14,7 +14,7 @@ from statsmodels.stats.multitest import multipletests
 
 from ragviz.errors import UsageError
 from ragviz.records import Estimate
-from ragviz.stats.clusters import apart, numbered
+from ragviz.stats.clusters import Clusters, apart, numbered
 from ragviz.stats.corrections import benjamini_hochberg, holm
 from ragviz.stats.differences import Difference, paired_difference, paired_differences
 from ragviz.stats.intervals import bands, estimate, estimates, moments, quantiles, resampled_means
@@ -257,10 +257,29 @@ def test_power_by_hand():
 
 
 def test_equivalence_may_take_less_than_a_difference():
-    """Mean 0.01 within ± 0.4: ((1.64485 + 0.84162) × 0.1 / 0.39)² is below 1; within ± 0.2 it takes 1.71 times."""
+    """Mean 0.01: within ± 0.4 the questions there are show it; within ± 0.2 it takes 2.17 times as many.
+
+    With the standard error 0.1 ÷ √2.17 = 0.0679, Φ(0.19 ÷ 0.0679 − 1.64485) + Φ(0.21 ÷ 0.0679 − 1.64485) − 1 = 0.80.
+    """
     difference = paired_difference(np.zeros(100), standard(0.01))
     assert needed(difference, 0.4) == Needed(0, 0)
-    assert needed(difference, 0.2) == Needed(72, 72)
+    assert needed(difference, 0.2) == Needed(117, 117)
+    error = 0.1 / 2.17**0.5
+    reached = [scipy_stats.norm.cdf(distance / error - scipy_stats.norm.ppf(0.95)) for distance in (0.19, 0.21)]
+    assert sum(reached) - 1 == pytest.approx(0.8, abs=0.003)
+
+
+def test_what_settles_a_comparison_counts_the_correction_and_the_clusters():
+    """Of six clusters no p-value is below 2 ÷ 2⁶; with two tests, 0.025 takes 1 + log2(40) = 6.3 clusters: seven."""
+    values = np.repeat(np.array([0.3, 0.4, 0.5, 0.6, 0.45, 0.35]), 5) + np.tile([0.01, -0.01, 0.0, 0.02, -0.02], 6)
+    clusters = Clusters(np.repeat(np.arange(6), 5), 6, documents=18)
+    difference = paired_difference(np.zeros(30), values, clusters)
+    assert difference.p_value == 2 / 2**6
+    assert needed(difference, 0.02) == Needed(0, 0)
+    assert needed(difference, 0.02, tests=2) == Needed(5, 3), "a seventh cluster: five questions on three documents"
+    far = paired_difference(np.zeros(100), standard(0.1))
+    wide = (scipy_stats.norm.ppf(1 - 0.005) + scipy_stats.norm.ppf(0.8)) ** 2
+    assert needed(far, 0.02, tests=5).questions == np.ceil(wide / 0.01 - 100)
 
 
 def test_power_is_what_it_says():

@@ -46,11 +46,11 @@ def apart_words(runs: Sequence[str], pairs: Sequence[Pair]) -> str:
         return ""
     beaten = apart(runs, pairs)
     if not beaten:
-        return f"Tested all together, none of the {len(pairs):,} pairs is apart."
+        return f"None of the {len(pairs):,} pairs is apart."
     count = sum(map(len, beaten.values()))
     clauses = "; ".join(f"{run} is better than {_joined(others)}" for run, others in beaten.items())
     are = "is" if count == 1 else "are"
-    return f"Tested all together, {count:,} of the {len(pairs):,} pairs {are} apart: {clauses}."
+    return f"{count:,} of the {len(pairs):,} pairs {are} apart: {clauses}."
 
 
 def _joined(names: Sequence[str]) -> str:

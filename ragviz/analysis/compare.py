@@ -1,14 +1,15 @@
 """Runs on the same questions → what differs between them, and whether the difference is significant.
 
 The first run is the baseline; `pairs` has all other pairs too. Everything is paired: of rankings only questions that
-every run has, and that have evidence, count; of answers those for which every run has a score.
+every run has, and that have evidence, count; of answers a difference rests on those for which both runs have a score,
+the means of all runs side by side on those for which every run has one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,8 @@ from ragviz.stats.differences import Difference, paired_differences
 from ragviz.stats.intervals import estimates
 from ragviz.stats.missing import Missing, missing
 from ragviz.stats.standings import Standing, standings
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,10 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Any two runs in one metric; the p-values of `delta` are adjusted over all pairs in this metric (Holm)."""
+    """Any two runs in one metric; the p-values of `delta` are adjusted over all pairs in this metric (Holm).
+
+    A pair with the comparison's baseline has the `delta` of the comparison: what decides is not decided a second time.
+    """
 
     baseline: str
     delta: Delta
@@ -80,7 +86,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Paired:
-    """A metric's values of all runs, (runs, n), over the n questions for which all of them have one.
+    """A metric's values of some runs, (runs, n), over the n questions for which all of these have one.
 
     `clusters` joins the questions about the same documents.
     """
@@ -108,8 +114,9 @@ class Comparison:
     are those by which each run finds the evidence, (runs, n), 0 for none in the common `depth`. `clusters`
     joins questions about the same documents.
     `rule` decides; only its primary metric is not exploratory. `answers` holds a row for each metric of answers that
-    all runs have, each over the questions for which all of them have a score, which are in `answer_values`: n differs
-    from row to row. `asked` says which questions were asked when all runs ask the same side of a split, else "".
+    all runs have: its means are over the questions for which all of them have a score, its differences over those for
+    which both runs have one, so that n differs from row to row. `scored` are these scores. `asked` says which questions
+    were asked when all runs ask the same side of a split, else "".
     """
 
     runs: tuple[str, ...]
@@ -123,8 +130,8 @@ class Comparison:
     metrics: dict[str, MetricRow]
     values: dict[str, Floats]
     ranks: NDArray[np.int64]
-    answers: dict[str, MetricRow] = field(default_factory=dict)
-    answer_values: dict[str, Paired] = field(default_factory=dict)
+    answers: dict[str, MetricRow]
+    scored: AnswerScores
     asked: str = ""
 
     @property
@@ -141,9 +148,21 @@ class Comparison:
         """
         if metric in self.values:
             return Paired(self.question_ids, self.values[metric], self.clusters)
-        if metric in self.answer_values:
-            return self.answer_values[metric]
+        if metric in self.answers:
+            return self.scored.of(metric, range(len(self.runs)))
         raise NotFoundError(f"'{metric}' is not compared; there are {', '.join(self.rows)}.")
+
+    def pair(self, metric: str, run: int, baseline: int = 0) -> Paired:
+        """Return the values of a metric of two runs by their places, (2, n): `baseline` first, then `run`.
+
+        Raises:
+            NotFoundError: it is not compared.
+
+        """
+        if metric in self.answers:
+            return self.scored.of(metric, (baseline, run))
+        paired = self.paired(metric)
+        return replace(paired, values=paired.values[[baseline, run]])
 
 
 def headline(comparison: Comparison) -> list[str]:
@@ -220,18 +239,23 @@ def compare(
     k = sides[0].config["k"] if k is None else k
     depth = min(side.config["depth"] for side in sides)
     rankings = [side.measure(k, depth) for side in sides]
-    ids, rows = _common(sides, rankings)
+    clustered = _Clustered(documents or {})
+    scored = AnswerScores(sides, clustered)
+    ids, rows = _common(sides, rankings, scored)
     values = _values(rankings, rows) if ids else {}
     names = [side.name for side in sides]
-    clustered = _Clustered(documents or {})
     clusters = clustered.of(ids)
-    groups = [_Group(ids, clusters, values)] if values else []
-    groups += [_Group(asked, clustered.of(asked), group) for asked, group in _answer_values(sides).items()]
-    known = {name for group in groups for name in group.values}
-    answers = [name for name in answer_metrics(sides) if name in known]
-    rule = _rule(primary, minimum_effect, k, list(values), answers)
-    metrics = _rows(groups, names, rule, seed)
-    lacking = {name: _missing(sides, name, clustered, seed) for name in answers}
+    paired = {name: Paired(ids, matrix, clusters) for name, matrix in values.items()}
+    answers = {
+        name: of_all for name in scored.metrics if len((of_all := scored.of(name, range(len(sides)))).question_ids)
+    }
+
+    def pair(name: str, run: int) -> Paired:
+        return scored.of(name, (0, run)) if name in answers else Paired(ids, values[name][[0, run]], clusters)
+
+    rule = _rule(primary, minimum_effect, k, list(values), list(answers))
+    metrics = _rows(paired | answers, pair, names, rule, seed)
+    lacking = {name: [scored.missing(name, run, seed) for run in range(1, len(sides))] for name in answers}
     return Comparison(
         runs=tuple(names),
         k=k,
@@ -242,7 +266,7 @@ def compare(
         settings=settings_that_differ(sides),
         notes=(
             *notes(sides, k, depth, [len(each.question_ids) for each in rankings], len(ids)),
-            *few_notes([group.clusters for group in groups]),
+            *few_notes({name: each.clusters for name, each in (paired | answers).items()}, rule.primary),
             *answer_notes(sides),
             *generator_notes(sides, [(generators or {}).get(i, "") for i in ids]),
         ),
@@ -250,22 +274,9 @@ def compare(
         values=values,
         ranks=np.stack([each.ranks[place] for each, place in zip(rankings, rows, strict=True)]),
         answers={name: _with_missing(metrics[name], lacking[name]) for name in answers},
-        answer_values={
-            name: Paired(group.question_ids, matrix, group.clusters)
-            for group in groups[bool(values) :]
-            for name, matrix in group.values.items()
-        },
+        scored=scored,
         asked=sides[0].asked if sides[0].config.get("split") and len({side.asked for side in sides}) == 1 else "",
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Group:
-    """Metrics over the same questions: the values of each for all runs, (runs, n), by label."""
-
-    question_ids: tuple[str, ...]
-    clusters: Clusters
-    values: Mapping[str, Floats]
 
 
 class _Clustered:
@@ -280,6 +291,36 @@ class _Clustered:
             members = [self._documents.get(question_id, ()) for question_id in question_ids]
             self._known[question_ids] = clusters_of(members)
         return self._known[question_ids]
+
+
+class AnswerScores:
+    """The scores of the metrics of answers that all runs have, measured by one version each; `metrics` names them."""
+
+    def __init__(self, sides: Sequence[RunSide], clustered: _Clustered) -> None:
+        """Keep the scores of the questions that all runs were asked of each metric."""
+        self._clustered = clustered
+        self._columns = {
+            name: _scored(sides, name) for name in answer_metrics(sides) if len(versions(sides, name)) == 1
+        }
+        self.metrics = tuple(self._columns)
+
+    def of(self, name: str, runs: Sequence[int]) -> Paired:
+        """Return the scores of some runs, by their places, of the questions for which all of these have one."""
+        ids, matrix, _ = self._columns[name]
+        some = matrix[list(runs)]
+        rows = np.flatnonzero(~np.isnan(some).any(axis=0))
+        shared = ids if len(rows) == len(ids) else tuple(ids[row] for row in rows)
+        return Paired(shared, some[:, rows], self._clustered.of(shared))
+
+    def missing(self, name: str, run: int, seed: int) -> Missing | None:
+        """Describe what the baseline and a run lack, of the questions to which the metric applies in one of them."""
+        ids, matrix, applicable = self._columns[name]
+        rows = np.flatnonzero(applicable[0] | applicable[run])
+        baseline, other = matrix[0, rows], matrix[run, rows]
+        lacking = np.isnan(baseline).any() or np.isnan(other).any()
+        clusters = self._clustered.of(tuple(ids[row] for row in rows)) if lacking else None
+        metric = REGISTRY.get(name)
+        return missing(baseline, other, clusters, limits=metric.range if metric else (0.0, 1.0), seed=seed)
 
 
 def _rule(primary: str, minimum_effect: float | None, k: int, rankings: Sequence[str], answers: Sequence[str]) -> Rule:
@@ -300,8 +341,8 @@ def outcomes(comparison: Comparison, metric: str, run: int = 1) -> Outcomes:
         NotFoundError: the comparison has no such metric.
 
     """
-    paired = comparison.paired(metric)
-    difference = direction(metric) * _difference(paired.values, run)
+    paired = comparison.pair(metric, run)
+    difference = direction(metric) * _difference(paired)
     order = np.argsort(-np.abs(difference), kind="stable")
     won, tied, lost = (
         tuple(paired.question_ids[row] for row in order if np.sign(difference[row]) == sign) for sign in (1, 0, -1)
@@ -310,27 +351,33 @@ def outcomes(comparison: Comparison, metric: str, run: int = 1) -> Outcomes:
 
 
 def pairs(comparison: Comparison, metric: str, *, seed: int = 0) -> tuple[Pair, ...]:
-    """Compare each run with each that comes before it, in one metric; the p-values are corrected over all pairs.
+    """Compare each run with each that comes before it, in one metric.
+
+    Those with the baseline are the comparison's; the p-values of the others are corrected over all pairs (Holm).
 
     Raises:
         NotFoundError: the comparison has no such metric.
 
     """
-    paired, count = comparison.paired(metric), len(comparison.runs)
-    places = [(first, second) for first in range(count) for second in range(first + 1, count)]
-    matrix = np.column_stack([_difference(paired.values, second, first) for first, second in places])
-    tests = [
-        _Test(metric, comparison.runs[second], _directed(metric, difference), number)
-        for number, ((_, second), difference) in enumerate(
-            zip(places, paired_differences(matrix, paired.clusters, seed=seed), strict=True)
-        )
-    ]
-    deltas = _adjusted(tests, comparison.rule, "holm")
-    return tuple(Pair(comparison.runs[first], delta) for (first, _), delta in zip(places, deltas, strict=True))
+    comparison.paired(metric)
+    of_baseline, count = comparison.rows[metric].deltas, len(comparison.runs)
+    places = [(first, second) for first in range(1, count) for second in range(first + 1, count)]
+    values = {place: comparison.pair(metric, second, first) for place in places for first, second in [place]}
+    measured = {place: difference for place, difference, _ in _differences(values, seed)}
+    differences = [delta.difference for delta in of_baseline] + [_directed(metric, measured[place]) for place in places]
+    runs = [delta.run for delta in of_baseline] + [comparison.runs[second] for _, second in places]
+    tests = [_Test(metric, *each, number) for number, each in enumerate(zip(runs, differences, strict=True))]
+    others = _adjusted(tests, comparison.rule, "holm")[len(of_baseline) :]
+    return (
+        *(Pair(comparison.runs[0], delta) for delta in of_baseline),
+        *(Pair(comparison.runs[first], delta) for (first, _), delta in zip(places, others, strict=True)),
+    )
 
 
-def standings_by(comparison: Comparison, metric: str, *, seed: int = 0) -> list[Standing]:
-    """Return which ranks every run may have in one metric, and how often it is best; none for two runs.
+def standings_by(comparison: Comparison, metric: str, found: Sequence[Pair], *, seed: int = 0) -> list[Standing]:
+    """Return which ranks every run may have in one metric by `found`, all pairs, and how often it is best.
+
+    None for two runs.
 
     Raises:
         NotFoundError: the comparison has no such metric.
@@ -339,13 +386,18 @@ def standings_by(comparison: Comparison, metric: str, *, seed: int = 0) -> list[
     paired = comparison.paired(metric)
     if len(comparison.runs) < 3:
         return []
-    return standings(direction(metric) * paired.values, paired.clusters, seed=seed)
+    place = {run: number for number, run in enumerate(comparison.runs)}
+    better = [(place[pair.delta.run], place[pair.baseline]) for pair in found if pair.delta.verdict == "better"]
+    better += [(place[pair.baseline], place[pair.delta.run]) for pair in found if pair.delta.verdict == "worse"]
+    return standings(direction(metric) * paired.values, better, paired.clusters, seed=seed)
 
 
-def _common(sides: Sequence[RunSide], rankings: Sequence[Measured]) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
+def _common(
+    sides: Sequence[RunSide], rankings: Sequence[Measured], scored: AnswerScores
+) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
     """Return the questions with evidence that all runs have, in the first run's order, and their rows in each run."""
     ids, rows = _shared([each.question_ids for each in rankings])
-    if not ids and not _answer_values(sides):
+    if not ids and not any(len(scored.of(name, range(len(sides))).question_ids) for name in scored.metrics):
         pairs = zip(sides, rankings, strict=True)
         counts = ", ".join(f"{side.name} {len(each.question_ids)}" for side, each in pairs)
         if of_different_sides(sides):
@@ -375,23 +427,12 @@ def _values(rankings: Sequence[Measured], rows: Sequence[NDArray[np.int64]]) -> 
     }
 
 
-def _answer_values(sides: Sequence[RunSide]) -> dict[tuple[str, ...], dict[str, Floats]]:
-    """Return the values of all common metrics of answers, (runs, n), by the questions that have them in every run."""
-    groups: dict[tuple[str, ...], dict[str, Floats]] = {}
-    for name in answer_metrics(sides):
-        ids, matrix = _scored(sides, name)
-        scored = np.flatnonzero(~np.isnan(matrix).any(axis=0))
-        if len(scored) and len(versions(sides, name)) == 1:
-            shared = ids if len(scored) == len(ids) else tuple(ids[place] for place in scored)
-            groups.setdefault(shared, {})[name] = matrix[:, scored]
-    return groups
-
-
-def _scored(sides: Sequence[RunSide], name: str) -> tuple[tuple[str, ...], Floats]:
-    """Return the questions asked of a metric in all runs, and its values, (runs, n), NaN where there is none."""
+def _scored(sides: Sequence[RunSide], name: str) -> tuple[tuple[str, ...], Floats, NDArray[np.bool_]]:
+    """Return the questions asked of a metric in all runs, its values, NaN for none, and where it applies: (runs, n)."""
     columns = [side.scores[name] for side in sides]
     ids, rows = _shared([each.question_ids for each in columns])
-    return ids, np.stack([each.values[place] for each, place in zip(columns, rows, strict=True)])
+    values = np.stack([each.values[place] for each, place in zip(columns, rows, strict=True)])
+    return ids, values, np.stack([each.applicable[place] for each, place in zip(columns, rows, strict=True)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,29 +445,43 @@ class _Test:
     number: int
 
 
-def _rows(groups: Sequence[_Group], names: Sequence[str], rule: Rule, seed: int) -> dict[str, MetricRow]:
-    """Estimate all metrics and their differences for all runs, each group over its own questions."""
+def _rows(
+    paired: Mapping[str, Paired], pair: Callable[[str, int], Paired], names: Sequence[str], rule: Rule, seed: int
+) -> dict[str, MetricRow]:
+    """Estimate all metrics over the questions of all runs, their differences over those of `pair`, baseline and run."""
+    runs = range(len(names))
     means: dict[tuple[str, int], Estimate] = {}
-    tests: list[_Test] = []
-    first = 0  # number of the group's first test
-    for group in groups:
-        columns = {(name, run): matrix[run] for name, matrix in group.values.items() for run in range(len(names))}
-        means |= estimates(columns, group.clusters, seed=seed)
-        pairs = [(name, run) for name in group.values for run in range(1, len(names))]
-        matrix = np.column_stack([_difference(group.values[name], run) for name, run in pairs])
-        differences = paired_differences(matrix, group.clusters, seed=seed)
-        numbers = _tests(matrix)
-        tests += [
-            _Test(name, names[run], _directed(name, difference), first + number)
-            for (name, run), difference, number in zip(pairs, differences, numbers, strict=True)
-        ]
-        first += max(numbers) + 1
-    deltas = _judged(tests, rule)
-    return {
-        name: MetricRow(name, tuple(means[name, run] for run in range(len(names))), tuple(deltas[name]))
-        for group in groups
-        for name in group.values
+    for metrics in _by_questions(paired):
+        columns = {(name, run): paired[name].values[run] for name in metrics for run in runs}
+        means |= estimates(columns, paired[metrics[0]].clusters, seed=seed)
+    pairs = {(name, run): pair(name, run) for name in paired for run in runs[1:]}
+    tests = {
+        (name, run): _Test(name, names[run], _directed(name, difference), number)
+        for (name, run), difference, number in _differences(pairs, seed)
     }
+    deltas = _judged([tests[key] for key in pairs], rule)
+    return {name: MetricRow(name, tuple(means[name, run] for run in runs), tuple(deltas[name])) for name in paired}
+
+
+def _differences(pairs: Mapping[Key, Paired], seed: int) -> list[tuple[Key, Difference, int]]:
+    """Return the difference of each pair, and the number of its test; those over the same questions come together."""
+    found: list[tuple[Key, Difference, int]] = []
+    first = 0  # number of the first test over these questions
+    for keys in _by_questions(pairs):
+        matrix = np.column_stack([_difference(pairs[key]) for key in keys])
+        differences = paired_differences(matrix, pairs[keys[0]].clusters, seed=seed)
+        numbers = [first + number for number in _tests(matrix)]
+        found += zip(keys, differences, numbers, strict=True)
+        first = max(numbers) + 1
+    return found
+
+
+def _by_questions(paired: Mapping[Key, Paired]) -> list[list[Key]]:
+    """Return the keys of those over the same questions together."""
+    groups: dict[tuple[str, ...], list[Key]] = {}
+    for key, each in paired.items():
+        groups.setdefault(each.question_ids, []).append(key)
+    return list(groups.values())
 
 
 def _judged(tests: Sequence[_Test], rule: Rule) -> dict[str, list[Delta]]:
@@ -490,23 +545,10 @@ def _adjusted(tests: Sequence[_Test], rule: Rule, method: Literal["holm", "fdr_b
                 p_equivalent=p_equivalent,
                 verdict=verdict_of(test.label, difference, p, p_equivalent),
                 detectable=power.detectable(difference),
-                needed=power.needed(difference, margin),
+                needed=power.needed(difference, margin, tests=len(raw)),
             )
         )
     return deltas
-
-
-def _missing(sides: Sequence[RunSide], name: str, clustered: _Clustered, seed: int) -> list[Missing | None]:
-    """Describe what each run but the baseline, and the baseline, lack of the scores of one metric."""
-    metric = REGISTRY.get(name)
-    limits = metric.range if metric else (0.0, 1.0)
-    described = []
-    for side in sides[1:]:
-        asked, (baseline, scored) = _scored([sides[0], side], name)
-        lacking = np.isnan(baseline).any() or np.isnan(scored).any()
-        clusters = clustered.of(asked) if lacking else None
-        described.append(missing(baseline, scored, clusters, limits=limits, seed=seed))
-    return described
 
 
 def _with_missing(row: MetricRow, lacking: Sequence[Missing | None]) -> MetricRow:
@@ -519,9 +561,9 @@ def _directed(label: str, difference: Difference) -> Difference:
     return difference if direction(label) > 0 else replace(difference, wins=difference.losses, losses=difference.wins)
 
 
-def _difference(numbers: Floats, run: int, baseline: int = 0) -> Floats:
-    """Return a run minus the baseline, (n,); differences in the last bits are 0."""
-    difference = numbers[run] - numbers[baseline]
+def _difference(pair: Paired) -> Floats:
+    """Return the second run minus the first, (n,); differences in the last bits are 0."""
+    difference = pair.values[1] - pair.values[0]
     return np.where(np.abs(difference) < 1e-12, 0.0, difference)
 
 

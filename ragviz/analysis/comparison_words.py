@@ -40,7 +40,10 @@ def to_json(comparison: Comparison, metric: str = "", prices: Mapping[str, Price
         "metric": metric,
         "pairs": [asdict(pair) for pair in found],
         "leaderboard": leaderboards.to_json(leaderboards.leaderboard(comparison, metric, prices, found), prices),
-        "standings": [asdict(standing) for standing in standings_by(comparison, metric)],
+        "standings": [
+            {"run": run} | asdict(standing)
+            for run, standing in zip(comparison.runs, standings_by(comparison, metric, found), strict=False)
+        ],
         "questions": {
             name: asdict(outcomes(comparison, metric, run)) for run, name in enumerate(comparison.runs) if run
         },
@@ -109,8 +112,10 @@ def clause(baseline: str, metric: str, delta: Delta) -> str:
 
 def needed_words(delta: Delta) -> str:
     """Return, in parentheses after a blank, what would probably settle the primary metric; "" where unknown."""
-    if not delta.primary or delta.needed is None or not delta.needed.questions:
+    if not delta.primary or delta.needed is None:
         return ""
+    if not delta.needed.questions:
+        return f" (close: p = {p_words(delta.p_adjusted)} after Holm's correction)"
     questions = f"about {delta.needed.questions:,} more questions"
     if not delta.difference.generalises:
         return f" ({questions} on these documents would settle it)"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
+from ragviz.metrics.registry import title_of
 from ragviz.stats.clusters import FEW, Clusters
 
 
@@ -26,14 +27,22 @@ def cluster_words(clusters: Clusters) -> str:
     return f"{words}, in {_counted(clusters.count, 'cluster')}: intervals are for {scope}"
 
 
-def few_notes(of: Sequence[Clusters]) -> Iterator[str]:
-    """Yield a note where the questions of a metric are on so few documents that they say nothing about others."""
-    few = max((each for each in of if not each.generalise), key=lambda each: each.count, default=None)
-    if few is not None:
-        joined = " because questions that need several documents join them" if few.documents > few.count else ""
+def few_notes(of: Mapping[str, Clusters], primary: str) -> Iterator[str]:
+    """Yield a note where the questions of a metric are on so few documents that they say nothing about others.
+
+    `of` are the clusters by metric; the note is about the primary one, where it is one of those.
+    """
+    few = [metric for metric, clusters in of.items() if not clusters.generalise]
+    if few:
+        metric = primary if primary in few else few[0]
+        clusters = of[metric]
+        joined = (
+            " because questions that need several documents join them" if clusters.documents > clusters.count else ""
+        )
         yield (
-            f"The questions fall into {few.count} cluster{'s' * (few.count != 1)} of documents{joined}: below {FEW}, "
-            "nothing can be said about other documents. Intervals and tests are for further questions on these."
+            f"The {_counted(len(clusters.labels), 'question')} with {title_of(metric)} fall into "
+            f"{_counted(clusters.count, 'cluster')} of documents{joined}: below {FEW}, nothing can be said about other "
+            "documents. Intervals and tests are for further questions on these."
         )
 
 

@@ -49,19 +49,21 @@ def measured(
 class Column:
     """The scores of a run's answers by one metric: `values`, (n,), NaN where a question has a reason instead.
 
-    `versions` are those by which values were measured.
+    `versions` are those by which values were measured. `applicable`, (n,), is false where the metric does not apply.
     """
 
     question_ids: tuple[str, ...]
     values: Floats
     versions: tuple[str, ...]
+    applicable: NDArray[np.bool_]
 
 
 def column(by_question: Mapping[str, Score]) -> Column:
     """Return the scores of one metric, by question id, as a column."""
     values = [np.nan if score.value is None else score.value for score in by_question.values()]
     used = {score.version for score in by_question.values() if score.value is not None}
-    return Column(tuple(by_question), np.array(values, dtype=np.float64), tuple(sorted(used)))
+    applicable = np.array([score.status != "not_applicable" for score in by_question.values()], dtype=np.bool_)
+    return Column(tuple(by_question), np.array(values, dtype=np.float64), tuple(sorted(used)), applicable)
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,12 +111,12 @@ def parts_of(questions: Sequence[Question], documents: Mapping[str, Sequence[str
     return parts + [part for by, (numbers, unit) in lengths.items() for part in _by_length(by, numbers, unit)]
 
 
-def judged(parts: Sequence[Part], paired: Paired, other: int, rule: Rule, metric: str, *, seed: int = 0) -> Slices:
-    """Compare run number `other` with the baseline in every part, by one metric; parts without questions are left out.
+def judged(parts: Sequence[Part], pair: Paired, rule: Rule, metric: str, *, seed: int = 0) -> Slices:
+    """Compare the second run of a pair with the first in every part, by one metric.
 
-    `parts` divide the questions of `paired`, in their order.
+    `parts` divide the questions of `pair`, in their order; those without questions are left out.
     """
-    measured = [_measured(part, paired, other, metric, seed) for part in parts if len(part.rows)]
+    measured = [_measured(part, pair, seed) for part in parts if len(part.rows)]
     order = {by: place for place, by in enumerate(DIMENSIONS)}
     measured.sort(key=lambda each: (each.difference is None, order[each.part.by]))
     large = [each for each in measured if each.difference is not None]
@@ -205,13 +205,13 @@ def _by_length(by: str, lengths: Sequence[int | None], unit: str) -> list[Part]:
     return parts if len(parts) > 1 else []
 
 
-def _measured(part: Part, paired: Paired, other: int, metric: str, seed: int) -> Slice:
-    values, clusters = paired.values[:, part.rows], paired.clusters.take(part.rows)  # type: ignore[arg-type]
+def _measured(part: Part, pair: Paired, seed: int) -> Slice:
+    values, clusters = pair.values[:, part.rows], pair.clusters.take(part.rows)  # type: ignore[arg-type]
     means = values.mean(axis=1)
-    found = Slice(part, len(part.rows), clusters.count, float(means[0]), float(means[other]))
+    found = Slice(part, len(part.rows), clusters.count, float(means[0]), float(means[1]))
     if len(part.rows) < SMALL:
         return found
-    difference = values[other] - values[0]
+    difference = values[1] - values[0]
     [measured] = paired_differences(np.where(np.abs(difference) < 1e-12, 0.0, difference)[:, None], clusters, seed=seed)
     return replace(found, difference=measured)
 

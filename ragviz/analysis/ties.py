@@ -75,18 +75,20 @@ def words(tied: Collection[str], choice: Choice) -> str:
     """Say which of the tied runs is preferred, and why.
 
     >>> words(["a", "b"], Choice("a", "tokens", 602, 1200))
-    'Tie of a and b, broken by tokens read: a takes 602 a question, the next 1,200.'
+    'a and b cannot be told apart. The tie is broken by tokens read: a takes 602 a question, the next 1,200.'
     >>> words(["a", "b"], Choice("b", "dollars", 0.001, 0.0021))
-    'Tie of a and b, broken by cost: b takes $0.001 a question, the next $0.0021.'
+    'a and b cannot be told apart. The tie is broken by cost: b takes $0.001 a question, the next $0.0021.'
     >>> words(["a", "b", "c"], Choice())
-    'Tie of a, b and c: tokens read, cost and latency, as far as they are known, do not break it.'
+    'a, b and c cannot be told apart. Tokens read, cost and latency, as far as they are known, do not break the tie.'
     """
     names = list(tied)
     joined = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) <= _NAMED else f"{len(names)} runs"
+    tie = f"{joined} cannot be told apart."
     if choice.by is None:
-        return f"Tie of {joined}: tokens read, cost and latency, as far as they are known, do not break it."
+        return f"{tie} Tokens read, cost and latency, as far as they are known, do not break the tie."
     least, other = (amount_words(choice.by, amount) for amount in (choice.amount, choice.next))
-    return f"Tie of {joined}, broken by {TITLES[choice.by]}: {choice.run} takes {least} a question, the next {other}."
+    by = TITLES[choice.by]
+    return f"{tie} The tie is broken by {by}: {choice.run} takes {least} a question, the next {other}."
 
 
 def amount_words(by: By, amount: float) -> str:

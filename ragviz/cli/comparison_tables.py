@@ -48,7 +48,7 @@ def _draw_leaderboard(comparison: comparing.Comparison, metric: str, prices: Map
     if len(comparison.runs) > 2:
         cells = [(pair.delta.run, pair.baseline, *_delta_cells(pair.delta)) for pair in found]
         console.table(("run", "against", *_COLUMNS), cells, f"all pairs, by {metric} (Holm)")
-        ranks = zip(comparison.runs, comparing.standings_by(comparison, metric), strict=True)
+        ranks = zip(comparison.runs, comparing.standings_by(comparison, metric, found), strict=True)
         places = [(run, *comparison_words.standing_words(each)) for run, each in ranks]
         console.table(("run", "rank", "best"), places)
         for group in board.groups:

@@ -142,13 +142,13 @@ def steps_of(names: Collection[str]) -> frozenset[str]:
 def _check(metric: AnswerMetric, evaluated: EvaluatedAnswer) -> None:
     """Raise NoScore when the metric has no value: for reasons of the question or the answer first, then the judge's."""
     answer = evaluated.answer
+    if metric.needs_reference and not evaluated.question.answer.strip():
+        raise NoScore("not_applicable", "the question has no reference answer")
     if not metric.of_context:
         if answer.status == "failed":
             raise NoScore("skipped", f"there is no answer to judge: {answer.reason}")
         if answer.status == "refused" or not answer.text.strip():
             raise NoScore("no_answer", "the run abstained: there is nothing to judge")
-    if metric.needs_reference and not evaluated.question.answer.strip():
-        raise NoScore("not_applicable", "the question has no reference answer")
     for step in metric.steps:
         if step in evaluated.failures:
             raise NoScore("judge_error", evaluated.failures[step])

@@ -80,7 +80,7 @@ def card(decided: Decided) -> Html:
 def _facts(decided: Decided) -> Html:
     comparison, delta = decided.comparison, decided.delta
     row = comparison.rows[comparison.rule.primary]
-    metric, clusters = title_of(row.label), comparison.paired(row.label).clusters
+    metric, clusters = title_of(row.label), comparison.pair(row.label, decided.candidate).clusters
     n, documents = delta.difference.n, clusters.documents
     independent = "each by itself" if clusters.apart else f"in {style.counted_words(clusters.count, 'cluster')}"
     on = f"on {style.counted_words(documents, 'document')}, {independent}" if documents else independent

@@ -49,9 +49,9 @@ def compared(comparison: Comparison, run: int) -> list[Told]:
     """Return the questions to tell of run number `run` against the baseline, by the primary metric."""
     metric = comparison.rule.primary
     sides, name = outcomes(comparison, metric, run), title_of(metric)
-    paired, sign = comparison.paired(metric), direction(metric)
-    row = {question_id: place for place, question_id in enumerate(paired.question_ids)}
-    baseline, values = paired.values[0], paired.values[run]
+    pair, sign = comparison.pair(metric, run), direction(metric)
+    row = {question_id: place for place, question_id in enumerate(pair.question_ids)}
+    baseline, values = pair.values
 
     def note(question_id: str) -> str:
         place = row[question_id]
@@ -60,7 +60,7 @@ def compared(comparison: Comparison, run: int) -> list[Told]:
     told = [Told(ids[0], title, note(ids[0])) for title, ids in (("Rescued", sides.won), ("Broken", sides.lost)) if ids]
     low, high = REGISTRY[metric.partition("@")[0]].range if metric.partition("@")[0] in REGISTRY else (0.0, 1.0)
     best = high if sign > 0 else low
-    lost = [i for i in paired.question_ids if i in set(sides.tied) and abs(values[row[i]] - best) > 1e-9]
+    lost = [i for i in pair.question_ids if i in set(sides.tied) and abs(values[row[i]] - best) > 1e-9]
     if lost:
         worst = min(lost, key=lambda i: sign * values[row[i]])
         told.append(Told(worst, "Still lost", note(worst)))

@@ -101,12 +101,15 @@ def slices_of(
 
     `places` are those of the runs in the comparison; a `Slices` for each.
     """
-    paired = comparison.paired(metric)
     questions = {question.id: question for question in sources.questions(first)}
-    asked = [questions[i] for i in paired.question_ids]
     names = measurements.document_names(workspace, first)
-    parts = slices.parts_of(asked, {question.id: interchange.documents_of(question, names) for question in asked})
-    return [slices.judged(parts, paired, place, comparison.rule, metric) for place in places]
+    documents = {question.id: interchange.documents_of(question, names) for question in questions.values()}
+    found, parts = [], {}
+    for pair in [comparison.pair(metric, place) for place in places]:
+        if pair.question_ids not in parts:  # runs that lack no score have the same questions
+            parts[pair.question_ids] = slices.parts_of([questions[i] for i in pair.question_ids], documents)
+        found.append(slices.judged(parts[pair.question_ids], pair, comparison.rule, metric))
+    return found
 
 
 def to_json(

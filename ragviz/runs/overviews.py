@@ -120,6 +120,7 @@ def to_json(overview: Overview) -> dict[str, Any]:
                 "ids": None if column.question_ids == overview.asked.ids else column.question_ids,
                 "values": column.values.tolist(),
                 "versions": column.versions,
+                "inapplicable": np.flatnonzero(~column.applicable).tolist(),
             }
             for name, column in overview.answers.items()
         },
@@ -163,6 +164,7 @@ def from_json(body: Mapping[str, Any], current: Run) -> Overview:
             asked.ids if stored["ids"] is None else tuple(stored["ids"]),
             np.array(stored["values"], dtype=np.float64),
             tuple(stored["versions"]),
+            ~np.isin(np.arange(len(stored["values"])), stored["inapplicable"]),
         )
         for name, stored in body["answers"].items()
     }

@@ -28,8 +28,9 @@ class Difference:
     `wins`, `ties` and `losses` count questions where the other side is higher, equal, lower. `p_value` is two-sided, of
     the sign-flip randomisation test: how often chance alone gives a mean this far from 0; a whole cluster of questions
     flips at once. `error` is the standard error of the mean, `freedom` its degrees of freedom, `clusters` and
-    `design_effect` are those of `Estimate`. Where `generalises` is false, there are too few clusters to say anything
-    about other documents: interval and test are about these documents, and questions flip by themselves.
+    `design_effect` are those of `Estimate`, `documents` are those behind the clusters, 0 where they are not known.
+    Where `generalises` is false, there are too few clusters to say anything about other documents: interval and test
+    are about these documents, and questions flip by themselves.
     """
 
     mean: float | None
@@ -45,6 +46,7 @@ class Difference:
     error: float = 0.0
     freedom: float = 1.0
     design_effect: float | None = None
+    documents: int = 0
 
     def equivalent(self, margin: float) -> float | None:
         """Return the p-value of two one-sided t-tests (Schuirmann 1987) that the true mean is within ± `margin`.
@@ -119,6 +121,7 @@ def paired_differences(
             error=float(known.error[column]),
             freedom=float(known.freedom[column]),
             design_effect=None if np.isnan(known.design_effect[column]) else float(known.design_effect[column]),
+            documents=clusters.documents,
         )
         for column in range(matrix.shape[1])
     ]

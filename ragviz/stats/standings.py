@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from ragviz.stats.clusters import Clusters, Floats, checked
-from ragviz.stats.corrections import holm
-from ragviz.stats.differences import paired_differences
 from ragviz.stats.intervals import SAMPLES, finite, resamples
-
-ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """The ranks `low` to `high` that a run may have, 1 the best, and its share of resamples in which it is `best`.
 
-    95 % of such rank intervals hold the true ranks of all runs together (Mogstad, Romano, Shaikh and Wilhelm 2024): a
-    run's best rank is behind all runs that are significantly better, by sign flips over all pairs with Holm's
-    correction. `best` is None where there are too few documents to resample.
+    A run's best rank is behind all runs that are significantly better than it, its worst before all that it is better
+    than (Mogstad, Romano, Shaikh and Wilhelm 2024). `best` is None where there are too few documents to resample.
     """
 
     low: int
@@ -29,24 +25,22 @@ class Standing:
 
 
 def standings(
-    values: Floats, clusters: Clusters | None = None, *, seed: int = 0, samples: int = SAMPLES
+    values: Floats,
+    better: Collection[tuple[int, int]],
+    clusters: Clusters | None = None,
+    *,
+    seed: int = 0,
+    samples: int = SAMPLES,
 ) -> list[Standing]:
-    """Return the standing of every run by its values, shape (runs, n), where higher is better; n at least 1."""
+    """Return the standing of every run by its values, shape (runs, n), where higher is better; n at least 1.
+
+    `better` are the pairs that are significantly apart, by their numbers from 0: the better run, the worse one.
+    """
     values = finite(values, dimensions=2)
     runs, clusters = len(values), checked(clusters, values.shape[1])
-    pairs = [(first, second) for first in range(runs) for second in range(first + 1, runs)]
-    differences = paired_differences(
-        np.column_stack([values[first] - values[second] for first, second in pairs]), clusters, seed=seed
-    )
-    adjusted = holm([difference.p_value or 0.0 for difference in differences])
-    better, worse = np.zeros(runs, dtype=int), np.zeros(runs, dtype=int)  # how many are significantly so
-    for (first, second), difference, p in zip(pairs, differences, adjusted, strict=True):
-        if p <= ALPHA:
-            winner, loser = (first, second) if (difference.mean or 0.0) > 0 else (second, first)
-            better[loser] += 1
-            worse[winner] += 1
     best = _best(values, clusters, seed, samples) if clusters.generalise else [None] * runs
-    return [Standing(1 + int(better[run]), runs - int(worse[run]), best[run]) for run in range(runs)]
+    behind, before = ([pair[side] for pair in better] for side in (1, 0))
+    return [Standing(1 + behind.count(run), runs - before.count(run), best[run]) for run in range(runs)]
 
 
 def _best(values: Floats, clusters: Clusters, seed: int, samples: int) -> list[float | None]:

@@ -34,8 +34,10 @@ def _pairs(of: cache.State, k: int, rule: rules.Rule, metric: str, _comparison: 
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def _standings(of: cache.State, k: int, metric: str, _comparison: Comparison) -> list[Standing]:
-    return compare.standings_by(_comparison, metric)
+def _standings(
+    of: cache.State, k: int, rule: rules.Rule, metric: str, _comparison: Comparison, _pairs: Sequence[Pair]
+) -> list[Standing]:
+    return compare.standings_by(_comparison, metric, _pairs)
 
 
 def all_pairs(shown: Shown) -> tuple[Pair, ...]:
@@ -86,13 +88,13 @@ def _listed(sentences: Sequence[str]) -> str:
 
 def _counted_words(comparison: Comparison, metric: str) -> str:
     """Say over how many questions the means are: they differ from those of Results where not all are shared."""
-    n = comparison.rows[metric].deltas[0].difference.n
+    n = comparison.rows[metric].estimates[0].n
     asked = f" All runs asked {comparison.asked}." if comparison.asked else ""
     runs = "both runs" if len(comparison.runs) == 2 else f"all {len(comparison.runs)} runs"
     if metric in comparison.answers:
         return (
-            f"{title_of(metric)}: over the {wording.counted(n, 'question')} scored in {runs}; Results counts every "
-            f"question that its run scored.{asked}"
+            f"{title_of(metric)}: means over the {wording.counted(n, 'question')} scored in {runs}, differences over "
+            f"those scored in both of a pair; Results counts every question that its run scored.{asked}"
         )
     return f"{title_of(metric)}: over the {wording.counted(n, 'question')} with evidence in {runs}.{asked}"
 
@@ -127,7 +129,7 @@ def _rank_notes(shown: Shown) -> list[str]:
     comparison = shown.comparison
     if len(comparison.runs) == 2:
         return ["baseline", MARKS[shown.delta().verdict]]
-    places = _standings(shown.of, comparison.k, shown.metric, comparison)
+    places = _standings(shown.of, comparison.k, comparison.rule, shown.metric, comparison, all_pairs(shown))
     words = [comparison_words.standing_words(each) for each in places]
     return [f"rank {ranks}{f' · best in {best}' if best else ''}" for ranks, best in words]
 
@@ -138,13 +140,15 @@ def _bracket_words(groups: Sequence[Sequence[str]], comparison: Comparison) -> s
         bracket = (
             "A bracket joins runs (its ticks) that cannot be told apart: no pair of them is better or worse by the rule"
         )
-        bracket += ", Holm's correction over all pairs." if len(comparison.runs) > 2 else "."
+        bracket += (
+            ", pairs without the baseline by Holm's correction over all pairs." if len(comparison.runs) > 2 else "."
+        )
     else:
         bracket = "No bracket: every pair of runs is apart."
     baseline = f"◆ and the dotted line: the baseline, {comparison.runs[0]}."
     if len(comparison.runs) == 2:
         return f"{bracket} {baseline}"
-    ranks = "Ranks are those that cannot be excluded, 95 % for all runs together"
+    ranks = "Ranks are those that these pairs do not exclude"
     best = (
         "; best in: the share of resamples in which a run has the best mean" if comparison.clusters.generalise else ""
     )
@@ -180,7 +184,7 @@ def pairs_table(shown: Shown) -> None:
             "Against": short[pair.baseline],
             "Difference [95 % CI]": comparison_words.difference_words(pair.delta.difference),
             "Verdict": MARKS[pair.delta.verdict],
-            "p (Holm)": comparison_words.p_words(pair.delta.p_adjusted),
+            "p (adjusted)": comparison_words.p_words(pair.delta.p_adjusted),
             "Won · tied · lost": won_words(pair.delta),
         }
         for pair in found
@@ -199,12 +203,15 @@ def pairs_table(shown: Shown) -> None:
         "Against": text(width=115),
         "Difference [95 % CI]": text(width=135),
         "Verdict": text(width=95),
-        "p (Holm)": text(width=60),
+        "p (adjusted)": text(width=80),
         "Won · tied · lost": text(width=105),
     }
     height = widgets.height_of(len(rows), 8)
     widgets.table(rows, "pairs", columns=columns, on_select=opened, height=height, alt="All pairs of the compared runs")
-    st.caption("p-values are corrected over these pairs (Holm). A click makes a pair the one compared below.")
+    st.caption(
+        "Pairs with the baseline are those of the verdict; the p-values of the others are corrected over all pairs "
+        "(Holm). A click makes a pair the one compared below."
+    )
 
 
 def won_words(delta: Delta) -> str:

@@ -137,16 +137,14 @@ def _remove(name: str) -> None:
 def case_rows(pair: Pair, shown: Listed, names: tuple[str, str]) -> pd.DataFrame:
     """Return a row for each listed question: its value of the metric and its rank in both runs."""
     comparison, metric = pair.comparison, pair.metric
-    questions, paired = cache.questions(pair.runs[0]), comparison.paired(metric)
-    row_of = {question_id: row for row, question_id in enumerate(paired.question_ids)}
-    places = (0, pair.place)
+    questions, both = cache.questions(pair.runs[0]), comparison.pair(metric, pair.place)
+    row_of = {question_id: row for row, question_id in enumerate(both.question_ids)}
     cells: dict[str, list[object]] = {"Question": [questions[i].text for i in shown.ids]}
-    for name, place in zip(names, places, strict=True):
-        cells[name] = [float(paired.values[place, row_of[i]]) if i in row_of else None for i in shown.ids]
+    for name, values in zip(names, both.values, strict=True):
+        cells[name] = [float(values[row_of[i]]) if i in row_of else None for i in shown.ids]
     if comparison.metrics:
         rank_row = {question_id: row for row, question_id in enumerate(comparison.question_ids)}
-        for name, place in zip(names, places, strict=True):
-            ranks = comparison.ranks[place]
+        for name, ranks in zip(names, comparison.ranks[[0, pair.place]], strict=True):
             cells[f"Rank {name}"] = [
                 question_table.rank_cell(int(ranks[rank_row[i]]), comparison.depth) if i in rank_row else "–"
                 for i in shown.ids

@@ -90,8 +90,8 @@ def points_of(pair: Pair, name: str) -> tuple[tuple[str, ...], Points]:
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _points(of: cache.State, k: int, name: str, place: int, _comparison: Comparison) -> tuple[tuple[str, ...], Points]:
     if name != RANK:
-        paired = _comparison.paired(name)
-        return paired.question_ids, points.points_of(paired.values[[0, place]])
+        paired = _comparison.pair(name, place)
+        return paired.question_ids, points.points_of(paired.values)
     return _comparison.question_ids, points.points_of_ranks(_comparison.ranks[[0, place]], _comparison.depth)
 
 
@@ -121,14 +121,14 @@ def stream_words(streams: Streams, key: str) -> str:
 
 def parts_of(pair: Pair) -> list[Part]:
     """Return the parts of the questions that have a value in the metric."""
-    return _parts(pair.of, pair.comparison.k, pair.metric, pair.comparison)
+    return _parts(pair.of, pair.comparison.k, pair.metric, pair.place, pair.comparison)
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def _parts(of: cache.State, k: int, metric: str, _comparison: Comparison) -> list[Part]:
+def _parts(of: cache.State, k: int, metric: str, place: int, _comparison: Comparison) -> list[Part]:
     run = cache.workspace().store.run(of.ids[0])
     questions, documents = cache.questions(run), cache.documents_of(run)
-    return slices.parts_of([questions[i] for i in _comparison.paired(metric).question_ids], documents)
+    return slices.parts_of([questions[i] for i in _comparison.pair(metric, place).question_ids], documents)
 
 
 def slices_of(pair: Pair) -> Slices:
@@ -141,7 +141,7 @@ def slices_of(pair: Pair) -> Slices:
 def _slices(
     of: cache.State, k: int, rule: Rule, metric: str, place: int, _comparison: Comparison, _parts: Sequence[Part]
 ) -> Slices:
-    return slices.judged(_parts, _comparison.paired(metric), place, rule, metric)
+    return slices.judged(_parts, _comparison.pair(metric, place), rule, metric)
 
 
 # The list
@@ -163,8 +163,8 @@ class Listed:
 
 def listed(pair: Pair) -> Listed:
     """Return the questions that the address chooses of both runs."""
-    paired = pair.comparison.paired(pair.metric)
-    difference = direction(pair.metric) * np.round(paired.values[pair.place] - paired.values[0], 9)
+    paired = pair.comparison.pair(pair.metric, pair.place)
+    difference = direction(pair.metric) * np.round(paired.values[1] - paired.values[0], 9)
     order = np.argsort(-np.abs(difference), kind="stable")
     outcome = {1: "won", -1: "lost", 0: "tied"}
     side_of = {paired.question_ids[row]: outcome[int(np.sign(difference[row]))] for row in order}
@@ -195,7 +195,7 @@ def _chosen(pair: Pair) -> tuple[dict[str, str], set[str] | None]:
         sets.append(set(stream.question_ids))
     if (part := address.readable("slice", partial(_part, pair), "a slice of these questions")) is not None:
         chips["slice"] = f"{slices.DIMENSIONS[part.by]} {part.title}"
-        ids = pair.comparison.paired(pair.metric).question_ids
+        ids = pair.comparison.pair(pair.metric, pair.place).question_ids
         sets.append({ids[row] for row in part.rows})
     return chips, set.intersection(*sets) if sets else None
 
