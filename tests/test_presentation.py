@@ -64,6 +64,7 @@ def test_the_path_is_walked_with_the_arrow_keys_and_nothing_can_be_changed(serve
         arrived(page, place)
         if place == 2:
             expect(page.get_by_role("heading", name="What would rescue them")).to_be_in_viewport()
+            expect(page.get_by_role("button", name="Make run", include_hidden=True)).to_have_count(0)
     told = server.ragviz("compare", *param(page, "runs").split(","))["questions"]
     assert param(page, "question") == told[param(page, "runs").split(",")[1]]["won"][0]
     assert page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)") > 18
@@ -119,6 +120,14 @@ def test_an_address_on_its_way_when_a_link_is_pressed_does_not_replace_that_of_t
     present.click()
     arrived(page, 0)
     assert not held
+
+
+def test_the_presentation_that_begins_on_home_goes_on_to_results(server, page):
+    page.goto(server.address("home"))
+    page.locator("[data-testid=stSidebar]").get_by_role("button", name="Present").click()
+    arrived(page, 0)
+    page.get_by_role("button", name="Next").click()
+    arrived(page, 1)
 
 
 @pytest.mark.parametrize("name", ["results", "compare"])

@@ -316,7 +316,8 @@ def test_elements_escape_all_that_is_not_made_of_elements():
         (["nope"], "called 'nope'"),
         (["first", "nope"], "no run called 'nope'"),
         (["first", "-k", "3"], "'first' is one, reported at its own k"),
-        (["first", "first", "--primary", "faithfulness"], "'faithfulness' is not compared; there are"),
+        (["first", "first"], "'first' is named twice"),
+        (["first"] * 13, "13 runs are named: compare at most 12"),
     ],
 )
 def test_bad_usage_of_the_command_is_a_sentence(home, command_line, words, sentence):

@@ -500,7 +500,8 @@ def test_tokens_read_are_those_of_the_first_chunks(made):
     own = columns(workspace, "base").own
     for k in (1, 3, 20):
         mean = sum(sum(size[i] for i in result.ranking.ids[:k]) for result in results) / len(results)
-        assert replays.tokens_at(own, k) == pytest.approx(mean)
+        assert replays.tokens_at(own, k, None) == pytest.approx(mean)
+        assert replays.tokens_at(own, k, 100) == pytest.approx(min(mean, 100))
     assert own.ranks.tolist() == ranking.ranks(ranking.measure(ranking.read(results, 20))).tolist()
 
 

@@ -29,6 +29,16 @@ def unbeaten(runs: Sequence[str], pairs: Sequence[Pair]) -> list[str]:
     return [run for run in runs if run not in beaten]
 
 
+def contenders(runs: Sequence[str], pairs: Sequence[Pair]) -> list[str]:
+    """Return the runs that are preferred: those better than the baseline, `runs[0]`, that no other of them beats.
+
+    Where none is better than the baseline, those that no run is better than.
+    """
+    better = [pair.delta.run for pair in pairs if pair.baseline == runs[0] and pair.delta.verdict == "better"]
+    among = [pair for pair in pairs if {pair.baseline, pair.delta.run} <= set(better)]
+    return unbeaten(better, among) or better if better else unbeaten(runs, pairs)
+
+
 def apart(runs: Sequence[str], pairs: Sequence[Pair]) -> dict[str, list[str]]:
     """Return, for each run that is better than another, those that it is better than, both in the order of `runs`."""
     better = {

@@ -238,6 +238,8 @@ def compare(
         raise UsageError(f"{len(sides)} run was given; name two or more to compare.")
     k = sides[0].config["k"] if k is None else k
     depth = min(side.config["depth"] for side in sides)
+    if not 1 <= k <= depth:
+        raise UsageError(f"k = {k}, but the runs rank {depth} chunks: give a k from 1 to {depth}.")
     rankings = [side.measure(k, depth) for side in sides]
     clustered = _Clustered(documents or {})
     scored = AnswerScores(sides, clustered)

@@ -158,19 +158,39 @@ def standing_words(standing: Standing) -> tuple[str, str]:
     return ranks, "" if standing.best is None else f"{standing.best:.0%}".replace("%", " %")
 
 
+def rank_words(standing: Standing) -> str:
+    """Return what stands under a run's mean.
+
+    >>> rank_words(Standing(1, 2, 0.834)), rank_words(Standing(3, 3, None))
+    ('rank 1 to 2 · best in 83 %', 'rank 3')
+    """
+    ranks, best = standing_words(standing)
+    return f"rank {ranks}{f' · best in {best}' if best else ''}"
+
+
+def ranks_meaning(comparison: Comparison) -> str:
+    """Say what the ranks of several runs mean."""
+    resampled = comparison.clusters.generalise
+    best = "; best in: the share of resamples in which a run has the best mean" if resampled else ""
+    return f"Ranks are those that the pairs do not exclude{best}."
+
+
 def difference_words(difference: Difference) -> str:
-    """Write a difference with its interval, with two digits, three where it is below 0.01.
+    """Write a difference with its interval, with two digits, three where it or an end that is not 0 is below 0.01.
 
     >>> difference_words(Difference(0.05, -0.06, 0.154, 40, 9, 24, 7, 0.4))
     '+0.05 [−0.06, +0.15]'
     >>> difference_words(Difference(-0.004, -0.009, 0.0, 40, 0, 39, 1, 1.0))
     '−0.004 [−0.009, 0.000]'
+    >>> difference_words(Difference(0.05, 0.002, 0.1, 40, 9, 31, 0, 0.04))
+    '+0.050 [+0.002, +0.100]'
     >>> difference_words(Difference(None, None, None, 0, 0, 0, 0, None))
     'none'
     """
     if difference.mean is None or difference.low is None or difference.high is None:
         return "none"
-    digits = 2 if abs(difference.mean) >= 0.01 or not difference.mean else 3
+    near = [abs(number) for number in (difference.mean, difference.low, difference.high) if number]
+    digits = 3 if any(number < 0.01 for number in near) else 2
     mean, low, high = (_signed(number, digits) for number in (difference.mean, difference.low, difference.high))
     return f"{mean} [{low}, {high}]"
 

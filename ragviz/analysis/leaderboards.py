@@ -17,7 +17,7 @@ from ragviz.analysis.ties import By, Choice, Price
 class Leaderboard:
     """Runs in one metric: `order` is from the best mean; `groups` are the brackets (see `brackets`).
 
-    `tied` are the runs that none beats, and `choice` which of them is preferred when they are several. `fronts` are
+    `tied` are the contenders (see `brackets.contenders`), `choice` is the one preferred of several. `fronts` are
     the Pareto fronts by what tells runs apart (see `telling`).
     """
 
@@ -40,7 +40,8 @@ def leaderboard(
     """
     order = tuple(comparison.runs[place] for place in ranking_by(comparison, metric))
     found = found or pairs(comparison, metric)
-    tied = tuple(brackets.unbeaten(order, found))
+    preferred = brackets.contenders(comparison.runs, found)
+    tied = tuple(run for run in order if run in preferred)
     fronts = {by: front_by(comparison, metric, prices, by) for by in telling(prices)}
     groups = tuple(brackets.brackets(order, found))
     return Leaderboard(metric, order, groups, tied, ties.broken(tied, prices), fronts)

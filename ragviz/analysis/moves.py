@@ -80,9 +80,11 @@ def words(of: Sequence[Move], back: Sequence[Move], k: int, names: tuple[str, st
     sunk = _some(lower, len(gone), "to a lower rank")
     risen = _some(higher, len(come), "from a lower rank")
     is_or_are = "is" if len(kept) == 1 else "are"
+    both = f"{len(kept)} {is_or_are} in both"
+    if (stayed := len(first) - len(gone)) != len(kept):  # cut differently: one may share its text with several
+        both = f"{stayed} of {names[0]} and {len(kept)} of {names[1]} share their text"
     return (
-        f"Of the first {k} chunks, {len(kept)} {is_or_are} in both; {len(gone)} of {names[0]} went{sunk}, "
-        f"{len(come)} of {names[1]} came{risen}."
+        f"Of the first {k} chunks, {both}; {len(gone)} of {names[0]} went{sunk}, {len(come)} of {names[1]} came{risen}."
     )
 
 

@@ -21,6 +21,8 @@ _NAMED = 4
 SAME: Mapping[By, float] = {"tokens": 0.01, "dollars": 0.01, "seconds": 0.5}
 """Amounts that differ by less than this share of the greater one are the same: a latency is measured once, on a machine
 that does other things as well, and breaks a tie when it is less than half of the next."""
+UNNOTICED: Mapping[By, float] = {"tokens": 0.0, "dollars": 0.0, "seconds": 0.05}
+"""Amounts that differ by less are the same, too: nobody notices a twentieth of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Choice:
 def broken(tied: Collection[str], prices: Mapping[str, Price]) -> Choice:
     """Choose among runs that are tied: those that take least of the first of tokens, dollars and seconds are left.
 
-    What is not known of every run that is left is passed over, and so is a difference of less than `SAME`.
+    What is not known of every run that is left is passed over, and so is a difference below `SAME` or `UNNOTICED`.
 
     >>> prices = {"a": Price(600, 0.002), "b": Price(602, 0.001), "c": Price(1200, 0.0)}
     >>> broken(["a", "b", "c"], prices)
@@ -64,7 +66,7 @@ def broken(tied: Collection[str], prices: Mapping[str, Price]) -> Choice:
         if len(left) < 2 or len(amounts) < len(left):
             continue
         least = min(amounts.values())
-        cheapest = [run for run in left if amounts[run] - least <= SAME[by] * amounts[run]]
+        cheapest = [run for run in left if amounts[run] - least <= max(SAME[by] * amounts[run], UNNOTICED[by])]
         if len(cheapest) == 1:
             return Choice(cheapest[0], by, least, min(amounts[run] for run in left if run != cheapest[0]))
         left = cheapest

@@ -230,8 +230,8 @@ def _draw(outcome: Outcome) -> None:
     columns = ("cell", "state", experiment.rule.primary, "difference", "verdict", "tokens", "dollars", "seconds", "")
     console.table(columns, rows)
     _draw_left_out(experiment.left_out)
-    if outcome.apart:
-        _say(outcome.apart)
+    for words in filter(None, (outcome.scope, outcome.apart)):
+        _say(words)
     _draw_conclusion(outcome.conclusion, f"On {experiment.split}: " if outcome.test else "")
     if outcome.test is not None:
         _draw_conclusion(outcome.test, "On test, once: ")

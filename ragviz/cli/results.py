@@ -244,7 +244,8 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
     controlled = judgement.controls if evaluated else None
     body["judge_reliable"] = controlled.reliable if controlled else None
     doubt = controlled.sentence if controlled and not controlled.reliable else ""
-    noted = [doubt, judgements.judge_words(run) if evaluated else ""]
+    body["chosen_by"] = run.provenance.get("chosen_by")
+    noted = [doubt, judgements.judge_words(run) if evaluated else "", measurements.chosen_words(run)]
     console.show(body, as_json, lambda: _draw_inspected(question, evaluated, hits, gold, scores, cause, noted))
 
 
@@ -325,15 +326,16 @@ def compare(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare runs with the first of them, question by question, and each with each by one metric.
+    """Compare two to twelve runs with the first, question by question, and each with each by one metric.
 
-    Rankings over the common questions with evidence, answers over the questions that all runs have a score for.
+    Rankings over the common questions with evidence; of answers, means over the questions that all runs have a score
+    for, differences over those that both have one for.
     Intervals and tests treat questions about the same documents as one cluster. The primary metric decides (Holm);
     all others are exploratory (Benjamini-Hochberg). --json adds where each question was lost before and after, and the
     differences by document, kind, language and length.
     """
     workspace = console.open_workspace()
-    runs = [workspace.store.run(name) for name in run_names]
+    runs = comparisons.not_too_many([workspace.store.run(name) for name in run_names])
     comparison = comparisons.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
     prices = comparisons.prices(workspace, runs, comparison.k)
     sources = comparisons.stored(workspace)

@@ -18,7 +18,6 @@ from ragviz.analysis.rules import direction
 from ragviz.analysis.ties import Choice, Price
 from ragviz.metrics.registry import title_of
 from ragviz.records import Experiment, Guardrail, Quantity
-from ragviz.stats.differences import Difference
 
 Decision = Literal["ship", "do not ship", "undecided"]
 
@@ -79,9 +78,10 @@ def conclude(
     share of the answers that refuse a question that the documents answer, both by name; what is not known is left out.
     With `test`, the comparison is that of baseline and chosen cell on the test side.
 
-    A cell that is worse than the baseline, or breaks a guardrail, is out. Of those that are better, the ones that no
-    other is better than are tied, and the tie is broken by tokens read, cost and latency, at last by the mean. Where
-    none is better, one that is equivalent to the baseline and takes less is chosen in the same way.
+    A cell that is worse than the baseline, breaks a guardrail, or answers from the gold chunks is out. Of those that
+    are better, the ones that no other is better than are tied, and the tie is broken by tokens read, cost and latency,
+    at last by the mean. Where none is better, one that is equivalent to the baseline and takes less is chosen in the
+    same way.
     """
     notes = [] if test else _without_result(experiment)
     final = test or all(cell.state in ("done", "failed") for cell in experiment.cells)
@@ -96,7 +96,7 @@ def conclude(
         for name in comparison.runs
         for breach in _breach(name, guardrail, base, prices, refusals)
     ]
-    barred = {breach.cell for breach in breaches}
+    barred = {breach.cell for breach in breaches} | _upper_bounds(experiment)
     allowed = [name for name in deltas if name not in barred]
     sign = direction(row.label)
     means = {name: sign * (row.estimates[place].mean or 0.0) for place, name in enumerate(comparison.runs)}
@@ -115,6 +115,8 @@ def conclude(
         why = "" if choice.run else f" {_default_words(default, base, highest=highest)}"
         notes.append(ties.words(tied, choice) + why)
     notes += breach_words(breaches)
+    if bounds := sorted(_upper_bounds(experiment) & set(deltas)):
+        notes.append(f"Answered from the gold chunks, which no retriever knows, and never chosen: {_listed(bounds)}.")
     notes += _alone_words(deltas)
     undecided = [name for name in allowed if deltas[name].verdict == "undecided"]
     decision: Decision
@@ -141,6 +143,11 @@ def conclude(
 def _unbeaten(names: Sequence[str], among: Sequence[Pair]) -> list[str]:
     """Return the names that no other one is better than; all of them where each is beaten, as a ring is."""
     return unbeaten(names, among) or list(names)
+
+
+def _upper_bounds(experiment: Experiment) -> set[str]:
+    """Return the names of the cells that are given the gold chunks: what the best retriever could reach."""
+    return {cell.name for cell in experiment.cells if cell.run.context == "oracle"}
 
 
 def _breach(
@@ -205,17 +212,13 @@ def amount_words(quantity: Quantity, amount: float) -> str:
 
 def _alone_words(deltas: Mapping[str, Delta]) -> list[str]:
     """Say which differences are undecided though their own interval excludes 0: all are tested together."""
-    names = [name for name, delta in deltas.items() if delta.verdict == "undecided" and _excludes_0(delta.difference)]
+    names = [name for name, delta in deltas.items() if delta.verdict == "undecided" and delta.difference.excludes_0]
     if not names:
         return []
     one = len(names) == 1
     alone = f"{_listed(names)}: {'its interval alone excludes' if one else 'their intervals alone exclude'} 0"
-    return [f"{alone}, but not after Holm's correction over {len(deltas):,} comparisons."]
-
-
-def _excludes_0(difference: Difference) -> bool:
-    low, high = difference.low, difference.high
-    return low is not None and high is not None and (low > 0 or high < 0)
+    tests = len({delta.test for delta in deltas.values()})  # equal differences are one
+    return [f"{alone}, but not after Holm's correction over {tests:,} different comparisons."]
 
 
 def _without_result(experiment: Experiment) -> list[str]:

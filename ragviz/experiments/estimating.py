@@ -145,7 +145,7 @@ def _forecast(workspace: Workspace, infos: Sequence[IndexInfo], cells: Sequence[
         estimate = running.foresee(workspace, sweeping.config_of(cell, index))
         total = replace(
             running.added(total, estimate),
-            calls=Counter(total.calls) + Counter(estimate.calls),
+            calls=dict(Counter(total.calls) + Counter(estimate.calls)),
             questions=total.questions + estimate.questions,
             paid_calls=total.paid_calls + estimate.paid_calls,
             paid=total.paid + estimate.paid,

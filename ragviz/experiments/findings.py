@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ragviz.analysis import brackets
+from ragviz.analysis import brackets, scope
 from ragviz.analysis.compare import Comparison, Delta, pairs, ranking_by
 from ragviz.analysis.ties import Price
 from ragviz.errors import NotFoundError, UsageError
@@ -160,6 +160,15 @@ class Outcome:
         return f"{confirmed} {self.test.sentence}"
 
     @property
+    def scope(self) -> str:
+        """On how many questions and clusters of documents the verdict rests, and of which documents it speaks."""
+        if self.comparison is None:
+            return ""
+        differences = [delta.difference for delta in self.comparison.rows[self.experiment.rule.primary].deltas]
+        least = min(range(len(differences)), key=lambda place: differences[place].n)
+        return scope.cluster_words(self.comparison.pair(self.experiment.rule.primary, least + 1).clusters)
+
+    @property
     def apart(self) -> str:
         """Which cells are apart from each other in the primary metric; "" for fewer than three, or `MOST_PAIRED`."""
         if self.comparison is None or len(self.comparison.runs) > MOST_PAIRED:
@@ -235,6 +244,7 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
         "rule": asdict(experiment.rule),
         "cells": cells,
         "left_out": dict(experiment.left_out),
+        "scope": outcome.scope,
         "apart": outcome.apart,
         "conclusion": conclusions.to_json(outcome.conclusion),
         "confirmation": confirmation,

@@ -311,17 +311,26 @@ class Project(Shown):
         """Open an existing experiment; NotFoundError names those that exist."""
         return Experiment(self.workspace, self.workspace.store.experiment(name).name)
 
-    def compare(self, *runs: Run | str, k: int | None = None) -> Comparison:
+    def compare(
+        self, *runs: Run | str, k: int | None = None, primary: str = "", minimum_effect: float | None = None
+    ) -> Comparison:
         """Compare runs with the first of them, question by question, at `k` (default: the first run's).
 
+        `primary` is the metric that decides (default: recall at k), `minimum_effect` the smallest difference that
+        matters, as a share of its range (default: 0.02).
+
         Raises:
-            UsageError: fewer than two runs, none of their questions in common, or a `k` past their depth.
+            UsageError: fewer than two runs, one of them twice, none of their questions in common, a `k` past their
+                depth, or a `minimum_effect` that is no share.
+            NotFoundError: `primary` is not measured in all runs.
 
         """
         if len(runs) == 1 and isinstance(runs[0], (list, tuple)):
             raise UsageError("Give the runs one by one: compare(first, second).")
         named = [self.workspace.store.run(run if isinstance(run, str) else run.name) for run in runs]
-        return Comparison(comparisons.compare_runs(self.workspace, named, k))
+        return Comparison(
+            comparisons.compare_runs(self.workspace, named, k, primary=primary, minimum_effect=minimum_effect)
+        )
 
     def open_index(self, name: str) -> Index:
         """Open an existing index; NotFoundError names those that exist."""

@@ -123,6 +123,9 @@ def _summary(decided: Decided) -> Html:
         times = f"{after / before:.2g}"
         more = "about as much text as before" if times == "1" else f"{times} times the text"
         points.append(f"For each question the model would read {more}: {after:,.0f} tokens instead of {before:,.0f}.")
+    seconds, took = (decided.prices.get(run, Price()).seconds for run in (name, base))
+    if seconds and took and not 2 / 3 < seconds / took < 1.5:
+        points.append(f"A question would take {seconds:.2g} s instead of {took:.2g} s.")
     sure = {
         "better": "The gain is larger than chance explains",
         "worse": "The loss is larger than chance explains",
@@ -130,6 +133,8 @@ def _summary(decided: Decided) -> Html:
         "equal": "The two do the same on every question",
         "undecided": "These questions cannot tell whether the change helps",
     }[delta.verdict]
+    if delta.verdict == "undecided" and d.excludes_0:
+        sure += ": this interval alone excludes 0, but several changes were tested, and one of them may do so by chance"
     scope = (
         "documents like these" if d.generalises else "further questions on these documents, and says nothing of others"
     )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ragviz.errors import NotFoundError, UsageError
 from ragviz.records import Run
 from ragviz.report import comparison_report, experiment_report, run_report
+from ragviz.runs import comparisons
 from ragviz.workspace import Workspace
 
 
@@ -23,7 +24,7 @@ def made(
     Raises:
         NotFoundError: there is neither a run nor an experiment of that name, or `primary` is not measured in all runs.
         UsageError: the name is that of both, a choice is given that only a comparison has, or the runs cannot be
-            compared.
+            compared: they are more than twelve, or one is named twice …
 
     """
     store = workspace.store
@@ -44,7 +45,7 @@ def made(
         if run is None and (experiments := store.experiments()):
             named = ", ".join(f"'{each.name}'" for each in experiments)
             raise NotFoundError(f"There is no run and no experiment called '{names[0]}'; experiments: {named}.")
-    runs = [store.run(name) for name in names]
+    runs = comparisons.not_too_many([store.run(name) for name in names])
     return of_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
 
 

@@ -192,7 +192,7 @@ def _pictures(run: Run, summary: Summary, judgement: Judgement, figures: Figures
 
 
 def _changes(columns: replays.Columns, rescued: Rescue) -> Html:
-    now = replays.tokens_at(columns.own, rescued.k)
+    now = replays.tokens_at(columns.own, rescued.k, columns.budget)
     rows = []
     for row in rescued.rows:
         share = row.share

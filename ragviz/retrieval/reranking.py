@@ -41,7 +41,7 @@ class Report:
     """What became of reranking: how many questions, and the seconds that their scores took.
 
     `failures` say why a question (by its text) kept the retriever's order; the rest is of the model calls behind it,
-    cached ones included.
+    cached ones included: `cost` in dollars of those with a price, `unpriced` how many have none.
     """
 
     questions: int = 0
@@ -50,6 +50,8 @@ class Report:
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
     fit: dict[str, Any] = field(default_factory=dict)
     """What a reranker learnt, and from how much; empty for one that is not fitted."""
 
@@ -58,10 +60,13 @@ class Report:
         self.calls += 1
         self.prompt_tokens += completion.prompt_tokens
         self.completion_tokens += completion.completion_tokens
+        self.cost += completion.cost or 0.0
+        self.unpriced += completion.cost is None
 
     def empty(self) -> None:
         """Forget all but the fit."""
         self.questions, self.seconds, self.calls, self.prompt_tokens, self.completion_tokens = 0, 0.0, 0, 0, 0
+        self.cost, self.unpriced = 0.0, 0
         self.failures.clear()
 
 

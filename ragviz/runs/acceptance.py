@@ -78,6 +78,8 @@ def check(workspace: Workspace, current: Run, demands: Demands | None = None) ->
         estimate = requirements.measured(requirement, means, current.name)
         outcomes.append(requirements.held(requirement, estimate, demands.undecided or "estimate"))
     against, notes = _against(workspace, current, demands, required)
+    chosen = measurements.chosen_words(current)
+    notes = list(dict.fromkeys([*([f"{current.name}: {chosen}"] if chosen else []), *notes]))
     return Acceptance(current.name, reliability, (*outcomes, *against), tuple(notes))
 
 

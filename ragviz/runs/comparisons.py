@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import cast
@@ -15,12 +16,23 @@ from ragviz.analysis import sides
 from ragviz.analysis.evaluate import CURVES, Band
 from ragviz.analysis.sides import Measured, RunSide
 from ragviz.analysis.ties import Price
+from ragviz.errors import UsageError
 from ragviz.metrics import ranking
 from ragviz.records import Question, Retrieved, Run
 from ragviz.runs import control_items, expenses, measurements, summaries
 from ragviz.runs.overviews import Overview
 from ragviz.stats import intervals
 from ragviz.workspace import Workspace
+
+MOST = 12
+"""Runs that are compared at once, each with each."""
+
+
+def not_too_many(runs: Sequence[Run]) -> Sequence[Run]:
+    """Return the runs; raises UsageError where they are more than `MOST`."""
+    if len(runs) > MOST:
+        raise UsageError(f"{len(runs)} runs are named: compare at most {MOST}.")
+    return runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +65,13 @@ def compare_runs(
     """Compare runs, paired by question, with the first of them, by the rule that `compare` makes of the last two.
 
     Raises:
-        UsageError: fewer than two runs, runs of different corpora, none of their questions in common, or a
-            `minimum_effect` that is no share.
+        UsageError: fewer than two runs, one of them twice, runs of different corpora, none of their questions in
+            common, or a `minimum_effect` that is no share.
         NotFoundError: `primary` is not measured in all runs.
 
     """
+    if twice := [name for name, count in Counter(run.name for run in runs).items() if count > 1]:
+        raise UsageError(f"Run '{twice[0]}' is named twice: name each run once.")
     sources = sources or stored(workspace)
     of_models = ("endpoint", "metric embedder")  # compared where every run has them: earlier versions recorded neither
     optional = [key for key in of_models if all(key in current.provenance["identity"] for current in runs)]
@@ -71,7 +85,19 @@ def compare_runs(
         minimum_effect=minimum_effect,
     )
     chosen = [f"{each.name}: {words}" for each in runs if (words := measurements.chosen_words(each))]
-    return replace(comparison, notes=(*comparison.notes, *chosen))
+    return replace(comparison, notes=(*comparison.notes, *chosen, *_experiment_notes(workspace, runs)))
+
+
+def _experiment_notes(workspace: Workspace, runs: Sequence[Run]) -> Iterator[str]:
+    """Note which of the runs are some of the cells of an experiment: its own verdict corrects for all of them."""
+    ids = {run.id for run in runs}
+    for experiment in workspace.store.experiments(runs[0].corpus_id):
+        cells = {cell.run_id for cell in experiment.finished}
+        if 1 < len(cells & ids) < len(cells):
+            yield (
+                f"{len(cells & ids)} of these runs are cells of the experiment '{experiment.name}', which tries "
+                f"{len(cells)}: its own verdict is corrected for all of them, this one is not."
+            )
 
 
 def _side(current: Run, sources: Sources, optional: Sequence[str]) -> RunSide:

@@ -50,11 +50,13 @@ def sizes_of(workspace: Workspace, index: IndexInfo, cuts: Mapping[str, Cuts] | 
     }
 
 
-def tokens_read(results: Sequence[Retrieved], sizes: Mapping[str, int], depth: int) -> NDArray[np.float64] | None:
+def tokens_read(
+    results: Sequence[Retrieved], sizes: Mapping[str, int], depth: int, budget: int | None = None
+) -> NDArray[np.float64] | None:
     """Return the tokens of the first k chunks of the rankings to questions with evidence, on average, (depth,).
 
-    A ranking may be shorter than `depth`. None without such questions, and when the size of a chunk is not known: its
-    index was cut anew, or deleted.
+    Of each question at most `budget`. A ranking may be shorter than `depth`. None without such questions, and when the
+    size of a chunk is not known: its index was cut anew, or deleted.
     """
     rankings = [result.ranking.ids[:depth] for result in results if result.gold]
     try:
@@ -64,8 +66,31 @@ def tokens_read(results: Sequence[Retrieved], sizes: Mapping[str, int], depth: i
     if not rankings:
         return None
     ranks = np.fromiter(chain.from_iterable(range(len(ids)) for ids in rankings), dtype=np.int64, count=len(tokens))
-    by_rank = np.bincount(ranks, weights=tokens, minlength=depth)
-    return np.asarray(by_rank.cumsum() / len(rankings), dtype=np.float64)
+    by_rank = np.zeros((len(rankings), depth))
+    by_rank[np.repeat(np.arange(len(rankings)), [len(ids) for ids in rankings]), ranks] = tokens
+    read = by_rank.cumsum(axis=1)
+    return np.asarray((read if budget is None else np.minimum(read, budget)).mean(axis=0))
+
+
+def tokens_given(
+    results: Sequence[Retrieved], sizes: Mapping[str, int], config: RunConfig
+) -> NDArray[np.float64] | None:
+    """Return the tokens that a run's answerer is given at every k, on average, (depth,), at most its budget.
+
+    Of gold chunks they are the same at every k, without a context 0, in a run without answers those of the first k
+    chunks. None as `tokens_read` has it.
+    """
+    if config.answerer == "none":
+        return tokens_read(results, sizes, config.depth)
+    if config.context == "none":
+        return np.zeros(config.depth)
+    if config.context == "retrieved":
+        return tokens_read(results, sizes, config.depth, config.context_tokens)
+    gold_ids = [{i for group in result.gold for i in group} for result in results if result.gold]
+    if not gold_ids or any(i not in sizes for ids in gold_ids for i in ids):
+        return None
+    given = [min(sum(sizes[i] for i in ids), config.context_tokens) for ids in gold_ids]
+    return np.full(config.depth, sum(given) / len(given))
 
 
 def tokens_to(

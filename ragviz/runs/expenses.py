@@ -8,25 +8,31 @@ from ragviz.runs.overviews import Overview
 
 
 def price_of(run: Run, overview: Overview, k: int) -> Price:
-    """Return what a run takes for a question: the tokens of its first `k` chunks; dollars and seconds at its own k.
+    """Return what a run takes for a question: tokens of the context of `k` chunks; dollars and seconds at its own k.
 
-    Dollars are those of the calls that answered, when they were made; what the judge costs is not in them. They are not
-    known where a call has no price, or where a model reranks. Seconds are those of retrieval, reranking and the call
+    Tokens are those that the answerer is given, within its budget; of a run without answers those of the first `k`
+    chunks. Dollars are those of the calls that answered and reranked, when they were made; what the judge costs is not
+    in them. They are not known where a call has no price. Seconds are those of retrieval, reranking and the call
     that answered; runs of earlier versions, of less than a batch of questions, or imported, have not recorded them.
     """
     tokens = None
-    if overview.tokens is not None and k <= len(overview.tokens):
-        tokens = float(overview.tokens[k - 1])
+    if overview.given is not None and k <= len(overview.given):
+        tokens = float(overview.given[k - 1])
     return Price(tokens, _dollars(run, overview), _seconds(run, overview))
 
 
 def _dollars(run: Run, overview: Overview) -> float | None:
-    calls = overview.answering.calls
-    if overview.unpriced or run.provenance.get("reranking", {}).get("calls") or run.config.retriever == "imported":
+    calls, reranking = overview.answering.calls, run.provenance.get("reranking", {})
+    reranked = 0.0
+    if reranking.get("calls"):  # runs of earlier versions have not recorded what these cost
+        if reranking.get("unpriced", 1):
+            return None
+        reranked = reranking["cost"] / reranking["questions"]
+    if overview.unpriced or run.config.retriever == "imported":
         return None
     if not calls:
-        return None if run.config.answerer == "model" else 0.0
-    return overview.answering.cost / calls
+        return None if run.config.answerer == "model" else reranked
+    return overview.answering.cost / calls + reranked
 
 
 def _seconds(run: Run, overview: Overview) -> float | None:

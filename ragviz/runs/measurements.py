@@ -110,7 +110,9 @@ def reranking_words(current: Run) -> str:
     config, took = current.config, current.provenance.get("reranking")
     if config.reranker == "none":
         return ""
-    seconds = f", {took['seconds'] / took['questions']:.2g} s a question" if took and took["questions"] else ""
+    seconds = ""
+    if took and took["questions"]:
+        seconds = f", {took['seconds'] / took['questions']:.2g} s a question with what is computed once for all"
     return f"the first {config.rerank_depth} chunks reranked{seconds}"
 
 

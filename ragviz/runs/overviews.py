@@ -37,8 +37,9 @@ class Overview:
 
     `questions` counts all questions that the run has asked. `tokens` are those that the first k chunks of a ranking
     hold on average, (depth,), and `reach` those down to the rank by which the evidence of a question has come, (n,);
-    None where they are not known (see `contexts.tokens_read`, `contexts.tokens_to`). `answering` are the calls that
-    answered, and `unpriced` how many of them have no price. `answers` are the scores of the answers by metric.
+    None where they are not known (see `contexts.tokens_read`, `contexts.tokens_to`). `given` are those that the
+    answerer is given, (depth,) (see `contexts.tokens_given`). `answering` are the calls that answered, and `unpriced`
+    how many of them have no price. `answers` are the scores of the answers by metric.
     """
 
     questions: int
@@ -46,6 +47,7 @@ class Overview:
     judgement: Judgement
     tokens: NDArray[np.float64] | None
     reach: NDArray[np.int64] | None
+    given: NDArray[np.float64] | None
     answering: Usage
     unpriced: int
     asked: Asked
@@ -59,12 +61,12 @@ def computed(workspace: Workspace, current: Run) -> Overview:
     retrieved = [(each, results[each.id]) for each in questions if each.id in results]  # the run may go on meanwhile
     summary = measurements.summary_of(workspace, current, retrieved=retrieved)
     judgement = judgements.judgement_of(workspace, current, retrieved=retrieved)
-    tokens, reach = _read(workspace, current, [result for _, result in retrieved], summary.ranks)
+    read = _read(workspace, current, [result for _, result in retrieved], summary.ranks)
     calls = [call for each in judgement.evaluated.values() if (call := each.answer.call) is not None]
     unpriced = sum(call.cost is None for call in calls)
     answers = {name: column(by_question) for name, by_question in judgement.scores.items()}
     asked = _asked([question for question, _ in retrieved])
-    return Overview(len(retrieved), summary, judgement, tokens, reach, Usage.of(calls), unpriced, asked, answers)
+    return Overview(len(retrieved), summary, judgement, *read, Usage.of(calls), unpriced, asked, answers)
 
 
 def _asked(questions: Sequence[Question]) -> Asked:
@@ -74,12 +76,17 @@ def _asked(questions: Sequence[Question]) -> Asked:
 
 def _read(
     workspace: Workspace, current: Run, results: Sequence[Retrieved], ranks: NDArray[np.int64]
-) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
+) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None, NDArray[np.float64] | None]:
+    """Return tokens, reach and what is given of an `Overview`."""
     index = next((i for i in workspace.store.indexes(current.corpus_id) if i.id == current.config.index), None)
     if index is None or not index.build or not len(ranks):
-        return None, None
+        return None, None, None
     sizes = contexts.sizes_of(workspace, index)
-    return contexts.tokens_read(results, sizes, current.config.depth), contexts.tokens_to(results, sizes, ranks)
+    tokens, reach = (
+        contexts.tokens_read(results, sizes, current.config.depth),
+        contexts.tokens_to(results, sizes, ranks),
+    )
+    return tokens, reach, contexts.tokens_given(results, sizes, current.config)
 
 
 def to_json(overview: Overview) -> dict[str, Any]:
@@ -111,6 +118,7 @@ def to_json(overview: Overview) -> dict[str, Any]:
         | records,
         "tokens": None if overview.tokens is None else overview.tokens.tolist(),
         "reach": None if overview.reach is None else overview.reach.tolist(),
+        "given": None if overview.given is None else overview.given.tolist(),
         "answering": asdict(overview.answering),
         "unpriced": overview.unpriced,
         "asked": _asked_to_json(overview.asked),
@@ -157,6 +165,7 @@ def from_json(body: Mapping[str, Any], current: Run) -> Overview:
     }
     tokens = None if body["tokens"] is None else np.array(body["tokens"], dtype=np.float64)
     reach = None if body["reach"] is None else np.array(body["reach"], dtype=np.int64)
+    given = None if body["given"] is None else np.array(body["given"], dtype=np.float64)
     measured = Summary(**summary | arrays), Judgement(**judgement | records)
     asked = _asked_from_json(body["asked"])
     answers = {
@@ -169,7 +178,7 @@ def from_json(body: Mapping[str, Any], current: Run) -> Overview:
         for name, stored in body["answers"].items()
     }
     usage = Usage(**body["answering"])
-    return Overview(body["questions"], *measured, tokens, reach, usage, body["unpriced"], asked, answers)
+    return Overview(body["questions"], *measured, tokens, reach, given, usage, body["unpriced"], asked, answers)
 
 
 def _asked_to_json(asked: Asked) -> dict[str, Any]:

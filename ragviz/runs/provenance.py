@@ -137,7 +137,7 @@ def note_reranking(workspace: Workspace, current: Run, report: Report, questions
     report.empty()
 
 
-_OF_CALLS = ("calls", "prompt_tokens", "completion_tokens")
+_OF_CALLS = ("calls", "prompt_tokens", "completion_tokens", "cost", "unpriced")
 
 
 def not_reranked(current: Run) -> dict[str, str]:

@@ -370,14 +370,15 @@ def truncated(columns: Columns, k: int) -> int:
 def _replay(
     key: str, kind: rescuing.ChangeKind, measured: Measured, k: int, budget: int | None = None
 ) -> rescuing.Replay:
-    tokens = tokens_at(measured, k)
-    tokens = tokens if tokens is None or budget is None else min(tokens, budget)
-    return rescuing.Replay(key, kind, measured.within(budget), k, tokens, measured.milliseconds)
+    return rescuing.Replay(key, kind, measured.within(budget), k, tokens_at(measured, k, budget), measured.milliseconds)
 
 
-def tokens_at(measured: Measured, k: int) -> float | None:
-    """Return the tokens of the first k chunks, a question on average; None where they are not known."""
-    return None if measured.tokens is None else float(measured.tokens[k - 1])
+def tokens_at(measured: Measured, k: int, budget: int | None) -> float | None:
+    """Return the tokens of the first k chunks, a question on average, at most `budget`; None where not known."""
+    if measured.tokens is None:
+        return None
+    tokens = float(measured.tokens[k - 1])
+    return tokens if budget is None else min(tokens, budget)
 
 
 # Together

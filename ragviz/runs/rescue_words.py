@@ -71,7 +71,7 @@ def sentence(columns: Columns, rescue: rescuing.Rescue) -> str:
         return f"No question is lost at k = {rescue.k}."
     gains = [row for row in rescue.rows if row.net > 0]
     best = [row for row in gains if row.replay.kind != "k"][:1] + [row for row in gains if row.replay.kind == "k"][:1]
-    now, told = tokens_at(columns.own, rescue.k), []
+    now, told = tokens_at(columns.own, rescue.k, columns.budget), []
     for row in best:
         words = f"{title(columns, row.replay.key)} rescues {row.rescues:,} and breaks {row.breaks:,}"
         times = row.replay.tokens / now if row.replay.tokens is not None and now else None
@@ -121,6 +121,7 @@ def notes(columns: Columns, k: int) -> list[str]:
     changes, index = columns.changes, columns.run.provenance["index"]
     shallow = [c for c in changes.changes if c.runs and max(run.config.depth for run in c.runs) < k]
     unread = columns.budget is not None and columns.own.reach is None
+    both_sides = not columns.run.config.split and any(question.split == "test" for question in changes.questions)
     told = {
         f"The index {index} was deleted: other retrievers cannot be tried on it.": changes.gone,
         f"The index {index} was built anew after this run: replays search it as it is now.": changes.rebuilt,
@@ -130,6 +131,8 @@ def notes(columns: Columns, k: int) -> list[str]:
         "runs that exist count.": changes.paid,
         f"Runs whose rankings are not {k} deep: {len(shallow):,}, left out.": shallow,
         "How many tokens the chunks hold is not known, so the context budget is not counted.": unread,
+        "The run asked the test side of the split, too: a change that is chosen here has seen the questions that would "
+        "confirm it. Replay a run of the validation side to choose what is to be confirmed on test.": both_sides,
     }
     untried = [f"Not tried: {words}" for words in changes.untried.values()]
     return [words for words, applies in told.items() if applies] + untried
@@ -138,7 +141,7 @@ def notes(columns: Columns, k: int) -> list[str]:
 def to_json(columns: Columns, rescue: rescuing.Rescue, together: Combination | None = None) -> dict[str, Any]:
     """Return the table as the command line prints it; numbers that are not known are null."""
     ids = np.array([question.id for question in columns.changes.questions], dtype=object)
-    now = tokens_at(columns.own, rescue.k)
+    now = tokens_at(columns.own, rescue.k, columns.budget)
     return {
         "run": columns.run.name,
         "k": rescue.k,

@@ -48,6 +48,11 @@ class Difference:
     design_effect: float | None = None
     documents: int = 0
 
+    @property
+    def excludes_0(self) -> bool:
+        """Whether the interval does, whatever a correction for several tests says."""
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
     def equivalent(self, margin: float) -> float | None:
         """Return the p-value of two one-sided t-tests (Schuirmann 1987) that the true mean is within ± `margin`.
 

@@ -23,6 +23,9 @@ SAMPLES = 2000
 MANY = 30
 """From this many clusters on, means that are no rates are resampled by cluster; below, Student's t is used."""
 
+FEW_SCORES = 10
+"""Below this many scores, 0 and one other value that is not 1 may be chance of a metric that has others too."""
+
 _CELLS = 2_000_000  # numbers held at once while resampling: bounds memory, whatever n is
 _KEPT = 160  # rows up to which resamples are kept: 2 bytes each, 0.6 MB for 2,000 resamples
 _LEVEL = 0.975  # the upper end of a two-sided 95 % interval
@@ -116,9 +119,9 @@ def bands(
 
     95 %, for the mean over documents like these, whose questions are the `clusters`; without them every question counts
     as independent. A column that holds only 0 and one other value v is a rate (hit@k; precision@k with one gold
-    chunk): of clustered questions, it gets the interval of its logit by Student's t, carried back and times v (Dean
-    and Pagano 2015 compare intervals of rates in clusters); of independent ones, and where all values are equal,
-    Wilson's score interval, in clusters with their number for that of questions. Other columns get the percentiles of
+    chunk), where v is 1 or there are `FEW_SCORES` of them: it gets Wilson's score interval times v, of clustered
+    questions with the number of clusters for that of questions, or the interval of its logit by Student's t where that
+    is closer (Dean and Pagano 2015 compare intervals of rates in clusters). Other columns get the percentiles of
     a bootstrap of whole clusters, widened as Student's t is against the normal distribution (Hesterberg 2015), from
     `MANY` clusters on; below, Student's t. An interval depends on `seed` and its own column, not on the order of the
     questions or on what else is measured.
@@ -180,7 +183,7 @@ def _rates(matrix: Floats, clusters: Clusters, known: Moments) -> tuple[Floats, 
     value = matrix[np.abs(matrix).argmax(axis=0), np.arange(matrix.shape[1])]
     value[value == 0] = 1.0
     equal = matrix == value
-    rates = ((matrix == 0) | equal).all(axis=0)
+    rates = ((matrix == 0) | equal).all(axis=0) & ((value == 1) | (len(matrix) >= FEW_SCORES))
     share = equal.mean(axis=0)
     ends = _wilson(share, len(matrix), clusters, known)
     spread = share * (1 - share)
@@ -188,7 +191,9 @@ def _rates(matrix: Floats, clusters: Clusters, known: Moments) -> tuple[Floats, 
         reach = quantiles(known.freedom) * known.error / np.abs(value)
         centre = np.log(share[inside] / (1 - share[inside]))
         half = reach[inside] / spread[inside]
-        ends[:, inside] = expit(centre + np.stack([-half, half]))
+        logit = expit(centre + np.stack([-half, half]))
+        ends[0, inside] = np.maximum(ends[0, inside], logit[0])
+        ends[1, inside] = np.minimum(ends[1, inside], logit[1])
     ends = ends * value
     return ends.min(axis=0) + 0.0, ends.max(axis=0) + 0.0, rates  # no -0
 

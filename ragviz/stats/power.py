@@ -53,8 +53,8 @@ def needed(
     if times > _TOO_MANY:
         return None
     more = max(times - 1, 0.0)
-    documents = math.ceil(more * (difference.documents or difference.clusters) - _ROUNDING) if difference.generalises else 0
-    return Needed(math.ceil(more * difference.n - _ROUNDING), documents)
+    documents = (difference.documents or difference.clusters) if difference.generalises else 0
+    return Needed(*(math.ceil(more * count - _ROUNDING) for count in (difference.n, documents)))
 
 
 def _times_equivalent(mean: float, margin: float, power: float, alpha: float) -> float:

@@ -52,6 +52,8 @@ def cause_line(run: Run, judgement: judgements.Judgement, question: Question, re
             rank = f"Evidence: found, but {truncated_words(run, evaluated.answer)}"
         words = [rank, ruling_words(judgement, question), plain(context_words(run, evaluated))]
         st.caption(" · ".join(filter(None, words)))
+        if chosen_here := measurements.chosen_words(run):
+            st.caption(f":orange[▲] {plain(chosen_here)}")
 
 
 def truncated_words(run: Run, answer: Answer) -> str:

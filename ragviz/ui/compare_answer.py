@@ -61,8 +61,8 @@ def in_words(shown: Shown) -> None:
 
 
 def _tie_words(shown: Shown) -> str:
-    """Say which of the runs that none beats is preferred, and by what; "" where one is best."""
-    tied = brackets.unbeaten(shown.comparison.runs, all_pairs(shown))
+    """Say which of the contenders is preferred, and by what; "" where there is one."""
+    tied = brackets.contenders(shown.comparison.runs, all_pairs(shown))
     if len(tied) < 2:
         return ""
     prices = {run.name: cache.price(run, shown.comparison.k) for run in shown.runs}
@@ -74,7 +74,7 @@ def _power_words(delta: Delta) -> str:
     if delta.verdict != "undecided" or delta.detectable is None:
         return ""
     words = f" These questions detect a true difference of {delta.detectable:.2f} with 80 % power."
-    if _stands_alone(delta):
+    if delta.difference.excludes_0:
         words += (
             " The interval of this difference alone excludes 0, but its p-value, corrected for all tests, does not."
         )
@@ -97,12 +97,6 @@ def _counted_words(comparison: Comparison, metric: str) -> str:
             f"those scored in both of a pair; Results counts every question that its run scored.{asked}"
         )
     return f"{title_of(metric)}: over the {wording.counted(n, 'question')} with evidence in {runs}.{asked}"
-
-
-def _stands_alone(delta: Delta) -> bool:
-    """Whether the interval of a difference excludes 0, whatever the correction over all tests says."""
-    low, high = delta.difference.low, delta.difference.high
-    return low is not None and high is not None and (low > 0 or high < 0)
 
 
 def leaderboard(shown: Shown) -> None:
@@ -130,8 +124,7 @@ def _rank_notes(shown: Shown) -> list[str]:
     if len(comparison.runs) == 2:
         return ["baseline", MARKS[shown.delta().verdict]]
     places = _standings(shown.of, comparison.k, comparison.rule, shown.metric, comparison, all_pairs(shown))
-    words = [comparison_words.standing_words(each) for each in places]
-    return [f"rank {ranks}{f' · best in {best}' if best else ''}" for ranks, best in words]
+    return [comparison_words.rank_words(each) for each in places]
 
 
 def _bracket_words(groups: Sequence[Sequence[str]], comparison: Comparison) -> str:
@@ -148,11 +141,7 @@ def _bracket_words(groups: Sequence[Sequence[str]], comparison: Comparison) -> s
     baseline = f"◆ and the dotted line: the baseline, {comparison.runs[0]}."
     if len(comparison.runs) == 2:
         return f"{bracket} {baseline}"
-    ranks = "Ranks are those that these pairs do not exclude"
-    best = (
-        "; best in: the share of resamples in which a run has the best mean" if comparison.clusters.generalise else ""
-    )
-    return f"{bracket} {baseline} {ranks}{best}."
+    return f"{bracket} {baseline} {comparison_words.ranks_meaning(comparison)}"
 
 
 def differences(shown: Shown) -> None:

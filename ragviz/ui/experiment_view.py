@@ -54,6 +54,8 @@ def _draw(corpus: Corpus, experiment_id: str, *, active: bool) -> None:
         heading.section(plain(shown.sentence))
         asked = experiment.split or "all questions"
         st.caption(plain(f"Rule: {declaring.rule_words(experiment.rule)}. Asked: {asked}."))
+        if shown.scope:
+            st.caption(plain(f"{shown.scope}."))
         if shown.lost:
             st.warning(plain(shown.lost))
         if shown.test is None:
@@ -154,6 +156,8 @@ def _pictures(shown: Outcome) -> None:
     with st.container(key="beside-cells"):
         left, right = st.columns(2, gap="medium")
         with left, widgets.errors_shown():
+            if shown.test is not None:
+                st.caption("Pictures and table are those of the validation questions, where the choice was made.")
             compare_answer.leaderboard(compared)
         with right, widgets.errors_shown():
             compare_answer.differences(compared)

@@ -38,7 +38,13 @@ def on() -> bool:
 
 def entry(corpus: Corpus | None) -> None:
     """Draw the link that begins the presentation, where there is something to present."""
-    if corpus is not None:
+    if corpus is None:
+        return
+    if st.session_state.get(address.PAGE) == "home":  # a link to the page that is shown does not change its address
+        if st.button("Present", icon=":material/slideshow:", type="tertiary", key="present-begin"):
+            address.put(**{PARAMETER: "1"})
+            st.rerun()
+    else:
         st.page_link(
             "pages/home.py", label="Present", icon=":material/slideshow:", width="stretch",
             query_params=address.query_of("home", {PARAMETER: 1, "corpus": corpus.name}),

@@ -18,7 +18,7 @@ from ragviz.runs import alternatives, replays, rescue_words
 from ragviz.runs.alternatives import Change
 from ragviz.runs.replays import Columns
 from ragviz.text.markup import plain, sentence, without_middle
-from ragviz.ui import address, cache, heading, job_panel, question_table, wording
+from ragviz.ui import address, cache, heading, job_panel, presentation, question_table, wording
 
 SHOWN = 8
 """Rows that are shown at first."""
@@ -265,7 +265,7 @@ def net_html(row: Row, reach: float) -> str:
 
 def _cost_html(columns: Columns, rescue: Rescue, row: Row) -> str:
     """Return the tokens read, against those of the run, and what a search takes where it is not the run's own."""
-    now, replay = replays.tokens_at(columns.own, rescue.k), row.replay
+    now, replay = replays.tokens_at(columns.own, rescue.k, columns.budget), row.replay
     tokens = "–" if replay.tokens is None else f"{replay.tokens:,.0f}"
     parts = [f"{replay.tokens / now:.1f}×"] if replay.tokens is not None and now else []
     if replay.milliseconds is not None and replay.kind != "k":
@@ -288,6 +288,8 @@ def _action(run: Run, columns: Columns, row: Row) -> None:
     A run that there is already is compared.
     """
     change, replay = columns.change(row.replay.key), row.replay
+    if presentation.on():  # nothing is changed
+        return
     if change is not None and change.runs:
         other = change.runs[0]
         pair = [each.id if "," in each.name else each.name for each in (run, other)]

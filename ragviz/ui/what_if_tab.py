@@ -33,7 +33,10 @@ EXPLAINED = {
 
 
 def draw(run: Run, k: int) -> None:
-    """Draw the sliders and what they would give; risk and coverage, approximate search and growth at `k`."""
+    """Draw the sliders and what they would give; risk and coverage, approximate search and growth at the k chosen.
+
+    `k` is that of the page, where no ranking is measured.
+    """
     if unranked := measurements.unranked_words(run):
         st.markdown(f"Nothing can be read off the rankings of this run. {unranked}")
         return
@@ -45,7 +48,7 @@ def draw(run: Run, k: int) -> None:
         )
     else:
         with widgets.errors_shown():
-            _choices(run, held)
+            k = _choices(run, held)
     with widgets.errors_shown():
         what_if_views.risk(run, k)
     if held.rankings.results:
@@ -60,7 +63,8 @@ def draw(run: Run, k: int) -> None:
 # Other choices
 
 
-def _choices(run: Run, held: Held) -> None:
+def _choices(run: Run, held: Held) -> int:
+    """Draw the sliders and what they would give; return the k that is chosen."""
     heading.section("Other choices, on the stored rankings")
     with st.grid(4, min_column_width=190):
         k = _k_slider(run)
@@ -74,6 +78,7 @@ def _choices(run: Run, held: Held) -> None:
         for name, effect in effects.items():
             _tile(name, effect)
     _below(run, held, choices, constant)
+    return k
 
 
 def _k_slider(run: Run) -> int:
