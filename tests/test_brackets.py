@@ -6,7 +6,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.analysis.brackets import apart_words, brackets, unbeaten
+from ragviz.analysis.brackets import apart_words, brackets, contenders, unbeaten
 from ragviz.analysis.compare import Delta, Pair
 from ragviz.analysis.ties import Choice, Price, broken, words
 from ragviz.stats.differences import Difference
@@ -48,6 +48,17 @@ def test_pairs_that_are_apart_are_said():
     )
     assert apart_words("abc", list(pairs_of("abc", set()))) == "None of the 3 pairs is apart."
     assert apart_words("ab", list(pairs_of("ab", {("a", "b")}))) == "", "the verdict says it"
+
+
+def test_contenders_are_better_than_the_baseline_where_any_is():
+    def of(runs, *beats):
+        return "".join(contenders(runs, list(pairs_of(runs, set(beats)))))
+
+    assert of("abc") == "abc", "a is the baseline, and no run beats another"
+    assert of("abc", ("b", "a")) == "b", "c is not shown to be worse than b, nor to be better than a"
+    assert of("abc", ("b", "a"), ("c", "a")) == "bc"
+    assert of("abc", ("b", "a"), ("c", "a"), ("b", "c")) == "b"
+    assert of("abc", ("a", "b")) == "ac"
 
 
 def test_what_is_equivalent_is_not_apart():

@@ -43,6 +43,20 @@ def test_what_beats_the_baseline_is_shipped_with_its_interval():
     )
 
 
+def test_gold_chunks_are_an_upper_bound_and_never_shipped():
+    """The cell that answers from the gold chunks is better; the baseline may be one, to compare with."""
+    ranks = {"knn": POOR, "oracle": GOOD}
+    comparison = compare([side(*each) for each in ranks.items()], primary="recall@3", minimum_effect=0.05)
+    declared = experiment(*ranks)
+    first, second = declared.cells
+    oracle = replace(declared, cells=(first, replace(second, run=replace(second.run, context="oracle"))))
+    assert conclude(declared, comparison, {}, {}).chosen == "oracle"
+    conclusion = conclude(oracle, comparison, {}, {})
+    assert (conclusion.decision, conclusion.chosen) == ("do not ship", "knn")
+    said = "Answered from the gold chunks, which no retriever knows, and never chosen: oracle."
+    assert said in conclusion.notes
+
+
 def test_what_is_worse_or_the_same_is_not_shipped():
     worse = concluded({"hybrid": GOOD, "knn": POOR})
     assert (worse.decision, worse.chosen) == ("do not ship", "hybrid")

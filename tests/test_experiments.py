@@ -16,7 +16,7 @@ import pytest
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import Cancelled, InputError, UsageError
-from ragviz.experiments import confirming, declaring, findings, grid, sweeping
+from ragviz.experiments import confirming, declaring, estimating, findings, grid, sweeping
 from ragviz.library.project import Project
 from ragviz.questions import sets
 from ragviz.records import Guardrail, RunConfig
@@ -117,6 +117,20 @@ def test_instructions_are_a_choice_of_a_model_that_answers(workspace, question_s
     asked = len(opened.store.results(runs["model answers"].id))
     assert sum(system.endswith(texts[1]) for system in systems) == asked == len(systems) / 2, "and nothing is judged"
     assert len({run.config.hash() for run in runs.values()}) == 3
+    takes = estimating.takes(
+        opened, opened.store.corpora()[0], question_set, [replace(c, state="waiting") for c in planned.cells]
+    )
+    forecast = json.loads(json.dumps(estimating.to_json(takes)))["forecast"]
+    assert forecast["calls"] == {"answer": 2 * asked}
+    assert (forecast["total"], forecast["cached"]) == (2 * asked, 2 * asked)
+    notes = comparisons.compare_runs(opened, [runs[name] for name in names[1:]]).notes
+    assert any(
+        note.startswith("2 of these runs are cells of the experiment 'prompts', which tries 3") for note in notes
+    )
+    assert not any(
+        "are cells of" in note for note in findings.comparison_of(opened, opened.store.experiment("prompts")).notes
+    )
+    assert findings.outcome_of(opened, opened.store.experiment("prompts")).scope.startswith("12 questions on ")
     (differs,) = comparisons.compare_runs(opened, [runs[name] for name in names[1:]]).settings
     assert (differs.key, differs.values) == ("instructions", ("", texts[1]))
 

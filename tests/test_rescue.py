@@ -21,8 +21,8 @@ from ragviz.index import deletion, indexing
 from ragviz.library.results import Run as Run_
 from ragviz.metrics import ranking
 from ragviz.questions import sets
-from ragviz.records import IndexConfig, Run, RunConfig, silent
-from ragviz.runs import alternatives, replays, rescue_words, running, summaries
+from ragviz.records import IndexConfig, Ranking, Retrieved, Run, RunConfig, silent
+from ragviz.runs import alternatives, contexts, replays, rescue_words, running, summaries
 from ragviz.ui.rescue_table import first_rows, swept
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
@@ -485,6 +485,22 @@ def remove_made(workspace: Workspace) -> None:
     for info in workspace.store.indexes():
         if info.name.startswith("made-"):
             deletion.delete_index(workspace, info)
+
+
+def test_tokens_given_are_those_that_an_answerer_can_read():
+    """Chunks a, b, c of 100, 50 and 10 tokens; the gold chunk of the second question is c, of the first a and b."""
+    sizes = {"a": 100, "b": 50, "c": 10}
+    rankings = Ranking(("a", "b", "c"), (3.0, 2.0, 1.0)), Ranking(("c", "a"), (2.0, 1.0))
+    results = [Retrieved("1", rankings[0], (("a",), ("b",))), Retrieved("2", rankings[1], (("c",),))]
+
+    def given(**choices):
+        return contexts.tokens_given(results, sizes, RunConfig("i", "q", depth=3, **choices)).tolist()
+
+    assert given() == [(100 + 10) / 2, (150 + 110) / 2, (160 + 110) / 2]
+    answers = {"answerer": "extractive", "context_tokens": 105}
+    assert given(**answers) == [55, (105 + 105) / 2, 105]
+    assert given(**answers, context="none") == [0, 0, 0]
+    assert given(**answers, context="oracle") == [(105 + 10) / 2] * 3
 
 
 def test_tokens_read_are_those_of_the_first_chunks(made):
