@@ -189,8 +189,8 @@ def difference_words(difference: Difference) -> str:
     """
     if difference.mean is None or difference.low is None or difference.high is None:
         return "none"
-    near = [abs(number) for number in (difference.mean, difference.low, difference.high) if number]
-    digits = 3 if any(number < 0.01 for number in near) else 2
+    ends = (difference.mean, difference.low, difference.high)
+    digits = 3 if any(0.0005 <= abs(number) < 0.01 for number in ends) else 2
     mean, low, high = (_signed(number, digits) for number in (difference.mean, difference.low, difference.high))
     return f"{mean} [{low}, {high}]"
 

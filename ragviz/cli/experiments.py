@@ -78,7 +78,7 @@ def sweep(
     split: Annotated[
         str, typer.Option(help="validation (default where the set is split), or all: nothing is left to confirm on.")
     ] = "",
-    budget: Annotated[float | None, typer.Option(help="Most dollars that all runs may cost.")] = None,
+    budget: Annotated[float | None, typer.Option(min=0, help="Most dollars that all runs may cost.")] = None,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -188,7 +188,7 @@ def delete(name: str, yes: Annotated[bool, typer.Option("--yes")] = False) -> No
 
 def confirm(
     name: Annotated[str, typer.Argument(metavar="EXPERIMENT")],
-    budget: Annotated[float | None, typer.Option(help="Most dollars that both runs may cost.")] = None,
+    budget: Annotated[float | None, typer.Option(min=0, help="Most dollars that both runs may cost.")] = None,
     as_json: Json = False,
 ) -> None:
     """Run the baseline and the chosen configuration of an experiment on the test side, once.

@@ -42,7 +42,9 @@ def questions_generate(
     generator: Annotated[str, typer.Option(help=", ".join(get_args(GeneratorName)))] = "extractive",
     passages: Annotated[int, typer.Option(help="Chunks that a question needs: 1 or 3.")] = 1,
     seed: Annotated[int, typer.Option(min=0)] = 0,
-    budget: Annotated[float | None, typer.Option(help="Most dollars that the set's questions may cost in all.")] = None,
+    budget: Annotated[
+        float | None, typer.Option(min=0, help="Most dollars that the set's questions may cost in all.")
+    ] = None,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:

@@ -33,7 +33,7 @@ def rescue(
         list[str],
         typer.Option(help="A reranker to try: cross-encoder:NAME-OR-FOLDER, or model, which is paid for; repeat it."),
     ] = [],  # noqa: B006
-    budget: Annotated[float | None, typer.Option(help="The most dollars that a model may cost here.")] = None,
+    budget: Annotated[float | None, typer.Option(min=0, help="The most dollars that a model may cost here.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Tell what it would take, and do nothing.")] = False,
     as_json: Json = False,
 ) -> None:

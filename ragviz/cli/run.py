@@ -38,7 +38,7 @@ def run_questions(
     context: Annotated[str, typer.Option(help="retrieved; none: closed book; oracle: the gold chunks.")] = "retrieved",
     metrics: Annotated[str, typer.Option(help="Metrics of the answers: all, none, or names with commas.")] = "",
     judge: Annotated[str, typer.Option(help="Model that judges; default: RAGVIZ_JUDGE, else RAGVIZ_MODEL.")] = "",
-    budget: Annotated[float | None, typer.Option(help="Most dollars that the run may cost.")] = None,
+    budget: Annotated[float | None, typer.Option(min=0, help="Most dollars that the run may cost.")] = None,
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
@@ -112,7 +112,7 @@ def show_forecast(estimate: forecast.Forecast, as_json: bool) -> None:
 
 def rejudge(
     run_name: Annotated[str, typer.Argument(metavar="RUN")],
-    budget: Annotated[float | None, typer.Option(help="Most dollars, including what the run has cost.")] = None,
+    budget: Annotated[float | None, typer.Option(min=0, help="Most dollars, including what the run has cost.")] = None,
     as_json: Json = False,
 ) -> None:
     """Answer and judge again what failed in a run, and nothing else."""

@@ -223,12 +223,16 @@ def _alone_words(deltas: Mapping[str, Delta]) -> list[str]:
 
 def _without_result(experiment: Experiment) -> list[str]:
     """Say which cells have no result."""
-    failed = [f"{cell.name} failed: {cell.reason}" for cell in experiment.cells if cell.state == "failed"]
-    open_cells = [cell for cell in experiment.cells if cell.state not in ("done", "failed")]
-    if open_cells:
-        done = len(experiment.cells) - len(open_cells) - len(failed)
-        failed.insert(0, f"{done:,} of {len(experiment.cells):,} cells are done: the verdict comes when all are.")
-    return failed
+    by_reason: dict[str, list[str]] = {}
+    for cell in experiment.cells:
+        if cell.state == "failed":
+            by_reason.setdefault(cell.reason, []).append(cell.name)
+    said = [f"{_listed(names)} failed: {reason}" for reason, names in by_reason.items()]
+    states = [cell.state for cell in experiment.cells]
+    if any(state not in ("done", "failed") for state in states):
+        done = states.count("done")
+        said.insert(0, f"{done:,} of {len(states):,} cells are done: the verdict comes when all are.")
+    return said
 
 
 def _nothing_words(experiment: Experiment) -> str:

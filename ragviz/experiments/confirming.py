@@ -66,6 +66,7 @@ def confirm(
         config = sweeping.config_of(cell, index, SIDE)
         made = experiment.run_name(name, SIDE)
         runs.append(sweeping.made_run(workspace, made, config, budget=most, progress=report))
+    progress(2, 2, "runs")
     confirmation = Confirmation(chosen, runs[0].id, runs[1].id, time.time())
     if not store.confirm_experiment(experiment.id, confirmation):
         check(workspace, store.experiment(experiment.id))

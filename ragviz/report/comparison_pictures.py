@@ -110,7 +110,7 @@ def _of_rankings(
     if len(lines) > OVERLAID:
         figure = small_multiples.curves(lines, k=k, y_title=f"{title} (0 to 1)")
     else:
-        figure = curve_plots.curves(lines, k=k, by_run=True, y_title=f"{title} (0 to 1)")
+        figure = curve_plots.curves(lines, k=k, by_run=True, labels=False, y_title=f"{title} (0 to 1)")
     yield figures.add(figure, f"{title} against k", "Bands are 95 % intervals.")
     readings = []
     for place, (run, band) in enumerate(zip(runs, bands, strict=True)):

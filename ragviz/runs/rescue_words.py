@@ -96,8 +96,8 @@ def suggestion(columns: Columns, rescue: rescuing.Rescue) -> str:
         return ""
     row = clear[0]
     return (
-        f"Of what was tried, {title(columns, row.replay.key)} gains most: it rescues {row.rescues:,} of the "
-        f"{int(rescue.lost.sum()):,} lost questions and breaks {row.breaks:,}."
+        f"Of what was tried at this k and budget, {title(columns, row.replay.key)} gains most: it rescues "
+        f"{row.rescues:,} of the {int(rescue.lost.sum()):,} lost questions and breaks {row.breaks:,}."
     )
 
 
@@ -131,6 +131,9 @@ def notes(columns: Columns, k: int) -> list[str]:
         "runs that exist count.": changes.paid,
         f"Runs whose rankings are not {k} deep: {len(shallow):,}, left out.": shallow,
         "How many tokens the chunks hold is not known, so the context budget is not counted.": unread,
+        "Lost is a question here whose evidence does not reach the context; what becomes of its answer takes a run.": (
+            columns.run.config.answerer != "none"
+        ),
         "The run asked the test side of the split, too: a change that is chosen here has seen the questions that would "
         "confirm it. Replay a run of the validation side to choose what is to be confirmed on test.": both_sides,
     }

@@ -118,7 +118,7 @@ def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
                 lambda: store.delete_experiment(experiment.id),
             )
     if experiment.confirmation is None and refusal and "done" in states:
-        st.caption(plain(refusal.replace(shown.conclusion.sentence, "").strip()))  # which stands above
+        st.caption(plain(f"{refusal.replace(shown.conclusion.sentence, '').strip().rstrip('.:')}."))  # it stands above
 
 
 def _refusal(experiment: Experiment) -> str:

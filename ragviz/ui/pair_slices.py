@@ -75,7 +75,7 @@ def _figure(shown: list[Slice], margin: float) -> None:
     ]
     widgets.figure(difference_plots.differences(changes, x_title="Difference", margin=margin), "slices-differences")
     if len(judged) > len(drawn):
-        st.caption(f"The {len(drawn)} largest of the {len(judged)} slices judged.")
+        st.caption(f"The {len(drawn)} slices with most questions, of {len(judged)} judged.")
 
 
 def slice_rows(shown: list[Slice], names: tuple[str, str]) -> pd.DataFrame:
