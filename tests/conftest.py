@@ -6,6 +6,7 @@ Elasticsearch (one node is started) and of all that use a browser. Each process 
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import sys
@@ -55,6 +56,16 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
         items.sort(key=lambda item: [mark != group_of(file_of(item.nodeid)) for mark in SHARED])
+
+
+@pytest.fixture(autouse=True)
+def collection_again() -> Iterator[None]:
+    """Turn the garbage collection on again: tests of processor time turn it off.
+
+    In a process of thousands of tests, a collection of everything takes seconds.
+    """
+    yield
+    gc.enable()
 
 
 @pytest.fixture(params=["local", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])

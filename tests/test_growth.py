@@ -1,5 +1,6 @@
 """The work for one item does not grow with the number of items: counted in steps of SQLite, not in seconds."""
 
+import gc
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -166,6 +167,7 @@ def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspac
     corpus = store.create_corpus("notes")
     info = store.create_index(corpus.id, "i", IndexConfig())
     monkeypatch.setattr(store, "documents", lambda *_, **__: infos)
+    gc.disable()
     began = time.process_time()
     assert indexing.stale(workspace, replace(info, documents=ids[1:])) == ([infos[0]], [], [])
     question_set = store.create_question_set(corpus.id, "s")

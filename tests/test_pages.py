@@ -1285,7 +1285,7 @@ def test_four_runs_have_brackets_small_multiples_and_a_row_each_from_five_on(hom
     app = show("compare", runs="words,vectors,third,fourth")
     shown = words(app)
     assert "A bracket joins runs (its ticks) that cannot be told apart" in shown
-    assert "95 % for all runs together" in shown
+    assert "Ranks are those that the pairs do not exclude" in shown
     assert "cannot be told apart. " in shown
     assert "With at most the " in shown
     assert "On the front: " in shown

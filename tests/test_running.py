@@ -92,7 +92,7 @@ def test_a_run_answers_judges_and_names_causes(workspace, server):
     judgement = judgements.judgement_of(workspace, run)
     assert set(judgement.metrics) == set(ANSWER_METRICS)
     assert all(scored.total == len(ROWS) for scored in judgement.metrics.values())
-    assert judgement.metrics["completeness"].statuses == {"ok": len(PLACES), "no_answer": 1}
+    assert judgement.metrics["completeness"].statuses == {"ok": len(PLACES), "not_applicable": 1}
     assert judgement.metrics["completeness"].estimate.mean == 1
     assert judgement.failed == []
     assert judgement.usage.calls == calls

@@ -35,7 +35,7 @@ EXPLAINED = {
 def draw(run: Run, k: int) -> None:
     """Draw the sliders and what they would give; risk and coverage, approximate search and growth at the k chosen.
 
-    `k` is that of the page, where no ranking is measured.
+    `k` is that of the page, which holds where no other one is chosen.
     """
     if unranked := measurements.unranked_words(run):
         st.markdown(f"Nothing can be read off the rankings of this run. {unranked}")
@@ -48,7 +48,8 @@ def draw(run: Run, k: int) -> None:
         )
     else:
         with widgets.errors_shown():
-            k = _choices(run, held)
+            chosen = _choices(run, held)
+            k = chosen if st.query_params.get("if-k") else k
     with widgets.errors_shown():
         what_if_views.risk(run, k)
     if held.rankings.results:
