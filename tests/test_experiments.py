@@ -276,7 +276,7 @@ def test_a_cell_that_fails_tells_why_the_others_go_on_and_it_can_be_tried_again(
     assert sweeping.sweep(workspace, experiment) == {"experiment": "chunks", "done": 4, "failed": 2}
     outcome = findings.outcome_of(workspace, workspace.store.experiment("chunks"))
     assert {row.cell.reason for row in outcome.rows} == {"", "Its index could not be built: No room for forty."}
-    assert "40 k 1 failed: Its index could not be built: No room for forty." in outcome.conclusion.notes
+    assert "40 k 1, 40 k 2 failed: Its index could not be built: No room for forty." in outcome.conclusion.notes
     assert outcome.conclusion.final
     monkeypatch.undo()
     again = workspace.store.experiment("chunks")
@@ -384,6 +384,15 @@ def test_a_configuration_is_labelled_that_was_chosen_on_its_own_questions(worksp
             exports.export_tables(workspace, run)["means.csv"],
         ):
             assert {row["chosen_by"] for row in csv.DictReader(io.StringIO(file.decode("utf-8-sig")))} == marks
+    for name in ("results.csv", "evaluation.csv"):
+        of_chosen, of_baseline = (
+            list(csv.DictReader(io.StringIO(exports.export_run(workspace, run)[name].decode("utf-8-sig"))))
+            for run in (chosen, baseline)
+        )
+        assert {row["chosen_by"] for row in of_chosen} == {"chunks"}
+        assert "chosen_by" not in of_baseline[0]
+    lines = [exports.export_run(workspace, run)["results.jsonl"].splitlines() for run in (chosen, baseline)]
+    assert [{json.loads(line).get("chosen_by") for line in each} for each in lines] == [{"chunks"}, {None}]
     assert said in repr(project.open_run(chosen.name))
     assert any(said in note for note in comparisons.compare_runs(workspace, [baseline, chosen]).notes)
     assert "Confirmed on test. Ship k 1" in repr(project.confirm(tried))

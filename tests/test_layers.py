@@ -159,16 +159,21 @@ def test_a_list_loads_the_store_and_not_what_fills_it(words, needed, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no `resource`")
-def test_help_takes_half_a_second_of_processor_time_at_most():
+def test_help_takes_little_more_processor_time_than_the_libraries_that_draw_it():
+    """Some 2.5 times as much, on any machine; with all of ragviz loaded it would be ten times."""
     import resource
 
-    def seconds() -> float:
+    def seconds(*words: str) -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        run_python("-m", "ragviz", "--help")
+        run_python(*words)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    assert min(seconds() for _ in range(3)) < 0.5
+    rounds = [
+        (seconds("-m", "ragviz", "--help"), seconds("-c", "import typer.main, rich.table, rich.progress"))
+        for _ in range(4)
+    ]
+    assert min(of_help for of_help, _ in rounds) < 4 * min(bare for _, bare in rounds)
 
 
 def test_names_that_help_tells_are_those_there_are():

@@ -216,19 +216,21 @@ def files(
     """Write a run's cases and means as the `wanted` ones of `FILES` (default: all), by file name.
 
     `names` are those of documents, by id; `controls` holds the control items of the run's judge; `chosen_by` names the
-    experiment that chose the run's configuration on the run's own questions.
+    experiment that chose the run's configuration on the run's own questions: files with scores name it too, in a last
+    column that others lack.
     """
     wanted = FILES if wanted is None else wanted
-    written = {name: write(run_cases, names) for name, write in _OF_CASES.items() if name in wanted}
+    written = {name: write(run_cases, names, chosen_by) for name, write in _OF_CASES.items() if name in wanted}
     return written | ({MEANS: _metrics(slices, controls, chosen_by)} if MEANS in wanted else {})
 
 
-def _lines(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
-    lines = [json.dumps(to_json(case, names), ensure_ascii=False) + "\n" for case in run_cases]
+def _lines(run_cases: Sequence[Case], names: Mapping[str, str], chosen_by: str) -> bytes:
+    label = {"chosen_by": chosen_by} if chosen_by else {}
+    lines = [json.dumps(to_json(case, names) | label, ensure_ascii=False) + "\n" for case in run_cases]
     return "".join(lines).encode("utf-8", "replace")
 
 
-def _results(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
+def _results(run_cases: Sequence[Case], names: Mapping[str, str], chosen_by: str) -> bytes:
     question_columns = ("question_id", "question", "kind", "document", "reference_answer")
     answer_columns = ("answer", "answer_status", "answer_reason", "cause", "rank", "hits")
     rows = []
@@ -236,22 +238,24 @@ def _results(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
         q, hits = case.question, [_hit(case, hit, names) for hit in case.hits]
         documents = ", ".join(case.documents)
         rows.append([q.id, q.text, q.kind, documents, q.answer, *case.answer, case.cause, case.rank_cell, hits])
-    return _scored((*question_columns, *answer_columns), rows, run_cases)
+    return _scored((*question_columns, *answer_columns), rows, run_cases, chosen_by)
 
 
-def _evaluation(run_cases: Sequence[Case], _: Mapping[str, str]) -> bytes:
+def _evaluation(run_cases: Sequence[Case], _: Mapping[str, str], chosen_by: str) -> bytes:
     header = ("question_id", "question", "rank", "kind", "cause")
     rows = [[c.question.id, c.question.text, c.rank_cell, c.question.kind, c.cause] for c in run_cases]
-    return _scored(header, rows, run_cases)
+    return _scored(header, rows, run_cases, chosen_by)
 
 
-def _scored(header: Sequence[str], rows: Sequence[Sequence[Any]], run_cases: Sequence[Case]) -> bytes:
+def _scored(header: Sequence[str], rows: Sequence[Sequence[Any]], run_cases: Sequence[Case], chosen_by: str) -> bytes:
     """Write `rows` with every score; after each score of an answer, its status and reason."""
     ranking = list(dict.fromkeys(name for case in run_cases for name in case.ranking))
     names = list(dict.fromkeys(name for case in run_cases for name in case.scores))
     columns = [column for name in names for column in (name, f"{name}_reason")]
+    columns += ["chosen_by"] if chosen_by else []
+    label = [chosen_by] if chosen_by else []
     cells = [
-        [*row, *(case.ranking.get(name, "") for name in ranking), *(c for name in names for c in _score(case, name))]
+        [*row, *(case.ranking.get(n, "") for n in ranking), *(c for n in names for c in _score(case, n)), *label]
         for row, case in zip(rows, run_cases, strict=True)
     ]
     return csv_of((*header, *ranking, *columns), cells)
@@ -262,7 +266,7 @@ def _score(case: Case, name: str) -> tuple[float | str, str]:
     return ("", "") if score is None else ("" if score.value is None else score.value, case.reason(score))
 
 
-def _dataset(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
+def _dataset(run_cases: Sequence[Case], names: Mapping[str, str], _: str) -> bytes:
     """Write questions as an import reads them; `chunk_id` names every chunk once, `evidence` groups them."""
     rest = [column for column in COLUMNS if column not in ("id", "question", "answer", "document")]
     rows = []
@@ -273,7 +277,7 @@ def _dataset(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
     return csv_of(("id", "question", "answer", "chunk_id", "document", *rest), rows)
 
 
-def _answers(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
+def _answers(run_cases: Sequence[Case], names: Mapping[str, str], _: str) -> bytes:
     hit_columns = ("question_id", "rank", "chunk_id", "score", "document", "text", "gold")
     answer_columns = ("question", "answer", "answer_status", "answer_reason")
     rows: list[list[Any]] = []
@@ -288,7 +292,7 @@ def _answers(run_cases: Sequence[Case], names: Mapping[str, str]) -> bytes:
     return csv_of((*hit_columns, *answer_columns), rows)
 
 
-_OF_CASES: Mapping[str, Callable[[Sequence[Case], Mapping[str, str]], bytes]] = {
+_OF_CASES: Mapping[str, Callable[[Sequence[Case], Mapping[str, str], str], bytes]] = {
     "results.csv": _results,
     "results.jsonl": _lines,
     "dataset.csv": _dataset,
