@@ -8,7 +8,7 @@ from ragviz.analysis import slices
 from ragviz.analysis.compare import Comparison, headline
 from ragviz.analysis.comparison_words import clauses_of, difference_words, missing_words, p_words
 from ragviz.analysis.slices import DIMENSIONS
-from ragviz.analysis.ties import Price
+from ragviz.analysis.ties import UNNOTICED, Price
 from ragviz.experiments import conclusion, findings
 from ragviz.metrics.registry import title_of
 from ragviz.records import Cell, Experiment, ExperimentRule, IndexConfig, Run
@@ -124,7 +124,7 @@ def _summary(decided: Decided) -> Html:
         more = "about as much text as before" if times == "1" else f"{times} times the text"
         points.append(f"For each question the model would read {more}: {after:,.0f} tokens instead of {before:,.0f}.")
     seconds, took = (decided.prices.get(run, Price()).seconds for run in (name, base))
-    if seconds and took and not 2 / 3 < seconds / took < 1.5:
+    if seconds is not None and took is not None and abs(seconds - took) > UNNOTICED["seconds"]:
         points.append(f"A question would take {seconds:.2g} s instead of {took:.2g} s.")
     sure = {
         "better": "The gain is larger than chance explains",
