@@ -35,8 +35,13 @@ def contenders(runs: Sequence[str], pairs: Sequence[Pair]) -> list[str]:
     Where none is better than the baseline, those that no run is better than.
     """
     better = [pair.delta.run for pair in pairs if pair.baseline == runs[0] and pair.delta.verdict == "better"]
-    among = [pair for pair in pairs if {pair.baseline, pair.delta.run} <= set(better)]
-    return unbeaten(better, among) or better if better else unbeaten(runs, pairs)
+    return unbeaten_among(better, pairs) if better else unbeaten(runs, pairs)
+
+
+def unbeaten_among(some: Sequence[str], pairs: Sequence[Pair]) -> list[str]:
+    """Return those of `some` runs that no other of them is better than; all where each is beaten, as in a ring."""
+    among = [pair for pair in pairs if {pair.baseline, pair.delta.run} <= set(some)]
+    return unbeaten(some, among) or list(some)
 
 
 def apart(runs: Sequence[str], pairs: Sequence[Pair]) -> dict[str, list[str]]:

@@ -7,8 +7,9 @@ the means of all runs side by side on those for which every run has one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -159,10 +160,7 @@ class Comparison:
             NotFoundError: it is not compared.
 
         """
-        if metric in self.answers:
-            return self.scored.of(metric, (baseline, run))
-        paired = self.paired(metric)
-        return replace(paired, values=paired.values[[baseline, run]])
+        return _pair(self.paired(metric), self.scored, metric, run, baseline)
 
 
 def headline(comparison: Comparison) -> list[str]:
@@ -243,20 +241,15 @@ def compare(
     rankings = [side.measure(k, depth) for side in sides]
     clustered = _Clustered(documents or {})
     scored = AnswerScores(sides, clustered)
-    ids, rows = _common(sides, rankings, scored)
+    of_all = {name: scored.of(name, range(len(sides))) for name in scored.metrics}
+    answers = {name: each for name, each in of_all.items() if each.question_ids}
+    ids, rows = _common(sides, rankings, needed=not answers)
     values = _values(rankings, rows) if ids else {}
     names = [side.name for side in sides]
     clusters = clustered.of(ids)
     paired = {name: Paired(ids, matrix, clusters) for name, matrix in values.items()}
-    answers = {
-        name: of_all for name in scored.metrics if len((of_all := scored.of(name, range(len(sides)))).question_ids)
-    }
-
-    def pair(name: str, run: int) -> Paired:
-        return scored.of(name, (0, run)) if name in answers else Paired(ids, values[name][[0, run]], clusters)
-
     rule = _rule(primary, minimum_effect, k, list(values), list(answers))
-    metrics = _rows(paired | answers, pair, names, rule, seed)
+    metrics = _rows(paired | answers, scored, names, rule, seed)
     lacking = {name: [scored.missing(name, run, seed) for run in range(1, len(sides))] for name in answers}
     return Comparison(
         runs=tuple(names),
@@ -361,18 +354,18 @@ def pairs(comparison: Comparison, metric: str, *, seed: int = 0) -> tuple[Pair, 
         NotFoundError: the comparison has no such metric.
 
     """
-    comparison.paired(metric)
-    of_baseline, count = comparison.rows[metric].deltas, len(comparison.runs)
-    places = [(first, second) for first in range(1, count) for second in range(first + 1, count)]
-    values = {place: comparison.pair(metric, second, first) for place in places for first, second in [place]}
-    measured = {place: difference for place, difference, _ in _differences(values, seed)}
-    differences = [delta.difference for delta in of_baseline] + [_directed(metric, measured[place]) for place in places]
-    runs = [delta.run for delta in of_baseline] + [comparison.runs[second] for _, second in places]
-    tests = [_Test(metric, *each, number) for number, each in enumerate(zip(runs, differences, strict=True))]
+    comparison.paired(metric)  # raises where it is not compared
+    names, of_baseline = comparison.runs, comparison.rows[metric].deltas
+    places = list(combinations(range(1, len(names)), 2))
+    values = {(first, second): comparison.pair(metric, second, first) for first, second in places}
+    measured = {place: _directed(metric, difference) for place, difference, _ in _differences(values, seed)}
+    compared = [(delta.run, delta.difference) for delta in of_baseline]
+    compared += [(names[second], measured[first, second]) for first, second in places]
+    tests = [_Test(metric, run, difference, number) for number, (run, difference) in enumerate(compared)]
     others = _adjusted(tests, comparison.rule, "holm")[len(of_baseline) :]
     return (
-        *(Pair(comparison.runs[0], delta) for delta in of_baseline),
-        *(Pair(comparison.runs[first], delta) for (first, _), delta in zip(places, others, strict=True)),
+        *(Pair(names[0], delta) for delta in of_baseline),
+        *(Pair(names[first], delta) for (first, _), delta in zip(places, others, strict=True)),
     )
 
 
@@ -394,12 +387,22 @@ def standings_by(comparison: Comparison, metric: str, found: Sequence[Pair], *, 
     return standings(direction(metric) * paired.values, better, paired.clusters, seed=seed)
 
 
+def _pair(paired: Paired, scored: AnswerScores, name: str, run: int, baseline: int = 0) -> Paired:
+    """Return two runs of a metric, of which `paired` are all: of answers, over what both of the two have."""
+    if name in scored.metrics:
+        return scored.of(name, (baseline, run))
+    return replace(paired, values=paired.values[[baseline, run]])
+
+
 def _common(
-    sides: Sequence[RunSide], rankings: Sequence[Measured], scored: AnswerScores
+    sides: Sequence[RunSide], rankings: Sequence[Measured], *, needed: bool
 ) -> tuple[tuple[str, ...], list[NDArray[np.int64]]]:
-    """Return the questions with evidence that all runs have, in the first run's order, and their rows in each run."""
+    """Return the questions with evidence that all runs have, in the first run's order, and their rows in each run.
+
+    Raises UsageError where there is none and one is `needed`, as no answers are compared.
+    """
     ids, rows = _shared([each.question_ids for each in rankings])
-    if not ids and not any(len(scored.of(name, range(len(sides))).question_ids) for name in scored.metrics):
+    if not ids and needed:
         pairs = zip(sides, rankings, strict=True)
         counts = ", ".join(f"{side.name} {len(each.question_ids)}" for side, each in pairs)
         if of_different_sides(sides):
@@ -448,15 +451,15 @@ class _Test:
 
 
 def _rows(
-    paired: Mapping[str, Paired], pair: Callable[[str, int], Paired], names: Sequence[str], rule: Rule, seed: int
+    paired: Mapping[str, Paired], scored: AnswerScores, names: Sequence[str], rule: Rule, seed: int
 ) -> dict[str, MetricRow]:
-    """Estimate all metrics over the questions of all runs, their differences over those of `pair`, baseline and run."""
+    """Estimate all metrics over the questions of all runs, their differences over those of baseline and run."""
     runs = range(len(names))
     means: dict[tuple[str, int], Estimate] = {}
     for metrics in _by_questions(paired):
         columns = {(name, run): paired[name].values[run] for name in metrics for run in runs}
         means |= estimates(columns, paired[metrics[0]].clusters, seed=seed)
-    pairs = {(name, run): pair(name, run) for name in paired for run in runs[1:]}
+    pairs = {(name, run): _pair(paired[name], scored, name, run) for name in paired for run in runs[1:]}
     tests = {
         (name, run): _Test(name, names[run], _directed(name, difference), number)
         for (name, run), difference, number in _differences(pairs, seed)

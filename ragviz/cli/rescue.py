@@ -103,7 +103,7 @@ def _draw_foreseen(body: dict[str, Any]) -> None:
 
 def _draw(columns: Columns, rescued: Rescue, together: Combination, failed: dict[str, str]) -> None:
     console.out.print(console.printable(rescue_words.sentence(columns, rescued)), highlight=False)
-    now = replays.tokens_at(columns.own, rescued.k, columns.budget)
+    now = replays.tokens_now(columns, rescued.k)
     rows = []
     for row in rescued.rows:
         share, replay = row.share, row.replay

@@ -339,8 +339,9 @@ def compare(
     comparison = comparisons.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
     prices = comparisons.prices(workspace, runs, comparison.k)
     sources = comparisons.stored(workspace)
-    body = comparison_words.to_json(comparison, metric, prices)
+    body: dict[str, Any] = {}
     if as_json:
+        body = comparison_words.to_json(comparison, metric, prices)
         body |= moved_questions.to_json(workspace, runs, comparison, body["metric"], sources)
 
     def draw() -> None:

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from ragviz.analysis import ties
-from ragviz.analysis.brackets import unbeaten
-from ragviz.analysis.compare import Comparison, Delta, Pair, pairs
+from ragviz.analysis.brackets import unbeaten_among
+from ragviz.analysis.compare import Comparison, Delta, pairs
 from ragviz.analysis.comparison_words import clause
 from ragviz.analysis.rules import direction
 from ragviz.analysis.ties import Choice, Price
@@ -96,14 +96,14 @@ def conclude(
         for name in comparison.runs
         for breach in _breach(name, guardrail, base, prices, refusals)
     ]
-    barred = {breach.cell for breach in breaches} | _upper_bounds(experiment)
+    bounds = _upper_bounds(experiment)
+    barred = {breach.cell for breach in breaches} | bounds
     allowed = [name for name in deltas if name not in barred]
     sign = direction(row.label)
     means = {name: sign * (row.estimates[place].mean or 0.0) for place, name in enumerate(comparison.runs)}
     better = [name for name in allowed if deltas[name].verdict == "better"]
     if better:
-        among = [pair for pair in pairs(comparison, row.label) if {pair.baseline, pair.delta.run} <= set(better)]
-        tied = sorted(_unbeaten(better, among), key=lambda name: -means[name])
+        tied = sorted(unbeaten_among(better, pairs(comparison, row.label)), key=lambda name: -means[name])
         default = tied[0]
     else:
         tied = [base, *(name for name in allowed if deltas[name].verdict in ("equivalent", "equal"))]
@@ -115,8 +115,8 @@ def conclude(
         why = "" if choice.run else f" {_default_words(default, base, highest=highest)}"
         notes.append(ties.words(tied, choice) + why)
     notes += breach_words(breaches)
-    if bounds := sorted(_upper_bounds(experiment) & set(deltas)):
-        notes.append(f"Answered from the gold chunks, which no retriever knows, and never chosen: {_listed(bounds)}.")
+    if of_gold := sorted(bounds & set(deltas)):
+        notes.append(f"Answered from the gold chunks, which no retriever knows, and never chosen: {_listed(of_gold)}.")
     notes += _alone_words(deltas)
     undecided = [name for name in allowed if deltas[name].verdict == "undecided"]
     decision: Decision
@@ -138,11 +138,6 @@ def conclude(
         final,
         same_questions=not test,
     )
-
-
-def _unbeaten(names: Sequence[str], among: Sequence[Pair]) -> list[str]:
-    """Return the names that no other one is better than; all of them where each is beaten, as a ring is."""
-    return unbeaten(names, among) or list(names)
 
 
 def _upper_bounds(experiment: Experiment) -> set[str]:

@@ -88,7 +88,9 @@ def _compared(workspace: Workspace, experiment: Experiment, runs: Mapping[str, R
         return None
     named = [replace(run, name=name) for name, run in runs.items()]
     k = k_of(rule.primary, experiment.baseline.run.k)
-    return comparisons.compare_runs(workspace, named, k, primary=rule.primary, minimum_effect=rule.minimum_effect)
+    return comparisons.compare_runs(
+        workspace, named, k, primary=rule.primary, minimum_effect=rule.minimum_effect, whole_experiment=True
+    )
 
 
 def prices_of(workspace: Workspace, runs: Mapping[str, Run]) -> dict[str, Price]:

@@ -192,7 +192,7 @@ def _pictures(run: Run, summary: Summary, judgement: Judgement, figures: Figures
 
 
 def _changes(columns: replays.Columns, rescued: Rescue) -> Html:
-    now = replays.tokens_at(columns.own, rescued.k, columns.budget)
+    now = replays.tokens_now(columns, rescued.k)
     rows = []
     for row in rescued.rows:
         share = row.share

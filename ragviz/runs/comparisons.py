@@ -61,8 +61,12 @@ def compare_runs(
     primary: str = "",
     minimum_effect: float | None = None,
     sources: Sources | None = None,
+    whole_experiment: bool = False,
 ) -> comparing.Comparison:
     """Compare runs, paired by question, with the first of them, by the rule that `compare` makes of the last two.
+
+    With `whole_experiment`, the runs are what an experiment decides between; else it is noted where they are some of
+    its cells.
 
     Raises:
         UsageError: fewer than two runs, one of them twice, runs of different corpora, none of their questions in
@@ -85,7 +89,8 @@ def compare_runs(
         minimum_effect=minimum_effect,
     )
     chosen = [f"{each.name}: {words}" for each in runs if (words := measurements.chosen_words(each))]
-    return replace(comparison, notes=(*comparison.notes, *chosen, *_experiment_notes(workspace, runs)))
+    chosen += [] if whole_experiment else _experiment_notes(workspace, runs)
+    return replace(comparison, notes=(*comparison.notes, *chosen))
 
 
 def _experiment_notes(workspace: Workspace, runs: Sequence[Run]) -> Iterator[str]:

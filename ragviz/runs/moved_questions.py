@@ -46,13 +46,14 @@ def shared_causes(
     answered = all(judgements.answered_at(run, k) for run in runs)
     shared = set(shared_questions(runs, sources))
     found = [
-        _of_answers(run, k, sources) if answered else _of_rankings(run, k, depth or run.config.depth, sources)
+        causes_of(run, k, sources) if answered else _of_rankings(run, k, depth or run.config.depth, sources)
         for run in runs
     ]
     return answered, [{i: cause for i, cause in each.items() if i in shared} for each in found]
 
 
-def _of_answers(run: Run, k: int, sources: Sources) -> Mapping[str, str]:
+def causes_of(run: Run, k: int, sources: Sources) -> Mapping[str, str]:
+    """Return the cause of every question of a run at `k` (see `judgements.causes_at`), by question id."""
     own = sources.overview(run).judgement.causes
     if judgements.attributed_at(run, k):
         return own  # no ranking is read

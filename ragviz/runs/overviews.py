@@ -82,11 +82,8 @@ def _read(
     if index is None or not index.build or not len(ranks):
         return None, None, None
     sizes = contexts.sizes_of(workspace, index)
-    tokens, reach = (
-        contexts.tokens_read(results, sizes, current.config.depth),
-        contexts.tokens_to(results, sizes, ranks),
-    )
-    return tokens, reach, contexts.tokens_given(results, sizes, current.config)
+    tokens = contexts.tokens_read(results, sizes, current.config.depth)
+    return tokens, contexts.tokens_to(results, sizes, ranks), contexts.tokens_given(results, sizes, current.config)
 
 
 def to_json(overview: Overview) -> dict[str, Any]:

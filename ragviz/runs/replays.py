@@ -373,6 +373,11 @@ def _replay(
     return rescuing.Replay(key, kind, measured.within(budget), k, tokens_at(measured, k, budget), measured.milliseconds)
 
 
+def tokens_now(columns: Columns, k: int) -> float | None:
+    """Return what the run itself reads at `k`, as `tokens_at` has it."""
+    return tokens_at(columns.own, k, columns.budget)
+
+
 def tokens_at(measured: Measured, k: int, budget: int | None) -> float | None:
     """Return the tokens of the first k chunks, a question on average, at most `budget`; None where not known."""
     if measured.tokens is None:

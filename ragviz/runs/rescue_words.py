@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ragviz.analysis import rescue as rescuing
 from ragviz.retrieval import rerankers
 from ragviz.runs import replays
-from ragviz.runs.replays import Columns, Combination, Step, tokens_at
+from ragviz.runs.replays import Columns, Combination, Step, tokens_now
 
 
 def title(columns: Columns, key: str) -> str:
@@ -71,7 +71,7 @@ def sentence(columns: Columns, rescue: rescuing.Rescue) -> str:
         return f"No question is lost at k = {rescue.k}."
     gains = [row for row in rescue.rows if row.net > 0]
     best = [row for row in gains if row.replay.kind != "k"][:1] + [row for row in gains if row.replay.kind == "k"][:1]
-    now, told = tokens_at(columns.own, rescue.k, columns.budget), []
+    now, told = tokens_now(columns, rescue.k), []
     for row in best:
         words = f"{title(columns, row.replay.key)} rescues {row.rescues:,} and breaks {row.breaks:,}"
         times = row.replay.tokens / now if row.replay.tokens is not None and now else None
@@ -144,7 +144,7 @@ def notes(columns: Columns, k: int) -> list[str]:
 def to_json(columns: Columns, rescue: rescuing.Rescue, together: Combination | None = None) -> dict[str, Any]:
     """Return the table as the command line prints it; numbers that are not known are null."""
     ids = np.array([question.id for question in columns.changes.questions], dtype=object)
-    now = tokens_at(columns.own, rescue.k, columns.budget)
+    now = tokens_now(columns, rescue.k)
     return {
         "run": columns.run.name,
         "k": rescue.k,

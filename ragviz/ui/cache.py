@@ -18,7 +18,17 @@ from ragviz.analysis.pooled import Pooled
 from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.ties import Price
 from ragviz.records import EvaluatedAnswer, Question, Retrieved, Run, Score
-from ragviz.runs import alternatives, comparisons, expenses, judgements, measurements, replays, summaries, verdicts
+from ragviz.runs import (
+    alternatives,
+    comparisons,
+    expenses,
+    judgements,
+    measurements,
+    moved_questions,
+    replays,
+    summaries,
+    verdicts,
+)
 from ragviz.runs.overviews import Overview
 from ragviz.workspace import Workspace, open_workspace
 
@@ -257,12 +267,7 @@ def causes(run: Run, k: int) -> Mapping[str, str]:
 
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _causes(of: State, k: int) -> Mapping[str, str]:
-    run = workspace().store.run(of.ids[0])
-    if judgements.attributed_at(run, k):
-        return judgement(run).causes  # no ranking is read
-    return judgements.causes_at(
-        run, judgement(run).causes, list(questions(run).values()), list(retrieved(run).values()), k
-    )
+    return moved_questions.causes_of(workspace().store.run(of.ids[0]), k, SOURCES)
 
 
 def lost(run: Run, k: int) -> Losses:

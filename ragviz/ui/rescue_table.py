@@ -265,7 +265,7 @@ def net_html(row: Row, reach: float) -> str:
 
 def _cost_html(columns: Columns, rescue: Rescue, row: Row) -> str:
     """Return the tokens read, against those of the run, and what a search takes where it is not the run's own."""
-    now, replay = replays.tokens_at(columns.own, rescue.k, columns.budget), row.replay
+    now, replay = replays.tokens_now(columns, rescue.k), row.replay
     tokens = "–" if replay.tokens is None else f"{replay.tokens:,.0f}"
     parts = [f"{replay.tokens / now:.1f}×"] if replay.tokens is not None and now else []
     if replay.milliseconds is not None and replay.kind != "k":
