@@ -162,6 +162,10 @@ def test_impatient_clicks_import_one_set(server: Server, page: Page) -> None:  #
 
 def test_a_late_poll_does_not_open_the_tab_that_was_left(server: Server, page: Page) -> None:  # noqa: F811
     """A poll is sent when the browser has the new address, and not yet the tab that belongs to it."""
+    store = open_store(server.env["RAGVIZ_DATABASE_URL"])
+    going = store.create_job("index", "Build elsewhere", store.corpus("notes").id, {})  # polled often while it goes on
+    place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time()}
+    store.update_job(going.id, status="running", total=9, unit="chunks", **place)
     line = Line(page)
     reference_only(page, server, "late")
     page.get_by_role("button", name="Import", exact=True).click()
@@ -185,3 +189,4 @@ def test_a_late_poll_does_not_open_the_tab_that_was_left(server: Server, page: P
     expect(page.get_by_text("Evidence accepted for 1 question.")).to_be_visible()
     drawn(page)
     expect(tile(page, "With evidence")).to_contain_text("1 one passage")
+    store.update_job(going.id, status="done", finished=time.time())

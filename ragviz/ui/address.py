@@ -333,9 +333,18 @@ def _separated(text: str) -> list[str]:
 
 
 def choose_tab(names: Sequence[str], key: str) -> list[Any]:
-    """Draw tabs, the open one of which is the parameter `tab` of the address; draw the content of that one only."""
-    st.session_state[key] = readable("tab", one_of(names), f"one of {', '.join(names)}") or names[0]
-    return list(st.tabs(names, key=key, on_change=lambda: put(tab=st.session_state[key])))
+    """Draw tabs, the open one of which is the parameter `tab` of the address; draw the content of that one only.
+
+    Where the address opens another tab than the person did, the tabs are a new widget: Streamlit 1.67 may mount the old
+    one anew at that tab while the browser still sends the one that was left, as if the person had gone back to it.
+    """
+    requested = readable("tab", one_of(names), f"one of {', '.join(names)}") or names[0]
+    number, default = st.session_state.get(key, (0, None))
+    if default not in names or st.session_state.get(f"{key}-{number}", default) != requested:
+        number, default = number + 1, requested
+        st.session_state[key] = number, default
+    widget = f"{key}-{number}"
+    return list(st.tabs(names, key=widget, default=default, on_change=lambda: put(tab=st.session_state[widget])))
 
 
 def first_of(names: Sequence[str | None], options: Sequence[str]) -> str | None:
