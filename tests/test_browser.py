@@ -32,9 +32,10 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 from ragviz import sample
 from ragviz.judging.texts import sentences_of
 from ragviz.metrics import answers as answer_metrics
-from ragviz.records import Chunk, Claim, ClaimVerdict, Matrix
+from ragviz.records import Chunk, Claim, ClaimVerdict, Job, Matrix
 from ragviz.store import codecs
 from ragviz.store.opening import open_store, sqlite_url
+from ragviz.store.store import Store
 from ragviz.ui import frame
 from tests.model_server import ModelServer
 
@@ -623,6 +624,21 @@ def judged(server: Server, measured: dict[str, Any]) -> dict[str, Any]:
     return results
 
 
+def test_a_tab_stays_open_where_the_tabs_are_others(server, page, judged):
+    """A run without answer metrics has no tab Scores."""
+    page.goto(server.address("results", run="judged"))
+    drawn(page)
+    page.get_by_role("tab", name="All metrics").click()
+    page.wait_for_url(has_param("tab", "All metrics"))
+    for run, tabs in (("sample-knn", 4), ("judged", 5)):
+        drawn(page)
+        choose(page, "Run", run)
+        assert param(page, "run") == run
+        expect(page.get_by_role("tab")).to_have_count(tabs)
+        expect(page.get_by_role("tab", selected=True)).to_have_text("All metrics")
+        expect(page.get_by_role("heading", name="All metrics at k = 3")).to_be_visible()
+
+
 @pytest.mark.parametrize("run", ["words", "judged"])
 def test_from_the_waterfall_to_the_lost_question(server, page, judged, run):
     page.goto(server.address("results", run=run))
@@ -903,6 +919,21 @@ def test_three_searches_in_a_row_all_count(server, page, measured):
         expect(page.locator(".rv-text").filter(has_text=word).first).to_be_visible()
 
 
+def choose(page: Page, label: str, option: str) -> None:
+    """Choose an option of a select box."""
+    page.get_by_role("combobox", name=label).click()
+    page.get_by_role("option", name=option, exact=True).click()
+    drawn(page)
+
+
+def going_elsewhere(store: Store, corpus: str) -> Job:
+    """The row of the job "Build elsewhere", which a process of another machine is doing: pages poll often meanwhile."""
+    job = store.create_job("documents", "Build elsewhere", store.corpus(corpus).id, {})
+    place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time()}
+    store.update_job(job.id, status="running", total=9, unit="chunks", **place)
+    return job
+
+
 class Line:
     """What the server sends to a page, and is held back from `hold` to `release`."""
 
@@ -946,9 +977,7 @@ class Line:
 def test_a_job_that_ends_while_a_search_is_on_its_way_does_not_undo_it(server, page, measured):
     """A poll of the jobs carries the address that the browser had when it was sent."""
     store = open_store(server.env["RAGVIZ_DATABASE_URL"])
-    going = store.create_job("questions", "Build elsewhere", store.corpus(sample.NAME).id, {})
-    place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time()}
-    store.update_job(going.id, status="running", total=9, unit="chunks", **place)
+    going = going_elsewhere(store, sample.NAME)
     line = Line(page)
     page.goto(server.address("index", corpus=sample.NAME, index="sample-tokens-200", query="ice"))
     drawn(page)  # the embedder is loaded

@@ -18,6 +18,7 @@ from tests.test_browser import (  # noqa: F401  # fixtures are found by their na
     Server,
     browser,
     cell,
+    choose,
     click_row,
     drawn,
     page,
@@ -111,12 +112,6 @@ def drag(page: Page, first: str, last: str) -> None:  # noqa: F811
     page.mouse.move((left + right) / 2, (top + bottom) / 2, steps=4)
     page.mouse.move(right, bottom, steps=4)
     page.mouse.up()
-
-
-def choose(page: Page, label: str, option: str) -> None:  # noqa: F811
-    page.get_by_role("combobox", name=label).click()
-    page.get_by_role("option", name=option, exact=True).click()
-    drawn(page)
 
 
 def fill(page: Page, label: str, words: str) -> None:  # noqa: F811

@@ -17,6 +17,7 @@ from tests.test_browser import (
     Server,
     browser,  # noqa: F401 - a fixture
     drawn,
+    going_elsewhere,
     has_param,
     page,  # noqa: F401 - a fixture
     serving,
@@ -144,9 +145,7 @@ def test_the_jobs_are_still_polled(server: Server, page: Page, opened: str) -> N
         page.reload()
     drawn(page)
     store = open_store(server.env["RAGVIZ_DATABASE_URL"])
-    going = store.create_job("questions", "Build elsewhere", store.corpus("notes").id, {})
-    place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time()}
-    store.update_job(going.id, status="running", total=9, unit="chunks", **place)
+    going = going_elsewhere(store, "notes")
     expect(page.get_by_text("Build elsewhere")).to_be_visible()
     store.update_job(going.id, status="done", finished=time.time())
     expect(page.get_by_role("button", name="Pause")).to_have_count(0)

@@ -17,6 +17,7 @@ from tests.test_browser import (
     Server,
     browser,  # noqa: F401 - a fixture
     drawn,
+    going_elsewhere,
     has_param,
     page,  # noqa: F401 - a fixture
     serving,
@@ -163,9 +164,7 @@ def test_impatient_clicks_import_one_set(server: Server, page: Page) -> None:  #
 def test_a_late_poll_does_not_open_the_tab_that_was_left(server: Server, page: Page) -> None:  # noqa: F811
     """A poll is sent when the browser has the new address, and not yet the tab that belongs to it."""
     store = open_store(server.env["RAGVIZ_DATABASE_URL"])
-    going = store.create_job("index", "Build elsewhere", store.corpus("notes").id, {})  # polled often while it goes on
-    place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time()}
-    store.update_job(going.id, status="running", total=9, unit="chunks", **place)
+    going = going_elsewhere(store, "notes")
     line = Line(page)
     reference_only(page, server, "late")
     page.get_by_role("button", name="Import", exact=True).click()

@@ -66,7 +66,7 @@ def _called_back_by_fragment() -> bool:
     """Return whether this is the callback of a widget outside the only fragment that is being redrawn.
 
     A poll carries the values that the browser's widgets had when it was sent. A poll sent before the browser received
-    what the page had set them to (another tab, for instance) looks to Streamlit like a person who set them back.
+    what the page had set them to (another filter, for instance) looks to Streamlit like a person who set them back.
     """
     context = get_script_run_ctx(suppress_warning=True)
     return context is not None and bool(context.fragment_ids_this_run) and not context.has_script_started
@@ -339,12 +339,12 @@ def choose_tab(names: Sequence[str], key: str) -> list[Any]:
     one anew at that tab while the browser still sends the one that was left, as if the person had gone back to it.
     """
     requested = readable("tab", one_of(names), f"one of {', '.join(names)}") or names[0]
-    number, default = st.session_state.get(key, (0, None))
-    if default not in names or st.session_state.get(f"{key}-{number}", default) != requested:
-        number, default = number + 1, requested
-        st.session_state[key] = number, default
+    number = st.session_state.setdefault(key, 0)
+    if st.session_state.get(f"{key}-{number}", requested) != requested:
+        number = st.session_state[key] = number + 1
     widget = f"{key}-{number}"
-    return list(st.tabs(names, key=widget, default=default, on_change=lambda: put(tab=st.session_state[widget])))
+    st.session_state[widget] = requested
+    return list(st.tabs(names, key=widget, on_change=lambda: put(tab=st.session_state[widget])))
 
 
 def first_of(names: Sequence[str | None], options: Sequence[str]) -> str | None:
