@@ -928,7 +928,7 @@ def choose(page: Page, label: str, option: str) -> None:
 
 def going_elsewhere(store: Store, corpus: str) -> Job:
     """The row of the job "Build elsewhere", which a process of another machine is doing: pages poll often meanwhile."""
-    job = store.create_job("documents", "Build elsewhere", store.corpus(corpus).id, {})
+    job = store.create_job("questions", "Build elsewhere", store.corpus(corpus).id, {"name": "elsewhere"})
     place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time()}
     store.update_job(job.id, status="running", total=9, unit="chunks", **place)
     return job
