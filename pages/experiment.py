@@ -42,7 +42,7 @@ def start(chosen: experiment_form.Chosen, name: str, dollars: float | None) -> N
 
 def new_experiment() -> None:
     """The form on the left; on the right what it takes, and the button that starts it."""
-    sets = [each for each in store.question_sets(corpus.id) if each.total > each.counts.get("rejected", 0)]
+    sets = [each for each in store.question_sets(corpus.id) if each.asked]
     if not sets:
         with widgets.nothing(f"An experiment asks a question set; {plain(corpus.name)} has none yet."):
             address.link("questions", "Generate or import questions")

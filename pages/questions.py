@@ -10,6 +10,7 @@ from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.judging import banks
 from ragviz.models import spending
 from ragviz.questions import authoring, generation
+from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
 from ragviz.questions.sets import export_questions, import_banks, import_questions
 from ragviz.questions.sets import question_set as question_set_of
 from ragviz.questions.synthesize import GENERATORS
@@ -33,7 +34,7 @@ from ragviz.ui import (
     wording,
 )
 
-STATUSES = ("proposed", "accepted", "rejected")
+STATUSES = ("proposed", "accepted", "rejected", "quarantined")
 SHOWN = ("all", *STATUSES, "stale")  # stale: with evidence whose text is gone
 FORMAT = """One question a row, as CSV or JSONL: `question`, `answer`, and the location of its evidence, as one of
 
@@ -68,7 +69,7 @@ store = workspace.store
 
 def tiles(question_set: QuestionSet, questions: Sequence[Question], names: dict[str, str]) -> None:
     by_status = Counter(q.status for q in questions)
-    not_rejected = [q for q in questions if q.status != "rejected"]
+    not_rejected = [q for q in questions if q.asked]
     by_kind = Counter(q.kind for q in not_rejected)
     covered = {s.document_id for q in not_rejected for group in q.evidence for s in group}
     stale = sum(map(is_stale, questions))
@@ -100,6 +101,8 @@ def rows_of(questions: Sequence[Question], names: dict[str, str]) -> pd.DataFram
             "Question": [q.text or UNASKED for q in questions],
             "Status": [q.status for q in questions],
             "Kind": [KIND_TITLES[q.kind] if q.text else "" for q in questions],
+            **({"Type": [TYPE_TITLES[q.type] for q in questions]} if any(q.type for q in questions) else {}),
+            **({"Style": [STYLE_TITLES[q.style] for q in questions]} if any(q.style for q in questions) else {}),
             **({"Side": [q.split for q in questions]} if question_set.split else {}),
             "Document": [documents(q) for q in questions],
             "Answer": [q.answer for q in questions],
@@ -166,7 +169,7 @@ def filtered(question_set: QuestionSet, questions: Sequence[Question]) -> list[Q
             side = split_tab.choose_filter()
         matches = [q for q in matches if split_tab.passes(q, side)]
     kept = [q for q in matches if status in ("all", q.status) or (status == "stale" and is_stale(q))]
-    return sorted(kept, key=lambda q: q.status == "rejected")
+    return sorted(kept, key=lambda q: not q.asked)
 
 
 def is_stale(question: Question) -> bool:

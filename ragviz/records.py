@@ -21,8 +21,20 @@ RerankerName = str
 """A key of `retrieval.rerankers.RERANKERS`, with a colon and a name behind some of them; or "none"."""
 GeneratorName = Literal["extractive", "model"]
 """Programs whose judged runs can be imported."""
-QuestionStatus = Literal["proposed", "accepted", "rejected"]
+QuestionStatus = Literal["proposed", "accepted", "rejected", "quarantined"]
+"""A quarantined question is kept out of runs until it is released; its reason names the check that it failed."""
+ASKED: tuple[QuestionStatus, ...] = ("proposed", "accepted")
+"""Statuses of the questions that a run asks."""
 QuestionKind = Literal["single", "multi", "reference", "unanswerable"]
+QuestionType = Literal[
+    "", "fact", "number", "definition", "list", "table", "comparison", "bridge", "exception", "version", "follow-up",
+    "unanswerable",
+]  # fmt: skip
+"""What a question asks for; "" when nobody said. "number": a number or date; "table": a cell of a table; "bridge":
+facts of several passages joined by an entity; "exception": a negation or exception; "version": which version holds."""
+QuestionStyle = Literal["", "colleague", "keywords", "long", "misspelt", "other-language", "other-words"]
+"""How a question is put; "" when nobody said. "long": with circumstances; "other-language": not the document's;
+"other-words": not those of the passage."""
 Side = Literal["validation", "test"]
 """A side of a split: what is chosen is chosen on "validation", what is reported of the choice is measured on "test"."""
 SIDES: tuple[Side, ...] = ("validation", "test")
@@ -219,6 +231,11 @@ class Question:
     `source_chunks` are the ids of the chunks it was made from, empty for imported spans. `unanswerable` marks one that
     the documents do not answer, whatever its reference answer says; with evidence, it is not looked at.
     `split` is its side of its set's split, "" when it has none; it is no part of the question as a run asks it.
+
+    `type` is what it asks for, `style` how it is put. `parts` are what each group of evidence says towards the answer,
+    in the order of `evidence`, or empty. `history` are the earlier turns of a conversation, question and answer, the
+    oldest first. `weight`, above 0, is how often it is asked in proportion to others. `verified_by` is the model that
+    verified it, "rules" where rules did, "" where nothing did.
     """
 
     id: str
@@ -232,6 +249,26 @@ class Question:
     source_chunks: tuple[str, ...] = ()
     unanswerable: bool = False
     split: Side | Literal[""] = ""
+    type: QuestionType = ""
+    style: QuestionStyle = ""
+    parts: tuple[str, ...] = ()
+    history: tuple[tuple[str, str], ...] = ()
+    weight: float = 1.0
+    verified_by: str = ""
+
+    @property
+    def asked(self) -> bool:
+        """Whether a run asks it: it is neither rejected nor quarantined."""
+        return self.status in ASKED
+
+    @property
+    def query(self) -> str:
+        r"""The text that is searched for: its own, after the earlier questions of its conversation.
+
+        >>> Question("q", "And in winter?", "", (), "hand", history=(("When is it open?", "From 9."),)).query
+        'When is it open?\nAnd in winter?'
+        """
+        return "\n".join([*(asked for asked, _ in self.history), self.text])
 
     @property
     def kind(self) -> QuestionKind:
@@ -636,8 +673,8 @@ class Split:
 class QuestionSet:
     """A named list of questions about a corpus; `counts` is the number of questions by status.
 
-    `split` is None until one is made. `sides` is the number of questions that are not rejected by side of the split, ""
-    for those on neither.
+    `split` is None until one is made. `sides` is the number of questions that a run asks by side of the split, "" for
+    those on neither. `version` counts the edits of its questions; 0 before the first.
     """
 
     id: str
@@ -647,11 +684,81 @@ class QuestionSet:
     counts: Mapping[str, int]
     split: Split | None = None
     sides: Mapping[str, int] = field(default_factory=dict)
+    version: int = 0
 
     @property
     def total(self) -> int:
         """The number of questions, whatever their status."""
         return sum(self.counts.values())
+
+    @property
+    def asked(self) -> int:
+        """The number of questions that a run asks."""
+        return sum(self.counts.get(status, 0) for status in ASKED)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Who edits a question set, and what is done: a version of the set is named by it.
+
+    Edits with the same `key` that follow each other make one version, as those of one generation; "" makes one each.
+    """
+
+    author: str = ""
+    action: str = "edited"
+    key: str = ""
+
+
+EDITED, DELETED = Edit(), Edit(action="deleted")
+
+
+@dataclass(frozen=True, slots=True)
+class SetVersion:
+    """A version of a question set: what made it of the one before, and how many `questions` that changed."""
+
+    number: int
+    created: float
+    author: str
+    action: str
+    questions: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionChange:
+    """A question in two versions of its set; None where it is not in the set."""
+
+    question_id: str
+    before: Question | None
+    after: Question | None
+
+
+ReviewVerdict = Literal["accept", "reject", "unsure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A question that is assigned to a reviewer, and the verdict; None until there is one.
+
+    `version` is that of the question that was judged (`codecs.version_of`), "" without a verdict.
+    """
+
+    question_id: str
+    reviewer: str
+    assigned: float
+    verdict: ReviewVerdict | None = None
+    decided: float | None = None
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A person's comment on a question."""
+
+    id: str
+    question_id: str
+    author: str
+    text: str
+    created: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A difference between two runs in the parts of the questions: by document, kind, language, and length.
+"""A difference between two runs in the parts of the questions: by document, kind, type, style, language, and length.
 
 Many parts are looked at, so that some differ by chance alone: their p-values are adjusted for the number of parts
 judged (Benjamini and Hochberg), and parts of few questions are listed, not judged.
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ragviz.analysis.compare import Paired
 from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.analysis.rules import ALPHA, Rule, Verdict, verdict_of
+from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
 from ragviz.records import Question
 from ragviz.stats.clusters import FEW
 from ragviz.stats.corrections import benjamini_hochberg
@@ -29,6 +30,8 @@ GROUPS = 4
 DIMENSIONS = {
     "document": "Document",
     "kind": "Kind",
+    "type": "Question type",
+    "style": "Style",
     "language": "Language",
     "length": "Question length",
     "evidence": "Evidence length",
@@ -52,7 +55,9 @@ class Part:
     @property
     def title(self) -> str:
         """What it is called, without what it is a part by."""
-        titles: Mapping[str, Mapping[str, str]] = {"kind": KIND_TITLES, "language": language.NAMES}
+        titles: Mapping[str, Mapping[str, str]] = {
+            "kind": KIND_TITLES, "type": TYPE_TITLES, "style": STYLE_TITLES, "language": language.NAMES,
+        }  # fmt: skip
         return titles.get(self.by, {}).get(self.name, self.name)
 
 
@@ -101,6 +106,8 @@ def parts_of(questions: Sequence[Question], documents: Mapping[str, Sequence[str
     names: dict[str, list[Sequence[str]]] = {
         "document": [documents.get(question.id, ()) for question in questions],
         "kind": [(question.kind,) for question in questions],
+        "type": [(question.type,) if question.type else () for question in questions],
+        "style": [(question.style,) if question.style else () for question in questions],
         "language": [(question.language,) for question in questions],
     }
     lengths: dict[str, tuple[Sequence[int | None], str]] = {

@@ -75,7 +75,7 @@ def answer_request(
     `instructions`, "" for none, are those of the person who makes the run; they end the system message.
     """
     lang = wording.refusal_language(question)
-    question_line, passages = json_line(question.text), [] if kind == "none" else fitted.passages
+    question_line, passages = json_line(question.query), [] if kind == "none" else fitted.passages
     # The fence is made of the texts' own digest, so that no text can hold it.
     fence = f"passages-{digest(question_line, *(passage.text for passage in passages))}"
     refusal = (IGNORANCE if kind == "none" else REFUSALS)[lang]

@@ -35,7 +35,7 @@ def extractive(question: Question, fitted: Fitted, *_: object) -> Answer:
     the documents do not say is often asked in their own words.
     """
     lang = wording.question_language(question)
-    question_words = _words(question.text, lang)
+    question_words = _words(question.query, lang)
     sentences: dict[str, frozenset[str]] = {}
     ranks: dict[str, int] = {}
     for passage in fitted.passages:

@@ -132,7 +132,7 @@ def questions_list(as_json: Json = False) -> None:
     """List the question sets."""
     store = console.open_workspace().store
     names = {c.id: c.name for c in store.corpora()}
-    question_sets, states = store.question_sets(), ("proposed", "accepted", "rejected")
+    question_sets, states = store.question_sets(), get_args(QuestionStatus)
     rows = [
         {"questions": s.name, "corpus": names[s.corpus_id], "total": s.total, **s.counts, **_split_body(s)}
         | dict(zip(("paid_calls", "paid_dollars"), store.paid(s.id), strict=True))
@@ -224,9 +224,12 @@ def questions_show(
         and (words in q.text.casefold() or words in q.answer.casefold())
     ]
     divided = ("split",) if question_set.split else ()
-    drawn = [(q.id, q.status, q.kind, *(q.split for _ in divided), q.text, q.answer, q.reason) for q in questions]
+    drawn = [
+        (q.id, q.status, q.kind, q.type, q.style, *(q.split for _ in divided), q.text, q.answer, q.reason)
+        for q in questions
+    ]
     rows = [asdict(q) | {"kind": q.kind, "version": codecs.version_of(q)} for q in questions]
-    columns = ("id", "status", "kind", *divided, "question", "answer", "reason")
+    columns = ("id", "status", "kind", "type", "style", *divided, "question", "answer", "reason")
     console.show(rows, as_json, lambda: console.table(columns, drawn))
     if neither := splits.neither_words(question_set):
         console.err.print(console.printable(neither), highlight=False)

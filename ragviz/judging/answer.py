@@ -48,7 +48,7 @@ def _judged_before(answer: Answer, state: State, plan: Plan) -> str:
     if plan.judge is None or answer.status != "answered":
         return ""
     judge = digest("answers", plan.maker, length=32)
-    about = pool.subject(state.item.question.text, state.reference, "words", citations.unnumbered(answer.text))
+    about = pool.subject(state.item.question.query, state.reference, "words", citations.unnumbered(answer.text))
     words = next((body for *_, body in plan.pool.verdicts([about], judge)), None)
     if words is None:
         plan.pool.add(judge, {(about, "words"): answer.text})

@@ -126,7 +126,7 @@ def read_claims(replies: Sequence[ClaimReply], text: str) -> tuple[Claim, ...]:
 def _ask_reference(state: State, plan: Plan, ask: Asks) -> tuple[Claim, ...]:
     if not state.reference.strip():
         return ()
-    request = reference_request(state.item.question.text, state.reference)
+    request = reference_request(state.item.question.query, state.reference)
     reply: ReferenceReply = ask_judge(state, plan, ask, ("reference", VERSION), request)
     return read_claims(reply.claims, state.reference)
 
@@ -134,7 +134,7 @@ def _ask_reference(state: State, plan: Plan, ask: Asks) -> tuple[Claim, ...]:
 def _ask_claims(state: State, plan: Plan, ask: Asks) -> ClaimsReply:
     if not state.answer_text:
         return ClaimsReply(claims=[], questions=[], noncommittal=False)
-    request = claims_request(state.item.question.text, state.answer_text)
+    request = claims_request(state.item.question.query, state.answer_text)
     reply: ClaimsReply = ask_judge(state, plan, ask, ("claims", VERSION), request)
     return reply
 
@@ -165,7 +165,7 @@ def _claim_for_each_sentence(item: Item) -> list[ClaimReply]:
 
 
 def _claims_placeholder(item: Item) -> ClaimsReply:
-    questions = [item.question.text] * ASKED_BACK
+    questions = [item.question.query] * ASKED_BACK
     return ClaimsReply(claims=_claim_for_each_sentence(item), questions=questions, noncommittal=False)
 
 

@@ -171,7 +171,7 @@ def _ask(state: State, plan: Plan, ask: Asks) -> ComparisonVerdicts | None:
         if verdicts.equivalence is not None and not any(missing):
             break
         claims = (by_number(answer, missing[0]), by_number(reference, missing[1]))
-        request = comparison_request(state.item.question.text, texts, *claims)
+        request = comparison_request(state.item.question.query, texts, *claims)
         reply = ask_judge(state, plan, ask, ("comparison", VERSION), request, attempt)
         verdicts = read_comparison(reply, texts, counts, verdicts)
     require_complete(verdicts.missing(*counts), "the judge left out {} of the claims")

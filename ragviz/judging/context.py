@@ -172,7 +172,7 @@ def _ask(state: State, plan: Plan, ask: Asks) -> ContextVerdicts:
     if not state.context:
         return ContextVerdicts(dict.fromkeys(range(len(answer) + len(reference)), ()), {})
     judge = (judge_key(plan), plan.judge.model if plan.judge else "")
-    texts = (state.item.question.text, state.reference)
+    texts = (state.item.question.query, state.reference)
     whole = frozenset(chunk.id for chunk in state.item.chunks if state.context.get(chunk.id) == chunk.text)
     known = pool.known(plan.pool, judge, texts, (answer, reference), state.context, whole)
     asked, pooled = state.asked or known.wanted(), known.pooled
@@ -214,7 +214,7 @@ def _asked(
         if not missing_claims and not missing_passages:
             break
         asked_claims = {number: claims[number] for number in missing_claims}
-        request = context_request(state.item.question.text, state.reference, asked_claims, passages)
+        request = context_request(state.item.question.query, state.reference, asked_claims, passages)
         reply = ask_judge(state, plan, ask, ("context", VERSION), request, attempt)
         verdicts = read_context(reply, len(claims), passages, verdicts)
     require_complete(verdicts.missing(asked.claims, columns), "the judge left out {} of the claims and passages")

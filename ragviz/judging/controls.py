@@ -221,7 +221,7 @@ def _comparison(kind: str, question: Question, answer: str, *, same: bool) -> Co
             ControlVerdict(kind, question.id, what, expected[1], share, most == same),
         ]
 
-    return Control(kind, question, comparison.comparison_request(question.text, texts, *claims), read)
+    return Control(kind, question, comparison.comparison_request(question.query, texts, *claims), read)
 
 
 def _passage(question: Question, questions: Sequence[Question]) -> Control | None:
@@ -252,7 +252,7 @@ def _passage(question: Question, questions: Sequence[Question]) -> Control | Non
             verdicts.append(ControlVerdict("passage", question.id, claim_kind, expected, verdict, verdict == expected))
         return verdicts
 
-    request = context.context_request(question.text, question.answer, {0: claim, 1: changed}, [passage])
+    request = context.context_request(question.query, question.answer, {0: claim, 1: changed}, [passage])
     return Control("passage", question, request, read)
 
 

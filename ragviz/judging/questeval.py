@@ -19,7 +19,7 @@ def _bank(state: State, plan: Plan, ask: Asks) -> Bank | None:
     if not reference.strip() or state.item.question.kind == "unanswerable":
         return None
     assert plan.judge is not None
-    lang = prompt_language(reference, state.item.question.text)
+    lang = prompt_language(reference, state.item.question.query)
     imported, own = banks.imported_bank_key(state.item.question), banks.bank_key(plan.maker, reference)
     cached = plan.banks.get_many([imported, own])
     if body := cached.get(imported) or cached.get(own):
@@ -68,7 +68,7 @@ def _bank_placeholder(item: Item) -> quest_prompts.BankReply:
     """Return a question for about every six words of the reference."""
     words = item.question.answer.split() or [item.question.answer]
     keys = [" ".join(words[start : start + 2]) for start in range(0, len(words), 6)][: quest_prompts.MOST]
-    questions = [quest_prompts.KeyQuestion(key=key, question=f"{item.question.text} {key}") for key in keys]
+    questions = [quest_prompts.KeyQuestion(key=key, question=f"{item.question.query} {key}") for key in keys]
     return quest_prompts.BankReply(key_questions=questions)
 
 

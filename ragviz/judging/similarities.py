@@ -60,7 +60,7 @@ def _texts_to_embed(evaluated: EvaluatedAnswer, context: Sequence[str]) -> Itera
     if evaluated.answer.status != "answered" or not evaluated.answer.text.strip():
         return
     yield from (
-        text for text in (evaluated.question.text, evaluated.answer.text, evaluated.question.answer) if text.strip()
+        text for text in (evaluated.question.query, evaluated.answer.text, evaluated.question.answer) if text.strip()
     )
     yield from evaluated.asked_back or ()
     if context:
@@ -73,7 +73,7 @@ def _with_cosines(evaluated: EvaluatedAnswer, context: Sequence[str], vectors: M
     answer = evaluated.answer.text
     if answer not in vectors or evaluated.answer.status != "answered":
         return evaluated
-    reference, question = vectors.get(evaluated.question.answer), vectors.get(evaluated.question.text)
+    reference, question = vectors.get(evaluated.question.answer), vectors.get(evaluated.question.query)
     back = [float(vectors[text] @ question) for text in evaluated.asked_back or () if question is not None]
     answer_vectors = [vectors[text] for text in _sentences(answer)] if context else []
     context_vectors = [vectors[text] for chunk in context for text in _sentences(chunk)]

@@ -100,7 +100,7 @@ def _load(items: Sequence[Item], plan: Plan) -> None:
     for client in (plan.answerer, plan.judge):
         if client is not None:
             client.open()
-    texts = dict.fromkeys(text for item in items for text in (item.question.text, item.question.answer))
+    texts = dict.fromkeys(text for item in items for text in (item.question.query, item.question.answer))
     languages, phrases = {*map(language.detect, texts)}, "key phrases" in plan.inputs
     stopping.detached(lambda: words.load(languages, phrases=phrases))
     if plan.embedder is not None and items and similarities.COSINES & plan.inputs:

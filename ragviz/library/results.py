@@ -19,7 +19,7 @@ from ragviz.documents import corpora
 from ragviz.library.display import Shown
 from ragviz.metrics import registry
 from ragviz.questions import interchange, sets
-from ragviz.records import Estimate, RetrieverName
+from ragviz.records import ASKED, Estimate, RetrieverName
 from ragviz.retrieval import retrievers, search
 from ragviz.runs import alternatives, exports, judgements, measurements, replays, rescue_words, tables
 from ragviz.workspace import Workspace
@@ -142,7 +142,7 @@ class QuestionSet(Shown):
 
     def _table(self) -> pd.DataFrame:
         table = self.to_pandas()
-        return table.loc[table["status"] != "rejected", ["question", "answer", "kind", "document", "status"]]
+        return table.loc[table["status"].isin(ASKED), ["question", "answer", "kind", "document", "status"]]
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -35,16 +35,30 @@ from typing import Any, Literal, get_args
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from ragviz.errors import InputError, UsageError
-from ragviz.records import LONGEST_ID, Chunk, Document, Evidence, Question, QuestionStatus, Side, Span, digest
+from ragviz.records import (
+    LONGEST_ID,
+    Chunk,
+    Document,
+    Evidence,
+    Question,
+    QuestionStatus,
+    QuestionStyle,
+    QuestionType,
+    Side,
+    Span,
+    digest,
+)
 from ragviz.text import language, quotes
 from ragviz.text.markup import shortened
 from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
 COLUMNS = (
-    *("question", "answer", "status", "kind", "document", "evidence"),
-    *("reason", "generator", "language", "source_chunks", "split", "id"),
+    *("question", "answer", "status", "kind", "type", "style", "document", "evidence", "parts", "history"),
+    *("reason", "generator", "verified_by", "language", "source_chunks", "split", "weight", "id"),
 )
-"""Columns of an export; `document` and `kind` are for readers, the evidence says them again."""
+"""Columns of an export, version `FORMAT`; `document` and `kind` are for readers, the evidence says them again."""
+FORMAT = 2
+"""Version of our JSONL: 2 has type, style, parts, history, verified_by and weight. Files of 1 are read as they are."""
 ANSWERS = ("ground_truth_answer", "ground_truth", "expected_answer", "reference_answer", "answer", "reference")
 """Columns that hold the reference answer; the first of them that a row has is read."""
 MARKS = {"unanswerable": True, "is_unanswerable": True, "is_impossible": True, "answerable": False}
@@ -72,7 +86,7 @@ _PLACES = (
     "grade",
     "relevance",
 )
-_KNOWN = {*COLUMNS, *_PLACES, *ANSWERS, *MARKS}
+_KNOWN = {*COLUMNS, *_PLACES, *ANSWERS, *MARKS, "question_type"}
 _LISTED = 20  # names of columns in one sentence
 
 _DOCUMENT_ID = re.compile("[0-9a-f]{16}")
@@ -353,7 +367,82 @@ def _question(row: Mapping[str, Any], documents: Mapping[str, Document], languag
         source_chunks=tuple(_string(row, "source_chunks").split() if "source_chunks" in row else chunk_ids),
         unanswerable=is_marked and bool(answer.strip()),  # without an answer it needs no mark
         split=SIDE_WORDS.get(_side_word(row), ""),
+        type=_type(row),
+        style=_style(row),
+        parts=_parts(row, len(evidence)),
+        history=_history(row),
+        weight=_weight(row),
+        verified_by=_string(row, "verified_by").strip(),
     )
+
+
+def _type(row: Mapping[str, Any]) -> QuestionType:
+    """Return what a row says that its question asks for; "" where it says nothing that is a type."""
+    words = {_string(row, column).strip().lower() for column in ("type", "question_type") if row.get(column)}
+    types: tuple[QuestionType, ...] = get_args(QuestionType)
+    return next((each for each in types if each and each in words), "")
+
+
+def _style(row: Mapping[str, Any]) -> QuestionStyle:
+    """Return how a row says that its question is put; "" where it says nothing that is a style."""
+    word, styles = _string(row, "style").strip().lower(), get_args(QuestionStyle)
+    return next((each for each in styles if each == word), "")
+
+
+def _parts(row: Mapping[str, Any], groups: int) -> tuple[str, ...]:
+    """Return what each group of a row's evidence says, or nothing.
+
+    Raises:
+        _Refused: it is no list of strings, one for each group.
+
+    """
+    parts = _listed_value(row, "parts")
+    if not all(isinstance(part, str) for part in parts) or len(parts) not in (0, groups):
+        raise _Refused(f"has parts that are not a list of {groups} texts, one for each piece of evidence")
+    return tuple(parts)
+
+
+def _history(row: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return the earlier turns of a row's conversation: a list of [question, answer].
+
+    Raises:
+        _Refused: it is no such list.
+
+    """
+    turns = _listed_value(row, "history")
+    if not all(isinstance(turn, list) and len(turn) == 2 and all(isinstance(t, str) for t in turn) for turn in turns):
+        raise _Refused("has a history that is not a list of [question, answer]")
+    return tuple((asked, answered) for asked, answered in turns)
+
+
+def _listed_value(row: Mapping[str, Any], column: str) -> list[Any]:
+    """Return a list, or the list that a cell holds as JSON; empty without one."""
+    value = row.get(column) or []
+    if isinstance(value, str):
+        try:
+            value = parsed(value)
+        except ValueError as error:
+            raise _Refused(f"has {column} that are not JSON that can be read: {error}") from None
+    if not isinstance(value, list):
+        raise _Refused(f"has {column} that are not a list")
+    return value
+
+
+def _weight(row: Mapping[str, Any]) -> float:
+    """Return how often a question is asked, 1 where the row does not say.
+
+    Raises:
+        _Refused: it is no number above 0.
+
+    """
+    said = _string(row, "weight").strip()
+    try:
+        weight = float(said or 1)
+    except ValueError:
+        weight = 0.0
+    if not 0 < weight < float("inf"):
+        raise _Refused(f"has the weight '{said[:60]}': give a number above 0, or none")
+    return weight
 
 
 def _is_marked(row: Mapping[str, Any], answer: str) -> bool:
@@ -501,13 +590,19 @@ def question_row(question: Question, names: Mapping[str, str]) -> dict[str, Any]
         "answer": question.answer,
         "status": question.status,
         "kind": question.kind,
+        "type": question.type,
+        "style": question.style,
         "document": ", ".join(documents_of(question, names)),
         "evidence": evidence,
+        "parts": list(question.parts) or "",
+        "history": [list(turn) for turn in question.history] or "",
         "reason": question.reason,
         "generator": question.generator,
+        "verified_by": question.verified_by,
         "language": question.language,
         "source_chunks": " ".join(question.source_chunks),
         "split": question.split,
+        "weight": question.weight,
         "id": question.id,
     }
 

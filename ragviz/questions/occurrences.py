@@ -375,7 +375,7 @@ def texts_of(workspace: Workspace, corpus_id: str) -> Texts:
 
 def reference_only(questions: Iterable[Question]) -> list[Question]:
     """Return the questions with a reference answer whose evidence is not known, rejected ones left out."""
-    return [q for q in questions if q.kind == "reference" and q.text.strip() and q.status != "rejected"]
+    return [q for q in questions if q.kind == "reference" and q.text.strip() and q.asked]
 
 
 def with_evidence(question: Question, places: Sequence[Place]) -> Question:

@@ -48,7 +48,7 @@ def sides_of(questions: Iterable[Question], kind: str, share: float = 0.5, seed:
         raise UsageError(f"The share of validation is between 0 and 1, without the ends: {share} is not.")
     if seed < 0:
         raise UsageError(f"A seed is 0 or more: {seed} is not.")
-    used = [question for question in questions if question.status != "rejected"]
+    used = [question for question in questions if question.asked]
     if kind == "grouped" and len(set(joined(used).values())) == 1:
         raise UsageError(
             "The evidence of all questions is in one document, or in documents that questions join: a grouped split "
@@ -166,7 +166,7 @@ def parts(questions: Iterable[Question]) -> list[Part]:
     """Return what each side of a split has, and last those on neither side, if there are any; without rejected ones."""
     by_side: dict[str, list[Question]] = {side: [] for side in SIDES}
     for question in questions:
-        if question.status != "rejected":
+        if question.asked:
             by_side.setdefault(question.split, []).append(question)
     counted = []
     for side, found in by_side.items():
@@ -181,7 +181,7 @@ def on_both(questions: Iterable[Question]) -> set[str]:
     """Return the ids of the documents that have questions on both sides."""
     sides: dict[str, set[str]] = {side: set() for side in SIDES}
     for question in questions:
-        if question.split and question.status != "rejected":
+        if question.split and question.asked:
             sides[question.split] |= documents_of(question)
     return set.intersection(*sides.values())
 

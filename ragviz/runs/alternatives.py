@@ -481,7 +481,7 @@ def _unfitted(
         )
     if not side:
         return "this run asked both sides: make it of one side (--split validation)."
-    if any(q.id not in now or (now[q.id].text, now[q.id].split) != (q.text, side) for q in asked):
+    if any(q.id not in now or (now[q.id].query, now[q.id].split) != (q.query, side) for q in asked):
         return f"the questions of '{name}' or their sides were changed since this run: make the run again."
     if not choices.to_fit_on(now.values()):
         return f"none of those in '{name}' has evidence: add evidence on the page Questions."
@@ -500,7 +500,7 @@ def _asked(workspace: Workspace, current: Run, now: Mapping[str, Question]) -> l
     asked = [question for question in workspace.store.run_questions(current.id) if question.evidence]
     return [
         replace(question, evidence=new.evidence)
-        if (new := now.get(question.id)) is not None and new.text == question.text and new.evidence
+        if (new := now.get(question.id)) is not None and new.query == question.query and new.evidence
         else question
         for question in asked
     ]

@@ -142,7 +142,7 @@ def fitted_on(workspace: Workspace, config: RunConfig) -> list[Question]:
 
 def to_fit_on(questions: Iterable[Question]) -> list[Question]:
     """Return those of a set's questions that a reranker can be fitted on."""
-    return [q for q in questions if q.split == "validation" and q.status != "rejected" and q.evidence]
+    return [q for q in questions if q.split == "validation" and q.asked and q.evidence]
 
 
 def check_split(question_set: QuestionSet, side: str, count: int) -> None:

@@ -74,7 +74,7 @@ def _provenance(
         "n": len(questions),
     }
     if config.split and (split := question_set.split):
-        of = question_set.total - question_set.counts.get("rejected", 0)
+        of = question_set.asked
         names["split"] = {"side": config.split, "of": of, **asdict(split)}
     return {"identity": identity, "index_config": choices_of(index.config), **names}
 
@@ -123,7 +123,7 @@ def note_reranking(workspace: Workspace, current: Run, report: Report, questions
     before = workspace.store.run(current.id).provenance.get("reranking", {})
     asked = {question.id for question in questions}
     failures = {i: reason for i, reason in before.get("failures", {}).items() if i not in asked}
-    failures |= {q.id: report.failures[q.text] for q in questions if q.text in report.failures}
+    failures |= {q.id: report.failures[q.query] for q in questions if q.query in report.failures}
     facts: dict[str, Any] = {
         "questions": before.get("questions", 0) + report.questions,
         "seconds": round(before.get("seconds", 0.0) + report.seconds, 3),

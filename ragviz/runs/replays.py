@@ -124,7 +124,7 @@ def price_of(workspace: Workspace, changes: Changes, change: Change) -> str:
     spending = workspace.spending(info.id)
     try:
         retrieve = running.retriever_of(workspace, info, change.config, spending, ask=dry)
-        retrieve([question.text for question in changes.questions], change.config.depth)
+        retrieve([question.query for question in changes.questions], change.config.depth)
     finally:
         spending.settle()
     price = dry.client.price(dry.prompt_tokens, dry.completion_tokens)
@@ -225,7 +225,7 @@ def _measured(
             results: list[Retrieved] = []
             for start in range(0, len(questions), BATCH):
                 batch = questions[start : start + BATCH]
-                rankings = retrieve([q.text for q in batch], config.depth)
+                rankings = retrieve([q.query for q in batch], config.depth)
                 results += [
                     Retrieved(q.id, r, *gold)
                     for q, r, gold in zip(batch, rankings, golds[start : start + BATCH], strict=True)
@@ -251,7 +251,7 @@ def _most(workspace: Workspace, current: Run, budget: float | None) -> float | N
 
 def _milliseconds(retrieve: Retriever, depth: int, changes: Changes) -> float:
     """Return what searching for a question takes, in a batch, when the vectors of the questions are there already."""
-    texts = [question.text for question in changes.questions[:BATCH]]
+    texts = [question.query for question in changes.questions[:BATCH]]
     retrieve(texts, depth)  # opens the index, and caches vectors
     began = time.monotonic()
     retrieve(texts, depth)

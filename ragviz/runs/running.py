@@ -164,7 +164,7 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     golds = contexts.gold_of(workspace, index, questions)
     dry = listwise.DryRun(workspace.client(reranker)) if reranker else None
     search_all = retriever_of(workspace, index, config, spending, ask=dry)
-    rankings = search_all([q.text for q in questions], config.k)
+    rankings = search_all([q.query for q in questions], config.k)
     spending.settle()
     reranking = _reranking_of(dry, len(questions))
     if not judges:
@@ -214,7 +214,7 @@ def _inputs(workspace: Workspace, config: RunConfig) -> tuple[IndexInfo, Questio
     choices.check_run(config)
     if index.corpus_id != question_set.corpus_id:
         raise UsageError(f"Index '{index.name}' and question set '{question_set.name}' are of different corpora.")
-    questions = [q for q in store.questions(question_set.id) if q.status != "rejected"]
+    questions = [q for q in store.questions(question_set.id) if q.asked]
     if not questions:
         raise UsageError(
             f"Question set '{question_set.name}' has no question that is not rejected: generate or import some."
@@ -255,7 +255,7 @@ def retrieve(
             began = time.monotonic()
             golds = contexts.gold_of(workspace, index, [q for _, q in batch])
             searched = time.monotonic()
-            rankings = search_all([q.text for _, q in batch], depth)  # after it the index is known to be the same
+            rankings = search_all([q.query for _, q in batch], depth)  # after it the index is known to be the same
             searched = time.monotonic() - searched
             results = [
                 (place, question, Retrieved(question.id, ranking, *gold))
@@ -284,11 +284,12 @@ def _training(
         return None
     golds = contexts.gold_of(workspace, index, questions, cuts)
     gold = {
-        q.text: frozenset(i for group in groups for i in group) for q, (groups, _) in zip(questions, golds, strict=True)
+        q.query: frozenset(i for group in groups for i in group)
+        for q, (groups, _) in zip(questions, golds, strict=True)
     }
     split = workspace.store.question_set(config.questions).split
     folds = splits.folds(questions, split.kind if split else "") if config.split == "validation" else []
-    fold_of = {q.text: fold for q, fold in zip(questions, folds, strict=bool(folds))}
+    fold_of = {q.query: fold for q, fold in zip(questions, folds, strict=bool(folds))}
     return Training(tuple(gold), tuple(gold.values()), tuple(fold_of[text] for text in gold if folds))
 
 
@@ -302,13 +303,13 @@ def _rerank_again(
     earlier = {result.question_id: result for result in store.results(current.id)}
     search_all = retriever_of(workspace, index, config, spending, progress, report)
     try:
-        rankings = search_all([q.text for _, q in asked], config.depth)
+        rankings = search_all([q.query for _, q in asked], config.depth)
     finally:
         spending.settle()
     again = [
         (place, question, replace(earlier[question.id], ranking=ranking))
         for (place, question), ranking in zip(asked, rankings, strict=True)
-        if question.text not in report.failures
+        if question.query not in report.failures
     ]
     store.replace_results(current.id, again)
     provenance.note_reranking(workspace, current, report, [q for _, q in asked])

@@ -208,7 +208,7 @@ def _components(
         for place, name in enumerate(("knn", "bm25")):
             retrieve = search.retriever(workspace, info, name, spending=spending, progress=progress)
             for start in range(0, len(questions), _BATCH):
-                texts = [question.text for question in questions[start : start + _BATCH]]
+                texts = [question.query for question in questions[start : start + _BATCH]]
                 found += retrieve(texts, reach(current))
                 done = place * len(questions) + start + len(texts)
                 progress(done, 2 * len(questions), "questions", f"Searching by {name}")
@@ -271,7 +271,7 @@ def _exact(
         own = {} if config.retriever == "hybrid" else _rankings(workspace, current)
         for start in range(0, len(questions), _BATCH):
             batch = questions[start : start + _BATCH]
-            asked = [question.text for question in batch]
+            asked = [question.query for question in batch]
             queries = exact.checked(embedder.embed(asked, "query"), info.dims, similarity, what)
             nearest = [
                 Ranking(tuple(ids[row] for row in places), tuple(map(float, scores)))

@@ -51,8 +51,8 @@ def of_questions(
     answered = [question for question in questions if question.answer.strip()]
     ids: dict[str, list[str]] = {}
     for question in answered:
-        ids.setdefault(pool.subject(question.text, question.answer), []).append(question.id)
-    sets = {pool.sets_of(q.text, q.answer): pool.subject(q.text, q.answer) for q in answered}
+        ids.setdefault(pool.subject(question.query, question.answer), []).append(question.id)
+    sets = {pool.sets_of(q.query, q.answer): pool.subject(q.query, q.answer) for q in answered}
     rows = [(*row[:3], json.loads(row[3])) for row in workspace.store.pool.verdicts([*ids, *sets])]
     names = {judge: body["by"] for _, judge, _, body in rows if "by" in body}
     counts = Counter(judge for _, judge, _, body in rows if body.get("id"))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from ragviz.records import Chunk, Question
+from ragviz.records import Chunk, Edit, Question
 from ragviz.store import schema
 from ragviz.store.codecs import T
 
@@ -20,6 +23,10 @@ def delete_question_set(connection: Connection, set_id: str) -> None:
     count_change(connection, set_id)  # waits for other writers of it
     connection.execute(schema.questions.delete().where(schema.questions.c.set_id == set_id))
     connection.execute(schema.payments.delete().where(schema.payments.c.run_id == set_id))
+    for table in (
+        schema.set_facts, schema.set_versions, schema.question_changes, schema.reviews, schema.comments,
+    ):  # fmt: skip
+        connection.execute(table.delete().where(table.c.set_id == set_id))
     connection.execute(schema.question_sets.delete().where(schema.question_sets.c.id == set_id))
     drop_revision(connection, set_id)
 
@@ -121,7 +128,10 @@ def settle(
     unneeded: Sequence[str],
     moves: Sequence[Mapping[str, str]],
 ) -> None:
-    """Move evidence, delete the `marks` of documents it is moved out of, and delete `unneeded` documents."""
+    """Move evidence, delete the `marks` of documents it is moved out of, and delete `unneeded` documents.
+
+    A question set whose evidence is moved has a new version.
+    """
     for batch in batches(moves):
         if connection.execute(_MOVE, list(batch)).rowcount != len(batch):
             raise Overtaken  # a question was edited since it was read
@@ -130,8 +140,42 @@ def settle(
     for ids in batches(unneeded):
         replaced = sa.and_(schema.documents.c.corpus_id == corpus_id, schema.documents.c.status == "replaced")
         connection.execute(schema.documents.delete().where(replaced, schema.documents.c.id.in_(ids)))
-    for set_id in {values["set"] for values in moves}:
+    moved: dict[str, dict[str, str]] = {}
+    for values in moves:
+        moved.setdefault(values["set"], {})[values["question"]] = values["old"]
+    for set_id, before in moved.items():
         count_change(connection, set_id)
+        record_version(connection, set_id, Edit(action="evidence moved with its documents"), before)
+
+
+def record_version(connection: Connection, set_id: str, edit: Edit, before: Mapping[str, str]) -> None:
+    """Add a version of a question set: the bodies that questions had `before`, by id, "" for one that is new.
+
+    An edit with the key of the newest version belongs to that version: what it replaced first stays recorded. The
+    caller has counted a change of the set in this transaction, so that no other one adds a version meanwhile.
+    """
+    if not before:
+        return
+    versions, replaced = schema.set_versions, schema.question_changes
+    mine = versions.c.set_id == set_id
+    newest = connection.execute(sa.select(versions).where(mine).order_by(versions.c.number.desc()).limit(1)).first()
+    if newest is not None and edit.key and newest.edit_key == edit.key:
+        number, known = newest.number, set[str]()
+        here = sa.and_(replaced.c.set_id == set_id, replaced.c.number == number)
+        for batch in batches(list(before)):
+            ids = sa.select(replaced.c.question_id).where(here, replaced.c.question_id.in_(batch))
+            known.update(connection.execute(ids).scalars())
+    else:
+        number, known = (newest.number if newest is not None else 0) + 1, set[str]()
+        values = {"author": edit.author, "action": edit.action, "edit_key": edit.key, "created": time.time()}
+        connection.execute(versions.insert().values(set_id=set_id, number=number, **values))
+    rows = [
+        {"set_id": set_id, "number": number, "question_id": question_id, "before": body}
+        for question_id, body in before.items()
+        if question_id not in known
+    ]
+    for rows_batch in batches(rows):
+        connection.execute(replaced.insert(), list(rows_batch))
 
 
 def drop_revision(connection: Connection, owner_id: str) -> None:
@@ -147,6 +191,12 @@ def moves_of(corpus_id: str) -> sa.ColumnElement[bool]:
 def is_run(run_id: str) -> sa.ColumnElement[bool]:
     """Return the condition for the results of a run."""
     return schema.results.c.run_id == run_id
+
+
+def inserted(connection: Connection, table: sa.Table) -> Any:
+    """Return an `INSERT INTO table` that supports `on_conflict_…`."""
+    dialect = import_module(f"sqlalchemy.dialects.{connection.dialect.name}")  # loaded already
+    return dialect.insert(table)
 
 
 def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:

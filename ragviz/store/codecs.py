@@ -65,21 +65,29 @@ def questions_hash(questions: Iterable[Question]) -> str:
 
 
 def _hashed(question: Question) -> list[Any]:
-    """Return what makes a question another one; a mark that is not set is left out, so that digests stay."""
-    values = [question.id, question.text, question.answer, _evidence_rows(question.evidence)]
-    return [*values, "unanswerable"] if question.unanswerable else values
+    """Return what makes a question another one; what is not set is left out, so that digests stay."""
+    values: list[Any] = [question.id, question.text, question.answer, _evidence_rows(question.evidence)]
+    values += ["unanswerable"] if question.unanswerable else []
+    return [*values, {"history": question.history}] if question.history else values
 
 
 def question_to_json(question: Question) -> str:
-    """Encode a question as one line of JSON, for `question_from_json`; a mark that is not set is left out.
+    """Encode a question as one line of JSON, for `question_from_json`; what is not set is left out.
 
     Its side of a split is not part of it: its set has that in a column.
     """
     values = asdict(question) | {"evidence": _evidence_rows(question.evidence)}
     del values["split"]
-    if not question.unanswerable:
-        del values["unanswerable"]
+    for name, value in _UNSET.items():
+        if values[name] == value:
+            del values[name]
     return json.dumps(values, ensure_ascii=False)
+
+
+_UNSET: Mapping[str, Any] = {
+    "unanswerable": False, "type": "", "style": "", "parts": (), "history": (), "weight": 1.0, "verified_by": "",
+}  # fmt: skip
+"""Fields that are left out of a stored question, and the value that they then have."""
 
 
 def question(body: str, split: Side | Literal[""]) -> Question:
@@ -106,7 +114,10 @@ def question_from_json(body: str) -> Question:
     """Decode what `question_to_json` wrote."""
     values = json.loads(body)
     values["evidence"] = tuple(tuple(Span(*span) for span in group) for group in values["evidence"])
-    return from_stored(Question, values | {"source_chunks": tuple(values["source_chunks"])}, "Question")
+    values["source_chunks"] = tuple(values["source_chunks"])
+    values["parts"] = tuple(values.get("parts", ()))
+    values["history"] = tuple((asked, answered) for asked, answered in values.get("history", ()))
+    return from_stored(Question, values, "Question")
 
 
 def from_stored(record: type[T], values: Mapping[str, Any], what: str) -> T:

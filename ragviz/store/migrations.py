@@ -142,6 +142,29 @@ CREATE TABLE verdicts (
 );
 """
 
+_VERSIONS_AND_REVIEWS = """
+CREATE TABLE set_facts (
+    set_id VARCHAR(64) NOT NULL, name VARCHAR(32) NOT NULL, body TEXT NOT NULL, PRIMARY KEY (set_id, name)
+);
+CREATE TABLE set_versions (
+    set_id VARCHAR(64) NOT NULL, number INTEGER NOT NULL, created FLOAT NOT NULL, author TEXT NOT NULL,
+    action TEXT NOT NULL, edit_key TEXT NOT NULL, PRIMARY KEY (set_id, number)
+);
+CREATE TABLE question_changes (
+    set_id VARCHAR(64) NOT NULL, number INTEGER NOT NULL, question_id VARCHAR(64) NOT NULL, before TEXT NOT NULL,
+    PRIMARY KEY (set_id, number, question_id)
+);
+CREATE TABLE reviews (
+    set_id VARCHAR(64) NOT NULL, question_id VARCHAR(64) NOT NULL, reviewer VARCHAR(200) NOT NULL,
+    assigned FLOAT NOT NULL, verdict VARCHAR(16) NOT NULL, decided FLOAT, version VARCHAR(64) NOT NULL,
+    PRIMARY KEY (set_id, question_id, reviewer)
+);
+CREATE TABLE comments (
+    set_id VARCHAR(64) NOT NULL, id VARCHAR(64) NOT NULL, question_id VARCHAR(64) NOT NULL, author TEXT NOT NULL,
+    text TEXT NOT NULL, created FLOAT NOT NULL, PRIMARY KEY (set_id, id)
+);
+"""
+
 MIGRATIONS = (
     _FIRST,
     _JUDGEMENTS_AND_SCORES,
@@ -155,6 +178,7 @@ MIGRATIONS = (
     _SPLITS,
     _EXPERIMENTS,
     _VERDICTS,
+    _VERSIONS_AND_REVIEWS,
 )
 """Each brings the schema from version i to i + 1."""
 

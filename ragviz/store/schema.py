@@ -87,6 +87,52 @@ questions = sa.Table(
     sa.Column("split", sa.String(16), nullable=False, server_default=""),
     sa.Index("ix_questions_set_id_position", "set_id", "position"),
 )
+set_facts = sa.Table(  # what belongs to a question set as JSON, by name: its plan, the figures of its drill …
+    "set_facts",
+    _meta,
+    sa.Column("set_id", identifier, primary_key=True),
+    sa.Column("name", sa.String(32), primary_key=True),
+    sa.Column("body", sa.Text, nullable=False),
+)
+set_versions = sa.Table(
+    "set_versions",
+    _meta,
+    sa.Column("set_id", identifier, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("created", sa.Float, nullable=False),
+    sa.Column("author", sa.Text, nullable=False),
+    sa.Column("action", sa.Text, nullable=False),
+    sa.Column("edit_key", sa.Text, nullable=False),
+)
+question_changes = sa.Table(  # what a version replaced: the question as it was `before`, "" where there was none
+    "question_changes",
+    _meta,
+    sa.Column("set_id", identifier, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("question_id", identifier, primary_key=True),
+    sa.Column("before", sa.Text, nullable=False),
+)
+reviews = sa.Table(  # `verdict` is "" until there is one
+    "reviews",
+    _meta,
+    sa.Column("set_id", identifier, primary_key=True),
+    sa.Column("question_id", identifier, primary_key=True),
+    sa.Column("reviewer", sa.String(200), primary_key=True),
+    sa.Column("assigned", sa.Float, nullable=False),
+    sa.Column("verdict", sa.String(16), nullable=False),
+    sa.Column("decided", sa.Float),
+    sa.Column("version", sa.String(64), nullable=False),
+)
+comments = sa.Table(
+    "comments",
+    _meta,
+    sa.Column("set_id", identifier, primary_key=True),
+    sa.Column("id", identifier, primary_key=True),
+    sa.Column("question_id", identifier, nullable=False),
+    sa.Column("author", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("created", sa.Float, nullable=False),
+)
 runs = sa.Table(
     "runs",
     _meta,

@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import lru_cache, partial
-from importlib import import_module
 from typing import Any, Literal, NoReturn, cast
 
 import sqlalchemy as sa
@@ -22,12 +21,16 @@ from sqlalchemy.engine import Connection, Engine, Row
 from ragviz import records
 from ragviz.errors import Deleted, NotFoundError, ServiceError, UsageError
 from ragviz.records import (
+    ASKED,
+    DELETED,
+    EDITED,
     SIDES,
     Cell,
     Confirmation,
     Corpus,
     Document,
     DocumentInfo,
+    Edit,
     EvaluatedAnswer,
     Experiment,
     IndexConfig,
@@ -48,7 +51,9 @@ from ragviz.store import changes, codecs, database, evidence, labels, schema
 from ragviz.store.changes import BATCH, Overtaken
 from ragviz.store.codecs import Cuts
 from ragviz.store.database import reading, repeated, writing
+from ragviz.store.history import StoreHistory
 from ragviz.store.migrations import MIGRATIONS, statements
+from ragviz.store.reviews import StoreReviews
 from ragviz.text.keys import without_keys
 from ragviz.text.untrusted import storable
 
@@ -120,6 +125,16 @@ class Store:
     def pool(self) -> StorePool:
         """The verdicts on chunks that all runs share."""
         return StorePool(self)
+
+    @property
+    def history(self) -> StoreHistory:
+        """The versions of question sets."""
+        return StoreHistory(self._rows)
+
+    @property
+    def reviews(self) -> StoreReviews:
+        """Reviews of questions, and comments on them."""
+        return StoreReviews(self._rows, self._change)
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:
@@ -518,17 +533,22 @@ class Store:
         """Return the question sets of rows, with the counts of their questions."""
         statuses: dict[str, Counter[str]] = {row.id: Counter() for row in rows}
         sides: dict[str, Counter[str]] = {row.id: Counter() for row in rows}
+        versions: dict[str, int] = {}
         grouping = (schema.questions.c.set_id, schema.questions.c.status, schema.questions.c.split)
         counts = sa.select(*grouping, sa.func.count().label("number")).group_by(*grouping)
         for batch in changes.batches([row.id for row in rows]):
             for row in self._rows(counts.where(schema.questions.c.set_id.in_(batch))):
                 statuses[row.set_id][row.status] += row.number
-                if row.status != "rejected":
+                if row.status in ASKED:
                     sides[row.set_id][row.split] += row.number
+            newest = sa.func.max(schema.set_versions.c.number).label("number")
+            numbers = sa.select(schema.set_versions.c.set_id, newest).group_by(schema.set_versions.c.set_id)
+            for row in self._rows(numbers.where(schema.set_versions.c.set_id.in_(batch))):
+                versions[row.set_id] = row.number
         return [
             QuestionSet(
                 row.id, row.corpus_id, row.name, row.created, dict(statuses[row.id]),
-                codecs.split_from_json(row.split), dict(sides[row.id]),
+                codecs.split_from_json(row.split), dict(sides[row.id]), versions.get(row.id, 0),
             )
             for row in rows
         ]  # fmt: skip
@@ -549,8 +569,12 @@ class Store:
             changes.delete_question_set(connection, set_id)
 
     @repeated
-    def put_questions(self, set_id: str, questions: Sequence[Question], split: Split | None = None) -> None:
+    def put_questions(
+        self, set_id: str, questions: Sequence[Question], split: Split | None = None, edit: Edit = EDITED
+    ) -> None:
         """Add questions at the end of a set; one with an existing id is replaced in its place.
+
+        That makes a version of the set, named by `edit`, where a question is new or changed.
 
         A replaced question keeps its side of the set's split, and a new one has none; with `split`, that becomes the
         set's, and the questions are on the sides that they name.
@@ -560,10 +584,12 @@ class Store:
         with self._change(set_id, "questions") as connection:
             changes.mark_gone(connection, set_id, questions)
             mine, places, sides = schema.questions.c.set_id == set_id, dict[str, int](), dict[str, str]()
+            before: dict[str, str] = {question.id: "" for question in questions}
             for batch in changes.batches([q.id for q in questions]):
-                columns = (schema.questions.c.id, schema.questions.c.position, schema.questions.c.split)
-                for row in connection.execute(sa.select(*columns).where(mine, schema.questions.c.id.in_(batch))):
-                    places[row.id], sides[row.id] = row.position, row.split
+                for row in connection.execute(
+                    sa.select(schema.questions).where(mine, schema.questions.c.id.in_(batch))
+                ):
+                    places[row.id], sides[row.id], before[row.id] = row.position, row.split, row.body
                 connection.execute(schema.questions.delete().where(mine, schema.questions.c.id.in_(batch)))
             last = connection.execute(sa.select(sa.func.max(schema.questions.c.position)).where(mine)).scalar()
             fresh = max([-1 if last is None else last, *places.values()]) + 1
@@ -576,13 +602,18 @@ class Store:
                 rows.append(place | codecs.question_row(question))
             for rows_batch in changes.batches(rows):
                 connection.execute(schema.questions.insert(), rows_batch)
+            bodies = {row["id"]: row["body"] for row in rows}
+            changed = {question_id: body for question_id, body in before.items() if body != bodies[question_id]}
+            changes.record_version(connection, set_id, edit, changed)
             if split:
                 values = {"split": codecs.split_to_json(split)}
                 this = schema.question_sets.c.id == set_id
                 connection.execute(schema.question_sets.update().where(this).values(values))
 
     @repeated
-    def put_question(self, set_id: str, question: Question, version: str) -> tuple[bool, Question | None]:
+    def put_question(
+        self, set_id: str, question: Question, version: str, edit: Edit = EDITED
+    ) -> tuple[bool, Question | None]:
         """Replace the question with this id if it still has that `version`: return whether it had, and the current one.
 
         The current one is None when there is no such question (any more). Evidence in a document that was replaced
@@ -599,19 +630,21 @@ class Store:
             done = connection.execute(schema.questions.update().where(same).values(codecs.question_row(question)))
             if done.rowcount:
                 changes.count_change(connection, set_id)
+                changes.record_version(connection, set_id, edit, {question.id: row.body})
                 changes.mark_gone(connection, set_id, [question])
         return done.rowcount == 1, question if done.rowcount else current
 
     @repeated
-    def delete_questions(self, set_id: str, ids: Sequence[str]) -> None:
+    def delete_questions(self, set_id: str, ids: Sequence[str], edit: Edit = DELETED) -> None:
         """Delete single questions of a set."""
+        table, before = schema.questions, dict[str, str]()
         with self._change(set_id, "questions") as connection:
             for batch in changes.batches(ids):
-                connection.execute(
-                    schema.questions.delete().where(
-                        schema.questions.c.set_id == set_id, schema.questions.c.id.in_(batch)
-                    )
-                )
+                mine = sa.and_(table.c.set_id == set_id, table.c.id.in_(batch))
+                for row in connection.execute(sa.select(table.c.id, table.c.body).where(mine)):
+                    before[row.id] = row.body
+                connection.execute(table.delete().where(mine))
+            changes.record_version(connection, set_id, edit, before)
 
     def questions(self, set_id: str) -> list[Question]:
         """Return all questions of a set, in order, whatever their status."""
@@ -621,6 +654,26 @@ class Store:
             .order_by(schema.questions.c.position)
         )
         return [codecs.question(row.body, row.split) for row in self._rows(query)]
+
+    @repeated
+    def put_set_fact(self, set_id: str, name: str, value: Any, *, counted: bool = True) -> None:
+        """Store what belongs to a question set as JSON, in place of an earlier value of this name; None removes it.
+
+        `counted` makes it a change of the set, so that pages that show it are drawn anew.
+        """
+        table = schema.set_facts
+        with self._change(set_id, "questions") if counted else self._write() as connection:
+            _require(connection, set_id, ("questions",))
+            connection.execute(table.delete().where(table.c.set_id == set_id, table.c.name == name))
+            if value is not None:
+                body = storable(json.dumps(value, ensure_ascii=False))
+                connection.execute(table.insert().values(set_id=set_id, name=name, body=body))
+
+    def set_fact(self, set_id: str, name: str) -> Any:
+        """Return what `put_set_fact` stored under this name; None without it."""
+        table = schema.set_facts
+        rows = self._rows(sa.select(table.c.body).where(table.c.set_id == set_id, table.c.name == name))
+        return json.loads(rows[0].body) if rows else None
 
     @repeated
     def put_split(self, set_id: str, split: Split | None, sides: Mapping[str, Side]) -> None:
@@ -793,7 +846,7 @@ class Store:
         row = {"revision": revision, "version": version, "body": json.dumps(body), "overview": json.dumps(overview)}
         with self._write() as connection:
             _require(connection, run_id, ("run",))
-            insert = _inserted(connection, schema.summaries).values(run_id=run_id, **row)
+            insert = changes.inserted(connection, schema.summaries).values(run_id=run_id, **row)
             connection.execute(insert.on_conflict_do_update(index_elements=[schema.summaries.c.run_id], set_=row))
 
     @repeated
@@ -811,7 +864,7 @@ class Store:
         rows = _result_rows(run_id, results)
         with self._change(run_id, "run") as connection:
             for batch in changes.batches(rows):
-                connection.execute(_inserted(connection, schema.results).on_conflict_do_nothing(), batch)
+                connection.execute(changes.inserted(connection, schema.results).on_conflict_do_nothing(), batch)
 
     @repeated
     def replace_results(self, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
@@ -941,7 +994,8 @@ class Store:
         with self._change(run_id, "run", "questions", "index") as connection:
             total = dollars + (connection.execute(sa.select(schema.payments.c.dollars).where(mine)).scalar() or 0.0)
             if most is None or total <= most:
-                first = _inserted(connection, schema.payments).values(run_id=run_id, calls=calls, dollars=dollars)
+                first = changes.inserted(connection, schema.payments)
+                first = first.values(run_id=run_id, calls=calls, dollars=dollars)
                 more = {"calls": schema.payments.c.calls + calls, "dollars": total}
                 connection.execute(first.on_conflict_do_update(index_elements=[schema.payments.c.run_id], set_=more))
         return float(total)
@@ -1197,7 +1251,8 @@ class StoreCache:
         """Store `items`; existing keys are overwritten."""
         rows = [{"kind": self._kind, "key": key, "value": value} for key, value in sorted(items.items())]
         with self._store._write() as connection:
-            insert = _inserted(connection, schema.cache)  # rows sorted by key, so that two writers cannot deadlock
+            # rows sorted by key, so that two writers cannot deadlock
+            insert = changes.inserted(connection, schema.cache)
             upsert = insert.on_conflict_do_update(
                 index_elements=[schema.cache.c.kind, schema.cache.c.key], set_={"value": insert.excluded.value}
             )
@@ -1228,7 +1283,8 @@ class StorePool:
             for (subject, chunk), body in sorted(verdicts.items())
         ]
         with self._store._write() as connection:
-            insert = _inserted(connection, schema.verdicts)  # rows sorted by key, so that two writers cannot deadlock
+            # rows sorted by key, so that two writers cannot deadlock
+            insert = changes.inserted(connection, schema.verdicts)
             upsert = insert.on_conflict_do_update(
                 index_elements=["subject", "judge", "chunk"], set_={"body": insert.excluded.body}
             )
@@ -1272,12 +1328,6 @@ def _result_rows(run_id: str, results: Sequence[tuple[int, Question, Retrieved]]
         }
         for position, question, result in results
     ]
-
-
-def _inserted(connection: Connection, table: sa.Table) -> Any:
-    """Return an `INSERT INTO table` that supports `on_conflict_…`."""
-    dialect = import_module(f"sqlalchemy.dialects.{connection.dialect.name}")  # loaded already
-    return dialect.insert(table)
 
 
 def _named_query(kind: Kind, name: str, *columns: str) -> sa.Select[Any]:

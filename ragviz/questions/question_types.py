@@ -1,0 +1,59 @@
+"""Types and styles of questions: what each asks for, and who can make it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ragviz.records import QuestionStyle, QuestionType
+
+
+@dataclass(frozen=True, slots=True)
+class TypeSpec:
+    """A type of questions: its title, what it is, and the least and most passages that it needs (0: none)."""
+
+    title: str
+    help: str
+    fewest: int = 1
+    most: int = 1
+
+
+TYPES: Mapping[QuestionType, TypeSpec] = {
+    "fact": TypeSpec("fact", "One statement of a passage."),
+    "number": TypeSpec("number or date", "A number, an amount, a date or a time."),
+    "definition": TypeSpec("definition", "What something is, or is called."),
+    "list": TypeSpec("list", "All items of a list."),
+    "table": TypeSpec("table cell", "A cell of a table, by its row and column."),
+    "comparison": TypeSpec("comparison", "How two things differ that passages say the same kind of thing about.", 2, 2),
+    "bridge": TypeSpec("bridge", "Facts of several passages, joined by an entity that they share.", 2, 5),
+    "exception": TypeSpec("negation or exception", "What does not hold, is not allowed, or is excepted."),
+    "version": TypeSpec("which version holds", "What holds now, where passages name several versions or dates.", 1, 2),
+    "follow-up": TypeSpec("follow-up", "Understood only with the earlier turns of its conversation.", 1, 2),
+    "unanswerable": TypeSpec("unanswerable", "A true question with its entity, attribute or time swapped.", 0, 0),
+}
+"""Every type of questions that can be asked for, in the order in which they are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StyleSpec:
+    """A style of questions: its title, what it is, and whether only a model can write it."""
+
+    title: str
+    help: str
+    needs_model: bool = False
+
+
+STYLES: Mapping[QuestionStyle, StyleSpec] = {
+    "colleague": StyleSpec("as a colleague asks", "One plain sentence."),
+    "keywords": StyleSpec("keywords", "The words that somebody types into a search box."),
+    "long": StyleSpec("long", "With the circumstances in which it is asked."),
+    "misspelt": StyleSpec("misspelt", "With errors of typing."),
+    "other-language": StyleSpec("in another language", "In a language that the document is not in.", True),
+    "other-words": StyleSpec("in other words", "Without the words of the passage, as far as that is possible.", True),
+}
+"""Every style of questions that can be asked for, in the order in which they are listed."""
+
+TYPE_TITLES: Mapping[str, str] = {"": "not said", **{name: spec.title for name, spec in TYPES.items()}}
+"""Type of a question → its name on the pages and in reports."""
+STYLE_TITLES: Mapping[str, str] = {"": "not said", **{name: spec.title for name, spec in STYLES.items()}}
+"""Style of a question → its name on the pages and in reports."""
