@@ -34,6 +34,7 @@ questions
 analysis
 runs
 experiments
+health
 report
 jobs
 library
