@@ -121,7 +121,7 @@ def review(question_set: QuestionSet, questions: Sequence[Question], names: dict
     address.readable("question", address.one_of({q.id for q in questions}), "a question of this set")
     rows = rows_of(filtered_questions, names)
     with widgets.above_table("questions"):
-        filters = [st.query_params.get(name, "") for name in ("status", "side", "find")]
+        filters = [st.query_params.get(name, "") for name in ("status", "side", "type", "style", "find")]
         filters = [part for part in filters if part not in ("", "all")]
         words = f"{len(filtered_questions)} of {wording.counted(len(questions), 'question')}"
         st.markdown(plain(words + (f" · filter: {', '.join(filters)}" if filters else "")), width="stretch")
@@ -168,8 +168,28 @@ def filtered(question_set: QuestionSet, questions: Sequence[Question]) -> list[Q
         with sides[0]:
             side = split_tab.choose_filter()
         matches = [q for q in matches if split_tab.passes(q, side)]
+    matches = of_type_and_style(questions, matches)
     kept = [q for q in matches if status in ("all", q.status) or (status == "stale" and is_stale(q))]
     return sorted(kept, key=lambda q: not q.asked)
+
+
+def of_type_and_style(questions: Sequence[Question], matches: list[Question]) -> list[Question]:
+    """Return the matches of the type and style chosen; each is asked for where questions of the set have one."""
+    named = {"type": ("Any type", TYPE_TITLES), "style": ("Any style", STYLE_TITLES)}
+    said = {name: {getattr(q, name) for q in questions} for name in named}
+    offered = {name: [key for key in named[name][1] if key and key in said[name]] for name in named}
+    offered = {name: keys for name, keys in offered.items() if keys}
+    if not offered:
+        return matches
+    for column, (name, keys) in zip(st.columns([2, 2, 6]), offered.items(), strict=False):
+        with column:
+            titles = {"": named[name][0]} | {key: named[name][1][key].capitalize() for key in keys}
+            chosen = address.bound(name, "", address.one_of(keys), f"one of {', '.join(keys)}")
+            value = st.selectbox(
+                name.capitalize(), list(titles), format_func=titles.__getitem__, label_visibility="collapsed", **chosen
+            )
+        matches = [q for q in matches if value in ("", getattr(q, name))]
+    return matches
 
 
 def is_stale(question: Question) -> bool:

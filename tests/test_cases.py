@@ -35,7 +35,7 @@ def chunk(document_id, start, end):
 
 
 LENT, FINES, KEYS = chunk(DESK_ID, 0, 32), chunk(DESK_ID, 33, 58), chunk(GARAGE_ID, 8, 15)
-ONE = Question("q1", "How long?", "21 days", ((span(DESK_ID, 14, 31),),), "import", "accepted")
+ONE = Question("q1", "How long?", "21 days", ((span(DESK_ID, 14, 31),),), "import", "accepted", type="number")
 SEVERAL = Question(
     "q2",
     '=Which, "two"\nthings？',
@@ -45,7 +45,7 @@ SEVERAL = Question(
     "proposed",
     language="zh",
 )
-NOTHING = Question("q3", "Who owns the moon?", "", (), "hand", "accepted")
+NOTHING = Question("q3", "Who owns the moon?", "", (), "hand", "accepted", style="keywords")
 QUESTIONS = [ONE, SEVERAL, NOTHING]
 RESULTS = [
     Retrieved("q1", Ranking((FINES.id, LENT.id, KEYS.id), (0.5, -0.25, -0.5)), ((LENT.id,),)),
@@ -101,6 +101,8 @@ def test_a_wanted_file_is_that_of_all(run_cases, slices, written):
 def test_one_file_holds_every_question_answer_rank_hit_and_score_with_reasons(written):
     one, several, nothing = table(written["results.csv"])
     assert (one["question_id"], one["question"], one["kind"]) == ("q1", "How long?", "single")
+    assert (one["type"], one["style"], nothing["type"], nothing["style"]) == ("number", "", "", "keywords")
+    assert [row["type"] for row in table(written["evaluation.csv"])] == ["number", "", ""]
     assert (one["reference_answer"], one["answer"], one["answer_status"]) == ("21 days", "21 days [2]", "answered")
     assert (one["document"], one["cause"], one["rank"]) == ("rules/desk.md", "fine", "2")
     assert json.loads(one["hits"]) == [
@@ -249,6 +251,7 @@ def test_cases_are_filtered(run_cases):
     assert (ids(outcome="missed"), ids(cause="fine"), ids(kind="multi")) == (["q2"], ["q1", "q3"], ["q2"])
     assert (ids(document="garage.txt"), ids(find="LONG"), ids(find="passages do")) == (["q2"], ["q1"], ["q3"])
     assert ids(find="钥匙", outcome="found") == []
+    assert (ids(question_type="number"), ids(style="keywords"), ids(question_type="fact")) == (["q1"], ["q3"], [])
 
 
 def test_a_run_that_does_not_answer_has_no_answers():

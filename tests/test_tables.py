@@ -42,7 +42,7 @@ def call(step, cost=0.25, raw="{}"):
     return Call(step, "judge-1", "3", 120, 30, 1.5, cost, cached=False, raw=raw)
 
 
-ASKED = Question("q1", "=1+1，谁负责？", "王芳, since 1931", (), "hand", "accepted")
+ASKED = Question("q1", "=1+1，谁负责？", "王芳, since 1931", (), "hand", "accepted", type="fact")
 BANK = Bank(
     (BankItem("王芳", "谁？", "王芳"), BankItem("1931", "Since when?", "1931"), BankItem("", "Why?", None)),
     "zh",
@@ -69,7 +69,7 @@ EVALUATED = EvaluatedAnswer(
     calls=(call("claims", None, f'{{"key": "{KEY}"}}'), call("bank")),
     equivalence_reason="The same person.",
 )
-SILENT = Question("q2", "Why?", "王芳, since 1931", (), "hand", "accepted")
+SILENT = Question("q2", "Why?", "王芳, since 1931", (), "hand", "accepted", style="keywords")
 REFUSED = EvaluatedAnswer(SILENT, Answer("q2", "I don't know.", "refused", "model"), bank=BANK)
 SCORES = {
     "equivalence": Score("equivalence", 1.0),
@@ -93,10 +93,11 @@ def dicts(name, contents=CONTENTS):
 def test_a_row_a_question():
     one, two = dicts("questions")
     assert one == {
-        "question_id": "q1", "question": "=1+1，谁负责？", "kind": ASKED.kind, "documents": ["手册.md", "notes.md"],
+        "question_id": "q1", "question": "=1+1，谁负责？", "kind": ASKED.kind, "type": "fact", "style": None, "documents": ["手册.md", "notes.md"],
         "reference_answer": "王芳, since 1931", "outcome": "found", "rank": 1, "cause": "fine",
     }  # fmt: skip
     assert (two["outcome"], two["rank"], two["documents"]) == ("missed", None, [])
+    assert (two["type"], two["style"]) == (None, "keywords")
 
 
 def test_a_row_a_generated_answer():

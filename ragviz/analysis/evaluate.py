@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast, get_args
 
@@ -15,6 +15,7 @@ from ragviz.metrics import ranking
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.ranking import RANKING, RankTable
 from ragviz.metrics.registry import label, scores, shown_in
+from ragviz.questions.question_types import STYLE_TITLES, STYLES, TYPE_TITLES, TYPES
 from ragviz.records import Estimate, Question, QuestionKind, Retrieved, Score
 from ragviz.stats import intervals
 from ragviz.stats.clusters import Clusters, clusters_of, numbered
@@ -206,16 +207,18 @@ KIND_TITLES: Mapping[str, str] = {
 """Kind of a question → its name on the pages and in reports."""
 
 
-Part = Literal["all", "kind", "document"]
+Part = Literal["all", "kind", "type", "style", "document"]
 PARTS: tuple[Part, ...] = get_args(Part)
+PART_TITLES: Mapping[Part, Mapping[str, str]] = {"kind": KIND_TITLES, "type": TYPE_TITLES, "style": STYLE_TITLES}
+"""Parts whose names have titles → the titles by name; documents are called by their names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Questions of one kind or one document, and every mean over them.
+    """Questions of one kind, type, style or document, and every mean over them.
 
-    `by` is "all", "kind" (`name` is one of `KINDS`) or "document" (a document's name). `questions` counts all of
-    them, `misses` those ranked whose evidence is not found to `depth`. `metrics` holds the ranking ones, then those of
+    `by` is "all", "kind" (`name` is one of `KINDS`), "type", "style" or "document" (its name). `questions` counts all,
+    `misses` those ranked whose evidence is not found to `depth`. `metrics` holds the ranking ones, then those of
     answers; questions without evidence are "not_applicable" in the former.
     """
 
@@ -224,6 +227,11 @@ class Slice:
     questions: int
     misses: int
     metrics: Mapping[str, Scored]
+
+
+def part_title(part: Slice) -> str:
+    """Return what a part of the questions is called: a kind, type or style in words, else a document's name."""
+    return PART_TITLES.get(part.by, {}).get(part.name, part.name)
 
 
 def breakdown(
@@ -236,13 +244,14 @@ def breakdown(
     names: Collection[str] | None = None,
     by: Collection[Part] = PARTS,
 ) -> list[Slice]:
-    """Compute every mean over all questions, per kind and per document, each with its n and interval.
+    """Compute every mean over all questions, per kind, type, style and document, each with its n and interval.
 
     With `names` only of these metrics, with `by` only these parts: resampling 10,000 questions takes half a second.
 
     `scores` are those of answers, by metric and question id; `documents` names those that hold the evidence of each
-    question: a question with evidence in two counts in both, one without evidence in none. Kinds come in the order of
-    `KINDS`, documents by the mean of recall, the worst first, then by name.
+    question: a question with evidence in two counts in both, one without evidence in none. One without a type is in no
+    part by type, so with the style. Kinds, types and styles come in the order in which they are declared, documents by
+    the mean of recall, the worst first, then by name.
     """
     values, statuses = _values(summary, scores, questions)
     recall = _column(values, list(statuses), label("recall", summary.k))
@@ -262,7 +271,11 @@ def breakdown(
         }
         return Slice(by, name, len(ids), sum(question_id in missed for question_id in ids), metrics)
 
-    kinds = {kind: [question.id for question in questions if question.kind == kind] for kind in KINDS}
+    named: dict[Part, dict[str, list[str]]] = {
+        "kind": _grouped(KINDS, [(question.kind, question.id) for question in questions]),
+        "type": _grouped(TYPES, [(question.type, question.id) for question in questions]),
+        "style": _grouped(STYLES, [(question.style, question.id) for question in questions]),
+    }
     by_name = _by_document(questions, documents)
 
     def worst_first(name: str) -> tuple[float, str]:
@@ -270,7 +283,7 @@ def breakdown(
         return round(float(found[np.isfinite(found)].mean()), 12) if np.isfinite(found).any() else 0.0, name
 
     parts: list[tuple[Part, str, list[str]]] = [("all", "", list(rows))]
-    parts += [("kind", kind, ids) for kind, ids in kinds.items() if ids]
+    parts += [(part, name, ids) for part, groups in named.items() for name, ids in groups.items() if ids]
     parts += [("document", name, by_name[name]) for name in sorted(by_name, key=worst_first)]
     return [slice_of(*part) for part in parts if part[0] in by]
 
@@ -278,6 +291,15 @@ def breakdown(
 def _column(values: Floats, names: Sequence[str], name: str) -> Floats:
     """Return one metric's values, (questions,); all NaN when it was not measured."""
     return values[:, names.index(name)] if name in names else np.full(len(values), np.nan)
+
+
+def _grouped(names: Iterable[str], pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """Return the ids of (name, id) by name, in the order of `names`; those of other names are left out."""
+    groups: dict[str, list[str]] = {name: [] for name in names}
+    for name, question_id in pairs:
+        if name in groups:
+            groups[name].append(question_id)
+    return groups
 
 
 def _by_document(questions: Sequence[Question], documents: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -327,12 +349,13 @@ def _estimates(values: Floats, labels: NDArray[np.int64], seed: int) -> list[Est
 
 
 def breakdown_to_json(slices: Sequence[Slice]) -> dict[str, Any]:
-    """Return means per kind and per document as the command line prints them."""
+    """Return means per kind, type, style and document as the command line prints them."""
     return {
         f"by_{by}": [
             {by: part.name, "questions": part.questions, "misses": part.misses, "metrics": scored_to_json(part.metrics)}
             for part in slices
             if part.by == by
         ]
-        for by in ("kind", "document")
+        for by in PARTS
+        if by != "all"
     }

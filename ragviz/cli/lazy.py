@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ragviz.questions import generation as generation
     from ragviz.questions import interchange as interchange
     from ragviz.questions import occurrences as occurrences
+    from ragviz.questions import question_types as question_types
     from ragviz.questions import sets as sets
     from ragviz.questions import splits as splits
     from ragviz.report import junit as junit
@@ -122,6 +123,7 @@ if not TYPE_CHECKING:
     pooled = _Lazy("analysis.pooled")
     preview = _Lazy("index.preview")
     questeval = _Lazy("metrics.questeval")
+    question_types = _Lazy("questions.question_types")
     registry = _Lazy("metrics.registry")
     risk_coverage = _Lazy("analysis.risk_coverage")
     alternatives = _Lazy("runs.alternatives")

@@ -39,7 +39,7 @@ LOOK_AT = 10
 def results(
     run_name: Annotated[str, typer.Argument(metavar="RUN")],
     k: Annotated[int | None, typer.Option("-k", help="Measure the rankings at this k; default: the run's.")] = None,
-    by: Annotated[str, typer.Option(help="kind or document: a row for each.")] = "",
+    by: Annotated[str, typer.Option(help="kind, type, style or document: a row for each.")] = "",
     metrics: Annotated[
         list[str],
         typer.Option("--metric", metavar="NAME", help="With --by: show it, as recall@3; may be repeated."),
@@ -48,12 +48,12 @@ def results(
 ) -> None:
     """Show what a run measured.
 
-    --json adds every mean per kind of question and per document.
+    --json adds every mean per kind, type and style of question and per document.
     """
     workspace = console.open_workspace()
     run = workspace.store.run(run_name)
     if by:
-        console.one_of("way to group", by, ("kind", "document"))
+        console.one_of("way to group", by, ("kind", "type", "style", "document"))
     summary, judgement = measurements.summary_of(workspace, run, k), judgements.judgement_of(workspace, run, k)
     if run.status != "done":
         console.err.print(
@@ -83,7 +83,7 @@ def results(
 def _results_body(
     run: Run, summary: evaluate.Summary, judgement: judgements.Judgement, causes: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the results of a run as JSON, without the means per kind and per document."""
+    """Return the results of a run as JSON, without the means over parts of its questions."""
     body: dict[str, Any] = {"run": run.name, "fingerprint": run.fingerprint, "status": run.status, "k": summary.k}
     if run.config.reranker != "none":
         chosen = {"reranker": run.config.reranker, "depth": run.config.rerank_depth}

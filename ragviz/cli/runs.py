@@ -19,6 +19,7 @@ from ragviz.cli.lazy import (
     jobs,
     measurements,
     outcomes,
+    question_types,
     summaries,
 )
 from ragviz.errors import UsageError
@@ -83,6 +84,8 @@ def runs_questions(
     outcome: Annotated[str, typer.Option(help="found, below k, missed, reference only or unanswerable.")] = "",
     cause: Annotated[str, typer.Option(help="Cause of the loss, as in `ragviz results --json`: not_retrieved …")] = "",
     kind: Annotated[str, typer.Option(help="single, multi, reference or unanswerable.")] = "",
+    question_type: Annotated[str, typer.Option("--type", help="Type of question: fact, number, table …")] = "",
+    style: Annotated[str, typer.Option(help="Style of question: colleague, keywords, long …")] = "",
     document: Annotated[str, typer.Option(help="Only questions with evidence in this document.")] = "",
     find: Annotated[str, typer.Option(help="Words in question, reference or answer.")] = "",
     as_json: Json = False,
@@ -97,11 +100,14 @@ def runs_questions(
         ("outcome", outcome, outcomes.OUTCOMES),
         ("cause", cause, diagnose.CAUSES),
         ("kind", kind, evaluate.KINDS),
+        ("type of question", question_type, question_types.TYPES),
+        ("style of question", style, question_types.STYLES),
     ):
         if value:
             console.one_of(option, value, choices)
     run_cases = exports.cases_of(workspace, run, k)
-    selected = cases.chosen(run_cases, outcome=outcome, cause=cause, kind=kind, document=document, find=find)
+    of_question = {"kind": kind, "question_type": question_type, "style": style, "document": document}
+    selected = cases.chosen(run_cases, outcome=outcome, cause=cause, find=find, **of_question)
     names = measurements.document_names(workspace, run)
     rows = []
     for case in selected:

@@ -106,19 +106,21 @@ class QuestionSet(Shown):
     def to_pandas(self) -> pd.DataFrame:
         """A row for each question, by id:
 
-        question, answer, kind, document, status, reason (if rejected), generator, split (its side, "" for neither).
+        question, answer, kind, type, style, document, status, reason (if rejected or quarantined), generator, split
+        (its side, "" for neither).
         """
         store = self.workspace.store
         question_set = store.question_set(self.name)
         names = {d.id: d.name for d in store.documents(question_set.corpus_id, replaced=True)}
         rows = [
-            {"question_id": q.id, "question": q.text, "answer": q.answer, "kind": q.kind}
+            {"question_id": q.id, "question": q.text, "answer": q.answer, "kind": q.kind, "type": q.type}
+            | {"style": q.style}
             | {"document": ", ".join(interchange.documents_of(q, names))}
             | {"status": q.status, "reason": q.reason, "generator": q.generator, "split": q.split}
             for q in store.questions(question_set.id)
         ]
-        columns = ["question_id", "question", "answer", "kind", "document", "status", "reason", "generator", "split"]
-        return pd.DataFrame(rows, columns=columns).set_index("question_id")
+        columns = ["question_id", "question", "answer", "kind", "type", "style", "document", "status", "reason"]
+        return pd.DataFrame(rows, columns=[*columns, "generator", "split"]).set_index("question_id")
 
     def split(self, kind: str, share: float = 0.5, seed: int = 0, *, remake: bool = False) -> QuestionSet:
         """Divide the set into validation and test, and return it.
@@ -221,10 +223,10 @@ class Run(Shown):
     def to_pandas(self, k: int | None = None) -> pd.DataFrame:
         """A row for each question, by id, as in `results.csv`.
 
-        question, kind, document, reference_answer, answer, answer_status, cause, rank (by which the evidence
-        is found; <NA> when it is not, and where nothing is to be found), then its ranking metrics at `k` (default: the
-        run's own) and the scores of its answer, each of these with its reason in `<metric>_reason`. A missing score is
-        NaN.
+        question, kind, type, style, document, reference_answer, answer, answer_status, cause, rank (by which the
+        evidence is found; <NA> when it is not, and where nothing is to be found), then its ranking metrics at `k`
+        (default: the run's own) and the scores of its answer, each of these with its reason in `<metric>_reason`. A
+        missing score is NaN.
 
         Raises:
             UsageError: `k` is not from 1 to the run's depth.
@@ -235,6 +237,7 @@ class Run(Shown):
         for case in cases:
             question, (answer, status, _) = case.question, case.answer
             row: dict[str, Any] = {"question_id": question.id, "question": question.text, "kind": question.kind}
+            row |= {"type": question.type, "style": question.style}
             row |= {"document": ", ".join(case.documents), "reference_answer": question.answer}
             row |= {"answer": answer, "answer_status": status, "cause": case.cause, "rank": case.rank}
             row |= case.ranking

@@ -227,11 +227,12 @@ def _numbers(workspace: Workspace, run: Run, summary: Summary, judgement: Judgem
 def _slices(workspace: Workspace, run: Run, k: int) -> Iterator[Html]:
     recall = label("recall", k)
     slices = [part for part in exports.breakdown_of(workspace, run, k) if part.by != "all"]
-    kinds = [part for part in slices if part.by == "kind"]
+    named = [(f"{by} of question", [part for part in slices if part.by == by]) for by in ("kind", "type", "style")]
     documents = sorted((part for part in slices if part.by == "document"), key=lambda part: -part.questions)
-    for title, parts in (("kind of question", kinds), ("document", documents)):
+    for title, parts in (*(pair for pair in named if pair[1]), ("document", documents)):
         rows = [
-            (part.name, f"{part.questions:,}", *mean_cells(part.metrics[recall].estimate)) for part in parts[:MOST_ROWS]
+            (evaluate.part_title(part), f"{part.questions:,}", *mean_cells(part.metrics[recall].estimate))
+            for part in parts[:MOST_ROWS]
         ]
         more = f" (the {MOST_ROWS} with most questions of {len(parts):,})" if len(parts) > MOST_ROWS else ""
         yield table(

@@ -4,8 +4,8 @@
     dataset.csv                  the questions, with evidence: imported, it gives the same questions
     answers.csv                  a row a hit, with its text; a question without any has one row
     evaluation.csv               a row a question: rank and scores
-    metrics.csv                  every mean, over all questions, per kind and per document, with n and interval, and
-                                 the judge's accuracy on control items
+    metrics.csv                  every mean, over all questions, per kind, type, style and document, with n and
+                                 interval, and the judge's accuracy on control items
 
 A spreadsheet's cell holds 32,767 characters, so the texts of the hits are in answers.csv and results.jsonl only.
 """
@@ -129,6 +129,8 @@ def chosen(
     outcome: str = "",
     cause: str = "",
     kind: str = "",
+    question_type: str = "",
+    style: str = "",
     document: str = "",
     find: str = "",
 ) -> list[Case]:
@@ -140,6 +142,8 @@ def chosen(
         if outcome in ("", case.outcome)
         and cause in ("", case.cause)
         and kind in ("", case.question.kind)
+        and question_type in ("", case.question.type)
+        and style in ("", case.question.style)
         and (not document or document in case.documents)
         and any(words in text.casefold() for text in (case.question.text, case.question.answer, case.answer[0]))
     ]
@@ -153,6 +157,8 @@ def to_json(case: Case, names: Mapping[str, str]) -> dict[str, Any]:
         "question_id": case.question.id,
         "question": case.question.text,
         "kind": case.question.kind,
+        "type": case.question.type,
+        "style": case.question.style,
         "documents": case.documents,
         "evidence": question_row(case.question, names)["evidence"],
         "reference_answer": case.question.answer,
@@ -231,19 +237,23 @@ def _lines(run_cases: Sequence[Case], names: Mapping[str, str], chosen_by: str) 
 
 
 def _results(run_cases: Sequence[Case], names: Mapping[str, str], chosen_by: str) -> bytes:
-    question_columns = ("question_id", "question", "kind", "document", "reference_answer")
+    question_columns = ("question_id", "question", "kind", "type", "style", "document", "reference_answer")
     answer_columns = ("answer", "answer_status", "answer_reason", "cause", "rank", "hits")
     rows = []
     for case in run_cases:
         q, hits = case.question, [_hit(case, hit, names) for hit in case.hits]
         documents = ", ".join(case.documents)
-        rows.append([q.id, q.text, q.kind, documents, q.answer, *case.answer, case.cause, case.rank_cell, hits])
+        asked = (q.id, q.text, q.kind, q.type, q.style, documents, q.answer)
+        rows.append([*asked, *case.answer, case.cause, case.rank_cell, hits])
     return _scored((*question_columns, *answer_columns), rows, run_cases, chosen_by)
 
 
 def _evaluation(run_cases: Sequence[Case], _: Mapping[str, str], chosen_by: str) -> bytes:
-    header = ("question_id", "question", "rank", "kind", "cause")
-    rows = [[c.question.id, c.question.text, c.rank_cell, c.question.kind, c.cause] for c in run_cases]
+    header = ("question_id", "question", "rank", "kind", "type", "style", "cause")
+    rows = [
+        [q.id, q.text, case.rank_cell, q.kind, q.type, q.style, case.cause]
+        for case, q in ((case, case.question) for case in run_cases)
+    ]
     return _scored(header, rows, run_cases, chosen_by)
 
 

@@ -14,6 +14,7 @@ from ragviz.analysis.evaluate import Slice
 from ragviz.judging.controls import Controls
 from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.questions.question_types import STYLES, TYPES
 from ragviz.records import Claim, ClaimVerdict, EvaluatedAnswer
 from ragviz.runs.cases import Case, document_of, mean_rows
 from ragviz.runs.judgements import calls_behind
@@ -71,7 +72,8 @@ def _clean(cell: Any, keys: Sequence[str]) -> Any:
 def _questions(contents: Contents) -> Iterator[Sequence[Any]]:
     for case in contents.cases:
         q = case.question
-        yield q.id, q.text, q.kind, case.documents, q.answer, case.outcome, case.rank, case.cause or None
+        named = (q.kind, q.type or None, q.style or None)
+        yield q.id, q.text, *named, case.documents, q.answer, case.outcome, case.rank, case.cause or None
 
 
 def _generated_answers(contents: Contents) -> Iterator[Sequence[Any]]:
@@ -165,6 +167,7 @@ def _means(contents: Contents) -> Iterator[Sequence[Any]]:
 
 _CAUSE_KEYS = ", ".join(f"{key} ({cause.title[:1].lower()}{cause.title[1:]})" for key, cause in diagnose.CAUSES.items())
 """Keys of the causes, which never change, each with what the pages call it."""
+_TYPE_KEYS, _STYLE_KEYS = ", ".join(TYPES), ", ".join(STYLES)
 _QUESTION_ID = Column("question_id", "text", "id of the run's question")
 _DOCUMENT = Column("document", "text", "name of the document that the passage is part of")
 _CHUNK_ID = Column("chunk_id", "text", "id of the chunk, as in results.csv")
@@ -181,6 +184,8 @@ TABLES: dict[str, Table] = {
                 "text",
                 "single, multi (several passages are needed), reference (no evidence is known) or unanswerable",
             ),
+            Column("type", "text", f"what it asks for: {_TYPE_KEYS}"),
+            Column("style", "text", f"how it is put: {_STYLE_KEYS}"),
             Column("documents", "texts", "names of the documents that hold its evidence"),
             Column("reference_answer", "text", "the right answer"),
             Column(
@@ -292,10 +297,10 @@ TABLES: dict[str, Table] = {
         _calls,
     ),
     "means": Table(
-        "a mean of a metric over all questions, those of one kind or those of one document",
+        "a mean of a metric over all questions, or those of one kind, type, style or document",
         (
-            Column("by", "text", "all, kind or document"),
-            Column("name", "text", "the kind or document"),
+            Column("by", "text", "all, kind, type, style or document"),
+            Column("name", "text", "the kind, type, style or document"),
             Column("questions", "integer", "questions in it"),
             Column("misses", "integer", "those whose evidence is not in the ranking"),
             Column("metric", "text", "the metric's name"),

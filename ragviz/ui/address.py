@@ -24,7 +24,7 @@ _CARRIED = {
     "run": ("corpus", "index", "set"),
     "runs": ("corpus",),
     "experiment": ("corpus", "set"),
-    "results": ("corpus", "run", "k", "per", "columns"),
+    "results": ("corpus", "run", "k", "per", "by", "columns"),
     "inspect": ("corpus", "run"),
     "compare": ("corpus", "runs", "k"),
 }

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis.evaluate import KIND_TITLES, Slice
+from ragviz.analysis.evaluate import KIND_TITLES, Slice, part_title
 from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.records import EvaluatedAnswer, Run
@@ -262,7 +262,7 @@ def _slices(run: Run, k: int, counts: Mapping[str, pd.DataFrame], variant: str, 
 
 def slice_rows(parts: Sequence[Slice], counts: Mapping[str, pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
     """Return one row a kind or document: means of the metrics `names` with intervals and n, then the counts."""
-    columns: dict[str, Any] = {"Kind or document": [question_table.part_name(part) for part in parts]}
+    columns: dict[str, Any] = {"Kind or document": [part_title(part) for part in parts]}
     cells = [counts[part.by].loc[part.name].to_dict() for part in parts]
     for title, name in (("Missed", "missed"), ("Answerable", "answerable"), ("Asked", "asked")):
         columns[title] = [cell[name] for cell in cells]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 import pandas as pd
@@ -13,6 +13,7 @@ from ragviz.analysis import diagnose, evaluate, outcomes
 from ragviz.answers import abstention
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import shown_in
+from ragviz.questions.question_types import STYLES, TYPES
 from ragviz.records import AnswerStatus, Run, Score
 from ragviz.runs import judgements, measurements, rescue_words
 from ragviz.ui import address, cache
@@ -75,7 +76,7 @@ def score_words(low: float, high: float) -> str:
     return f"{low:.4g}-{high:.4g}"
 
 
-FILTERS = ("rank", "document", "kind", "outcome", "cause", "rescued", "broken", "score", "find")
+FILTERS = ("rank", "document", "kind", "type", "style", "outcome", "cause", "rescued", "broken", "score", "find")
 """Parameters of the address that filter the questions of a run."""
 BECAME = ("rank", "outcome", "cause", "rescued", "broken", "score")
 """Filters by what became of a question: one of them may contradict another."""
@@ -128,6 +129,9 @@ def _question_rows(of: State, k: int, metric: str) -> pd.DataFrame:
     rows["Id"] = ids
     if metric:
         _insert_answers(rows, metric, scores, cache.judgement(run).statuses)
+    for title, named in (("Type", [questions[i].type for i in ids]), ("Style", [questions[i].style for i in ids])):
+        if any(named):
+            rows.insert(len(rows.columns) - 1, title, named)
     order = diagnose.worst_first(
         ids,
         causes,
@@ -172,15 +176,11 @@ def score_column(run: Run, k: int) -> str:
 
 def filtered(run: Run, rows: pd.DataFrame, k: int) -> pd.DataFrame:
     """Return the rows of `question_rows` at `k` that pass every filter of the address."""
-    documents = cache.documents_of(run)
     ranks = partial(rank_pair, depth=run.config.depth)
     if pair := address.readable("rank", ranks, f"miss, a rank up to {run.config.depth:,}, or a range as in 4-10"):
         missed = rows["Outcome"] == outcomes.title("missed", k, run.config.depth)
         rows = rows[missed if pair == (0, 0) else rows["Rank"].between(*pair).fillna(False)]
-    if name := address.readable("document", partial(_document_of, run), "a document of this corpus"):
-        rows = rows[_mask(rows, (name in documents[i] for i in rows["Id"]))]
-    if kind := address.readable("kind", address.one_of(evaluate.KINDS), f"one of {', '.join(evaluate.KINDS)}"):
-        rows = rows[rows["Kind"] == kind]
+    rows = _of_part(run, rows)
     outcome = address.readable("outcome", address.one_of(OUTCOMES), f"one of {', '.join(OUTCOMES)}") or OUTCOMES[0]
     if outcome != OUTCOMES[0]:
         rows = rows[rows["Outcome"] == outcomes.title(outcome, k, run.config.depth)]
@@ -198,6 +198,19 @@ def filtered(run: Run, rows: pd.DataFrame, k: int) -> pd.DataFrame:
     address.readable(
         "metric", address.one_of(cache.judgement(run).metrics), "an answer metric of this run"
     )  # `metric_of` orders by it
+    return rows
+
+
+def _of_part(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the document, kind, type and style of the address."""
+    documents = cache.documents_of(run)
+    if name := address.readable("document", partial(_document_of, run), "a document of this corpus"):
+        rows = rows[_mask(rows, (name in documents[i] for i in rows["Id"]))]
+    named: dict[str, Collection[str]] = {"kind": evaluate.KINDS, "type": TYPES, "style": STYLES}
+    for part, names in named.items():
+        column = part.capitalize()
+        if value := address.readable(part, address.one_of(names), f"one of {', '.join(names)}"):
+            rows = rows[rows[column] == value] if column in rows else rows[:0]
     return rows
 
 
@@ -239,8 +252,8 @@ def filter_words(run: Run, k: int, name: str, value: str) -> str:
 
     A rank "miss" is evidence that was not found to the depth; a range of scores names its metric.
     """
-    if name == "kind":
-        return evaluate.KIND_TITLES.get(value, value)
+    if name in ("kind", "type", "style"):
+        return evaluate.PART_TITLES[name].get(value, value)  # type: ignore[index]
     if name == "cause" and value in diagnose.CAUSES:
         return cause_title(run, k, value)
     if name == "outcome" or (name == "rank" and value == "miss"):
@@ -259,7 +272,7 @@ def filter_words(run: Run, k: int, name: str, value: str) -> str:
 
 def hidden_columns(run: Run) -> tuple[str, ...]:
     """Return the columns that are not shown until they are chosen: those that repeat another one."""
-    return ("Kind", "Outcome") if answers(run) else ("Kind", "Cause")
+    return ("Kind", "Type", "Style", "Outcome") if answers(run) else ("Kind", "Type", "Style", "Cause")
 
 
 OUTCOMES = ("all", *outcomes.RANKED)
@@ -291,8 +304,8 @@ def list_clicked(name: str, value: str | None, **others: str) -> None:
 
 
 def list_part(part: evaluate.Slice | None) -> None:
-    """List the questions of a kind or a document; those of all with None. Other filters stay."""
-    address.put(**{"kind": None, "document": None} | ({part.by: part.name} if part else {}))
+    """List the questions of a kind, type, style or document; those of all with None. Other filters stay."""
+    address.put(**dict.fromkeys(evaluate.PARTS[1:]) | ({part.by: part.name} if part else {}))
 
 
 def forget_selections() -> None:
@@ -304,11 +317,6 @@ def filter_parameters() -> dict[str, str]:
     """Return the parameters that filter and order the questions: a link with them shows the same list."""
     metric = st.query_params.get("metric")
     return active_filters() | ({"metric": metric} if metric else {})
-
-
-def part_name(part: evaluate.Slice) -> str:
-    """Return what a part of the questions is called: a kind in words, else a document's name."""
-    return evaluate.KIND_TITLES.get(part.name, part.name) if part.by == "kind" else part.name
 
 
 def walk(shown: Sequence[str], question_id: str) -> str | None:

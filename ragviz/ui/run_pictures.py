@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from ragviz.analysis import diagnose, losses, outcomes
-from ragviz.analysis.evaluate import Slice, Summary
+from ragviz.analysis.evaluate import Part, Slice, Summary, part_title
 from ragviz.metrics.registry import METRICS, title_of
-from ragviz.records import Run
+from ragviz.records import Question, Run
 from ragviz.report import curve_plots, plots, rank_plots
 from ragviz.runs import judgements
 from ragviz.text.markup import without_middle
@@ -108,19 +108,21 @@ def lost_words(run: Run, lost: losses.Losses, k: int, chosen: str) -> str:
 
 
 def slices_table(run: Run, summary: Summary, key: str) -> None:
-    """Draw one metric by kind and by document; a row filters the questions by it."""
+    """Draw one metric by kind and by document, or by type or style; a row filters the questions by it."""
+    offered = divisions(cache.questions(run).values())
     labels = {label.split("@")[0]: label for label in (*summary.scores, *cache.judgement(run).metrics)}
     with widgets.above_table("by-document"):
-        heading.section("By kind and document")
+        heading.section("By kind and document" if len(offered) == 1 else "By part of the questions")
+        by = address.choose_one("Divided by", {key: title for key, (title, _) in offered.items()}, "by")
         with st.container(width=210):
             name = address.choose(
                 "Metric", list(labels), "per", default="recall", label_visibility="collapsed",
                 format_func=lambda name: title_of(labels[name]),
             )  # fmt: skip
-        shown_slices = cache.breakdown(run, summary.k, ("kind", "document"), (labels[name or "recall"],))
+        shown_slices = cache.breakdown(run, summary.k, offered[by][1], (labels[name or "recall"],))
         rows = slice_rows(shown_slices, labels[name or "recall"], summary.depth)
-        widgets.table_button(rows, f"{run.name}-per-document", "by-document-csv")
-    table = f"by-document-{key}"
+        widgets.table_button(rows, f"{run.name}-per-{by}", "by-document-csv")
+    table = f"by-{by}-{key}"
 
     def opened() -> None:
         question_table.list_part(widgets.selected(st.session_state[table], shown_slices))
@@ -139,12 +141,23 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
     widgets.table(rows, table, columns=columns, on_select=opened, height=height, alt="A metric by kind and document")
 
 
+def divisions(questions: Iterable[Question]) -> dict[str, tuple[str, tuple[Part, ...]]]:
+    """Return by what a run's questions can be divided: title and parts by key; type and style where they are said."""
+    offered: dict[str, tuple[str, tuple[Part, ...]]] = {"document": ("Kind and document", ("kind", "document"))}
+    asked = list(questions)
+    if any(question.type for question in asked):
+        offered["type"] = ("Type", ("type",))
+    if any(question.style for question in asked):
+        offered["style"] = ("Style", ("style",))
+    return offered
+
+
 def slice_rows(slices: Sequence[Slice], label: str, depth: int) -> pd.DataFrame:
     """Return one row a kind or document: its questions and misses, and the mean of a metric with its n."""
     scored = [part.metrics[label] for part in slices]
     rows = pd.DataFrame(
         {
-            "Kind or document": [question_table.part_name(part) for part in slices],
+            "Kind or document": [part_title(part) for part in slices],
             title_of(label): pd.array([each.estimate.mean for each in scored], dtype="Float64"),
             "95 % CI": [widgets.interval_words(each.estimate) for each in scored],
             "n": [each.estimate.n for each in scored],
