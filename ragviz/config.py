@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 from pathlib import Path
 
@@ -14,6 +15,14 @@ from ragviz.text.addresses import secrets_of
 
 TYPED = "RAGVIZ_TYPED"
 """Variable that lists the variables whose values were typed on the settings page, for this process and its jobs."""
+
+
+def _login() -> str:
+    """Return the name under which the user of this machine is logged in, "" when it is not known."""
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):
+        return ""
 
 
 class Settings(BaseSettings):
@@ -33,6 +42,7 @@ class Settings(BaseSettings):
     model_concurrency: int = Field(default=8, ge=1, le=256, alias="RAGVIZ_MODEL_CONCURRENCY")
     model_timeout: float = Field(default=60.0, gt=0, alias="RAGVIZ_MODEL_TIMEOUT")
     outage_minutes: float = Field(default=10.0, ge=0, alias="RAGVIZ_OUTAGE_MINUTES")
+    person: str = Field(default_factory=_login, alias="RAGVIZ_PERSON")
     max_file_mb: int = Field(default=200, ge=1, alias="RAGVIZ_MAX_FILE_MB")
 
     @property

@@ -714,13 +714,17 @@ EDITED, DELETED = Edit(), Edit(action="deleted")
 
 @dataclass(frozen=True, slots=True)
 class SetVersion:
-    """A version of a question set: what made it of the one before, and how many `questions` that changed."""
+    """A version of a question set: what made it of the one before, and how many `questions` that changed.
+
+    `undoes` is the number of the version that it takes back, None when it takes none back.
+    """
 
     number: int
     created: float
     author: str
     action: str
     questions: int
+    undoes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

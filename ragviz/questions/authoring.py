@@ -15,7 +15,7 @@ from typing import Literal
 
 from ragviz.errors import InputError, UsageError
 from ragviz.questions import interchange
-from ragviz.records import Document, DocumentInfo, Evidence, Question, QuestionSet, Span, new_id
+from ragviz.records import EDITED, Document, DocumentInfo, Edit, Evidence, Question, QuestionSet, Span, new_id
 from ragviz.store.store import Store
 from ragviz.text import language, quotes, segmentation
 from ragviz.text.markup import shortened
@@ -247,20 +247,20 @@ def changed(
     )
 
 
-def add(store: Store, question_set: QuestionSet, question: Question) -> None:
+def add(store: Store, question_set: QuestionSet, question: Question, author: str = "") -> None:
     """Add a question at the end of a set."""
-    store.put_questions(question_set.id, [question])
+    store.put_questions(question_set.id, [question], edit=Edit(author, "added a question"))
     store.settle_all()  # a document may have been replaced since its evidence was shown
 
 
-def save(store: Store, question_set: QuestionSet, question: Question, version: str) -> None:
+def save(store: Store, question_set: QuestionSet, question: Question, version: str, edit: Edit = EDITED) -> None:
     """Replace the question with the same id, when it still is the `version` (`codecs.version_of`) that was shown.
 
     Raises:
         Conflict: it was changed or deleted meanwhile; nothing is written.
 
     """
-    saved, current = store.put_question(question_set.id, question, version)
+    saved, current = store.put_question(question_set.id, question, version, edit)
     if not saved:
         raise Conflict(current)
     store.settle_all()  # a document may have been replaced since its evidence was shown

@@ -15,6 +15,10 @@ Rows = Callable[[sa.Select[Any]], Sequence[Row[Any]]]
 """Runs a query: `Store._rows`."""
 
 
+UNDO = "undo:"
+"""How the key of an edit that takes a version back begins; the number of that version follows."""
+
+
 class StoreHistory:
     """The versions of question sets."""
 
@@ -33,7 +37,7 @@ class StoreHistory:
         )
         query = sa.select(table, counts.c.questions).join(counts, counts.c.number == table.c.number)
         rows = self._rows(query.where(table.c.set_id == set_id).order_by(table.c.number.desc()))
-        return [SetVersion(row.number, row.created, row.author, row.action, row.questions) for row in rows]
+        return [_version(row, row.questions) for row in rows]
 
     def changes(self, set_id: str, older: int, newer: int | None = None) -> list[QuestionChange]:
         """Return the questions that differ between two versions of a set, by id; `newer` None is the present one.
@@ -61,7 +65,7 @@ class StoreHistory:
         )
         query = sa.select(table, newest.c.question_id).join(newest, newest.c.number == table.c.number)
         rows = self._rows(query.where(table.c.set_id == set_id))
-        return {row.question_id: SetVersion(row.number, row.created, row.author, row.action, 0) for row in rows}
+        return {row.question_id: _version(row, 0) for row in rows}
 
     def of_question(self, set_id: str, question_id: str) -> list[tuple[SetVersion, Question | None]]:
         """Return the versions that changed a question, the newest first, and what the question was before each."""
@@ -70,9 +74,7 @@ class StoreHistory:
         query = sa.select(table, replaced.c.before).join(replaced, same)
         query = query.where(table.c.set_id == set_id, replaced.c.question_id == question_id)
         rows = self._rows(query.order_by(table.c.number.desc()))
-        return [
-            (SetVersion(row.number, row.created, row.author, row.action, 1), _question_of(row.before)) for row in rows
-        ]
+        return [(_version(row, 1), _question_of(row.before)) for row in rows]
 
     def _replaced(self, set_id: str, number: int) -> dict[str, str]:
         """Return the bodies, as of a version, of the questions that later versions changed; "" for one not yet there.
@@ -96,6 +98,11 @@ class StoreHistory:
             query = sa.select(table.c.id, table.c.body).where(table.c.set_id == set_id, table.c.id.in_(batch))
             bodies.update((row.id, row.body) for row in self._rows(query))
         return bodies
+
+
+def _version(row: Row[Any], questions: int) -> SetVersion:
+    undoes = int(row.edit_key.removeprefix(UNDO)) if row.edit_key.startswith(UNDO) else None
+    return SetVersion(row.number, row.created, row.author, row.action, questions, undoes)
 
 
 def _question_of(body: str) -> Question | None:

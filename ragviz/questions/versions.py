@@ -1,0 +1,116 @@
+"""Versions of a question set: what differs between two, and taking edits back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ragviz.errors import UsageError
+from ragviz.records import Edit, Question, QuestionChange, QuestionSet, SetVersion
+from ragviz.store.history import UNDO
+from ragviz.store.store import Store
+
+FIELDS = {
+    "text": "question", "answer": "answer", "status": "status", "reason": "reason", "evidence": "evidence",
+    "type": "type", "style": "style", "history": "conversation", "weight": "weight", "verified_by": "verified by",
+}  # fmt: skip
+"""Field of a question → what it is called where two versions are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A question that differs between two versions: `what` is "added", "removed", or the names of changed fields."""
+
+    change: QuestionChange
+    what: tuple[str, ...]
+
+    @property
+    def question(self) -> Question:
+        """The question as it is in the newer version, else in the older one."""
+        question = self.change.after or self.change.before
+        assert question is not None
+        return question
+
+
+def differences(store: Store, question_set: QuestionSet, older: int, newer: int | None = None) -> list[Difference]:
+    """Return what differs between two versions of a set; `newer` None is the present one, `older` 0 the first.
+
+    Raises:
+        UsageError: there is no such version, or `older` is not the older one.
+
+    """
+    last = question_set.version if newer is None else newer
+    if not 0 <= older <= last <= question_set.version:
+        raise UsageError(
+            f"'{question_set.name}' has versions 0 to {question_set.version}: compare an older one with a newer one, "
+            f"not {older} with {last}."
+        )
+    found = store.history.changes(question_set.id, older, None if last == question_set.version else last)
+    return [Difference(change, what) for change in found if (what := _what(change))]
+
+
+def _what(change: QuestionChange) -> tuple[str, ...]:
+    if change.before is None or change.after is None:
+        return ("added" if change.before is None else "removed",)
+    return tuple(title for name, title in FIELDS.items() if getattr(change.before, name) != getattr(change.after, name))
+
+
+def undoable(versions: Sequence[SetVersion]) -> SetVersion | None:
+    """Return the version that `undo` takes back: the newest that is not taken back, and takes none back itself.
+
+    `versions` are all of a set, the newest first.
+    """
+    undone = {version.undoes for version in versions}
+    return next((v for v in versions if v.undoes is None and v.number not in undone), None)
+
+
+def undo(store: Store, question_set: QuestionSet, author: str = "") -> SetVersion:
+    """Take back the newest edit of a set that was not taken back yet, as a new version; return the edit.
+
+    What later versions of other edits changed stays. Questions that come back are at the end of the set.
+
+    Raises:
+        UsageError: there is none, or somebody else has edited the set meanwhile.
+
+    """
+    versions = store.history.versions(question_set.id)
+    version = undoable(versions)
+    if version is None:
+        raise UsageError(f"There is no edit of '{question_set.name}' to take back.")
+    changes = store.history.changes(question_set.id, version.number - 1, version.number)
+    edit = Edit(author, f"took back version {version.number}: {version.action}", f"{UNDO}{version.number}")
+    _restore(store, question_set, [(change.question_id, change.before) for change in changes], edit)
+    return version
+
+
+def restore(store: Store, question_set: QuestionSet, number: int, author: str = "") -> int:
+    """Make all questions of a set as they were in a version, as a new version; return how many that changes.
+
+    Raises:
+        UsageError: there is no such version.
+
+    """
+    found = differences(store, question_set, number)
+    edit = Edit(author, f"restored version {number}", f"restore:{question_set.version + 1}")
+    _restore(store, question_set, [(each.change.question_id, each.change.before) for each in found], edit)
+    return len(found)
+
+
+def _restore(
+    store: Store, question_set: QuestionSet, questions: Sequence[tuple[str, Question | None]], edit: Edit
+) -> None:
+    """Write questions as they were; None deletes one. Evidence in documents replaced since is moved afterwards."""
+    if back := [question for _, question in questions if question is not None]:
+        store.put_questions(question_set.id, back, edit=edit)
+    if gone := [question_id for question_id, question in questions if question is None]:
+        store.delete_questions(question_set.id, gone, edit)
+    store.settle_all()
+
+
+def version_row(version: SetVersion) -> dict[str, Any]:
+    """Return a version as the command line prints it."""
+    return {
+        "version": version.number, "created": version.created, "author": version.author, "action": version.action,
+        "questions": version.questions, "undoes": version.undoes,
+    }  # fmt: skip

@@ -1,0 +1,117 @@
+"""Reviews by people: random samples, verdicts and the status they give, agreement against statsmodels."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.inter_rater import cohens_kappa
+
+from ragviz.errors import UsageError
+from ragviz.questions import authoring, reviewing
+from ragviz.records import Question
+from ragviz.stats.agreement import agreement
+
+
+@pytest.fixture
+def asked(workspace):
+    store = workspace.store
+    question_set = store.create_question_set(store.create_corpus("notes").id, "asked")
+    questions = [Question(f"q{n:02}", f"Question {n}?", str(n), (), "hand") for n in range(20)]
+    questions.append(Question("gone", "Left out?", "", (), "hand", "rejected"))
+    store.put_questions(question_set.id, questions)
+    return store, question_set
+
+
+def question_of(asked, question_id):
+    store, question_set = asked
+    return authoring.question_of(store, question_set, question_id)
+
+
+def test_a_sample_is_drawn_by_chance_and_is_the_same_for_the_same_seed(asked):
+    store, question_set = asked
+    mine = reviewing.assign(store, question_set, " Ann ", 8, seed=3)
+    theirs = reviewing.assign(store, question_set, "Bo", 8, seed=3)
+    assert mine == theirs
+    assert len(set(mine)) == 8
+    assert "gone" not in mine
+    more = reviewing.assign(store, question_set, "Ann", 20, seed=3)
+    assert len(more) == 12
+    assert not set(more) & set(mine)
+    with pytest.raises(UsageError, match="assigned to Ann already"):
+        reviewing.assign(store, question_set, "Ann", 1)
+    for wrong in (("", 1), ("A\n", 0), ("x" * 201, 1)):
+        with pytest.raises(UsageError):
+            reviewing.assign(store, question_set, *wrong)
+
+
+def test_a_verdict_of_the_only_reviewer_is_the_status_and_two_that_differ_are_not(asked):
+    store, question_set = asked
+    first, second, third, *_ = reviewing.assign(store, question_set, "Ann", 4)
+    reviewing.decide(store, question_set, question_of(asked, first), "Ann", "accept")
+    assert question_of(asked, first).status == "accepted"
+    reviewing.decide(store, question_set, question_of(asked, second), "Ann", "reject")
+    assert (question_of(asked, second).status, question_of(asked, second).reason) == ("rejected", "rejected by Ann")
+    reviewing.decide(store, question_set, question_of(asked, first), "Bo", "reject")
+    assert question_of(asked, first).status == "proposed"
+    reviewing.decide(store, question_set, question_of(asked, third), "Bo", "unsure")
+    reviews = store.reviews.all(question_set.id)
+    assert reviewing.disagreed(reviews) == sorted([first, third])
+    assert store.history.versions(question_set.id)[0].author == "Bo"
+    loads = {load.reviewer: load for load in reviewing.workloads(reviews)}
+    assert (loads["Ann"].assigned, loads["Ann"].waiting, dict(loads["Ann"].verdicts)) == (
+        4,
+        2,
+        {"accept": 1, "reject": 1},
+    )
+    assert third in reviewing.waiting_for(reviews, "Ann")
+    assert reviewing.unassign(store, question_set, "Ann") == 2
+    assert reviewing.waiting_for(store.reviews.all(question_set.id), "Ann") == []
+
+
+def test_a_verdict_on_what_was_changed_meanwhile_is_not_recorded(asked):
+    store, question_set = asked
+    shown = question_of(asked, "q00")
+    store.put_questions(question_set.id, [authoring.changed(shown, text="Another?")])
+    with pytest.raises(authoring.Conflict):
+        reviewing.decide(store, question_set, shown, "Ann", "accept")
+    assert store.reviews.all(question_set.id) == []
+
+
+def test_comments_are_kept_in_order(asked):
+    store, question_set = asked
+    store.reviews.comment(question_set.id, "q01", "Ann", "Which pump?")
+    store.reviews.comment(question_set.id, "q02", "Bo", "北泵")
+    store.reviews.comment(question_set.id, "q01", "Bo", "The north one.")
+    assert [c.text for c in store.reviews.comments(question_set.id, "q01")] == ["Which pump?", "The north one."]
+    assert [(c.author, c.question_id) for c in store.reviews.comments(question_set.id)] == [
+        ("Ann", "q01"),
+        ("Bo", "q02"),
+        ("Bo", "q01"),
+    ]
+    store.reviews.delete_comment(question_set.id, store.reviews.comments(question_set.id, "q02")[0].id)
+    assert len(store.reviews.comments(question_set.id)) == 2
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=40))
+def test_kappa_is_that_of_statsmodels(pairs):
+    ours = agreement([a for a, _ in pairs], [b for _, b in pairs])
+    table = np.zeros((3, 3))
+    for a, b in pairs:
+        table["abc".index(a), "abc".index(b)] += 1
+    if ours.kappa is None:
+        assert len({category for pair in pairs for category in pair}) == 1
+    else:
+        assert ours.kappa == pytest.approx(cohens_kappa(table).kappa)
+    assert ours.share == sum(a == b for a, b in pairs) / len(pairs)
+
+
+def test_agreement_by_hand(asked):
+    """Ann: accept, accept, reject, reject; Bo: accept, reject, reject, reject: 3 of 4, kappa (0.75 − 0.5) ÷ 0.5."""
+    store, question_set = asked
+    for reviewer, verdicts in (("Ann", "aarr"), ("Bo", "arrr")):
+        for n, letter in enumerate(verdicts):
+            verdict = {"a": "accept", "r": "reject"}[letter]
+            reviewing.decide(store, question_set, question_of(asked, f"q{n:02}"), reviewer, verdict)
+    [pair] = reviewing.agreements(store.reviews.all(question_set.id))
+    assert (pair.one, pair.other, pair.agreement.n, pair.agreement.agreed) == ("Ann", "Bo", 4, 3)
+    assert pair.agreement.kappa == pytest.approx(0.5)

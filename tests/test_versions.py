@@ -1,0 +1,205 @@
+"""Versions of a question set: what each replaced, what differs between two, what taking one back restores."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from ragviz.documents import corpora
+from ragviz.errors import UsageError
+from ragviz.questions import authoring, versions
+from ragviz.records import Edit, Question, Span
+from ragviz.store import codecs
+from ragviz.workspace import Workspace
+
+
+def question(name, text="How high is it?", **values):
+    return Question(name, text, "3 m", (), "hand", "accepted", **values)
+
+
+@pytest.fixture
+def question_set(workspace: Workspace):
+    corpus = workspace.store.create_corpus("notes")
+    return workspace.store.create_question_set(corpus.id, "asked")
+
+
+def now(workspace, question_set):
+    return {q.id: q for q in workspace.store.questions(question_set.id)}
+
+
+def latest(workspace, question_set):
+    return workspace.store.question_set(question_set.id)
+
+
+def test_every_edit_is_a_version_that_says_who_and_what(workspace, question_set):
+    store = workspace.store
+    assert question_set.version == 0
+    store.put_questions(question_set.id, [question("a"), question("b")], edit=Edit("Ann", "imported"))
+    shown = now(workspace, question_set)["a"]
+    authoring.save(store, question_set, replace(shown, text="How tall is it?"), codecs.version_of(shown))
+    store.delete_questions(question_set.id, ["b"], Edit("Bo", "deleted"))
+    listed = store.history.versions(question_set.id)
+    assert [(v.number, v.author, v.action, v.questions) for v in listed] == [
+        (3, "Bo", "deleted", 1),
+        (2, "", "edited", 1),
+        (1, "Ann", "imported", 2),
+    ]
+    assert latest(workspace, question_set).version == 3
+    assert {i: v.number for i, v in store.history.latest(question_set.id).items()} == {"a": 2, "b": 3}
+    assert [(v.number, q and q.text) for v, q in store.history.of_question(question_set.id, "a")] == [
+        (2, "How high is it?"),
+        (1, None),
+    ]
+
+
+def test_writing_what_is_there_makes_no_version(workspace, question_set):
+    workspace.store.put_questions(question_set.id, [question("a")])
+    workspace.store.put_questions(question_set.id, [question("a")])
+    assert latest(workspace, question_set).version == 1
+
+
+def test_edits_of_one_key_that_follow_each_other_are_one_version(workspace, question_set):
+    store, edit = workspace.store, Edit("", "generated", "generation-1")
+    for name in "abc":
+        store.put_questions(question_set.id, [question(name)], edit=edit)
+    store.put_questions(question_set.id, [question("a", "Changed?")], edit=edit)  # new in this version all the same
+    store.put_questions(question_set.id, [question("d")], edit=Edit("", "added"))
+    store.put_questions(question_set.id, [question("e")], edit=edit)
+    assert [(v.number, v.questions) for v in store.history.versions(question_set.id)] == [(3, 1), (2, 1), (1, 3)]
+    assert [c.before for c in store.history.changes(question_set.id, 0, 1)] == [None] * 3
+    assert {c.question_id: c.after.text for c in store.history.changes(question_set.id, 0, 1)}["a"] == "Changed?"
+
+
+def test_two_versions_are_compared_question_by_question(workspace, question_set):
+    store = workspace.store
+    store.put_questions(question_set.id, [question("a"), question("b"), question("c")])  # 1
+    store.put_questions(question_set.id, [question("a", "Second?")])  # 2
+    store.put_questions(question_set.id, [question("a", "Third?", type="fact"), question("d")])  # 3
+    store.delete_questions(question_set.id, ["b"])  # 4
+    store.put_questions(question_set.id, [question("c", "Other?")])  # 5
+    store.put_questions(question_set.id, [question("c")])  # 6: as before
+    found = versions.differences(store, latest(workspace, question_set), 1)
+    assert [(d.question.id, d.what) for d in found] == [
+        ("a", ("question", "type")),
+        ("b", ("removed",)),
+        ("d", ("added",)),
+    ]
+    older = versions.differences(store, latest(workspace, question_set), 1, 2)
+    assert [(d.change.before.text, d.change.after.text) for d in older] == [("How high is it?", "Second?")]
+    assert versions.differences(store, latest(workspace, question_set), 4, 6) == []
+    for wrong in ((7, None), (3, 2), (-1, 2), (0, 9)):
+        with pytest.raises(UsageError, match="versions 0 to 6"):
+            versions.differences(store, latest(workspace, question_set), *wrong)
+
+
+def test_edits_are_taken_back_one_after_the_other(workspace, question_set):
+    store = workspace.store
+    store.put_questions(question_set.id, [question("a"), question("b")])  # 1
+    store.put_questions(question_set.id, [question("a", "Second?"), question("c")])  # 2
+    store.delete_questions(question_set.id, ["b"])  # 3
+    assert versions.undo(store, latest(workspace, question_set), "Ann").number == 3
+    assert sorted(now(workspace, question_set)) == ["a", "b", "c"]
+    assert versions.undo(store, latest(workspace, question_set)).number == 2
+    assert {i: q.text for i, q in now(workspace, question_set).items()} == dict.fromkeys("ab", "How high is it?")
+    listed = store.history.versions(question_set.id)
+    assert [(v.number, v.undoes) for v in listed[:2]] == [(5, 2), (4, 3)]
+    assert listed[1].author == "Ann"
+    assert versions.undo(store, latest(workspace, question_set)).number == 1
+    assert now(workspace, question_set) == {}
+    with pytest.raises(UsageError, match="no edit of 'asked'"):
+        versions.undo(store, latest(workspace, question_set))
+
+
+def test_a_version_is_restored(workspace, question_set):
+    store = workspace.store
+    store.put_questions(question_set.id, [question("a"), question("b")])
+    before = now(workspace, question_set)
+    store.put_questions(question_set.id, [question("a", "Second?"), question("c")])
+    store.delete_questions(question_set.id, ["b"])
+    assert versions.restore(store, latest(workspace, question_set), 1, "Bo") == 3
+    assert now(workspace, question_set) == before
+    assert store.history.versions(question_set.id)[0].action == "restored version 1"
+
+
+def test_a_set_of_an_earlier_release_has_its_first_edit_compared(workspace, question_set):
+    """Questions that were stored before there were versions are in version 0."""
+    store = workspace.store
+    store.put_questions(question_set.id, [question("a"), question("b")])
+    with store._write() as connection:
+        for table in ("set_versions", "question_changes"):
+            connection.exec_driver_sql(f"DELETE FROM {table}")
+    store.put_questions(question_set.id, [question("a", "Second?")])
+    [found] = versions.differences(store, latest(workspace, question_set), 0)
+    assert (found.change.before.text, found.change.after.text) == ("How high is it?", "Second?")
+
+
+def test_evidence_that_moves_makes_a_version(workspace, question_set):
+    store, corpus = workspace.store, workspace.store.corpus("notes")
+    corpora.add_file(workspace, corpus, "a.md", b"The mast is 3 m high.")
+    [info] = store.documents(corpus.id)
+    store.put_questions(question_set.id, [question("a", evidence=())])
+    store.put_questions(
+        question_set.id,
+        [replace(question("a"), evidence=((Span(info.id, 12, 15, "3 m"),),))],
+        edit=Edit("Ann", "edited"),
+    )
+    corpora.add_file(workspace, corpus, "a.md", b"Since May the mast is 3 m high.", replace=True)
+    newest = store.history.versions(question_set.id)[0]
+    assert (newest.number, newest.action) == (3, "evidence moved with its documents")
+    [found] = versions.differences(store, latest(workspace, question_set), 2)
+    assert found.what == ("evidence",)
+    assert (found.change.before.evidence[0][0].start, found.change.after.evidence[0][0].start) == (12, 22)
+
+
+@hypothesis_settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3)), max_size=12))
+def test_any_version_can_be_rebuilt(tmp_path_factory, edits):
+    from ragviz.config import Settings
+
+    workspace = Workspace(Settings(_env_file=None, home=tmp_path_factory.mktemp("home")))
+    store = workspace.store
+    question_set = store.create_question_set(store.create_corpus("notes").id, "asked")
+    states = [{}]
+    for name, turn in edits:
+        if turn:
+            store.put_questions(question_set.id, [question(name, f"Text {turn}?")])
+        else:
+            store.delete_questions(question_set.id, [name])
+        state = now(workspace, question_set)
+        if state != states[-1]:
+            states.append(state)
+    last = latest(workspace, question_set)
+    assert last.version == len(states) - 1
+    for older, before in enumerate(states):
+        for newer in range(older, len(states)):
+            changes = store.history.changes(question_set.id, older, newer)
+            rebuilt = dict(before)
+            for change in changes:
+                assert change.before == before.get(change.question_id)
+                rebuilt.pop(change.question_id, None)
+                if change.after is not None:
+                    rebuilt[change.question_id] = change.after
+            assert rebuilt == states[newer]
+
+
+def test_a_deleted_set_leaves_nothing(workspace, question_set):
+    store = workspace.store
+    store.put_questions(question_set.id, [question("a")])
+    store.put_set_fact(question_set.id, "plan", {"cells": []})
+    store.reviews.comment(question_set.id, "a", "Ann", "Why?")
+    store.delete_question_set(question_set.id)
+    for table in ("set_versions", "question_changes", "set_facts", "comments", "reviews"):
+        with store._write() as connection:
+            assert connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar() == 0
+
+
+def test_facts_of_a_set_are_kept_and_counted_as_changes(workspace, question_set):
+    store = workspace.store
+    [before] = store.revisions(question_set.id)
+    store.put_set_fact(question_set.id, "plan", {"cells": ["一"]})
+    assert store.set_fact(question_set.id, "plan") == {"cells": ["一"]}
+    assert store.revisions(question_set.id) == (before + 1,)
+    store.put_set_fact(question_set.id, "plan", None)
+    assert store.set_fact(question_set.id, "plan") is None
