@@ -58,11 +58,8 @@ def test_a_verdict_of_the_only_reviewer_is_the_status_and_two_that_differ_are_no
     assert reviewing.disagreed(reviews) == sorted([first, third])
     assert store.history.versions(question_set.id)[0].author == "Bo"
     loads = {load.reviewer: load for load in reviewing.workloads(reviews)}
-    assert (loads["Ann"].assigned, loads["Ann"].waiting, dict(loads["Ann"].verdicts)) == (
-        4,
-        2,
-        {"accept": 1, "reject": 1},
-    )
+    assert (loads["Ann"].assigned, loads["Ann"].waiting) == (4, 2)
+    assert loads["Ann"].verdicts == {"accept": 1, "reject": 1}
     assert third in reviewing.waiting_for(reviews, "Ann")
     assert reviewing.unassign(store, question_set, "Ann") == 2
     assert reviewing.waiting_for(store.reviews.all(question_set.id), "Ann") == []
@@ -92,6 +89,7 @@ def test_comments_are_kept_in_order(asked):
     assert len(store.reviews.comments(question_set.id)) == 2
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=1, max_size=40))
 def test_kappa_is_that_of_statsmodels(pairs):
     ours = agreement([a for a, _ in pairs], [b for _, b in pairs])

@@ -70,6 +70,7 @@ def _provenance(
     names: dict[str, Any] = {
         "index": index.name,
         "questions": question_set.name,
+        "questions_version": question_set.version,
         "ragviz": __version__,
         "n": len(questions),
     }
