@@ -1,0 +1,62 @@
+"""Words in the form in which their inflections are equal, and the words of a text that carry its content."""
+
+from __future__ import annotations
+
+import re
+
+from ragviz.text import words
+
+_ENGLISH = (
+    "a an the of and or but nor to in on at by for from with without into onto over under about after before between"
+    " during through than then as if so is are was were be been being am do does did doing done has have had having can"
+    " could will would shall should may might must i me my we us our you your he him his she her it its they them their"
+    " this that these those there here what which who whom whose when where why how much many long often far any some"
+    " no not only also just more most very such same own per up out off down again one ones get got give given each"
+    " every all both other another new let make made use used using need"
+)
+_CHINESE = (
+    "的 了 是 在 和 与 及 或 也 都 就 才 还 又 再 要 会 能 可以 可 应 应该 有 没有 没 不 吗 呢 吧 啊 什么 哪 哪个 哪些"
+    " 哪里 哪儿 谁 怎么 怎样 如何 为什么 为何 多少 几 多 多久 多长 何时 时候 这 那 这个 那个 我 我们 你 你们 他 他们 她"
+    " 它 它们 一 一个 个 把 被 对 对于 从 到 由 于 以 为 之 其 该 每 上 下 里 中 内 后 前 时 地 得 着 过 所 请问 最 来"
+    " 去 给 让 用 一共 需要 需 必须 进行 使用 分别 包括"
+)
+_STOP_WORDS = {"zh": frozenset(_CHINESE.split())}
+_ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
+_ENDINGS = (("ies", "y"), ("sses", "ss"), ("ings", ""), ("ing", ""), ("ed", ""), ("ly", ""), ("al", ""))
+
+
+def stem(word: str) -> str:
+    """Return a word in lower case without its English inflection, roughly: only to be compared with other stems.
+
+    >>> [stem(word) for word in ("approves", "approved", "approval", "stopped", "dishes", "glass", "2024", "桥")]
+    ['approv', 'approv', 'approv', 'stop', 'dish', 'glass', '2024', '桥']
+    """
+    if not word.isascii() or not word.isalpha():
+        return word
+    word = singular(word)
+    ending = next(((e, to) for e, to in _ENDINGS if word.endswith(e) and len(word) - len(e) >= 4), None)
+    if ending:
+        word = word.removesuffix(ending[0]) + ending[1]
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
+        word = word[:-1]
+    return word[:-1] if len(word) > 4 and word.endswith("e") else word
+
+
+def singular(word: str) -> str:
+    """Return an English noun in lower case without its plural ending, by the rules of spelling alone.
+
+    >>> [singular(word) for word in ("policies", "boxes", "desks", "houses", "bus", "analysis", "pass", "ties")]
+    ['policy', 'box', 'desk', 'house', 'bus', 'analysis', 'pass', 'tie']
+    """
+    if len(word) <= 3 or word.endswith(("ss", "us", "is")) or not word.endswith("s"):
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y" if len(word) > 4 else word[:-1]
+    hissing = re.search(r"(?:[sx]|ch|sh)es$", word) and not word.endswith(("uses", "ases", "nses"))
+    return word[:-2] if hissing else word[:-1]
+
+
+def content_words(text: str, language: str) -> list[str]:
+    """Return the words of `text` that carry its content, each once and in order: those that are no function words."""
+    stop = _STOP_WORDS.get(language, _ENGLISH_STOP_WORDS)
+    return list(dict.fromkeys(word for word in words.tokens(text, language) if word not in stop))
