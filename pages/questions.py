@@ -1,6 +1,5 @@
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -9,14 +8,11 @@ import streamlit as st
 from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.judging import banks
 from ragviz.models import spending
-from ragviz.questions import authoring, generation
-from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
+from ragviz.questions import generation
 from ragviz.questions.sets import export_questions, import_banks, import_questions
 from ragviz.questions.sets import question_set as question_set_of
 from ragviz.questions.synthesize import GENERATORS
 from ragviz.records import SIDES, IndexInfo, Question, QuestionSet
-from ragviz.store.codecs import version_of
-from ragviz.text import markup
 from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
@@ -26,16 +22,16 @@ from ragviz.ui import (
     frame,
     heading,
     job_panel,
-    passages,
+    people_tab,
     question_editor,
+    review_tab,
     split_tab,
     unsaved,
+    versions_tab,
     widgets,
     wording,
 )
 
-STATUSES = ("proposed", "accepted", "rejected", "quarantined")
-SHOWN = ("all", *STATUSES, "stale")  # stale: with evidence whose text is gone
 FORMAT = """One question a row, as CSV or JSONL: `question`, `answer`, and the location of its evidence, as one of
 
 - `document` and `quote`: words that occur there once; line breaks, widths and kinds of quotation marks may differ
@@ -53,12 +49,6 @@ BANKS = f"""The public format: `{banks.SHAPE}`
 The id is a question's id. The lists have equal lengths: key information, the question about it, and its answer from
 the reference ("无法推断" where the reference does not answer it). Runs judged afterwards use these questions."""
 
-NO_EVIDENCE = {
-    "reference": "Reference only: where its answer stands in the documents is not known.",
-    "unanswerable": "Unanswerable: the documents do not answer it.",
-}
-UNASKED = "(no question could be generated from this chunk)"
-
 unsaved.keep()
 workspace = frame.begin()
 store = workspace.store
@@ -72,7 +62,7 @@ def tiles(question_set: QuestionSet, questions: Sequence[Question], names: dict[
     not_rejected = [q for q in questions if q.asked]
     by_kind = Counter(q.kind for q in not_rejected)
     covered = {s.document_id for q in not_rejected for group in q.evidence for s in group}
-    stale = sum(map(is_stale, questions))
+    stale = sum(map(review_tab.is_stale, questions))
     makers = ", ".join(sorted({wording.MAKERS.get(q.generator, q.generator) for q in questions}))
     note = f"{stale} with stale evidence" if stale else makers
     if question_set.split:
@@ -89,216 +79,6 @@ def tiles(question_set: QuestionSet, questions: Sequence[Question], names: dict[
         widgets.tile("Accepted", f"{by_status['accepted']:,}", judged)
         widgets.tile("Documents covered", f"{len(covered & names.keys()):,}", f"of {len(names):,}")
         widgets.tile("With evidence", f"{by_kind['single'] + by_kind['multi']:,}", kinds)
-
-
-def rows_of(questions: Sequence[Question], names: dict[str, str]) -> pd.DataFrame:
-    def documents(question: Question) -> str:
-        spans = [s for group in question.evidence for s in group]
-        return ", ".join(dict.fromkeys(names.get(s.document_id, "(deleted)") for s in spans))
-
-    return pd.DataFrame(
-        {
-            "Question": [q.text or UNASKED for q in questions],
-            "Status": [q.status for q in questions],
-            "Kind": [KIND_TITLES[q.kind] if q.text else "" for q in questions],
-            **({"Type": [TYPE_TITLES[q.type] for q in questions]} if any(q.type for q in questions) else {}),
-            **({"Style": [STYLE_TITLES[q.style] for q in questions]} if any(q.style for q in questions) else {}),
-            **({"Side": [q.split for q in questions]} if question_set.split else {}),
-            "Document": [documents(q) for q in questions],
-            "Answer": [q.answer for q in questions],
-            "Reason": [q.reason for q in questions],
-            "Generator": [q.generator for q in questions],
-            "Id": [q.id for q in questions],
-        }
-    )
-
-
-# Review
-
-
-def review(question_set: QuestionSet, questions: Sequence[Question], names: dict[str, str]) -> None:
-    filtered_questions = filtered(question_set, questions)
-    address.readable("question", address.one_of({q.id for q in questions}), "a question of this set")
-    rows = rows_of(filtered_questions, names)
-    with widgets.above_table("questions"):
-        filters = [st.query_params.get(name, "") for name in ("status", "side", "type", "style", "find")]
-        filters = [part for part in filters if part not in ("", "all")]
-        words = f"{len(filtered_questions)} of {wording.counted(len(questions), 'question')}"
-        st.markdown(plain(words + (f" · filter: {', '.join(filters)}" if filters else "")), width="stretch")
-        switched = address.bound("in-table", False, {"true": True, "false": False}.get, "true or false")
-        in_table = st.toggle("Edit in the table", **switched)
-        widgets.table_button(rows, question_set.name, "questions-shown")
-    editing = unsaved.being_edited(question_set)
-    if not filtered_questions and not (in_table and editing):
-        st.caption("No questions match the filter.")
-        return
-    if in_table:
-        edit_table(question_set, filtered_questions)
-        return
-    if editing:
-        st.caption(":orange[▲] Your changes in the table are not saved yet: they are kept there.")
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        pick(filtered_questions, rows)
-    with right:
-        detail(question_set, filtered_questions)
-
-
-def filtered(question_set: QuestionSet, questions: Sequence[Question]) -> list[Question]:
-    """Return the questions that pass the filters of the address: status, side of the split, words; rejected ones last.
-
-    The side is asked for where the set has a split.
-    """
-    widths = [6, 2, 2] if question_set.split else [3, 2]  # five statuses are whole at 1024
-    left, *sides, right = st.columns(widths, vertical_alignment="bottom")
-    with left:
-        status = st.session_state["status-filter"] = address.chosen("status", SHOWN, "all") or "all"
-        st.segmented_control(
-            "Status", SHOWN, key="status-filter", required=True, label_visibility="collapsed",
-            on_change=lambda: address.put(status=st.session_state["status-filter"]),
-        )  # fmt: skip
-    st.session_state["find-filter"] = find = st.query_params.get("find", "")
-    right.text_input(
-        "Find", key="find-filter", placeholder="Find in questions and answers", label_visibility="collapsed",
-        on_change=lambda: address.put(find=st.session_state["find-filter"] or None),
-    )  # fmt: skip
-    words = find.casefold()
-    matches = [q for q in questions if words in q.text.casefold() or words in q.answer.casefold()]
-    if sides:
-        with sides[0]:
-            side = split_tab.choose_filter()
-        matches = [q for q in matches if split_tab.passes(q, side)]
-    matches = of_type_and_style(questions, matches)
-    kept = [q for q in matches if status in ("all", q.status) or (status == "stale" and is_stale(q))]
-    return sorted(kept, key=lambda q: not q.asked)
-
-
-def of_type_and_style(questions: Sequence[Question], matches: list[Question]) -> list[Question]:
-    """Return the matches of the type and style chosen; each is asked for where questions of the set have one."""
-    named = {"type": ("Any type", TYPE_TITLES), "style": ("Any style", STYLE_TITLES)}
-    said = {name: {getattr(q, name) for q in questions} for name in named}
-    offered = {name: [key for key in named[name][1] if key and key in said[name]] for name in named}
-    offered = {name: keys for name, keys in offered.items() if keys}
-    if not offered:
-        return matches
-    for column, (name, keys) in zip(st.columns([2, 2, 6]), offered.items(), strict=False):
-        with column:
-            titles = {"": named[name][0]} | {key: named[name][1][key].capitalize() for key in keys}
-            chosen = address.bound(name, "", address.one_of(keys), f"one of {', '.join(keys)}")
-            value = st.selectbox(
-                name.capitalize(), list(titles), format_func=titles.__getitem__, label_visibility="collapsed", **chosen
-            )
-        matches = [q for q in matches if value in ("", getattr(q, name))]
-    return matches
-
-
-def is_stale(question: Question) -> bool:
-    return any(span.stale for group in question.evidence for span in group)
-
-
-def pick(filtered_questions: Sequence[Question], rows: pd.DataFrame) -> None:
-    def opened() -> None:
-        address.put(question=widgets.selected(st.session_state["questions"], [q.id for q in filtered_questions]))
-
-    widths = {"Question": 285, "Status": 78, "Kind": 108, "Document": 165, "Answer": 290, "Reason": 200}
-    columns = {name: st.column_config.TextColumn(width=width) for name, width in widths.items()}  # status too at 1024
-    height = widgets.height_of(len(rows), 8, widgets.TWO_LINES)
-    widgets.table(
-        rows, "questions", columns=columns, on_select=opened, height=height, row_height=widgets.TWO_LINES,
-        alt="Questions",
-    )  # fmt: skip
-
-
-def detail(question_set: QuestionSet, filtered_questions: Sequence[Question]) -> None:
-    """Draw one question with its evidence, and the buttons to accept, reject or edit it."""
-    ids = [q.id for q in filtered_questions]
-    requested = st.query_params.get("question")
-    place = ids.index(requested) if requested in ids else 0
-    question = filtered_questions[place]
-    warn_if_replaced(question)
-    version = version_of(question)
-    following = ids[place + 1] if place + 1 < len(ids) else ids[place]
-    with st.container(border=True):
-        st.caption(
-            f"{place + 1} of {len(ids)} · {question.status} · {KIND_TITLES[question.kind]} · "
-            f"{f'{question.split} · ' if question.split else ''}"
-            f"{plain(wording.MAKERS.get(question.generator, question.generator))}"
-        )
-        st.markdown(f"**{plain(question.text or UNASKED)}**")
-        st.html(markup.highlighted(question.answer or "(no answer given)", language=question.language))
-        if question.reason:
-            st.caption(f"Rejected: {plain(question.reason)}")
-        with st.container(horizontal=True, gap="small"):
-            # Keyed by question and version: a click on what was on the screen never applies to what replaced it.
-            done, key = question.status == "accepted" or not question.text, f"{question.id}-{version}"
-            if st.button("Accept", shortcut="a", key=f"accept-{key}", disabled=done):
-                decide(question_set, replace(question, status="accepted", reason=""), following, version)
-            if st.button("Reject", shortcut="x", key=f"reject-{key}", disabled=question.status == "rejected"):
-                decide(
-                    question_set, replace(question, status="rejected", reason="rejected by hand"), following, version
-                )
-            if st.button("Fix evidence" if is_stale(question) else "Edit", shortcut="e", key="edit"):
-                address.put(edit=question.id)
-                st.rerun()
-            if st.button("Next", shortcut="n", key="next", disabled=following == question.id):
-                address.put(question=following)
-                st.rerun()
-        if question.evidence:
-            st.html(markup.legend([("gold", "evidence")]))
-            with st.container(height=300, border=False):
-                passages.evidence_groups(question_set.corpus_id, question)
-        else:
-            st.caption(NO_EVIDENCE[question.kind] if question.text else "Source chunk:")
-            passages.source_chunks(question_set.corpus_id, question)
-
-
-def warn_if_replaced(question: Question) -> None:
-    """Warn when a decision was pressed for a question that is no longer shown, or has changed."""
-    key = f"{question.id}-{version_of(question)}"
-    before, st.session_state["shown-question"] = st.session_state.get("shown-question", key), key
-    if before == key or not any(st.session_state.get(f"{verb}-{before}") for verb in ("accept", "reject")):
-        return
-    changed = before.startswith(f"{question.id}-")
-    what = "The question was changed by somebody else since it was shown" if changed else "Another question is shown"
-    st.warning(f"{what}: nothing was saved. Review it, and decide again.")
-
-
-def decide(question_set: QuestionSet, question: Question, following: str, version: str) -> None:
-    """Save a decision on the question that was shown, unless it has changed."""
-    try:
-        authoring.save(store, question_set, question, version)
-    except authoring.Conflict as conflict:
-        st.warning(plain(f"{conflict} Review it, and decide again."))
-        return
-    address.put(question=following)
-    st.rerun()
-
-
-def edit_table(question_set: QuestionSet, filtered_questions: Sequence[Question]) -> None:
-    """Draw questions, answers and statuses as a table to edit; nothing is written until *Save* is pressed."""
-    columns = {
-        "Question": st.column_config.TextColumn(width=335, required=True),
-        "Answer": st.column_config.TextColumn(width=290),
-        "Status": st.column_config.SelectboxColumn(options=STATUSES, required=True),
-    }
-    table = unsaved.table_of(question_set, filtered_questions, names)
-    rows = rows_of(table.rows, names)
-    editable = ["Question", "Answer", "Status", "Reason"]
-    fixed = [name for name in rows.columns if name not in editable]
-    st.data_editor(
-        rows.map(lambda cell: markup.visible(cell)), key=table.key, hide_index=True, disabled=fixed,
-        column_config=columns, column_order=[*editable, *fixed], height=widgets.height_of(len(rows), 14),
-    )  # fmt: skip
-    unsaved.keep()
-    changed = table.changed
-    with st.container(horizontal=True):
-        if st.button(f"Save {wording.counted(len(changed), 'change')}", type="primary", disabled=not changed):
-            unsaved.save(store, table)
-            st.rerun()
-        if changed and st.button("Discard changes", key="discard-edits"):
-            unsaved.discard(question_set)
-            st.rerun()
-    unsaved.show_refused(question_set)
 
 
 # New questions
@@ -396,7 +176,7 @@ def newest(corpus_id: str) -> None:
         st.markdown(f"**{plain(job.title)}**, the newest first")
         written = store.questions(question_set.id)[-4:]
         for question in reversed(written):
-            st.caption(f"{question.status}: {plain(question.text or UNASKED)}")
+            st.caption(f"{question.status}: {plain(question.text or review_tab.UNASKED)}")
         if not written:
             st.caption("The first questions appear here as they are written.")
 
@@ -580,29 +360,23 @@ if edited is not None:
     st.stop()
 if sets:
     tiles(question_set, questions, names)
-    reviewing, making, writing, importing, finding, splitting = address.choose_tab(
-        ["Review", "Generate", "Write", "Import", "Find evidence", "Split"], "questions-tab"
-    )
-    if splitting.open:
-        with splitting, widgets.errors_shown():
-            split_tab.show(question_set, questions)
-    if finding.open:
-        with finding, widgets.errors_shown():
-            evidence_finder.show(corpus, question_set, questions, names)
-    if reviewing.open:
-        with reviewing, widgets.errors_shown():
-            review(question_set, questions, names)
 else:
     st.markdown("No questions yet. Generate some from an index, write one, or import a file.")
-    making, writing, importing = address.choose_tab(["Generate", "Write", "Import"], "questions-tab")
-if making.open:
-    with making, widgets.errors_shown():
-        generate(suggested)
-if writing.open:
-    with writing, widgets.errors_shown():
-        question_editor.edit(corpus, question_set if sets else None, question_set.name if sets else suggested, None)
-if importing.open:
-    with importing, widgets.errors_shown():
-        bring_in(suggested)
-        if sets:
-            bring_banks(question_set)
+TABS: dict[str, Callable[[], object]] = {  # in order; those of `NEEDS_SET` need a question set
+    "Review": lambda: review_tab.show(question_set, questions, names),
+    "Generate": lambda: generate(suggested),
+    "Write": lambda: question_editor.edit(
+        corpus, question_set if sets else None, question_set.name if sets else suggested, None
+    ),
+    "Import": lambda: (bring_in(suggested), bring_banks(question_set) if sets else None),
+    "Find evidence": lambda: evidence_finder.show(corpus, question_set, questions, names),
+    "Split": lambda: split_tab.show(question_set, questions),
+    "Reviewers": lambda: people_tab.show(question_set, questions),
+    "Versions": lambda: versions_tab.show(question_set),
+}
+NEEDS_SET = ("Review", "Find evidence", "Split", "Reviewers", "Versions")
+shown = [name for name in TABS if sets or name not in NEEDS_SET]
+for tab, tab_name in zip(address.choose_tab(shown, "questions-tab"), shown, strict=True):
+    if tab.open:
+        with tab, widgets.errors_shown():
+            TABS[tab_name]()

@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.questions import authoring, interchange
-from ragviz.records import Question, QuestionSet, digest
+from ragviz.records import Edit, Question, QuestionSet, digest, new_id
 from ragviz.store.codecs import version_of
 from ragviz.store.store import Store
 from ragviz.text.markup import plain
@@ -113,17 +113,17 @@ def discard(question_set: QuestionSet) -> None:
     _tables().pop(question_set.id, None)
 
 
-def save(store: Store, table: Table) -> None:
-    """Save the edits of a table; those of questions that somebody else changed meanwhile are kept as conflicts.
+def save(store: Store, table: Table, author: str = "") -> None:
+    """Save the edits of a table as one version of its set; those that somebody else overtook are kept as conflicts.
 
     Raises:
         RagvizError: the store cannot be written; the edits stay.
 
     """
-    refused = []
+    refused, edit = [], Edit(author, "edited in the table", f"table:{new_id()}")
     for before, after in table.changed:
         try:
-            authoring.save(store, table.question_set, after, version_of(before))
+            authoring.save(store, table.question_set, after, version_of(before), edit)
         except authoring.Conflict:
             refused.append(after)
     discard(table.question_set)

@@ -1,0 +1,303 @@
+"""The tab Review: the questions of a set, filtered, decided on one by one, or edited in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import get_args
+
+import pandas as pd
+import streamlit as st
+
+from ragviz.analysis.evaluate import KIND_TITLES
+from ragviz.questions import authoring, reviewing
+from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
+from ragviz.records import Edit, Question, QuestionSet, QuestionStatus, ReviewVerdict, SetVersion
+from ragviz.store.codecs import version_of
+from ragviz.text import markup
+from ragviz.text.markup import plain
+from ragviz.ui import address, cache, passages, people_tab, person, split_tab, unsaved, versions_tab, widgets, wording
+
+STATUSES: tuple[QuestionStatus, ...] = get_args(QuestionStatus)
+SHOWN = ("all", *STATUSES, "stale")  # stale: with evidence whose text is gone
+NO_EVIDENCE = {
+    "reference": "Reference only: where its answer stands in the documents is not known.",
+    "unanswerable": "Unanswerable: the documents do not answer it.",
+}
+REASONS: Mapping[QuestionStatus, str] = {"rejected": "Rejected", "quarantined": "Quarantined"}
+UNASKED = "(no question could be generated from this chunk)"
+
+
+def _rows_of(question_set: QuestionSet, questions: Sequence[Question], names: Mapping[str, str]) -> pd.DataFrame:
+    def documents(question: Question) -> str:
+        spans = [s for group in question.evidence for s in group]
+        return ", ".join(dict.fromkeys(names.get(s.document_id, "(deleted)") for s in spans))
+
+    return pd.DataFrame(
+        {
+            "Question": [q.text or UNASKED for q in questions],
+            "Status": [q.status for q in questions],
+            "Kind": [KIND_TITLES[q.kind] if q.text else "" for q in questions],
+            **({"Type": [TYPE_TITLES[q.type] for q in questions]} if any(q.type for q in questions) else {}),
+            **({"Style": [STYLE_TITLES[q.style] for q in questions]} if any(q.style for q in questions) else {}),
+            **({"Side": [q.split for q in questions]} if question_set.split else {}),
+            "Document": [documents(q) for q in questions],
+            "Answer": [q.answer for q in questions],
+            "Reason": [q.reason for q in questions],
+            "Generator": [q.generator for q in questions],
+            "Id": [q.id for q in questions],
+        }
+    )
+
+
+def show(question_set: QuestionSet, questions: Sequence[Question], names: Mapping[str, str]) -> None:
+    """Draw the filters, the table of the questions that pass them, and the one that is open; or the table to edit."""
+    filtered_questions = _filtered(question_set, questions)
+    address.readable("question", address.one_of({q.id for q in questions}), "a question of this set")
+    rows = _rows_of(question_set, filtered_questions, names)
+    with widgets.above_table("questions"):
+        filters = [st.query_params.get(name, "") for name in ("status", "side", "type", "style", "find")]
+        filters = [part for part in filters if part not in ("", "all")]
+        words = f"{len(filtered_questions)} of {wording.counted(len(questions), 'question')}"
+        st.markdown(plain(words + (f" · filter: {', '.join(filters)}" if filters else "")), width="stretch")
+        switched = address.bound("in-table", False, {"true": True, "false": False}.get, "true or false")
+        in_table = st.toggle("Edit in the table", **switched)
+        widgets.table_button(rows, question_set.name, "questions-shown")
+    editing = unsaved.being_edited(question_set)
+    if not filtered_questions and not (in_table and editing):
+        st.caption("No questions match the filter.")
+        return
+    if in_table:
+        _edit_table(question_set, filtered_questions, names)
+        return
+    if editing:
+        st.caption(":orange[▲] Your changes in the table are not saved yet: they are kept there.")
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        _pick(filtered_questions, rows)
+    with right:
+        _detail(question_set, filtered_questions)
+
+
+def _filtered(question_set: QuestionSet, questions: Sequence[Question]) -> list[Question]:
+    """Return the questions that pass the filters of the address: status, side of the split, words; rejected ones last.
+
+    The side is asked for where the set has a split.
+    """
+    widths = [6, 2, 2] if question_set.split else [3, 2]  # five statuses are whole at 1024
+    left, *sides, right = st.columns(widths, vertical_alignment="bottom")
+    with left:
+        status = st.session_state["status-filter"] = address.chosen("status", SHOWN, "all") or "all"
+        st.segmented_control(
+            "Status", SHOWN, key="status-filter", required=True, label_visibility="collapsed",
+            on_change=lambda: address.put(status=st.session_state["status-filter"]),
+        )  # fmt: skip
+    st.session_state["find-filter"] = find = st.query_params.get("find", "")
+    right.text_input(
+        "Find", key="find-filter", placeholder="Find in questions and answers", label_visibility="collapsed",
+        on_change=lambda: address.put(find=st.session_state["find-filter"] or None),
+    )  # fmt: skip
+    words = find.casefold()
+    matches = [q for q in questions if words in q.text.casefold() or words in q.answer.casefold()]
+    if sides:
+        with sides[0]:
+            side = split_tab.choose_filter()
+        matches = [q for q in matches if split_tab.passes(q, side)]
+    matches = _of_type_and_style(questions, matches)
+    if reviewer := st.query_params.get("reviewer", ""):
+        waiting = set(reviewing.waiting_for(cache.workspace().store.reviews.all(question_set.id), reviewer))
+        matches = [q for q in matches if q.id in waiting]
+        if st.button(f"✕ waiting for {markup.visible(reviewer)}", key="all-reviewers", help="Show all questions."):
+            address.put(reviewer=None)
+            st.rerun()
+    kept = [q for q in matches if status in ("all", q.status) or (status == "stale" and is_stale(q))]
+    return sorted(kept, key=lambda q: not q.asked)
+
+
+def _of_type_and_style(questions: Sequence[Question], matches: list[Question]) -> list[Question]:
+    """Return the matches of the type and style chosen; each is asked for where questions of the set have one."""
+    named = {"type": ("Any type", TYPE_TITLES), "style": ("Any style", STYLE_TITLES)}
+    said = {name: {getattr(q, name) for q in questions} for name in named}
+    offered = {name: [key for key in named[name][1] if key and key in said[name]] for name in named}
+    offered = {name: keys for name, keys in offered.items() if keys}
+    if not offered:
+        return matches
+    for column, (name, keys) in zip(st.columns([2, 2, 6]), offered.items(), strict=False):
+        with column:
+            titles = {"": named[name][0]} | {key: named[name][1][key].capitalize() for key in keys}
+            chosen = address.bound(name, "", address.one_of(keys), f"one of {', '.join(keys)}")
+            value = st.selectbox(
+                name.capitalize(), list(titles), format_func=titles.__getitem__, label_visibility="collapsed", **chosen
+            )
+        matches = [q for q in matches if value in ("", getattr(q, name))]
+    return matches
+
+
+def is_stale(question: Question) -> bool:
+    """Whether some of its evidence is no longer in the documents."""
+    return any(span.stale for group in question.evidence for span in group)
+
+
+def _pick(filtered_questions: Sequence[Question], rows: pd.DataFrame) -> None:
+    def opened() -> None:
+        address.put(question=widgets.selected(st.session_state["questions"], [q.id for q in filtered_questions]))
+
+    widths = {"Question": 285, "Status": 78, "Kind": 108, "Document": 165, "Answer": 290, "Reason": 200}
+    columns = {name: st.column_config.TextColumn(width=width) for name, width in widths.items()}  # status too at 1024
+    height = widgets.height_of(len(rows), 8, widgets.TWO_LINES)
+    widgets.table(
+        rows, "questions", columns=columns, on_select=opened, height=height, row_height=widgets.TWO_LINES,
+        alt="Questions",
+    )  # fmt: skip
+
+
+def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question]) -> None:
+    """Draw one question with its evidence, and the buttons to accept, reject or edit it."""
+    ids = [q.id for q in filtered_questions]
+    requested = st.query_params.get("question")
+    place = ids.index(requested) if requested in ids else 0
+    question = filtered_questions[place]
+    _warn_if_replaced(question)
+    version = version_of(question)
+    following = ids[place + 1] if place + 1 < len(ids) else ids[place]
+    with st.container(border=True):
+        said = [f"{place + 1} of {len(ids)}", question.status, KIND_TITLES[question.kind], question.split]
+        said += [TYPE_TITLES[question.type] if question.type else "", STYLE_TITLES[question.style]]
+        maker = plain(wording.MAKERS.get(question.generator, question.generator))
+        said += [maker, f"verified by {plain(question.verified_by)}" if question.verified_by else ""]
+        st.caption(" · ".join(part for part in said if part and part != STYLE_TITLES[""]))
+        for turn in question.history:
+            st.caption("  \n".join(plain(text) for text in turn))
+        st.markdown(f"**{plain(question.text or UNASKED)}**")
+        st.html(markup.highlighted(question.answer or "(no answer given)", language=question.language))
+        if question.reason:
+            st.caption(plain(f"{REASONS.get(question.status, 'Note')}: {question.reason}"))
+        _buttons(question_set, question, version, following)
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            if edit := _last_edits(cache.state(question_set.id)).get(question.id):
+                st.caption(plain(f"{edit.action} · {edit.author or 'unnamed'} · {wording.when(edit.created)}"))
+            versions_tab.undo_button(question_set, "undo-review")
+        if question.evidence:
+            st.html(markup.legend([("gold", "evidence")]))
+            with st.container(height=300, border=False):
+                passages.evidence_groups(question_set.corpus_id, question)
+        else:
+            st.caption(NO_EVIDENCE[question.kind] if question.text else "Source chunk:")
+            passages.source_chunks(question_set.corpus_id, question)
+        people_tab.comments(question_set, question)
+
+
+def _buttons(question_set: QuestionSet, question: Question, version: str, following: str) -> None:
+    """Draw the buttons that decide on a question, and those that edit it and go on.
+
+    They are keyed by question and version: a click on what was on the screen never applies to what replaced it. The
+    decision of a reviewer to whom the question is assigned is a verdict.
+    """
+    waiting, key = _under_review(question_set, question), f"{question.id}-{version}"
+    accepted = (question.status == "accepted" and not waiting) or not question.text
+    rejected = question.status == "rejected" and not waiting
+    with st.container(horizontal=True, gap="small"):
+        if st.button("Accept", shortcut="a", key=f"accept-{key}", disabled=accepted):
+            _say(question_set, question, "accept", following, version, waiting=waiting)
+        if st.button("Reject", shortcut="x", key=f"reject-{key}", disabled=rejected):
+            _say(question_set, question, "reject", following, version, waiting=waiting)
+        if waiting and st.button("Unsure", shortcut="u", key=f"unsure-{key}"):
+            _say(question_set, question, "unsure", following, version, waiting=waiting)
+        if st.button("Fix evidence" if is_stale(question) else "Edit", shortcut="e", key="edit"):
+            address.put(edit=question.id)
+            st.rerun()
+        if st.button("Next", shortcut="n", key="next", disabled=following == question.id):
+            address.put(question=following)
+            st.rerun()
+
+
+def _say(
+    question_set: QuestionSet,
+    question: Question,
+    verdict: ReviewVerdict,
+    following: str,
+    version: str,
+    *,
+    waiting: bool,
+) -> None:
+    """Record a verdict of a reviewer, else the decision of whoever looks at the page."""
+    if waiting:
+        _judge(question_set, question, verdict, following)
+    elif verdict == "accept":
+        _decide(question_set, replace(question, status="accepted", reason=""), following, version)
+    else:
+        _decide(question_set, replace(question, status="rejected", reason="rejected by hand"), following, version)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _last_edits(of: cache.State) -> dict[str, SetVersion]:
+    """Return who edited each question of a set last, and when."""
+    return cache.workspace().store.history.latest(of.ids[0])
+
+
+def _under_review(question_set: QuestionSet, question: Question) -> bool:
+    """Whether the question waits for the verdict of whoever looks at the page."""
+    return question.id in reviewing.waiting_for(cache.workspace().store.reviews.all(question_set.id), person.name())
+
+
+def _judge(question_set: QuestionSet, question: Question, verdict: ReviewVerdict, following: str) -> None:
+    """Record the verdict of a reviewer on the question that was shown, unless it has changed."""
+    try:
+        reviewing.decide(cache.workspace().store, question_set, question, person.name(), verdict)
+    except authoring.Conflict as conflict:
+        st.warning(plain(f"{conflict} Review it, and decide again."))
+        return
+    address.put(question=following)
+    st.rerun()
+
+
+def _warn_if_replaced(question: Question) -> None:
+    """Warn when a decision was pressed for a question that is no longer shown, or has changed."""
+    key = f"{question.id}-{version_of(question)}"
+    before, st.session_state["shown-question"] = st.session_state.get("shown-question", key), key
+    if before == key or not any(st.session_state.get(f"{verb}-{before}") for verb in ("accept", "reject", "unsure")):
+        return
+    changed = before.startswith(f"{question.id}-")
+    what = "The question was changed by somebody else since it was shown" if changed else "Another question is shown"
+    st.warning(f"{what}: nothing was saved. Review it, and decide again.")
+
+
+def _decide(question_set: QuestionSet, question: Question, following: str, version: str) -> None:
+    """Save a decision on the question that was shown, unless it has changed."""
+    try:
+        edit = Edit(person.name(), f"{question.status} a question")
+        authoring.save(cache.workspace().store, question_set, question, version, edit)
+    except authoring.Conflict as conflict:
+        st.warning(plain(f"{conflict} Review it, and decide again."))
+        return
+    address.put(question=following)
+    st.rerun()
+
+
+def _edit_table(question_set: QuestionSet, filtered_questions: Sequence[Question], names: Mapping[str, str]) -> None:
+    """Draw questions, answers and statuses as a table to edit; nothing is written until *Save* is pressed."""
+    columns = {
+        "Question": st.column_config.TextColumn(width=335, required=True),
+        "Answer": st.column_config.TextColumn(width=290),
+        "Status": st.column_config.SelectboxColumn(options=STATUSES, required=True),
+    }
+    table = unsaved.table_of(question_set, filtered_questions, names)
+    rows = _rows_of(question_set, table.rows, names)
+    editable = ["Question", "Answer", "Status", "Reason"]
+    fixed = [name for name in rows.columns if name not in editable]
+    st.data_editor(
+        rows.map(lambda cell: markup.visible(cell)), key=table.key, hide_index=True, disabled=fixed,
+        column_config=columns, column_order=[*editable, *fixed], height=widgets.height_of(len(rows), 14),
+    )  # fmt: skip
+    unsaved.keep()
+    changed = table.changed
+    with st.container(horizontal=True):
+        if st.button(f"Save {wording.counted(len(changed), 'change')}", type="primary", disabled=not changed):
+            unsaved.save(cache.workspace().store, table, person.name())
+            st.rerun()
+        if changed and st.button("Discard changes", key="discard-edits"):
+            unsaved.discard(question_set)
+            st.rerun()
+        if not changed:
+            versions_tab.undo_button(question_set, "undo-edits")
+    unsaved.show_refused(question_set)

@@ -1,0 +1,171 @@
+"""The versions of a question set: who changed what, what differs between two, taking edits back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from ragviz.questions import versions
+from ragviz.questions.versions import Difference
+from ragviz.records import Question, QuestionSet, Run, SetVersion
+from ragviz.text.differences import differing
+from ragviz.text.markup import highlighted, plain
+from ragviz.ui import address, cache, heading, person, widgets, wording
+
+SHOWN = 20
+"""Differing questions that are drawn with both texts; the table lists them all."""
+
+
+def undo_button(question_set: QuestionSet, key: str) -> None:
+    """Draw the button that takes back the newest edit of a set; nothing for a set without edits."""
+    store = cache.workspace().store
+    if not question_set.version:
+        return
+    version = versions.undoable(store.history.versions(question_set.id))
+    if version is None:
+        return
+    said = f"Takes back version {version.number}: {version.action}, {wording.counted(version.questions, 'question')}."
+    if st.button("Undo", key=key, help=plain(said)):
+        with widgets.errors_shown():
+            versions.undo(store, question_set, person.name())
+            st.toast(plain(f"Took back version {version.number}: {version.action}"))
+            st.rerun()
+
+
+def show(question_set: QuestionSet) -> None:
+    """Draw all versions of a set, the newest first, and what differs between two of them."""
+    store = cache.workspace().store
+    listed = store.history.versions(question_set.id)
+    if not listed:
+        st.markdown("No edits yet. Each edit, import and generation makes a version, which can be compared and undone.")
+        return
+    asked_by = runs_by_version(question_set)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"Version **{question_set.version}** · {wording.counted(len(listed), 'edit')}")
+        undo_button(question_set, "undo-version")
+    rows = version_rows(listed, asked_by)
+    widths = {"What": 320, "Who": 130, "When": 150, "Asked by": 240}
+    columns = {name: st.column_config.Column(width=width) for name, width in widths.items()}
+    widgets.table(
+        rows, "versions", columns=columns, height=widgets.height_of(len(rows), 8), alt="Versions of the question set"
+    )
+    _compare(question_set, asked_by)
+
+
+def version_rows(listed: Sequence[SetVersion], asked_by: dict[int, list[str]]) -> pd.DataFrame:
+    """Return the table of versions, the newest first; `asked_by` are names of runs by version."""
+    return pd.DataFrame(
+        {
+            "Version": [version.number for version in listed],
+            "When": [wording.when(version.created) for version in listed],
+            "Who": [version.author for version in listed],
+            "What": [version.action for version in listed],
+            "Questions": [version.questions for version in listed],
+            "Asked by": [", ".join(asked_by.get(version.number, ())) for version in listed],
+        }
+    )
+
+
+def runs_by_version(question_set: QuestionSet) -> dict[int, list[str]]:
+    """Return the names of the runs that asked each version of a set, the newest first."""
+    runs: dict[int, list[str]] = {}
+    for run in cache.workspace().store.runs(question_set.corpus_id):
+        if run.config.questions == question_set.id and (number := version_of(run)) is not None:
+            runs.setdefault(number, []).append(run.name)
+    return runs
+
+
+def version_of(run: Run) -> int | None:
+    """Return the version of its question set that a run asked; None where it was made before there were versions."""
+    number = run.provenance.get("questions_version")
+    return number if isinstance(number, int) else None
+
+
+def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:
+    """Draw the choice of two versions, and what differs between them."""
+    heading.section("What differs")
+    last = question_set.version
+    older = address.chosen_number("older", 0, last, max(0, last - 1))
+    newer = address.chosen_number("newer", 0, last, last)
+
+    def label(number: int) -> str:
+        ran = f" · {asked_by[number][0]}" if number in asked_by else ""
+        return f"{number}{' (before the first edit)' if number == 0 else ' (now)' if number == last else ''}{ran}"
+
+    one, two, three = st.columns([2, 2, 1], vertical_alignment="bottom")
+    numbers = list(range(last, -1, -1))
+    for column, title, name, value in ((one, "Older version", "older", older), (two, "Newer version", "newer", newer)):
+        key = f"version-{name}"
+        st.session_state[key] = value
+        column.selectbox(
+            title,
+            numbers,
+            key=key,
+            format_func=label,
+            on_change=lambda n=name, k=key: address.put(**{n: st.session_state[k]}),
+        )
+    if older > newer:
+        st.caption("The older version has the smaller number: choose the other way round.")
+        return
+    found = versions.differences(cache.workspace().store, question_set, older, newer)
+    with three:
+        if older < last and st.button(f"Restore {older}…", key="restore-version"):
+            _confirm_restore(question_set, older)
+    if not found:
+        st.caption("No question differs.")
+        return
+    rows = difference_rows(found)
+    with widgets.above_table("version-differences"):
+        st.markdown(f"{wording.counted(len(found), 'question')} differ{'s' if len(found) == 1 else ''}")
+        widgets.table_button(rows, f"{question_set.name}-{older}-{newer}", "version-differences-csv")
+    widgets.table(
+        rows, "version-differences", height=widgets.height_of(len(rows), 6), alt="Questions that differ",
+        columns={"Question": st.column_config.TextColumn(width="large")},
+    )  # fmt: skip
+    for difference in found[:SHOWN]:
+        _both(difference)
+    if len(found) > SHOWN:
+        st.caption(f"The first {SHOWN} of {len(found):,} are drawn; the table has them all.")
+
+
+def difference_rows(found: Sequence[Difference]) -> pd.DataFrame:
+    """Return the table of the questions that differ."""
+    return pd.DataFrame(
+        {
+            "Question": [each.question.text for each in found],
+            "What": [", ".join(each.what) for each in found],
+            "Id": [each.question.id for each in found],
+        }
+    )
+
+
+def _confirm_restore(question_set: QuestionSet, number: int) -> None:
+    store = cache.workspace().store
+    widgets.confirm(
+        f"All questions of “{question_set.name}” become as they were in version {number}, as a new version: this can "
+        "be undone. Earlier runs keep the questions as they were asked.",
+        "Restore",
+        lambda: versions.restore(store, question_set, number, person.name()),
+    )
+
+
+def _both(difference: Difference) -> None:
+    """Draw a question as it is in both versions, differing words marked."""
+    before, after = difference.change.before, difference.change.after
+    with st.container(border=True):
+        st.caption(plain(f"{', '.join(difference.what)} · {difference.question.id}"))
+        texts = [_text(question) for question in (before, after)]
+        marks = differing(*texts)
+        for column, text, mark in zip(st.columns(2, gap="medium"), texts, marks, strict=True):
+            with column:
+                st.html(highlighted(text, differing=mark, fold=None) if text else "<p>–</p>")
+
+
+def _text(question: Question | None) -> str:
+    if question is None:
+        return ""
+    evidence = [f"“{span.text}”" for group in question.evidence for span in group]
+    status = question.status + (f": {question.reason}" if question.reason else "")
+    return "\n".join([question.text, question.answer, *evidence, status])
