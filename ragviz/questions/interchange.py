@@ -40,6 +40,7 @@ from ragviz.records import (
     Chunk,
     Document,
     Evidence,
+    Progress,
     Question,
     QuestionStatus,
     QuestionStyle,
@@ -47,6 +48,7 @@ from ragviz.records import (
     Side,
     Span,
     digest,
+    silent,
 )
 from ragviz.text import language, quotes
 from ragviz.text.markup import shortened
@@ -88,6 +90,7 @@ _PLACES = (
 )
 _KNOWN = {*COLUMNS, *_PLACES, *ANSWERS, *MARKS, "question_type"}
 _LISTED = 20  # names of columns in one sentence
+_REPORTED = 500  # rows between two reports of progress
 
 _DOCUMENT_ID = re.compile("[0-9a-f]{16}")
 _NAMED = {"document", "corpus_id", "chunk_id"}
@@ -172,7 +175,9 @@ class _Member(BaseModel):
     grade: float = Field(1.0, gt=0, allow_inf_nan=False, validation_alias=AliasChoices("grade", "relevance"))
 
 
-def read_questions(data: bytes, name: str, documents: Mapping[str, Document]) -> Imported:
+def read_questions(
+    data: bytes, name: str, documents: Mapping[str, Document], progress: Progress = silent
+) -> Imported:
     """Read questions about `documents` (by name) from the CSV, TSV or JSONL file `name`.
 
     Read questions are "accepted" unless the file says otherwise: a person made or chose them.
@@ -191,6 +196,8 @@ def read_questions(data: bytes, name: str, documents: Mapping[str, Document]) ->
     answers: dict[str, None] = {}
     no_sides: dict[str, None] = {}
     for number, row in _json_rows(text) if is_json else _csv_rows(text, name):
+        if number % _REPORTED == 0:
+            progress(number, None, "rows", "Reading questions")
         columns |= dict.fromkeys(row)
         answers |= dict.fromkeys(_answer_columns(row)[:1])
         try:

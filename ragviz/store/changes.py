@@ -11,11 +11,40 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from ragviz.records import Chunk, Edit, Question
-from ragviz.store import schema
+from ragviz.errors import UsageError
+from ragviz.records import Chunk, Document, Edit, Question
+from ragviz.store import codecs, schema
 from ragviz.store.codecs import T
 
 BATCH = 500  # keys in one IN (…): well below SQLite's limit of variables
+TEXTS = 64  # documents whose texts are read in one query
+
+
+def add_documents(connection: Connection, corpus_id: str, documents: Sequence[Document]) -> int:
+    """Add readable documents whose names are free in their corpus; those that are there already are not added again.
+
+    Return how many were added.
+
+    Raises:
+        UsageError: a document of the corpus has the name of one of them, and another text.
+
+    """
+    table, present = schema.documents, set[str]()
+    for batch in batches(documents):
+        here = table.c.corpus_id == corpus_id
+        same_name = sa.and_(here, table.c.name.in_([document.name for document in batch]))
+        texts = {document.name: document.id for document in batch}
+        for row in connection.execute(sa.select(table.c.id, table.c.name).where(same_name, table.c.status == "ok")):
+            if row.id != texts[row.name]:
+                raise UsageError(f"A document '{row.name}' with another text was added meanwhile: import again.")
+            present.add(row.id)
+        connection.execute(table.delete().where(same_name, table.c.status == "error"))
+        again = [document.id for document in batch if document.id not in present]
+        connection.execute(table.delete().where(here, table.c.id.in_(again)))  # replaced, or an imported run's passage
+    rows = [codecs.document_row(corpus_id, each, "ok") for each in documents if each.id not in present]
+    for rows_batch in batches(rows):
+        connection.execute(table.insert(), list(rows_batch))
+    return len(rows)
 
 
 def delete_question_set(connection: Connection, set_id: str) -> None:
@@ -199,6 +228,6 @@ def inserted(connection: Connection, table: sa.Table) -> Any:
     return dialect.insert(table)
 
 
-def batches(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield the items, at most `BATCH` at a time."""
-    return (items[start : start + BATCH] for start in range(0, len(items), BATCH))
+def batches(items: Sequence[T], size: int = BATCH) -> Iterator[Sequence[T]]:
+    """Yield the items, at most `size` at a time."""
+    return (items[start : start + size] for start in range(0, len(items), size))

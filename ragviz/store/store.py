@@ -341,6 +341,13 @@ class Store:
             for row in self._rows(query):
                 yield codecs.document(row)
 
+    def many_texts(self, corpus_id: str, ids: Sequence[str]) -> Iterator[Document]:
+        """Yield the documents with these ids, `changes.TEXTS` in one query, in the order asked; others are left out."""
+        for batch in changes.batches(ids, changes.TEXTS):
+            here = sa.and_(schema.documents.c.corpus_id == corpus_id, schema.documents.c.id.in_(batch))
+            rows = {row.id: row for row in self._rows(sa.select(schema.documents).where(here))}
+            yield from (codecs.document(rows[document_id]) for document_id in batch if document_id in rows)
+
     def document_named(self, corpus_id: str, name: str) -> DocumentInfo | None:
         """Return the readable document with this name, if there is one."""
         named = schema.documents.c.name == name if _is_text(name) else sa.false()
@@ -582,33 +589,76 @@ class Store:
         Evidence in a document that was replaced since it was read is moved by `settle_all`.
         """
         with self._change(set_id, "questions") as connection:
-            changes.mark_gone(connection, set_id, questions)
-            mine, places, sides = schema.questions.c.set_id == set_id, dict[str, int](), dict[str, str]()
-            before: dict[str, str] = {question.id: "" for question in questions}
-            for batch in changes.batches([q.id for q in questions]):
-                for row in connection.execute(
-                    sa.select(schema.questions).where(mine, schema.questions.c.id.in_(batch))
-                ):
-                    places[row.id], sides[row.id], before[row.id] = row.position, row.split, row.body
-                connection.execute(schema.questions.delete().where(mine, schema.questions.c.id.in_(batch)))
-            last = connection.execute(sa.select(sa.func.max(schema.questions.c.position)).where(mine)).scalar()
-            fresh = max([-1 if last is None else last, *places.values()]) + 1
-            rows = []
-            for question in {q.id: q for q in questions}.values():
-                position = places.get(question.id, fresh)
-                fresh += position == fresh
-                side = question.split if split else sides.get(question.id, "")
-                place = {"set_id": set_id, "position": position, "split": side}
-                rows.append(place | codecs.question_row(question))
-            for rows_batch in changes.batches(rows):
-                connection.execute(schema.questions.insert(), rows_batch)
-            bodies = {row["id"]: row["body"] for row in rows}
-            changed = {question_id: body for question_id, body in before.items() if body != bodies[question_id]}
-            changes.record_version(connection, set_id, edit, changed)
-            if split:
-                values = {"split": codecs.split_to_json(split)}
-                this = schema.question_sets.c.id == set_id
-                connection.execute(schema.question_sets.update().where(this).values(values))
+            self._write_questions(connection, set_id, questions, split, edit)
+
+    def _write_questions(
+        self, connection: Connection, set_id: str, questions: Sequence[Question], split: Split | None, edit: Edit
+    ) -> None:
+        """Write questions as `put_questions` says, in a transaction that has counted a change of their set."""
+        changes.mark_gone(connection, set_id, questions)
+        mine, places, sides = schema.questions.c.set_id == set_id, dict[str, int](), dict[str, str]()
+        before: dict[str, str] = {question.id: "" for question in questions}
+        for batch in changes.batches([q.id for q in questions]):
+            for row in connection.execute(sa.select(schema.questions).where(mine, schema.questions.c.id.in_(batch))):
+                places[row.id], sides[row.id], before[row.id] = row.position, row.split, row.body
+            connection.execute(schema.questions.delete().where(mine, schema.questions.c.id.in_(batch)))
+        last = connection.execute(sa.select(sa.func.max(schema.questions.c.position)).where(mine)).scalar()
+        fresh = max([-1 if last is None else last, *places.values()]) + 1
+        rows = []
+        for question in {q.id: q for q in questions}.values():
+            position = places.get(question.id, fresh)
+            fresh += position == fresh
+            side = question.split if split else sides.get(question.id, "")
+            place = {"set_id": set_id, "position": position, "split": side}
+            rows.append(place | codecs.question_row(question))
+        for rows_batch in changes.batches(rows):
+            connection.execute(schema.questions.insert(), rows_batch)
+        bodies = {row["id"]: row["body"] for row in rows}
+        changed = {question_id: body for question_id, body in before.items() if body != bodies[question_id]}
+        changes.record_version(connection, set_id, edit, changed)
+        if split:
+            values = {"split": codecs.split_to_json(split)}
+            this = schema.question_sets.c.id == set_id
+            connection.execute(schema.question_sets.update().where(this).values(values))
+
+    @repeated
+    def put_import(
+        self,
+        corpus_id: str,
+        name: str,
+        documents: Sequence[Document],
+        questions: Sequence[Question],
+        split: Split | None,
+        edit: Edit,
+    ) -> int:
+        """Add documents to a corpus and questions to its set `name`, created when missing, in one transaction.
+
+        Return how many documents were added: those that are in the corpus already are not added again. Questions are
+        written as `put_questions` says.
+
+        Raises:
+            UsageError: a document of the same name with another text was added meanwhile, the set belongs to another
+                corpus, or its name is blank.
+            Deleted: the corpus is gone.
+
+        """
+        if self._named("questions", name) is None:
+            name = self._free_name("questions", name)
+        with self._change(corpus_id, "corpus") as connection:
+            added = changes.add_documents(connection, corpus_id, documents)
+            sets = schema.question_sets
+            row = connection.execute(sa.select(sets).where(sets.c.name == plain_name(name))).first()
+            if row is not None and row.corpus_id != corpus_id:
+                raise UsageError(f"Question set '{row.name}' belongs to another corpus: choose another name.")
+            if row is None:
+                set_id = records.new_id()
+                values = {"id": set_id, "corpus_id": corpus_id, "name": name}
+                connection.execute(sets.insert().values(**values, created=time.time()))
+            else:
+                set_id = row.id
+            changes.count_change(connection, set_id)
+            self._write_questions(connection, set_id, questions, split, edit)
+        return added
 
     @repeated
     def put_question(

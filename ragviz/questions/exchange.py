@@ -1,0 +1,164 @@
+"""Question sets brought in from files of any format, with their documents, and handed out in any format."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from ragviz.errors import UsageError
+from ragviz.questions.formats import registry
+from ragviz.questions.formats.input_file import InputFile, Problem
+from ragviz.questions.formats.registry import AUTO, Choices, Outgoing, Written
+from ragviz.records import Corpus, Document, DocumentInfo, Edit, Progress, QuestionSet, Split, digest, silent
+from ragviz.store.store import plain_name
+from ragviz.workspace import Workspace
+
+KEPT_PROBLEMS = "import"
+"""Kind of cache that holds the problems of an import, which may be as many as its rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an import did: how many questions and new documents were stored, from which format.
+
+    `problems` counts the rows that were left out, `repaired` those imported otherwise than they say. `key` finds the
+    sentences on all of them (`problems_of`). `reference_only` counts the questions whose evidence is not known.
+    """
+
+    questions: str
+    format: str
+    imported: int
+    documents: int
+    problems: int
+    repaired: int
+    reference_only: int
+    key: str
+    notes: tuple[str, ...] = field(default=())
+
+
+class CorpusDocuments:
+    """The documents of a corpus by name, their texts read when they are asked for."""
+
+    def __init__(self, workspace: Workspace, corpus_id: str) -> None:
+        """Read the list of documents."""
+        self._store, self._corpus_id = workspace.store, corpus_id
+        self._by_name = {info.name: info for info in self._store.documents(corpus_id) if info.status == "ok"}
+
+    @cached_property
+    def _looser(self) -> dict[str, DocumentInfo | None]:
+        """Documents by id, file name and file name without suffix; None for what names several."""
+        by_key: dict[str, DocumentInfo | None] = {}
+        for keys_of in (
+            lambda info: PurePosixPath(info.name).stem,
+            lambda info: PurePosixPath(info.name).name,
+            lambda info: info.id,
+        ):
+            own: dict[str, DocumentInfo | None] = {}
+            for info in self._by_name.values():
+                own[key] = None if (key := keys_of(info)) in own else info
+            by_key |= own
+        return by_key
+
+    def called(self, name: str) -> DocumentInfo | None:
+        """See `registry.Known`."""
+        return self._by_name.get(name) or self._looser.get(name)
+
+    def named(self, name: str) -> DocumentInfo | None:
+        """See `registry.Known`."""
+        return self._by_name.get(name)
+
+    def texts(self, ids: Collection[str] | None = None) -> Iterator[Document]:
+        """See `registry.Known`."""
+        wanted = [info.id for info in self._by_name.values()] if ids is None else list(ids)
+        yield from self._store.many_texts(self._corpus_id, wanted)
+
+
+def import_files(
+    workspace: Workspace,
+    corpus: Corpus,
+    files: Sequence[InputFile],
+    name: str,
+    file_format: str = AUTO,
+    choices: Choices = registry.Choices(),  # noqa: B008 - frozen
+    progress: Progress = silent,
+) -> Outcome:
+    """Import a question set, with the documents that its format brings, into the set `name` of a corpus.
+
+    Everything is read before anything is stored, and stored in one transaction: an import that fails, is cancelled or
+    killed leaves nothing. Rows that cannot be read are left out, and told. Nothing is stored when no row can be read.
+
+    Raises:
+        InputError: the files as a whole cannot be read, or hold no question.
+        UsageError: no such format; the name belongs to a set of another corpus, or is blank.
+
+    """
+    existing = workspace.store.question_set_named(name)
+    if existing is not None and existing.corpus_id != corpus.id:
+        raise UsageError(f"Question set '{existing.name}' belongs to another corpus: choose another name.")
+    if not plain_name(name):
+        raise UsageError("Give the question set a name.")
+    name = existing.name if existing is not None else plain_name(name)
+    found = registry.recognised(files) if file_format == AUTO else file_format
+    progress(0, None, "rows", "Opening the files")
+    read = registry.reader(found)(files, CorpusDocuments(workspace, corpus.id), choices, progress)
+    notes, stored = list(read.notes), 0
+    if read.questions:
+        total = len(read.documents) + len(read.questions)
+        progress(0, None, "rows", f"Storing {total:,} rows")
+        split = Split("imported") if read.has_sides and (existing is None or existing.split is None) else None
+        if read.has_sides and split is None:
+            notes.append(
+                f"The sides of the split were not kept: '{name}' has a split already. New questions are on neither "
+                "side until it is made again."
+            )
+        edit = Edit(action=f"imported from {registry.FORMATS[found].title}")
+        stored = workspace.store.put_import(corpus.id, name, read.documents, read.questions, split, edit)
+        workspace.store.settle_all()  # a document may have been replaced since it was read
+    left_out = [problem for problem in read.problems if not problem.kept]
+    return Outcome(
+        questions=name,
+        format=found,
+        imported=len(read.questions),
+        documents=stored,
+        problems=len(left_out),
+        repaired=len(read.problems) - len(left_out),
+        reference_only=sum(question.kind == "reference" for question in read.questions),
+        key=_kept(workspace, read.problems),
+        notes=tuple(notes),
+    )
+
+
+def _kept(workspace: Workspace, problems: Sequence[Problem]) -> str:
+    """Keep problems, and return the key that finds them; "" without any."""
+    if not problems:
+        return ""
+    body = json.dumps([[p.file, p.row, p.reason, p.kept] for p in problems], ensure_ascii=False)
+    data = body.encode("utf-8", "replace")
+    key = digest(data, length=64)
+    workspace.store.cache(KEPT_PROBLEMS).put_many({key: zlib.compress(data)})
+    return key
+
+
+def problems_of(workspace: Workspace, key: str) -> list[Problem]:
+    """Return what was wrong with the rows of an import, by `Outcome.key`."""
+    kept = workspace.store.cache(KEPT_PROBLEMS).get_many([key]).get(key) if key else None
+    return [Problem(*row) for row in json.loads(zlib.decompress(kept))] if kept else []
+
+
+def export_set(workspace: Workspace, question_set: QuestionSet, file_format: str) -> Written:
+    """Return a question set in a format, with sentences on what it does not hold; UsageError for no such format."""
+    write = registry.writer(file_format)
+    questions = workspace.store.questions(question_set.id)
+    documents = workspace.store.documents(question_set.corpus_id, replaced=True)
+    known = CorpusDocuments(workspace, question_set.corpus_id)
+    has_sides = question_set.split is not None
+    return write(Outgoing(questions, known, has_sides, {d.id: d.name for d in documents}), file_format)
+
+
+def as_json(outcome: Outcome) -> dict[str, object]:
+    """Return an outcome as the result of a job."""
+    return asdict(outcome) | {"notes": list(outcome.notes)}

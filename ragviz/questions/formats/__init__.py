@@ -1,0 +1,1 @@
+"""Formats of question sets that other programs read and write."""

@@ -1,0 +1,76 @@
+"""Documents that an import brings: entries of other programs' corpora, by their ids there."""
+
+from __future__ import annotations
+
+import hashlib
+
+from ragviz.documents.encoding import clean
+from ragviz.documents.parsing import safe_name
+from ragviz.questions.formats.registry import Known
+from ragviz.records import LONGEST_ID, Document, Span, digest
+from ragviz.text import language
+
+
+class Entries:
+    """Documents made of entries, by the entries' ids; those that the corpus holds already are not made again."""
+
+    def __init__(self, known: Known) -> None:
+        """Start without an entry; `known` are the documents of the corpus."""
+        self._known = known
+        self._names: set[str] = set()
+        self._spans: dict[str, tuple[Span, str]] = {}
+        self.documents: list[Document] = []
+
+    def add(self, entry_id: str, text: str) -> str:
+        """Take an entry into the corpus: return why not, "" when it is, or is in it already."""
+        if not entry_id:
+            return "has no id: give one in `_id`"
+        if entry_id in self._spans:
+            return f"has the id '{entry_id[:60]}', as one before it: the first is kept"
+        text = clean(text)[0]
+        if not text.strip():
+            return "has no text: nothing can be found in it"
+        name = safe_name(entry_id)
+        if name in self._names:  # two ids that are one harmless name
+            name = f"{name}-{digest(entry_id, length=8)}"
+        document_id = Document.make_id(name, text)
+        existing = self._known.named(name)
+        if existing is not None and existing.id != document_id:
+            return (
+                f"is called '{name[:60]}', as a document of the corpus with another text: import into a corpus of its "
+                "own, or delete that document"
+            )
+        self._names.add(name)
+        if existing is None:
+            document = document_of(name, text)
+            self.documents.append(document)
+        code = existing.language if existing is not None else document.language
+        self._spans[entry_id] = (Span(document_id, 0, len(text), text), code)
+        return ""
+
+    def whole(self, entry_id: str) -> Span | None:
+        """Return the whole text of an entry as a place; None for an entry that was not taken."""
+        found = self._spans.get(entry_id)
+        return found[0] if found else None
+
+    def language_of(self, entry_id: str) -> str:
+        """Return the language of an entry."""
+        return self._spans[entry_id][1]
+
+
+def document_of(name: str, text: str) -> Document:
+    """Return a text as a document of plain text."""
+    data = text.encode("utf-8", "replace")
+    content = hashlib.sha256(data).hexdigest()
+    return Document(
+        Document.make_id(name, text), name, text, (), language.detect(text), "text/plain", content, len(data)
+    )
+
+
+def question_id(given: str) -> str:
+    """Return the id of a question by the one that a file gives it, made shorter where it is too long to be kept.
+
+    >>> question_id("q7"), len(question_id("q" * 80))
+    ('q7', 16)
+    """
+    return given if len(given) <= LONGEST_ID else digest("import", given)

@@ -1,0 +1,117 @@
+"""Files that are imported: given as bytes, as paths, as folders, or inside a .zip."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO
+
+from ragviz.documents import corpora
+from ragviz.errors import InputError, UnreadableFile
+from ragviz.questions.formats.input_file import InputFile
+
+MOST_UNPACKED = 8 * 2**30
+"""Bytes that the files of a .zip may have together once unpacked."""
+
+
+def from_bytes(name: str, data: bytes) -> list[InputFile]:
+    """Return the files in bytes that were given: of a .zip its members."""
+    if zipfile.is_zipfile(io.BytesIO(data)):
+        return _members(name, lambda: io.BytesIO(data))
+    return [InputFile(name, lambda: io.BytesIO(data))]
+
+
+def from_paths(named: Sequence[tuple[str, Path]]) -> list[InputFile]:
+    """Return the files at paths, by the name of each: those in a folder, the members of a .zip, the file itself.
+
+    Raises:
+        InputError: a path does not exist or cannot be opened, or a .zip is damaged, encrypted or too big.
+
+    """
+    return [file for name, path in named for file in _at(name, path)]
+
+
+def _at(name: str, path: Path) -> list[InputFile]:
+    files = corpora.files_under([path])
+    if path.is_dir():
+        return [InputFile(inside, _opening(each)) for inside, each in files if isinstance(each, Path)]
+    for _, each in files:
+        if isinstance(each, UnreadableFile):
+            raise InputError(f"{path} cannot be read: {each}")
+    try:
+        is_zip = zipfile.is_zipfile(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be opened: {error.strerror}.") from None
+    return _members(name, _opening(path)) if is_zip else [InputFile(name, _opening(path))]
+
+
+def _opening(path: Path) -> Callable[[], IO[bytes]]:
+    def opened() -> IO[bytes]:
+        try:
+            return path.open("rb")
+        except OSError as error:
+            raise InputError(f"{path} cannot be opened: {error.strerror}.") from None
+
+    return opened
+
+
+def _members(name: str, opened: Callable[[], IO[bytes]]) -> list[InputFile]:
+    """Return the files in a .zip, which is opened again for each that is read."""
+    try:
+        with opened() as file, zipfile.ZipFile(file) as archive:
+            infos = [info for info in archive.infolist() if not info.is_dir() and _is_wanted(info.filename)]
+    except (zipfile.BadZipFile, OSError, ValueError) as error:
+        raise InputError(f"'{name}' is a .zip that cannot be read ({error}): make it again.") from None
+    if any(info.flag_bits & 1 for info in infos):
+        raise InputError(f"'{name}' is encrypted: unpack it, and import the folder.")
+    if (size := sum(info.file_size for info in infos)) > MOST_UNPACKED:
+        raise InputError(
+            f"'{name}' unpacks to {size / 2**30:.0f} GB, more than {MOST_UNPACKED // 2**30}: import the folder."
+        )
+    return [InputFile(info.filename, _member(name, opened, info)) for info in infos]
+
+
+def _is_wanted(member: str) -> bool:
+    parts = member.split("/")
+    return not any(part.startswith((".", "__MACOSX")) for part in parts)
+
+
+def _member(name: str, opened: Callable[[], IO[bytes]], info: zipfile.ZipInfo) -> Callable[[], IO[bytes]]:
+    def open_member() -> IO[bytes]:
+        try:
+            return _Member(opened(), info)
+        except (zipfile.BadZipFile, NotImplementedError, OSError, RuntimeError) as error:
+            raise InputError(f"'{info.filename}' of '{name}' cannot be read ({error}): make the .zip again.") from None
+
+    return open_member
+
+
+class _Member(io.BufferedIOBase):
+    """A member of a .zip that closes its archive when it is closed; it gives no more bytes than it declares."""
+
+    def __init__(self, file: IO[bytes], info: zipfile.ZipInfo) -> None:
+        self._file = file
+        self._archive = zipfile.ZipFile(file)
+        self._member = self._archive.open(info)
+        self._info = info
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        try:
+            return self._member.read(-1 if size is None else size)
+        except (zipfile.BadZipFile, EOFError, OSError) as error:
+            raise InputError(f"'{self._info.filename}' is damaged ({error}): make the .zip again.") from None
+
+    def read1(self, size: int = -1, /) -> bytes:
+        return self.read(size if size >= 0 else 2**16)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._member.close()
+            self._archive.close()
+            self._file.close()
+        super().close()

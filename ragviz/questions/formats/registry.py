@@ -1,0 +1,206 @@
+"""The formats of question sets: which module reads and writes each, what it holds and what it cannot carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from ragviz.errors import InputError, UsageError
+from ragviz.questions.formats.input_file import InputFile, Problem
+from ragviz.records import Document, DocumentInfo, Progress, Question
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format: the module whose `read` and `write` handle it, its title, and the extension of what is written.
+
+    `brings_documents` says that its files hold documents beside the questions. `holds` tells what is read, `lacks` what
+    an export in this format cannot carry.
+    """
+
+    module: str
+    title: str
+    extension: str
+    holds: str
+    lacks: str
+    brings_documents: bool = False
+
+
+_HERE = "ragviz.questions.formats"
+FORMATS: Mapping[str, Format] = {
+    "jsonl": Format(
+        f"{_HERE}.own",
+        "JSONL",
+        "jsonl",
+        "one question a line, with every field of ragviz",
+        "nothing: importing the file restores the same questions.",
+    ),
+    "csv": Format(
+        f"{_HERE}.own",
+        "CSV",
+        "csv",
+        "one question a row: question, answer, and chunk_id, document and quote, or evidence",
+        "nothing: importing the file restores the same questions.",
+    ),
+    "beir": Format(
+        f"{_HERE}.beir",
+        "BEIR",
+        "zip",
+        "a folder or .zip with corpus.jsonl, queries.jsonl and qrels/*.tsv: its entries become documents",
+        "places within documents, which pieces of evidence are needed together, types, styles, reviews and weights.",
+        brings_documents=True,
+    ),
+    "ragas": Format(
+        f"{_HERE}.ragas",
+        "Ragas",
+        "jsonl",
+        "JSONL, JSON or CSV with user_input, reference and reference_contexts, which are found in the documents",
+        "documents and offsets of the evidence (only its text), alternatives, grades, reviews, sides and weights.",
+    ),
+    "squad": Format(
+        f"{_HERE}.squad",
+        "SQuAD",
+        "json",
+        "JSON of SQuAD 1.1 or 2: paragraphs that stand in no document become documents, answers are the evidence",
+        "questions that need several pieces of evidence or name none, grades, types, styles, reviews and weights.",
+        brings_documents=True,
+    ),
+    "trec": Format(
+        f"{_HERE}.trec",
+        "TREC",
+        "zip",
+        "topics (<top>, XML, TSV or JSONL) and qrels about documents of the corpus, by name",
+        "answers, places within documents, which pieces of evidence are needed together, and all that is ours.",
+    ),
+}
+"""Format by name: a new one is a module, and its entry here."""
+AUTO = "auto"
+"""In place of a format's name: the one that the files are recognised as."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What files hold: questions, documents that are not in the corpus yet, and what was wrong.
+
+    `has_sides` says that the questions name sides of a split.
+    """
+
+    questions: tuple[Question, ...]
+    documents: tuple[Document, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    has_sides: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """How files are read.
+
+    `split` is the name of the judgements to be read ("test", "dev", "train", "all"; "" for those of test and dev).
+    `all_needed` reads several relevant documents of a question as all needed, instead of any of them sufficing.
+    """
+
+    split: str = ""
+    all_needed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An exported file, and sentences on what of the set it does not hold."""
+
+    data: bytes
+    extension: str
+    notes: tuple[str, ...] = ()
+
+
+class Known(Protocol):
+    """The documents of a corpus."""
+
+    def called(self, name: str) -> DocumentInfo | None:
+        """Return the document of this name or id, or the only one with this file name, with or without suffix."""
+        ...
+
+    def named(self, name: str) -> DocumentInfo | None:
+        """Return the document of exactly this name."""
+        ...
+
+    def texts(self, ids: Collection[str] | None = None) -> Iterable[Document]:
+        """Yield the documents with their texts, one at a time; all of them, or those with these ids."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """What is exported: the questions of a set, the documents they are about, and whether the set has a split."""
+
+    questions: Sequence[Question]
+    known: Known
+    has_sides: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+Reader = Callable[[Sequence[InputFile], Known, Choices, Progress], Read]
+Writer = Callable[[Outgoing, str], Written]
+
+
+def reader(name: str) -> Reader:
+    """Return what reads the files of a format; UsageError for one that does not exist."""
+    return cast(Reader, _module(name).read)
+
+
+def writer(name: str) -> Writer:
+    """Return what writes a format; UsageError for one that does not exist."""
+    return cast(Writer, _module(name).write)
+
+
+def _module(name: str) -> Any:
+    if name not in FORMATS:
+        raise UsageError(f"There is no format '{name}': choose one of {', '.join(FORMATS)}.")
+    return import_module(FORMATS[name].module)
+
+
+def recognised(files: Sequence[InputFile]) -> str:
+    """Return the name of the format that files are in, by their names and the beginning of their content.
+
+    Raises:
+        InputError: there is no file, or several that are no format together.
+
+    """
+    if not files:
+        raise InputError("There is no file to import: name a file, a folder or a .zip.")
+    names = [file.name.lower().rpartition("/")[2] for file in files]
+    if "corpus.jsonl" in names and "queries.jsonl" in names:
+        return "beir"
+    heads = [file.head() for file in files]
+    looks = [_look(name, head) for name, head in zip(names, heads, strict=True)]
+    if "topics" in looks or "qrels" in looks:
+        return "trec"
+    if len(files) > 1:
+        raise InputError(
+            f"{len(files)} files ({', '.join(names[:5])}) are no BEIR folder (corpus.jsonl, queries.jsonl, qrels/) and "
+            "no TREC topics with qrels: import other files one by one."
+        )
+    return looks[0]
+
+
+def _look(name: str, head: str) -> str:
+    """Return what one file looks like: a format of a single file, or "topics" or "qrels"."""
+    start = head.lstrip("\ufeff \t\r\n")
+    lowered = start[:4000].lower()
+    if lowered.startswith(("<top", "<?xml", "<!--")):
+        return "topics"
+    if '"user_input"' in start or "user_input" in start.partition("\n")[0].lower():
+        return "ragas"
+    if start.startswith("{") and ('"paragraphs"' in start or '"qas"' in start):
+        return "squad"
+    first = start.partition("\n")[0].split()
+    if not start.startswith(("{", "[")) and len(first) == 4 and first[3].lstrip("-").isdigit():
+        return "qrels"
+    if name.endswith((".jsonl", ".ndjson", ".json")) or start.startswith(("{", "[")):
+        query = start.startswith("{") and '"question"' not in start and ('"query"' in start or '"title"' in start)
+        return "topics" if query else "jsonl"
+    header = start.partition("\n")[0].lower()
+    cells = start.partition("\n")[0].split("\t")
+    return "topics" if "question" not in header and len(cells) == 2 else "csv"
