@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from ragviz.questions import candidate, english_clauses
 from ragviz.questions.candidate import Candidate, Indices
@@ -56,19 +57,42 @@ class _Target:
     bonus: float
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of a parsed sentence: `answer` are the places of its words, `remaining` those of the question's.
+
+    `wh` is the question word, alone or with what it asks after ("how many days"); `kind` says what it replaces.
+    """
+
+    question: str
+    wh: str
+    kind: Literal["subject", "object", "number"]
+    clause: Clause
+    answer: Indices
+    remaining: Indices
+    score: float
+
+
 def english(sentence: str, words: Sequence[Word]) -> Iterator[Candidate]:
     """Yield the questions that a parsed English sentence answers."""
     tree = Tree(sentence, words)
-    clause = english_clauses.clause(tree) if words else None
+    for asked in asked_of(tree):
+        start, end = words[asked.answer[0]].start, words[asked.answer[-1]].end
+        yield Candidate(asked.question, " ".join(sentence[start:end].split()), asked.score)
+
+
+def asked_of(tree: Tree) -> Iterator[Asked]:
+    """Yield the questions of a tree, with what they were made of."""
+    clause = english_clauses.clause(tree) if tree.words else None
     if clause is None:
         return
     whole = [*clause.before, *clause.subject, *clause.between, clause.verb, *clause.rest]
     for target in _subjects(tree, clause):
-        yield from _usable(tree, target, whole, _of_subject(tree, clause, target))
+        yield from _usable(tree, clause, target, "subject", whole, _of_subject(tree, clause, target))
     for target in _objects(tree, clause):
-        yield from _usable(tree, target, whole, _inverted(tree, clause, target))
+        yield from _usable(tree, clause, target, "object", whole, _inverted(tree, clause, target))
     for target in _numbers(tree, whole):
-        yield from _usable(tree, target, whole, _in_place(tree, clause, target, whole))
+        yield from _usable(tree, clause, target, "number", whole, _in_place(tree, clause, target, whole))
 
 
 def _subjects(tree: Tree, clause: Clause) -> Iterator[_Target]:
@@ -311,7 +335,14 @@ def lowered(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
-def _usable(tree: Tree, target: _Target, whole: Indices, question: str) -> Iterator[Candidate]:
+def _usable(
+    tree: Tree,
+    clause: Clause,
+    target: _Target,
+    kind: Literal["subject", "object", "number"],
+    whole: Indices,
+    question: str,
+) -> Iterator[Asked]:
     """Yield the question with its score, unless it or its answer is not understood alone."""
     words, answer = tree.words, target.answer
     remaining = [p for p in whole if p not in target.removed]
@@ -337,8 +368,7 @@ def _usable(tree: Tree, target: _Target, whole: Indices, question: str) -> Itera
     score = min(len(content), 8) + target.bonus + any(words[p].entity for p in answer)
     score += any(words[p].tag[:3] == "NNP" for p in content)
     score -= len(bare) + max(0, len(answer) - 8) * 0.5 + max(0, len(remaining) - 22) * 0.3
-    start, end = words[answer[0]].start, words[answer[-1]].end
-    yield Candidate(question, " ".join(tree.sentence[start:end].split()), score)
+    yield Asked(question, target.wh, kind, clause, answer, remaining, score)
 
 
 def _can_answer(tree: Tree, answer: Indices) -> bool:
