@@ -1,0 +1,43 @@
+"""Other wordings of a question by chance, in any language: what a comparison of equal systems differs by.
+
+A word is left out or misspelt; nothing else is changed, and no model is needed. The wordings of a question are drawn in
+the same way, so that neither of two is the better one on average.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+
+_WORDS = re.compile(r"\S+")
+FEWEST = 4
+"""Words from which on one is left out; a text of fewer, or without blanks, is changed by its characters."""
+
+
+def wordings(text: str, count: int, key: str) -> list[str]:
+    """Return the text itself and `count` others, drawn by `key`, which may repeat; a text of one character has none.
+
+    >>> wordings("How many days of leave are there?", 2, "q1")
+    ['How many days of leave are there?', 'How many dyas of leave are there?', 'How many days of leave are tehre?']
+    """
+    draw = random.Random(key)  # noqa: S311 - nothing secret
+    return [text, *(_other(text, draw) for _ in range(count))]
+
+
+def _other(text: str, draw: random.Random) -> str:
+    words = list(_WORDS.finditer(text))
+    if len(words) >= FEWEST and draw.random() < 0.5:
+        left_out = draw.choice(words[:-1])  # the last one holds the question mark
+        return text[: left_out.start()] + text[left_out.end() :].lstrip()
+    places = [at for at in range(len(text) - 1) if _is_pair(text, at)]
+    if not places:
+        return text
+    at = draw.choice(places)
+    return text[:at] + text[at + 1] + text[at] + text[at + 2 :]
+
+
+def _is_pair(text: str, at: int) -> bool:
+    """Whether two neighbouring characters can be exchanged: different letters, not the first ones of a word."""
+    one, two = text[at], text[at + 1]
+    inside = at > 0 and (text[at - 1].isalpha() or not one.isascii())
+    return one.isalpha() and two.isalpha() and one != two and inside
