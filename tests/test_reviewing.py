@@ -1,5 +1,7 @@
 """Reviews by people: random samples, verdicts and the status they give, agreement against statsmodels."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -113,3 +115,33 @@ def test_agreement_by_hand(asked):
     [pair] = reviewing.agreements(store.reviews.all(question_set.id))
     assert (pair.one, pair.other, pair.agreement.n, pair.agreement.agreed) == ("Ann", "Bo", 4, 3)
     assert pair.agreement.kappa == pytest.approx(0.5)
+
+
+def test_the_command_line_assigns_judges_compares_and_takes_back(workspace, command_line, monkeypatch):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    monkeypatch.setenv("RAGVIZ_PERSON", "Ann")
+    store = workspace.store
+    question_set = store.create_question_set(store.create_corpus("notes").id, "asked")
+    store.put_questions(question_set.id, [Question(f"q{n}", f"Question {n}?", "1", (), "hand") for n in range(3)])
+    assert len(json.loads(command_line("questions", "assign", "asked", "Ann", "--count", 2, "--json")[1])["ids"]) == 2
+    code, out, _ = command_line("questions", "judge", "asked", "q1", "reject", "--json")
+    assert (code, json.loads(out)) == (0, {"id": "q1", "status": "rejected"})
+    assert command_line("questions", "judge", "asked", "q1", "perhaps")[0] == 2
+    assert command_line("questions", "judge", "asked", "q1", "accept", "--by", "Bo")[0] == 0
+    body = json.loads(command_line("questions", "reviewers", "asked", "--json")[1])
+    assert body["agreement"] == [{"reviewers": ["Ann", "Bo"], "n": 1, "agreed": 0, "kappa": 0.0}]
+    assert body["disagreed"] == ["q1"]
+    listed = json.loads(command_line("questions", "versions", "asked", "--json")[1])
+    assert [(v["version"], v["author"]) for v in listed] == [(3, "Bo"), (2, "Ann"), (1, "")]
+    [differing] = json.loads(command_line("questions", "diff", "asked", 1, 2, "--json")[1])
+    assert (differing["id"], differing["what"]) == ("q1", ["status", "reason"])
+    assert command_line("questions", "diff", "asked", 3, 1)[0] == 2
+    assert command_line("questions", "undo", "asked")[0] == 0
+    assert authoring.question_of(store, question_set, "q1").status == "rejected"
+    assert command_line("questions", "restore", "asked", 1)[0] == 0
+    assert authoring.question_of(store, question_set, "q1").status == "proposed"
+    command_line("questions", "comment", "asked", "q2", "Which pump?")
+    [comment] = json.loads(command_line("questions", "comment", "asked", "q2", "--json")[1])
+    assert (comment["author"], comment["text"]) == ("Ann", "Which pump?")
+    for words in (("versions", "asked"), ("reviewers", "asked"), ("comment", "asked", "q2"), ("diff", "asked", 1)):
+        assert command_line("questions", *words)[0] == 0

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
@@ -116,6 +117,11 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str =
 def line(text: str) -> str:
     """Put a text on one line, white space as single blanks."""
     return " ".join(text.split())
+
+
+def when(seconds: float) -> str:
+    """Return a time, in seconds since 1970, as date and time of this machine's zone."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 def interval(estimate: Estimate) -> str:

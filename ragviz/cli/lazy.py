@@ -43,8 +43,10 @@ if TYPE_CHECKING:
     from ragviz.questions import interchange as interchange
     from ragviz.questions import occurrences as occurrences
     from ragviz.questions import question_types as question_types
+    from ragviz.questions import reviewing as reviewing
     from ragviz.questions import sets as sets
     from ragviz.questions import splits as splits
+    from ragviz.questions import versions as versions
     from ragviz.report import junit as junit
     from ragviz.report import reports as reports
     from ragviz.retrieval import search as search
@@ -131,6 +133,7 @@ if not TYPE_CHECKING:
     reports = _Lazy("report.reports")
     rescue_words = _Lazy("runs.rescue_words")
     requirements = _Lazy("analysis.requirements")
+    reviewing = _Lazy("questions.reviewing")
     running = _Lazy("runs.running")
     search = _Lazy("retrieval.search")
     searched_again = _Lazy("runs.searched_again")
@@ -141,5 +144,6 @@ if not TYPE_CHECKING:
     tables = _Lazy("runs.tables")
     tokenizer = _Lazy("models.tokenizer")
     verdicts = _Lazy("runs.verdicts")
+    versions = _Lazy("questions.versions")
     what_if = _Lazy("runs.what_if")
     what_if_words = _Lazy("runs.what_if_words")

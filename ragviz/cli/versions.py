@@ -1,0 +1,167 @@
+"""`ragviz questions`: versions of a set, reviewers and comments."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from ragviz.cli import console
+from ragviz.cli.console import Json
+from ragviz.cli.lazy import authoring, reviewing, versions
+from ragviz.cli.questions import questions_app
+from ragviz.errors import UsageError
+
+By = Annotated[str, typer.Option("--by", help="Your name. Default: RAGVIZ_PERSON, else the login's name.")]
+
+
+@questions_app.command("versions")
+def questions_versions(set_name: str, as_json: Json = False) -> None:
+    """List the versions of a set, the newest first: who changed what, and when."""
+    store = console.open_workspace().store
+    question_set = store.question_set(set_name)
+    rows = [versions.version_row(version) for version in store.history.versions(question_set.id)]
+    drawn = [(r["version"], console.when(r["created"]), r["author"], r["action"], r["questions"]) for r in rows]
+    console.show(rows, as_json, lambda: console.table(("version", "when", "who", "what", "questions"), drawn))
+
+
+@questions_app.command("diff")
+def questions_diff(
+    set_name: str,
+    older: Annotated[int, typer.Argument(min=0, help="0 is the set before its first edit.")],
+    newer: Annotated[int | None, typer.Argument(help="Default: the present version.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what differs between two versions of a set."""
+    store = console.open_workspace().store
+    found = versions.differences(store, store.question_set(set_name), older, newer)
+    rows: list[dict[str, Any]] = [
+        {
+            "id": each.question.id,
+            "what": list(each.what),
+            "before": each.change.before and each.change.before.text,
+            "after": each.change.after and each.change.after.text,
+        }
+        for each in found
+    ]
+    drawn = [(r["id"], ", ".join(r["what"]), r["before"] or "", r["after"] or "") for r in rows]
+    console.show(rows, as_json, lambda: console.table(("id", "what", "before", "after"), drawn))
+
+
+@questions_app.command("undo")
+def questions_undo(set_name: str, by: By = "", as_json: Json = False) -> None:
+    """Take back the newest edit of a set that was not taken back yet."""
+    workspace = console.open_workspace()
+    question_set = workspace.store.question_set(set_name)
+    version = versions.undo(workspace.store, question_set, by or workspace.settings.person)
+    line = f"Took back version {version.number} of '{question_set.name}': {version.action}."
+    console.show(versions.version_row(version), as_json, lambda: console.out.print(console.printable(line)))
+
+
+@questions_app.command("restore")
+def questions_restore(set_name: str, version: int, by: By = "", as_json: Json = False) -> None:
+    """Make all questions of a set as they were in a version; that is a new version, and can be undone."""
+    workspace = console.open_workspace()
+    question_set = workspace.store.question_set(set_name)
+    count = versions.restore(workspace.store, question_set, version, by or workspace.settings.person)
+    line = f"{count:,} questions of '{question_set.name}' are as they were in version {version}."
+    body = {"questions": question_set.name, "restored": version, "changed": count}
+    console.show(body, as_json, lambda: console.out.print(console.printable(line)))
+
+
+@questions_app.command("assign")
+def questions_assign(
+    set_name: str,
+    reviewer: Annotated[str, typer.Argument(help="Name of who is to review the questions.")],
+    count: Annotated[int, typer.Option(min=1)] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives two reviewers the same questions.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Assign questions drawn by chance to a reviewer."""
+    store = console.open_workspace().store
+    question_set = store.question_set(set_name)
+    drawn = reviewing.assign(store, question_set, reviewer, count, seed)
+    line = f"{len(drawn):,} questions of '{question_set.name}' assigned to {reviewer.strip()}."
+    body = {"questions": question_set.name, "reviewer": reviewer.strip(), "ids": drawn}
+    console.show(body, as_json, lambda: console.out.print(console.printable(line)))
+
+
+@questions_app.command("judge")
+def questions_judge(
+    set_name: str,
+    question_id: str,
+    verdict: Annotated[str, typer.Argument(help="accept, reject or unsure.")],
+    by: By = "",
+    as_json: Json = False,
+) -> None:
+    """Record a reviewer's verdict on a question; its status is what all its reviewers agree on."""
+    workspace = console.open_workspace()
+    console.one_of("verdict", verdict, tuple(reviewing.VERDICTS))
+    question_set = workspace.store.question_set(set_name)
+    question = authoring.question_of(workspace.store, question_set, question_id)
+    said: Any = verdict
+    after = reviewing.decide(workspace.store, question_set, question, by or workspace.settings.person, said)
+    body = {"id": after.id, "status": after.status}
+    console.show(body, as_json, lambda: console.out.print(f"Question {after.id} is {after.status}."))
+
+
+@questions_app.command("reviewers")
+def questions_reviewers(set_name: str, as_json: Json = False) -> None:
+    """Show what reviewers were assigned and said, and how far every two of them agree."""
+    store = console.open_workspace().store
+    reviews = store.reviews.all(store.question_set(set_name).id)
+    loads, pairs = reviewing.workloads(reviews), reviewing.agreements(reviews)
+    body = {
+        "reviewers": [
+            {"reviewer": load.reviewer, "assigned": load.assigned, "waiting": load.waiting, **load.verdicts}
+            for load in loads
+        ],
+        "agreement": [
+            {"reviewers": [pair.one, pair.other], "n": pair.agreement.n, "agreed": pair.agreement.agreed}
+            | {"kappa": pair.agreement.kappa}
+            for pair in pairs
+        ],
+        "disagreed": reviewing.disagreed(reviews),
+    }
+
+    def draw() -> None:
+        counts = [
+            (p.reviewer, p.assigned, *(p.verdicts.get(v, 0) for v in reviewing.VERDICTS), p.waiting) for p in loads
+        ]
+        console.table(("reviewer", "assigned", *reviewing.VERDICTS, "waiting"), counts)
+        kappas = ["–" if p.agreement.kappa is None else f"{p.agreement.kappa:.2f}" for p in pairs]
+        rows = [
+            (f"{p.one}, {p.other}", p.agreement.n, p.agreement.agreed, k) for p, k in zip(pairs, kappas, strict=True)
+        ]
+        if rows:
+            console.table(("reviewers", "judged by both", "same verdict", "kappa"), rows, "Agreement")
+        if body["disagreed"]:
+            console.out.print(f"Disagreement: {', '.join(body['disagreed'])}", highlight=False)
+
+    console.show(body, as_json, draw)
+
+
+def _kappa(kappa: float | None) -> str:
+    return "–" if kappa is None else f"{kappa:.2f}"
+
+
+@questions_app.command("comment")
+def questions_comment(
+    set_name: str,
+    question_id: str,
+    text: Annotated[str, typer.Argument(help="Default: list the comments on the question.")] = "",
+    by: By = "",
+    as_json: Json = False,
+) -> None:
+    """Comment on a question, or list the comments on it."""
+    workspace = console.open_workspace()
+    store, question_set = workspace.store, workspace.store.question_set(set_name)
+    question = authoring.question_of(store, question_set, question_id)
+    if text.strip():
+        store.reviews.comment(question_set.id, question.id, by or workspace.settings.person, text.strip())
+    elif text:
+        raise UsageError("A comment needs words.")
+    said = store.reviews.comments(question_set.id, question.id)
+    rows = [{"author": c.author, "created": c.created, "text": c.text} for c in said]
+    drawn = [(c.author, console.when(c.created), c.text) for c in said]
+    console.show(rows, as_json, lambda: console.table(("who", "when", "comment"), drawn))

@@ -1,0 +1,81 @@
+"""The tabs Reviewers and Versions, and reviewing by keys, as Streamlit runs them."""
+
+from pathlib import Path
+
+import pytest
+
+from ragviz.questions import reviewing
+from ragviz.workspace import open_workspace
+from tests.test_pages import bare, built, button, checked, home, show, words  # noqa: F401  # fixtures
+
+
+@pytest.fixture(autouse=True)
+def ann(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAGVIZ_PERSON", "Ann")
+
+
+def asked():
+    store = open_workspace().store
+    question_set = store.question_set("asked")
+    return store, question_set, {q.id: q for q in store.questions(question_set.id)}
+
+
+def test_a_sample_is_assigned_judged_and_disagreed_on(home: Path) -> None:  # noqa: F811
+    app = show("questions", set="asked", tab="Reviewers")
+    assert "No reviewers yet." in words(app)
+    next(n for n in app.number_input if n.label == "Questions").set_value(3)
+    button(app, "Assign").click()
+    app = checked(app.run())
+    store, question_set, _ = asked()
+    mine = reviewing.waiting_for(store.reviews.all(question_set.id), "Ann")
+    assert len(mine) == 3
+    app = show("questions", set="asked", tab="Review", reviewer="Ann")
+    assert "3 of " in words(app)
+    first = next(q for q in asked()[2].values() if q.id in mine)
+    button(app, "Unsure").click()
+    app = checked(app.run())
+    store, question_set, by_id = asked()
+    assert by_id[first.id].status == "proposed"
+    assert [r.verdict for r in store.reviews.all(question_set.id) if r.question_id == first.id] == ["unsure"]
+    second = next(q for q in by_id.values() if q.id in mine and q.id != first.id)
+    app = show("questions", set="asked", tab="Review", question=second.id)
+    button(app, "Reject").click()
+    checked(app.run())
+    assert (asked()[2][second.id].status, asked()[2][second.id].reason) == ("rejected", "rejected by Ann")
+    reviewing.decide(store, question_set, asked()[2][second.id], "Bo", "accept")
+    app = show("questions", set="asked", tab="Reviewers")
+    [agreement] = [d.value for d in app.dataframe if "Kappa" in d.value]
+    assert list(agreement["Judged by both"]) == [1]
+    [disputed] = [d.value for d in app.dataframe if "Verdicts" in d.value]
+    assert sorted(disputed["Id"]) == sorted([first.id, second.id])
+
+
+def test_a_decision_is_taken_back_and_versions_are_compared(home: Path) -> None:  # noqa: F811
+    before = asked()[1].version
+    app = show("questions", set="asked", question="q2")
+    button(app, "Reject").click()
+    checked(app.run())
+    assert (asked()[2]["q2"].status, asked()[1].version) == ("rejected", before + 1)
+    app = show("questions", set="asked", tab="Versions")
+    [listed] = [d.value for d in app.dataframe if "Asked by" in d.value]
+    assert listed["Who"].iloc[0] == "Ann"
+    assert "rejected a question" in listed["What"].iloc[0]
+    [differing] = [d.value for d in app.dataframe if list(d.value.columns) == ["Question", "What", "Id"]]
+    assert list(differing["Id"]) == ["q2"]
+    assert differing["What"][0] == "status, reason"
+    button(app, "Undo").click()
+    app = checked(app.run())
+    assert asked()[2]["q2"].status != "rejected"
+    assert asked()[1].version == before + 2
+
+
+def test_a_comment_is_written_and_shown_as_text(home: Path) -> None:  # noqa: F811
+    app = show("questions", set="asked", question="q2")
+    app.text_area[0].set_value("Which **pump**? <b>x</b>")
+    button(app, "Comment").click()
+    app = checked(app.run())
+    store, question_set, _ = asked()
+    assert [(c.author, c.text) for c in store.reviews.comments(question_set.id)] == [
+        ("Ann", "Which **pump**? <b>x</b>")
+    ]
+    assert "<b>" not in "".join(block.proto.body for block in app.get("html"))
