@@ -1,0 +1,143 @@
+"""Prompts and reply types of the verification of questions: what a model is asked, and in which form it replies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from ragviz.judging.texts import THOUGHT, bounded, judge_request
+from ragviz.models.requests import Request
+from ragviz.records import Question
+
+VERSIONS: Mapping[str, str] = {"alone": "1", "evidence": "1", "candidates": "1"}
+"""Version of each prompt."""
+
+TOGETHER = 10
+"""Questions that one call is asked about alone."""
+MOST_CANDIDATES = 60
+"""Passages that one call is asked about, at most."""
+ROW = 120
+"""Tokens of a question's or a passage's row in a reply, at most twice what is expected."""
+
+
+class AloneRow(BaseModel):
+    """What one question is without any passage."""
+
+    number: int = Field(description="Number of the question.")
+    understood: bool = Field(description="Whether it says by itself what it asks about.")
+    unclear: str = Field(description="The words that refer to something unsaid; empty when it is understood.")
+    known: bool = Field(description="Whether you know its answer without any document.")
+    answer: str = Field(description="That answer, short; empty when you do not know it.")
+
+
+class AloneReply(BaseModel):
+    """A row for every question."""
+
+    rows: list[AloneRow] = bounded(2 * TOGETHER, "One row for every question.")
+
+
+class EvidenceReply(BaseModel):
+    """Whether the passages answer the question, and how."""
+
+    answerable: bool
+    answer: str
+    missing: str = Field(description="What the passages do not tell, in a few words; empty when they tell all.")
+
+
+class CandidateRow(BaseModel):
+    """Whether one passage answers the question."""
+
+    passage: int = Field(description="Number of the passage.")
+    answers: bool = Field(description="Whether it tells what the question asks for.")
+    quote: str = Field(description="The words of the passage that tell it, copied; empty when it does not.")
+
+
+class CandidatesReply(BaseModel):
+    """A row for every passage."""
+
+    rows: list[CandidateRow] = bounded(MOST_CANDIDATES, "One row for every passage.")
+
+
+ALONE = {
+    "en": """You check questions that test a search engine over documents, without seeing these documents. {data}
+"questions" holds questions under their numbers; "earlier" are the earlier turns of its conversation, where there are
+some, as questions with their answers.
+Give one row for every number:
+- understood: true when somebody who has seen no document knows what is asked about, from the question and its earlier
+  turns alone. False when it refers to something that is nowhere named: "it", "this", "the above", "the company".
+  Keywords, errors of typing and names that you do not know are no reason for false. unclear: the words that refer to
+  something unsaid.
+- known: true only when you are sure of the answer from general knowledge, as of an encyclopedia. What would have to be
+  looked up in these documents, or guessed, is false. answer: the answer that you know, short.""",
+    "zh": """你要检查一个测试集里的问题，它用来测试文档检索系统；你看不到这些文档。{data}
+“questions”是带编号的问题；“earlier”是其对话中较早的几轮（如果有），每轮为问题及其答案。
+每个编号给出一行：
+- understood：没有看过任何文档的人仅凭这个问题及较早的几轮，就知道问的是什么，则为 true。如果它指的是没有说出的对象
+  （“它”“这个”“上述”“该公司”等），则为 false。关键词、打字错误和你不认识的名称都不是判为 false 的理由。
+  unclear：指代不明的词语。
+- known：只有当你凭一般知识（如百科全书）能确定答案时才为 true。需要查阅这些文档才知道的，或者靠猜测的，为 false。
+  answer：你所知道的答案，要简短。""",
+}
+EVIDENCE = {
+    "en": """You answer a question from passages of documents and from nothing else. {data}
+"passages" holds passages under their numbers, "question" the question, "earlier" the earlier turns of its conversation,
+where there are some.
+- answerable: true only when these passages together tell all that the question asks for. What you know from elsewhere
+  does not count. False when a part of the answer is not told, or when the passages do not tell that what they speak of
+  is what the question describes. A guess is no answer.
+- answer: short and complete, in the words and the language of the passages; empty when not answerable.
+- missing: what the passages do not tell; empty when answerable.""",
+    "zh": """你要只依据文档的段落回答一个问题。{data}
+“passages”是带编号的段落，“question”是问题，“earlier”是其对话中较早的几轮（如果有）。
+- answerable：只有当这些段落合起来说明了问题所问的全部内容时才为 true。你从别处知道的不算。答案的某一部分没有说明，
+  或者段落没有说明它所讲的就是问题所描述的对象时，为 false。猜测不算回答。
+- answer：简短而完整，使用段落的说法和语言；不能回答时留空。
+- missing：段落没有说明的内容；能回答时留空。""",
+}
+CANDIDATES = {
+    "en": """You check whether passages of documents answer a question. {data}
+"passages" holds passages under their numbers, "question" the question. Give one row for every passage:
+- answers: true when the passage tells what the question asks for, of exactly the thing and the time that it names. A
+  passage on the same subject that tells it of something else, of another time, or not at all, is false.
+- quote: the words of the passage that tell it, copied; empty when it does not.""",
+    "zh": """你要判断文档的段落是否回答了一个问题。{data}
+“passages”是带编号的段落，“question”是问题。每个段落给出一行：
+- answers：该段落说明了问题所问的内容，而且正是问题所说的对象和时间，则为 true。主题相同、但说的是别的对象或别的时间，
+  或者没有说明的，为 false。
+- quote：说明它的原文，逐字照抄；没有则留空。""",
+}
+
+
+def _conversation(question: Question) -> dict[str, Any]:
+    """Return a question with its earlier turns as a prompt holds them."""
+    earlier = {"earlier": [list(turn) for turn in question.history]} if question.history else {}
+    return {"question": question.text, **earlier}
+
+
+def alone_request(entries: Mapping[int, Question]) -> Request[AloneReply]:
+    """Build the request what questions, by number, are without any passage."""
+    questions = {str(number): _conversation(question) for number, question in entries.items()}
+    wording = " ".join(question.text for question in entries.values())
+    request = judge_request(ALONE, {"questions": questions}, AloneReply, wording)
+    return replace(request, max_tokens=THOUGHT + ROW * len(entries))
+
+
+def evidence_request(question: Question, passages: Sequence[str]) -> Request[EvidenceReply]:
+    """Build the request for an answer from passages alone."""
+    texts = {"passages": _numbered(passages), **_conversation(question)}
+    request = judge_request(EVIDENCE, texts, EvidenceReply, "\n".join(passages))
+    return replace(request, max_tokens=THOUGHT + 4 * ROW + 2 * len(question.answer))
+
+
+def candidates_request(question: Question, passages: Mapping[int, str]) -> Request[CandidatesReply]:
+    """Build the request which of `passages`, by number, answer a question."""
+    texts = {"passages": {str(number): text for number, text in passages.items()}, **_conversation(question)}
+    request = judge_request(CANDIDATES, texts, CandidatesReply, "\n".join(passages.values()))
+    return replace(request, max_tokens=THOUGHT + ROW * len(passages))
+
+
+def _numbered(passages: Sequence[str]) -> dict[str, str]:
+    return {str(number): text for number, text in enumerate(passages, start=1)}
