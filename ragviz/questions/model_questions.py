@@ -230,7 +230,7 @@ def read(
 
 def swap_words(swap: Swap) -> str:
     """Say what was swapped in a question that is unanswerable by that."""
-    return f"{swap.what} swapped: “{swap.original.strip()}” → “{swap.replacement.strip()}”"
+    return f"swapped: “{swap.original.strip()}” → “{swap.replacement.strip()}” ({swap.what})"
 
 
 def _rejected(question: Question, reason: str) -> Question:

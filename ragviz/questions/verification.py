@@ -428,16 +428,29 @@ class _Session:
 
 
 def _outcome(question: Question, session: _Session, model: str, keys: Sequence[str]) -> Question:
-    """Return the question as its verification leaves it."""
-    note = question.reason.partition(UNVERIFIED)[0].rstrip("; ")
     reason = session.reasons.get(question.id)
     if reason is None:
-        why = without_keys(session.failures[question.id], keys)
-        return replace(question, verified_by="", reason="; ".join(filter(None, (note, f"{UNVERIFIED}{why}"))))
-    if not reason:
-        return replace(question, verified_by=model, reason=note)
-    status = question.status if question.status == "accepted" else "rejected"
-    return replace(question, verified_by=model, status=status, reason=without_keys(reason, keys))
+        return unverified(question, without_keys(session.failures[question.id], keys))
+    return decided(question, model, without_keys(reason, keys))
+
+
+def decided(question: Question, verifier: str, fault: str) -> Question:
+    """Return a question after its verification, which found the `fault`, "" for none.
+
+    A question with a fault is rejected, unless a person accepted it: then its reason tells the fault.
+    """
+    status = "rejected" if fault and question.status != "accepted" else question.status
+    return replace(question, verified_by=verifier, status=status, reason=fault or _note(question))
+
+
+def unverified(question: Question, why: str) -> Question:
+    """Return a question that could not be verified, and is to be verified later."""
+    return replace(question, verified_by="", reason="; ".join(filter(None, (_note(question), f"{UNVERIFIED}{why}"))))
+
+
+def _note(question: Question) -> str:
+    """Return what a question's reason said before its verification was tried."""
+    return question.reason.partition(UNVERIFIED)[0].rstrip("; ")
 
 
 def waiting(questions: Iterable[Question]) -> list[Question]:
