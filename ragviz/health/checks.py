@@ -1,0 +1,103 @@
+"""Every check of a question set: what it is, how it is computed, what it needs. Adding one is a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ragviz.health import balance, duplicates, outcomes, wording
+from ragviz.health.findings import Check
+
+_ALL = (
+    Check(
+        "copies",
+        "Copies the passage's words",
+        "It can be found by its words alone: it flatters BM25, and hides what an embedder misses.",
+        f"Content words of the question that stand in its evidence, weighted by how rare they are in the index "
+        f"(BM25's idf): {wording.COPIED:.0%} or more.",
+        ("index",),
+        wording.copies,
+    ),
+    Check(
+        "closed-book",
+        "Answerable without the documents",
+        "A model knows the answer: a right answer does not show that retrieval worked.",
+        "Answered rightly by a run with context “none”; verification by a model rejects such questions.",
+        ("closed-book run or verification",),
+        outcomes.without_documents,
+    ),
+    Check(
+        "elsewhere",
+        "More than one chunk answers it",
+        "A run that finds the other chunk is counted as a miss.",
+        f"A chunk that is not gold, among BM25's first for question and answer, holds the answer (all its numbers, "
+        f"{wording.ANSWERED:.0%} of its words by weight) and {wording.ABOUT:.0%} of the question's words; or a judge "
+        "found the whole reference in one, in any run.",
+        ("index", "verdicts"),
+        wording.answered_elsewhere,
+    ),
+    Check(
+        "duplicates",
+        "Duplicate or nearly",
+        "It counts one question twice, and its interval is too narrow.",
+        f"The same words but for case and punctuation; or {duplicates.NEAR:.0%} of the weight of both questions' words "
+        f"shared (embeddings, where cached, of one chunk's questions: cosine {duplicates.CLOSE}) and alike answers. "
+        "The earlier one is not listed.",
+        (),
+        duplicates.duplicates,
+    ),
+    Check(
+        "unsupported",
+        "Answer not supported by its evidence",
+        "The right answer cannot be told from what counts as found.",
+        "A number of the answer that its evidence neither states nor gives by one calculation, or less than "
+        f"{wording.SUPPORTED:.0%} of the weight of its words; where a judge judged all gold chunks, it decides.",
+        ("index", "verdicts"),
+        wording.unsupported,
+    ),
+    Check(
+        "too-much",
+        "Gold asks for more than the question does",
+        "All passages must be found, and one of them is not needed: the question is lost in vain.",
+        f"A passage, of several, that holds less than {wording.NEEDED:.0%} of the weight of the words of question and "
+        "answer; where a judge judged it, one that is not useful.",
+        ("index", "verdicts"),
+        wording.asks_too_much,
+    ),
+    Check(
+        "separates-nothing",
+        "Found by every run or by none",
+        "It separates no run from another: it costs calls, and adds to no difference.",
+        f"The evidence is among the first k of all runs of the set, or of none: at least {outcomes.LEAST_RUNS} runs "
+        "that rank in different ways.",
+        ("two runs",),
+        outcomes.separates_nothing,
+    ),
+    Check(
+        "unbalanced",
+        "Too many about one document, section or type",
+        "A few documents decide the score. Listed are the questions beyond what chance allows.",
+        "More than chance gives (Poisson, 5 % for all cells together) where questions fall by the square root of "
+        f"lengths; of a type, more than planned, without a plan more than {balance.MOSTLY:.0%} of the set.",
+        (),
+        balance.unbalanced,
+    ),
+    Check(
+        "per-passage",
+        "Many questions about one passage",
+        "They are found and lost together: they are worth fewer independent ones.",
+        f"More than {balance.PER_PASSAGE} questions about the same gold chunk; listed are those beyond "
+        f"{balance.PER_PASSAGE}.",
+        (),
+        balance.per_passage,
+    ),
+    Check(
+        "stale",
+        "Evidence that no longer stands in its document",
+        "It can never be found.",
+        "The words of a passage were not found again when its document was replaced or removed.",
+        (),
+        outcomes.stale,
+    ),
+)
+CHECKS: Mapping[str, Check] = {check.key: check for check in _ALL}
+"""Every check by its key, in the order in which they are shown."""

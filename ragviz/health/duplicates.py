@@ -1,0 +1,132 @@
+"""Questions that are asked twice: in the same words, or nearly.
+
+Near ones are found by MinHash over content words (Broder 1997), banded so that only pairs that may be near are
+compared, and among questions about the same chunk by their embeddings: the time grows with the questions, not with
+their pairs.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+import zlib
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragviz.health.findings import Finding, Found
+from ragviz.health.material import Material, Subject, cosine
+from ragviz.records import Question
+
+NEAR = 0.8
+"""Weighted Jaccard of the content words of two questions from which they are nearly the same."""
+CLOSE = 0.9
+"""Cosine of the embeddings of two questions about the same chunk from which they are nearly the same."""
+ALIKE = 0.5
+"""Weighted Jaccard of their answers from which they ask for the same, where their evidence is not the same."""
+HASHES, BANDS = 64, 16
+"""Hashes of a question, and the bands of four into which they fall: a pair of Jaccard 0.6 is found with 89 %."""
+NEIGHBOURS = 10
+"""Questions of one bucket with which each is compared at most."""
+
+
+def duplicates(material: Material) -> Found:
+    """Find questions that repeat an earlier one of the set."""
+    subjects = material.subjects
+    first: dict[str, int] = {}
+    findings: dict[int, Finding] = {}
+    for place, subject in enumerate(subjects):
+        earlier = first.setdefault(normal(subject.question), place)
+        if earlier != place:
+            same = (
+                "" if _normal(subject.question.answer) == _normal(subjects[earlier].question.answer) else OTHER_ANSWER
+            )
+            findings[place] = Finding(subject.id, 1.0, f"the same words as {subjects[earlier].id}{same}")
+    for left, right in sorted(pairs(material)):
+        if right not in findings and left not in findings:
+            near = nearness(subjects[left], subjects[right], material)
+            if near:
+                findings[right] = Finding(subjects[right].id, near, f"nearly the same as {subjects[left].id}")
+    return Found(tuple(findings[place] for place in sorted(findings)))
+
+
+OTHER_ANSWER = ", with another answer"
+
+
+def normal(question: Question) -> str:
+    """Return the words of a question in one notation, with those of its conversation; punctuation is left out."""
+    return "\n".join(map(_normal, (*(asked for asked, _ in question.history), question.text)))
+
+
+def _normal(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join("".join(c if c.isalnum() else " " for c in folded).split())
+
+
+def nearness(left: Subject, right: Subject, material: Material) -> float | None:
+    """Return how near two questions are, from 0 to 1; None where they are not nearly the same.
+
+    Their words, or their embeddings, are near, and they ask for the same: their answers are alike, or their evidence is
+    the same, or neither has an answer.
+    """
+    if left.question.history or right.question.history:
+        return None  # "And in winter?" is another question in another conversation
+    near = material.weights.overlap(left.words, right.words)
+    if left.id in material.vectors and right.id in material.vectors and left.gold_chunks & right.gold_chunks:
+        close = cosine(material.vectors[left.id], material.vectors[right.id])
+        near = max(near, close if close >= CLOSE else 0.0)
+    if near < NEAR:
+        return None
+    unanswered = not left.answer and not right.answer
+    alike = material.weights.overlap(left.answer, right.answer) >= ALIKE
+    return near if alike or (unanswered and left.question.evidence == right.question.evidence) else None
+
+
+def pairs(material: Material) -> set[tuple[int, int]]:
+    """Return the places of questions that may be near: those that share a band of hashes, or a gold chunk."""
+    words = [subject.words for subject in material.subjects]
+    found = set(_bucketed(_bands(words)))
+    by_chunk = (
+        (chunk, n) for n, s in enumerate(material.subjects) if s.id in material.vectors for chunk in s.gold_chunks
+    )
+    return found | set(_bucketed(by_chunk))
+
+
+def _bands(words: Sequence[frozenset[str]]) -> Iterator[tuple[Hashable, int]]:
+    """Yield the bands of each question's MinHash with its place; a question without words has none."""
+    random = np.random.default_rng(20)
+    factors = random.integers(1, 2**63, HASHES, dtype=np.uint64) | np.uint64(1)
+    offsets = random.integers(0, 2**63, HASHES, dtype=np.uint64)
+    known: dict[str, NDArray[np.uint64]] = {}
+    rows = HASHES // BANDS
+    for place, own in enumerate(words):
+        if not own:
+            continue
+        for word in own:
+            if word not in known:
+                known[word] = _mixed(np.uint64(zlib.crc32(word.encode("utf-8", "surrogatepass"))), factors, offsets)
+        least = np.minimum.reduce([known[word] for word in own])
+        yield from (((band, least[band * rows : (band + 1) * rows].tobytes()), place) for band in range(BANDS))
+
+
+def _mixed(value: np.uint64, factors: NDArray[np.uint64], offsets: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the hashes of a word: multiply and shift, twice, so that the order of the hashes is independent."""
+    with np.errstate(over="ignore"):
+        mixed = value * factors + offsets
+        mixed ^= mixed >> np.uint64(31)
+        mixed *= np.uint64(0x9E3779B97F4A7C15)
+        return mixed ^ (mixed >> np.uint64(29))
+
+
+def _bucketed(keyed: Iterable[tuple[Hashable, int]]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of places with the same key, the smaller first: each with those that come next in its bucket."""
+    buckets: dict[Hashable, list[int]] = {}
+    for key, place in keyed:
+        buckets.setdefault(key, []).append(place)
+    for places in _large(buckets):
+        for at, left in enumerate(places):
+            yield from ((left, right) for right in places[at + 1 : at + 1 + NEIGHBOURS] if left != right)
+
+
+def _large(buckets: Mapping[Hashable, list[int]]) -> Iterator[list[int]]:
+    return (places for places in buckets.values() if len(places) > 1)

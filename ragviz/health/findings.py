@@ -1,0 +1,45 @@
+"""What a check of a question set is, and what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from ragviz.health.material import Material
+
+Need = Literal["index", "run", "two runs", "closed-book run or verification", "verdicts"]
+"""What a check reads beside the questions; one that can do with less says so in its note."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A question that a check found: the value that was measured, None where nothing is, and why it was found."""
+
+    question_id: str
+    value: float | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a check found, a question at most once. `unknown` says how to get what it needs and is not there.
+
+    `note` says what was measured over all questions, or what could not be looked at.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    unknown: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check of a question set: what it is, how it is computed (with thresholds), what it reads, its function."""
+
+    key: str
+    title: str
+    what: str
+    how: str
+    needs: tuple[Need, ...]
+    find: Callable[[Material], Found]

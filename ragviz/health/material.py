@@ -1,0 +1,323 @@
+"""What the checks of a question set read: its questions in words, the index, its runs, verdicts; read once for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ragviz.analysis import pooled
+from ragviz.errors import RagvizError
+from ragviz.health import words
+from ragviz.health.words import Weights
+from ragviz.index import damage, indexing
+from ragviz.metrics import ranking
+from ragviz.models import embedding
+from ragviz.models.vectors import Vectors
+from ragviz.questions import sections
+from ragviz.records import Chunk, DocumentInfo, IndexInfo, Progress, Question, QuestionSet, Run, Span, silent
+from ragviz.retrieval import search
+from ragviz.retrieval.retriever import Texts
+from ragviz.runs import contexts, judgements, measurements, verdicts
+from ragviz.store.codecs import Cuts
+from ragviz.text import language
+from ragviz.workspace import Workspace
+
+DEPTH = 10
+"""Chunks that BM25 returns for a question, and that are looked at for another answer."""
+SAMPLED = 5_000
+"""Chunks from which the rarity of words is estimated, evenly spread over the documents."""
+MOST_RUNS = 8
+"""Runs that are looked at, the newest of each way of ranking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A question as the checks read it: its content words and those of its answer and of its evidence.
+
+    `evidence` holds the text and the words of each group, of the member that shares most with question and answer.
+    `gold` are its gold chunks in the index, by group.
+    """
+
+    question: Question
+    words: frozenset[str]
+    answer: frozenset[str]
+    evidence: tuple[tuple[str, frozenset[str]], ...]
+    gold: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The id of the question."""
+        return self.question.id
+
+    @property
+    def evidence_words(self) -> frozenset[str]:
+        """The words of all its evidence."""
+        return frozenset[str]().union(*(group for _, group in self.evidence))
+
+    @property
+    def gold_chunks(self) -> frozenset[str]:
+        """Its gold chunks, whichever group they are of."""
+        return frozenset(chunk_id for group in self.gold for chunk_id in group)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """A run of the set: which of its questions with evidence it found at its k, by id."""
+
+    run: str
+    k: int
+    found: Mapping[str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedBook:
+    """A run that was asked without any document: which of its questions it answered rightly, by id."""
+
+    run: str
+    answerer: str
+    right: Mapping[str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A document or section: what it is called, its length in letters, and the ids of the questions about it."""
+
+    name: str
+    letters: int
+    questions: tuple[str, ...]
+
+
+def nothing_read(chunk_ids: Sequence[str]) -> Sequence[str]:
+    """Return "" for every chunk: there is no index."""
+    return [""] * len(chunk_ids)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Material:
+    """What the checks read. Questions that are rejected or in quarantine are not looked at.
+
+    `lexical` are the first chunks of BM25 for each question, by id, `rivals` those for question and answer together;
+    both are empty without an index. `texts` reads chunks by their ids. `verdicts` are pooled ones, by question id.
+    `vectors` are the embeddings of questions that are cached, by id. `planned` counts the questions that the set's plan
+    wants of each type, None without a plan.
+    """
+
+    subjects: tuple[Subject, ...]
+    weights: Weights = field(default_factory=Weights)
+    index: str = ""
+    lexical: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rivals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    texts: Texts = nothing_read
+    chunk_language: Callable[[str], str] = lambda _: "en"
+    outcomes: tuple[Outcomes, ...] = ()
+    closed: tuple[ClosedBook, ...] = ()
+    verdicts: Mapping[str, pooled.Verdicts] = field(default_factory=dict)
+    vectors: Mapping[str, Vectors] = field(default_factory=dict)
+    documents: tuple[Area, ...] = ()
+    sections: tuple[Area, ...] = ()
+    planned: Mapping[str, int] | None = None
+
+
+def subject_of(question: Question, read: Callable[[Span], str], gold: Sequence[Sequence[str]] = ()) -> Subject:
+    """Read a question in words; `read` returns the text of a span."""
+    own, answer = words.content(question.text, question.language), words.content(question.answer, question.language)
+    groups = []
+    for group in question.evidence:
+        members = [
+            (text, words.content(text, language.of_short(text, question.language)) | words.stated_numbers(text))
+            for text in map(read, group)
+        ]
+        groups.append(max(members, key=lambda member: len(member[1] & (own | answer)), default=("", frozenset[str]())))
+    return Subject(question, own, answer, tuple(groups), tuple(map(tuple, gold)))
+
+
+def read_material(
+    workspace: Workspace, question_set: QuestionSet, index: IndexInfo | None, progress: Progress = silent
+) -> Material:
+    """Read what the checks of a set need; without an index, or with one that is damaged, what needs none.
+
+    The time grows with the questions, the chunks of the index, and the documents.
+    """
+    store = workspace.store
+    questions = [question for question in store.questions(question_set.id) if question.asked]
+    documents = [d for d in store.documents(question_set.corpus_id) if d.status == "ok"]
+    progress(0, None, "", "Reading the questions")
+    cuts = store.cuts(index.build, index.documents) if index is not None and index.build else {}
+    golds = [gold for gold, _ in contexts.gold_of(workspace, index, questions, cuts)] if index and cuts else None
+    texts = _span_texts(workspace, question_set.corpus_id, questions)
+    subjects = tuple(
+        subject_of(question, lambda span: span.text or texts.get((span.document_id, span.start, span.end), ""), gold)
+        for question, gold in zip(questions, golds or [()] * len(questions), strict=True)
+    )
+    languages = {document.id: document.language for document in documents}
+    progress(0, None, "", "Reading the chunks")
+    weights = chunk_weights(workspace, question_set.corpus_id, cuts)
+    runs = [
+        run
+        for run in store.runs(question_set.corpus_id)
+        if run.status == "done" and run.config.questions == question_set.id
+    ]
+    progress(0, None, "", "Searching")
+    lexical, rivals = _searched(workspace, index, subjects) if index is not None and cuts else ({}, {})
+    progress(0, None, "", "Reading the runs")
+    return Material(
+        subjects,
+        weights,
+        index.name if index is not None and cuts else "",
+        lexical,
+        rivals,
+        search.texts_of(workspace, question_set.corpus_id),
+        lambda chunk_id: languages.get((Chunk.parse_id(chunk_id) or (chunk_id,))[0], "en"),
+        tuple(_outcomes(workspace, runs)),
+        tuple(_closed_book(workspace, runs)),
+        verdicts.of_questions(workspace, runs[0], questions)[1] if runs else {},
+        _cached_vectors(workspace, index, questions),
+        *_areas(workspace, question_set.corpus_id, documents, questions),
+        planned_types(store.set_fact(question_set.id, "plan")),
+    )
+
+
+def _span_texts(workspace: Workspace, corpus_id: str, questions: Sequence[Question]) -> dict[tuple[str, int, int], str]:
+    """Return the texts of evidence that does not hold its own, by document, start and end."""
+    wanted: dict[str, list[tuple[int, int]]] = {}
+    for span in (span for q in questions for group in q.evidence for span in group if not span.text):
+        wanted.setdefault(span.document_id, []).append((span.start, span.end))
+    return {
+        (document.id, start, end): document.text[start:end]
+        for document in workspace.store.document_texts(corpus_id, list(wanted))
+        for start, end in wanted[document.id]
+    }
+
+
+def chunk_weights(workspace: Workspace, corpus_id: str, cuts: Mapping[str, Cuts], most: int = SAMPLED) -> Weights:
+    """Estimate how rare words are from `most` chunks of an index at most, evenly spread over its documents."""
+    total = sum(map(len, cuts.values()))
+    step = max(total / most, 1.0)
+
+    def each() -> Iterator[frozenset[str]]:
+        place, following = 0, 0.0
+        for document in workspace.store.document_texts(corpus_id, list(cuts)):
+            for start, end, _ in cuts[document.id].tolist():
+                if place >= following:
+                    following += step
+                    yield words.content(document.text[start:end], document.language)
+                place += 1
+
+    return words.weights_of(each())
+
+
+def _searched(
+    workspace: Workspace, index: IndexInfo, subjects: Sequence[Subject]
+) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    """Return BM25's first chunks for each question, and for question and answer together; empty where it is damaged."""
+    asked = [subject for subject in subjects if subject.gold_chunks]
+    try:
+        rank = search.retriever(workspace, damage.sound(workspace, index), "bm25")
+        alone = rank([subject.question.query for subject in asked], DEPTH)
+        both = rank([f"{subject.question.query}\n{subject.question.answer}" for subject in asked], DEPTH)
+    except RagvizError:
+        return {}, {}
+    return (
+        {subject.id: each.ids for subject, each in zip(asked, alone, strict=True)},
+        {subject.id: each.ids for subject, each in zip(asked, both, strict=True)},
+    )
+
+
+def ways(runs: Sequence[Run]) -> list[Run]:
+    """Return the newest run of each way of ranking, at most `MOST_RUNS`; `runs` come the newest first."""
+    newest: dict[tuple[Any, ...], Run] = {}
+    for run in runs:
+        config = run.config
+        if config.context == "retrieved" and not measurements.unranked_words(run):
+            key = (config.index, config.retriever, config.k, config.reranker, config.rerank_depth, config.rrf_constant)
+            newest.setdefault(key, run)
+    return list(newest.values())[:MOST_RUNS]
+
+
+def _outcomes(workspace: Workspace, runs: Sequence[Run]) -> Iterator[Outcomes]:
+    for run in ways(runs):
+        table = ranking.measure(ranking.read(measurements.results_of(workspace, run), run.config.depth))
+        found = [0 < rank <= run.config.k for rank in ranking.ranks(table).tolist()]
+        yield Outcomes(run.name, run.config.k, dict(zip(table.question_ids, found, strict=True)))
+
+
+def _closed_book(workspace: Workspace, runs: Sequence[Run]) -> Iterator[ClosedBook]:
+    for run in [run for run in runs if run.config.context == "none" and run.config.answerer != "none"][:MOST_RUNS]:
+        judged = judgements.judgement_of(workspace, run)
+        right = {i: bool(ruling.right) for i, ruling in judged.rulings.items() if ruling.right is not None}
+        yield ClosedBook(run.name, run.config.model or run.config.answerer, right)
+
+
+def _cached_vectors(workspace: Workspace, index: IndexInfo | None, questions: Sequence[Question]) -> dict[str, Vectors]:
+    """Return the embeddings of questions that a run has paid for already; nothing is computed."""
+    if index is None or not index.embedder_identity:
+        return {}
+    try:
+        found = embedding.cached(
+            index.config.embedder, [q.query for q in questions], "query", workspace.store.cache("embedding")
+        )
+    except RagvizError:
+        return {}
+    return {questions[row].id: vector for row, vector in found.items() if len(vector) == index.dims}
+
+
+def _areas(
+    workspace: Workspace, corpus_id: str, documents: Sequence[DocumentInfo], questions: Sequence[Question]
+) -> tuple[tuple[Area, ...], tuple[Area, ...]]:
+    """Return documents and their sections with the questions about each; one about several counts in each."""
+    starts: dict[str, dict[str, list[int]]] = {}
+    for question in questions:
+        for span in (span for group in question.evidence for span in group if not span.stale):
+            starts.setdefault(span.document_id, {}).setdefault(question.id, []).append(span.start)
+    scale = {d.id: letters(d.language) for d in documents}
+    whole = tuple(Area(d.name, scale[d.id] * d.characters, tuple(starts.get(d.id, ()))) for d in documents)
+    names, parts = {d.id: d.name for d in documents}, []
+    for document in workspace.store.document_texts(corpus_id, [d.id for d in documents]):
+        found = sections.sections(document)
+        lengths: dict[str, int] = {}
+        asked: dict[str, dict[str, None]] = {}
+        for section in found:
+            lengths[section.path] = lengths.get(section.path, 0) + scale[document.id] * (section.end - section.start)
+        for question_id, places in starts.get(document.id, {}).items():
+            for start in places:
+                asked.setdefault(sections.section_at(found, start).path, {})[question_id] = None
+        parts += [
+            Area(" > ".join(filter(None, (names[document.id], path))), length, tuple(asked.get(path, ())))
+            for path, length in lengths.items()
+        ]
+    return whole, tuple(parts)
+
+
+def letters(of: str) -> int:
+    """Return how many letters of an alphabet say as much as one character of a language: an ideograph three."""
+    return 3 if of in ("zh", "ja") else 1
+
+
+def planned_types(plan: Any) -> dict[str, int] | None:
+    """Return how many questions of each type a set's plan (its fact "plan") wants, None without a plan."""
+    cells = plan.get("cells") if isinstance(plan, dict) else plan
+    if not isinstance(cells, list) or not cells:
+        return None
+    counts: dict[str, int] = {}
+    for cell in cells:
+        if isinstance(cell, dict) and "type" in cell:
+            counts[str(cell["type"])] = counts.get(str(cell["type"]), 0) + int(cell.get("planned", 1))
+    return counts or None
+
+
+def chunk_count(cuts: Mapping[str, Cuts]) -> int:
+    """Count the chunks of cuts."""
+    return int(sum(map(len, cuts.values())))
+
+
+def chunk_ids(cuts: Mapping[str, Cuts]) -> list[str]:
+    """Return the ids of all chunks, document by document, in order."""
+    return [chunk_id for document_id, rows in cuts.items() for chunk_id in indexing.chunk_ids(document_id, rows)]
+
+
+def cosine(left: Vectors, right: Vectors) -> float:
+    """Return the cosine of two vectors of unit length."""
+    return float(np.dot(left, right))

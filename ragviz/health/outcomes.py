@@ -1,0 +1,65 @@
+"""Checks by what became of questions: answered without documents, found by all runs or none, their evidence gone."""
+
+from __future__ import annotations
+
+from ragviz.health.findings import Finding, Found
+from ragviz.health.material import Material
+
+LEAST_RUNS = 2
+"""Runs that rank in different ways, below which nothing is said to separate them or not."""
+HOW_CLOSED = (
+    "Not known: run the set with context “none” and an answerer that is a model (`ragviz run --context none "
+    "--answerer model`), or verify the questions by a model (`ragviz questions verify`)."
+)
+
+
+def without_documents(material: Material) -> Found:
+    """Find questions that were answered rightly without any document."""
+    verified = sum(bool(subject.question.verified_by) for subject in material.subjects)
+    if not material.closed:
+        if not verified:
+            return Found(unknown=HOW_CLOSED)
+        note = f"{verified:,} of {len(material.subjects):,} questions were verified: those answered so were rejected."
+        return Found(note=note)
+    findings = []
+    for subject in material.subjects:
+        by = [run for run in material.closed if run.right.get(subject.id)]
+        if by and subject.question.kind != "unanswerable":
+            told = ", ".join(dict.fromkeys(run.answerer for run in by))
+            findings.append(Finding(subject.id, float(len(by)), f"answered rightly without any document by {told}"))
+    judged = {i for run in material.closed for i in run.right}
+    note = (
+        f"{len(judged):,} questions were asked without documents, by {', '.join(run.run for run in material.closed)}."
+    )
+    return Found(tuple(findings), "", note)
+
+
+def separates_nothing(material: Material) -> Found:
+    """Find questions whose evidence every run found at its k, or none did: they separate no run from another."""
+    runs = material.outcomes
+    if len(runs) < LEAST_RUNS:
+        more = "one more run" if runs else "two runs"
+        return Found(unknown=f"Not known: make {more} that ranks in another way (another retriever, index or k).")
+    findings, looked_at = [], 0
+    for subject in material.subjects:
+        found = [run.found[subject.id] for run in runs if subject.id in run.found]
+        if len(found) < LEAST_RUNS:
+            continue
+        looked_at += 1
+        if len(set(found)) == 1:
+            words = f"found by all {len(found)} runs" if found[0] else f"found by none of {len(found)} runs"
+            findings.append(Finding(subject.id, float(sum(found)), words))
+    names = ", ".join(run.run for run in runs)
+    return Found(tuple(findings), "", f"{looked_at:,} questions with evidence, in {len(runs)} runs: {names}.")
+
+
+def stale(material: Material) -> Found:
+    """Find questions with evidence whose words no longer stand in its document."""
+    findings = []
+    for subject in material.subjects:
+        spans = [span for group in subject.question.evidence for span in group]
+        gone = sum(span.stale for span in spans)
+        if gone:
+            words = f"{gone} of {len(spans)} passages no longer stand in their documents"
+            findings.append(Finding(subject.id, float(gone), words))
+    return Found(tuple(findings))

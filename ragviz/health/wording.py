@@ -1,0 +1,195 @@
+"""Checks of the words of questions: copied from the passage, not supported by it, answered elsewhere, asked in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ragviz.analysis import pooled
+from ragviz.health import words
+from ragviz.health.findings import Finding, Found
+from ragviz.health.material import Material, Subject
+from ragviz.records import Chunk, Evidence, Question
+
+COPIED = 0.8
+"""Share of the weight of a question's words that stands in its evidence, from which it copies the passage."""
+SUPPORTED = 0.25
+"""Share of the weight of an answer's words, without the question's, below which its evidence does not support it."""
+ANSWERED = 0.8
+"""Share of the weight of an answer's words that another chunk holds when it holds the answer; of its numbers, all."""
+ABOUT = 0.7
+"""Share of the weight of a question's words that another chunk holds when it is about the same."""
+NEEDED = 0.05
+"""Share of the weight of the words of question and answer that a passage holds, below which they do not need it."""
+BATCH = 256
+"""Questions whose other chunks are read at once."""
+NO_INDEX = "Build an index of the documents: without one it is not known how rare words are, and what else BM25 finds."
+
+
+def copies(material: Material) -> Found:
+    """Find questions whose words stand in their evidence, those that BM25 alone ranks first named so."""
+    findings, first, ranked = [], 0, 0
+    for subject in material.subjects:
+        if not subject.evidence or not subject.words:
+            continue
+        share = material.weights.share(subject.words, subject.evidence_words) or 0.0
+        top = material.lexical.get(subject.id)
+        is_first = bool(top) and top is not None and top[0] in subject.gold_chunks
+        ranked, first = ranked + (top is not None), first + is_first
+        if share >= COPIED:
+            by_words = "; BM25 ranks it first by its words alone" if is_first else ""
+            findings.append(Finding(subject.id, share, f"{share:.0%} of its words stand in the passage{by_words}"))
+    note = f"BM25 alone ranks the evidence of {first:,} of {ranked:,} questions first." if ranked else NO_INDEX
+    return Found(tuple(findings), "", note)
+
+
+def unsupported(material: Material) -> Found:
+    """Find questions whose answer is not supported by their evidence: by verdicts, else by numbers and rare words."""
+    findings, judged = [], 0
+    for subject in material.subjects:
+        if not subject.evidence or not subject.question.answer.strip() or not _text_of(subject).strip():
+            continue
+        supports = _judged_support(subject, material.verdicts.get(subject.id))
+        judged += supports is not None
+        if supports is None:
+            finding = _by_words(subject, material)
+        elif supports < 1:
+            words_of_it = f"the judge finds {supports:.0%} of the answer's claims in its evidence"
+            finding = Finding(subject.id, supports, words_of_it)
+        else:
+            finding = None
+        findings += [finding] if finding else []
+    return Found(tuple(findings), "", f"{judged:,} by a judge's verdicts, the others by words." if judged else "")
+
+
+def _judged_support(subject: Subject, verdicts: pooled.Verdicts | None) -> float | None:
+    """Return the share of the reference's claims that gold chunks support; None where not all of them were judged.
+
+    A verdict on several chunks together may support more: then nothing is said.
+    """
+    gold = subject.gold_chunks
+    if verdicts is None or verdicts.claims <= 0 or not gold or not gold <= verdicts.chunks.keys() or verdicts.sets:
+        return None
+    return len(frozenset[int]().union(*(verdicts.chunks[i].supports for i in gold))) / verdicts.claims
+
+
+def _by_words(subject: Subject, material: Material) -> Finding | None:
+    """Return what words say; where question and evidence are in other languages, only numbers can be compared."""
+    evidence = _text_of(subject)
+    missing = unstated(subject.question, evidence)
+    if missing:
+        listed = ", ".join(sorted(missing)[:3])
+        return Finding(subject.id, 0.0, f"its evidence does not state {listed}, which the answer does")
+    told = frozenset(word for word in subject.answer - subject.words if not word[0].isdecimal())
+    if not told or not _same_script(subject.question.answer, evidence):
+        return None
+    share = material.weights.share(told, subject.evidence_words) or 0.0
+    return Finding(subject.id, share, f"{share:.0%} of the answer's words stand in it") if share < SUPPORTED else None
+
+
+def unstated(question: Question, evidence: str) -> list[str]:
+    """Return the numbers of an answer that its evidence does not state, and that are not computed from others.
+
+    Computed is what two numbers of evidence, question and answer give ("61 years" from 1926 and 1987), and the total
+    of the other numbers of the answer.
+    """
+    stated, answered = words.stated_numbers(evidence), words.numbers(question.answer)
+    known = stated | words.stated_numbers(question.text) | answered
+    total = sum(map(float, answered))
+    missing = (n for n in answered - stated if abs(total - 2 * float(n)) > 1e-6 or len(answered) < 3)
+    return sorted(n for n in missing if not words.computed(n, known - {n}))
+
+
+def _same_script(left: str, right: str) -> bool:
+    """Return whether both texts, or neither, are mostly in ideographs."""
+    shares = [
+        sum("\u3400" <= c <= "\u9fff" for c in text) / max(sum(c.isalpha() for c in text), 1) for text in (left, right)
+    ]
+    return (shares[0] > 0.2) == (shares[1] > 0.2)
+
+
+def _text_of(subject: Subject) -> str:
+    return "\n".join(text for text, _ in subject.evidence)
+
+
+def answered_elsewhere(material: Material) -> Found:
+    """Find questions that a chunk answers which is not gold: by a pooled verdict, else by the words of both."""
+    if not material.index and not material.verdicts:
+        return Found(unknown=NO_INDEX)
+    findings = {finding.question_id: finding for finding in _by_rivals(material)}
+    for subject in material.subjects:
+        verdicts = material.verdicts.get(subject.id)
+        others = [i for i in (verdicts.supporting if verdicts else ()) if is_apart(i, subject.question.evidence)]
+        if others:
+            words_of_it = f"a judge finds the whole answer in {_chunks(len(others))} not named as evidence"
+            findings[subject.id] = Finding(subject.id, float(len(others)), words_of_it)
+    order = (subject.id for subject in material.subjects)
+    return Found(tuple(findings[i] for i in order if i in findings))
+
+
+def is_apart(chunk_id: str, evidence: Evidence) -> bool:
+    """Return whether a chunk, of any index, shares no character with a question's evidence, of which there is some."""
+    place = Chunk.parse_id(chunk_id)
+    spans = [span for group in evidence for span in group]
+    if place is None or not spans:
+        return False
+    document_id, start, end = place
+    return not any(s.document_id == document_id and s.start < end and start < s.end for s in spans)
+
+
+def _chunks(count: int) -> str:
+    return f"{count} chunk{'s' * (count != 1)}"
+
+
+def _by_rivals(material: Material) -> Iterator[Finding]:
+    """Yield questions of one passage whose answer and most of whose words stand in another of BM25's first chunks."""
+    asked = [s for s in material.subjects if len(s.evidence) == 1 and s.answer and material.rivals.get(s.id)]
+    for start in range(0, len(asked), BATCH):
+        batch = asked[start : start + BATCH]
+        others = [[i for i in material.rivals[s.id] if is_apart(i, s.question.evidence)] for s in batch]
+        ids = list(dict.fromkeys(i for each in others for i in each))
+        texts = dict(zip(ids, material.texts(ids), strict=True))
+        for subject, each in zip(batch, others, strict=True):
+            holding = [i for i in each if _answers(subject, texts[i], material.chunk_language(i), material)]
+            if holding:
+                words_of_it = f"{_chunks(len(holding))} not named as evidence hold its answer and most of its words"
+                if len(holding) == 1:
+                    words_of_it = words_of_it.replace(" hold ", " holds ")
+                yield Finding(subject.id, float(len(holding)), words_of_it)
+
+
+def _answers(subject: Subject, text: str, language: str, material: Material) -> bool:
+    """Return whether a chunk holds the answer and is about the question."""
+    if words.numbers(subject.question.answer) - words.stated_numbers(text):
+        return False
+    here, weights = words.content(text, language), material.weights
+    asked = subject.words - subject.answer
+    return (weights.share(subject.answer, here) or 0.0) >= ANSWERED and (weights.share(asked, here) or 0.0) >= ABOUT
+
+
+def asks_too_much(material: Material) -> Found:
+    """Find questions of several passages one of which neither the question nor the answer needs."""
+    findings, looked_at = [], 0
+    for subject in material.subjects:
+        if len(subject.evidence) < 2:
+            continue
+        looked_at += 1
+        useless = [number for number, _ in enumerate(subject.evidence) if _is_useless(subject, number, material)]
+        if useless:
+            listed = ", ".join(str(number + 1) for number in useless)
+            passages = f"passage{'s' * (len(useless) > 1)} {listed} of {len(subject.evidence)}"
+            words_of_it = f"neither question nor answer has words of {passages}"
+            findings.append(Finding(subject.id, float(len(useless)), words_of_it))
+    return Found(tuple(findings), "", f"{looked_at:,} questions need several passages.")
+
+
+def _is_useless(subject: Subject, number: int, material: Material) -> bool:
+    """Return whether a passage holds next to nothing of question and answer; a judge's "useful" decides first."""
+    verdicts = material.verdicts.get(subject.id)
+    gold = frozenset(subject.gold[number]) if number < len(subject.gold) else frozenset[str]()
+    if verdicts is not None and gold and gold <= verdicts.chunks.keys():
+        return not any(verdicts.chunks[i].useful for i in gold)
+    text, own = subject.evidence[number]
+    if not _same_script(subject.question.text, text) or not own:
+        return False
+    share = material.weights.share(subject.words | subject.answer, own)
+    return share is not None and share < NEEDED

@@ -1,0 +1,145 @@
+"""Words that carry the content of texts, weighted by how rare they are in a corpus; and the numbers of texts."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ragviz.text.stems import content_words, stem
+
+OPERANDS = 12
+_YES_NO = frozenset(["yes", "no", "true", "false", "是", "否", "是的", "不是", "对", "不对", "可以", "不可以"])
+_NUMBER = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
+_ENGLISH_NUMBERS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen twenty"
+)
+_SPELLED = {word: value for value, word in enumerate(_ENGLISH_NUMBERS.split())}
+_TEN_WORDS = "thirty forty fifty sixty seventy eighty ninety"
+_TENS = {word: 10 * value for value, word in enumerate(_TEN_WORDS.split(), start=3)}
+_ENGLISH_NUMBER = re.compile(
+    rf"\b(?:(?P<ten>twenty|{'|'.join(_TENS)})(?:[ -](?P<one>one|two|three|four|five|six|seven|eight|nine))?"
+    rf"|(?P<small>{'|'.join(_SPELLED)}))\b"
+)
+_CHINESE_DIGITS = {c: value for value, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_CHINESE_NUMBER = re.compile(r"[零〇一二两三四五六七八九十百千]+")
+_CHINESE_UNITS = {"十": 10, "百": 100, "千": 1000}
+
+
+def content(text: str, language: str) -> frozenset[str]:
+    """Return the stems of the words of `text` that carry its content, and its numbers; without yes and no.
+
+    >>> sorted(content("Were the pumps replaced for €1,200 in 2021? Yes.", "en"))
+    ['1200', '2021', 'pump', 'replac']
+    """
+    told = (word for word in content_words(text, language) if word not in _YES_NO)
+    return frozenset(stem(word) for word in told if any(c.isalpha() for c in word)) | numbers(text)
+
+
+def numbers(text: str) -> frozenset[str]:
+    """Return the numbers written in digits, in one notation: full-width digits, grouping commas and final zeros.
+
+    >>> sorted(numbers("１,200 litres at 3.50 bar, 7 days"))
+    ['1200', '3.5', '7']
+    """
+    folded = unicodedata.normalize("NFKC", text)
+    return frozenset(_plain(match.group().replace(",", "")) for match in _NUMBER.finditer(folded))
+
+
+def stated_numbers(text: str) -> frozenset[str]:
+    """Return the numbers of `text`, in digits or words: English below a hundred, Chinese below ten thousand.
+
+    >>> sorted(stated_numbers("Twelve pumps, 3 valves, forty-five minutes, 三十天, 一百零五"))
+    ['105', '12', '3', '30', '45']
+    """
+    folded = unicodedata.normalize("NFKC", text).lower()
+    english = (str(_english_value(match)) for match in _ENGLISH_NUMBER.finditer(folded))
+    chinese = (_chinese_value(match.group()) for match in _CHINESE_NUMBER.finditer(folded))
+    return numbers(text) | frozenset(english) | frozenset(chinese)
+
+
+def _plain(number: str) -> str:
+    whole, dot, rest = number.partition(".")
+    rest = rest.rstrip("0")
+    return (whole.lstrip("0") or "0") + (f".{rest}" if dot and rest else "")
+
+
+def _english_value(match: re.Match[str]) -> int:
+    if match["small"]:
+        return _SPELLED[match["small"]]
+    return (_TENS | _SPELLED)[match["ten"]] + _SPELLED.get(match["one"] or "zero", 0)
+
+
+def computed(number: str, operands: frozenset[str]) -> bool:
+    """Return whether two others give a number as sum, difference, product or quotient, in thousands or millions too.
+
+    A quotient counts within 1 %, as it is rounded. Of many operands the `OPERANDS` smallest are looked at.
+
+    >>> computed("34", frozenset({"1987", "2021"})), computed("12900", frozenset({"310", "24"}))
+    (True, True)
+    """
+    wanted, values = float(number), sorted(map(float, operands))[:OPERANDS]
+    exact = [value for left in values for right in values for value in (left + right, left - right, left * right)]
+    quotients = [left / right for left in values for right in values if right]
+    return any(
+        abs(scale * value - wanted) <= tolerance * abs(wanted)
+        for scale in (1, 1_000, 1_000_000)
+        for candidates, tolerance in (([*exact, *values], 1e-9), (quotients, 0.01))
+        for value in candidates
+    )
+
+
+def _chinese_value(text: str) -> str:
+    """Return the value of a Chinese numeral: by its units, else digit by digit, as years are written."""
+    if not any(c in _CHINESE_UNITS for c in text):
+        return _plain("".join(str(_CHINESE_DIGITS[c]) for c in text))
+    total, digit = 0, None
+    for c in text:
+        if c in _CHINESE_UNITS:
+            total += (1 if digit is None else digit) * _CHINESE_UNITS[c]
+            digit = None
+        else:
+            digit = _CHINESE_DIGITS[c]
+    return str(total + (digit or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How rare words are: `counts` are the texts, of `texts` in all, in which each stands; the others stand in none.
+
+    The weight of a word is BM25's, ln(1 + (n - df + 0.5) / (df + 0.5)). Without texts all words weigh the same.
+    """
+
+    texts: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def of(self, word: str) -> float:
+        """Return the weight of a word, above 0."""
+        found = self.counts.get(word, 0)
+        return math.log(1 + (self.texts - found + 0.5) / (found + 0.5))
+
+    def total(self, words: Iterable[str]) -> float:
+        """Return the weight of all words together."""
+        return math.fsum(map(self.of, words))
+
+    def share(self, words: frozenset[str], among: frozenset[str]) -> float | None:
+        """Return how much of the weight of `words` stands among other words, from 0 to 1; None without words."""
+        return self.total(words & among) / self.total(words) if words else None
+
+    def overlap(self, left: frozenset[str], right: frozenset[str]) -> float:
+        """Return the weight that both share ÷ the weight of either (weighted Jaccard); 0 where both are empty."""
+        either = self.total(left | right)
+        return self.total(left & right) / either if either else 0.0
+
+
+def weights_of(texts: Iterable[frozenset[str]]) -> Weights:
+    """Count in how many texts, given as sets of words, each word stands."""
+    counts: Counter[str] = Counter()
+    number = 0
+    for number, words in enumerate(texts, start=1):  # noqa: B007
+        counts.update(words)
+    return Weights(number, counts)
