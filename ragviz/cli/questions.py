@@ -12,17 +12,31 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import authoring, codecs, evaluate, generation, interchange, occurrences, sets, spending, splits
+from ragviz.cli.lazy import (
+    authoring,
+    codecs,
+    evaluate,
+    generation,
+    interchange,
+    occurrences,
+    question_types,
+    sets,
+    spending,
+    splits,
+)
 from ragviz.cli.run import show_forecast
 from ragviz.errors import UsageError
 from ragviz.records import (
     SIDES,
     Corpus,
+    Edit,
     Evidence,
     GeneratorName,
     Question,
     QuestionSet,
     QuestionStatus,
+    QuestionStyle,
+    QuestionType,
     Span,
     Split,
 )
@@ -277,6 +291,19 @@ Evidences = Annotated[
 ]
 
 
+Types = Annotated[str, typer.Option("--type", help="What it asks for: fact, number, list, bridge …")]
+Styles = Annotated[str, typer.Option("--style", help="How it is put: colleague, keywords, long …")]
+
+
+def _type_and_style(question_type: str, style: str) -> tuple[QuestionType, QuestionStyle]:
+    """Return the type and the style that options name; "" where they name none."""
+    if question_type:
+        console.one_of("type", question_type, tuple(question_types.TYPES))
+    if style:
+        console.one_of("style", style, tuple(question_types.STYLES))
+    return question_type, style  # type: ignore[return-value]  # checked above
+
+
 @questions_app.command("add")
 def questions_add(
     set_name: str,
@@ -286,6 +313,8 @@ def questions_add(
     documents: Documents = [],  # noqa: B006
     evidence: Evidences = "",
     unanswerable: Annotated[bool, typer.Option("--unanswerable", help="The documents do not answer it.")] = False,
+    question_type: Types = "",
+    style: Styles = "",
     corpus_name: Annotated[str, typer.Option("--corpus", help="Corpus of a new set.")] = "",
     as_json: Json = False,
 ) -> None:
@@ -298,7 +327,10 @@ def questions_add(
     new_evidence = _evidence(workspace, corpus.id, quotes, documents, evidence)
     if unanswerable and new_evidence:
         raise UsageError("A question with evidence is answerable: give quotes or --unanswerable, not both.")
-    question = authoring.written(text, answer, new_evidence or (), unanswerable=unanswerable)
+    kind, put = _type_and_style(question_type, style)
+    question = authoring.written(
+        text, answer, new_evidence or (), unanswerable=unanswerable, question_type=kind, style=put
+    )
     question_set = sets.question_set(workspace, corpus, set_name)
     authoring.add(workspace.store, question_set, question)
     _show_saved(question, as_json)
@@ -316,6 +348,8 @@ def questions_edit(
     unanswerable: Annotated[
         bool, typer.Option("--unanswerable", help="The documents do not answer it: remove all evidence.")
     ] = False,
+    question_type: Types = "",
+    style: Styles = "",
     version: Annotated[
         str, typer.Option(help="Save only if this is still its version (`questions show --json`).")
     ] = "",
@@ -327,8 +361,13 @@ def questions_edit(
     question = authoring.question_of(workspace.store, question_set, question_id)
     new_evidence = () if unanswerable else _evidence(workspace, question_set.corpus_id, quotes, documents, evidence)
     mark = True if unanswerable else None
-    after = authoring.changed(question, text=text, answer=answer, evidence=new_evidence, unanswerable=mark)
-    authoring.save(workspace.store, question_set, after, version or codecs.version_of(question))
+    kind, put = _type_and_style(question_type, style)
+    after = authoring.changed(
+        question, text=text, answer=answer, evidence=new_evidence, unanswerable=mark, question_type=kind or None,
+        style=put or None,
+    )  # fmt: skip
+    edit = Edit(workspace.settings.person, "edited a question")
+    authoring.save(workspace.store, question_set, after, version or codecs.version_of(question), edit)
     _show_saved(after, as_json)
 
 

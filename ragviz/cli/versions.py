@@ -111,6 +111,7 @@ def questions_reviewers(set_name: str, as_json: Json = False) -> None:
     store = console.open_workspace().store
     reviews = store.reviews.all(store.question_set(set_name).id)
     loads, pairs = reviewing.workloads(reviews), reviewing.agreements(reviews)
+    disagreed = reviewing.disagreed(reviews)
     body = {
         "reviewers": [
             {"reviewer": load.reviewer, "assigned": load.assigned, "waiting": load.waiting, **load.verdicts}
@@ -121,7 +122,7 @@ def questions_reviewers(set_name: str, as_json: Json = False) -> None:
             | {"kappa": pair.agreement.kappa}
             for pair in pairs
         ],
-        "disagreed": reviewing.disagreed(reviews),
+        "disagreed": disagreed,
     }
 
     def draw() -> None:
@@ -135,8 +136,8 @@ def questions_reviewers(set_name: str, as_json: Json = False) -> None:
         ]
         if rows:
             console.table(("reviewers", "judged by both", "same verdict", "kappa"), rows, "Agreement")
-        if body["disagreed"]:
-            console.out.print(f"Disagreement: {', '.join(body['disagreed'])}", highlight=False)
+        if disagreed:
+            console.out.print(f"Disagreement: {', '.join(disagreed)}", highlight=False)
 
     console.show(body, as_json, draw)
 

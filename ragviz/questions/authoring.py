@@ -15,7 +15,19 @@ from typing import Literal
 
 from ragviz.errors import InputError, UsageError
 from ragviz.questions import interchange
-from ragviz.records import EDITED, Document, DocumentInfo, Edit, Evidence, Question, QuestionSet, Span, new_id
+from ragviz.records import (
+    EDITED,
+    Document,
+    DocumentInfo,
+    Edit,
+    Evidence,
+    Question,
+    QuestionSet,
+    QuestionStyle,
+    QuestionType,
+    Span,
+    new_id,
+)
 from ragviz.store.store import Store
 from ragviz.text import language, quotes, segmentation
 from ragviz.text.markup import shortened
@@ -193,7 +205,15 @@ def _runs(text: str, target_words: Counter[str], lang: str) -> Iterator[tuple[fl
             size -= dropped.total()
 
 
-def written(text: str, answer: str, evidence: Evidence, *, unanswerable: bool = False) -> Question:
+def written(
+    text: str,
+    answer: str,
+    evidence: Evidence,
+    *,
+    unanswerable: bool = False,
+    question_type: QuestionType = "",
+    style: QuestionStyle = "",
+) -> Question:
     """Return a question that a person wrote, accepted; without evidence it is reference only, or `unanswerable`.
 
     Raises:
@@ -211,6 +231,8 @@ def written(text: str, answer: str, evidence: Evidence, *, unanswerable: bool = 
         status="accepted",
         language=language.detect(text),
         unanswerable=_marked(answer, evidence, unanswerable),
+        type=question_type,
+        style=style,
     )
 
 
@@ -226,8 +248,12 @@ def changed(
     answer: str | None = None,
     evidence: Evidence | None = None,
     unanswerable: bool | None = None,
+    question_type: QuestionType | None = None,
+    style: QuestionStyle | None = None,
 ) -> Question:
     """Return `question` with the given fields changed; its status stays. With evidence it is not `unanswerable`.
+
+    What its passages say (`parts`) is dropped with other evidence, and that it was verified with any other words.
 
     Raises:
         UsageError: its text would be blank.
@@ -237,14 +263,24 @@ def changed(
         raise UsageError("A question needs words; to remove it, reject it.")
     new_answer = question.answer if answer is None else answer.strip()
     new_evidence = question.evidence if evidence is None else evidence
-    return replace(
+    after = replace(
         question,
         text=question.text if text is None else text.strip(),
         answer=new_answer,
         evidence=new_evidence,
         unanswerable=_marked(new_answer, new_evidence, question.unanswerable if unanswerable is None else unanswerable),
         language=language.detect(text) if text is not None and text.strip() != question.text else question.language,
+        type=question.type if question_type is None else question_type,
+        style=question.style if style is None else style,
+        parts=question.parts if new_evidence == question.evidence else (),
     )
+    return as_verified(question, after)
+
+
+def as_verified(before: Question, after: Question) -> Question:
+    """Return the changed question, no longer verified where its words or its evidence are others than before."""
+    same = (before.text, before.answer, before.evidence) == (after.text, after.answer, after.evidence)
+    return after if same else replace(after, verified_by="")
 
 
 def add(store: Store, question_set: QuestionSet, question: Question, author: str = "") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ragviz.records import QuestionStyle, QuestionType
+from ragviz.records import Question, QuestionStyle, QuestionType
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,16 @@ STYLES: Mapping[QuestionStyle, StyleSpec] = {
     "other-words": StyleSpec("in other words", "Without the words of the passage, as far as that is possible.", True),
 }
 """Every style of questions that can be asked for, in the order in which they are listed."""
+
+
+def said_of(question: Question) -> list[str]:
+    """Return the titles of a question's type and style, as far as they are said.
+
+    >>> said_of(Question("q", "How high?", "3 m", (), "hand", type="number"))
+    ['number or date']
+    """
+    return [titles[key] for titles, key in ((TYPE_TITLES, question.type), (STYLE_TITLES, question.style)) if key]
+
 
 TYPE_TITLES: Mapping[str, str] = {"": "not said", **{name: spec.title for name, spec in TYPES.items()}}
 """Type of a question → its name on the pages and in reports."""

@@ -9,6 +9,7 @@ import streamlit as st
 from ragviz.analysis import diagnose, evaluate
 from ragviz.answers import contexts
 from ragviz.answers.abstention import STATUSES
+from ragviz.questions.question_types import said_of
 from ragviz.records import Answer, EvaluatedAnswer, Matrix, Question, Retrieved, Run, digest
 from ragviz.runs import judgements, measurements
 from ragviz.text.markup import claimed, legend, plain
@@ -150,6 +151,10 @@ def texts(
 
 def reference_text(question: Question, matrix: Matrix, claim: Chosen | None) -> None:
     """Draw the reference answer with its claims."""
+    if question.history:
+        heading.section("Earlier in the conversation")
+        for asked, answered in question.history:
+            st.markdown(f"{plain(asked)}  \n{plain(answered)}")
     heading.section("Reference answer")
     with st.container(key="case-reference", gap="small"):
         if question.answer:
@@ -160,7 +165,8 @@ def reference_text(question: Question, matrix: Matrix, claim: Chosen | None) -> 
             none = "None: the documents do not answer this question." if question.kind == "unanswerable" else "None."
             st.caption(none)
         kind = evaluate.KIND_TITLES[question.kind]
-        st.caption(f"{kind} · generator {plain(question.generator)} · id {plain(question.id)}")
+        described = " · ".join([kind, *said_of(question)])
+        st.caption(f"{described} · generator {plain(question.generator)} · id {plain(question.id)}")
 
 
 def answer_text(evaluated: EvaluatedAnswer | None, claim: Chosen | None) -> None:

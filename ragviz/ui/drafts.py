@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
-from ragviz.records import Corpus, Evidence, Question, QuestionSet, Span
+from ragviz.records import Corpus, Evidence, Question, QuestionSet, QuestionStyle, QuestionType, Span
 from ragviz.store.codecs import version_of
 from ragviz.store.store import Store
 
@@ -30,6 +30,8 @@ class Draft:
     text: str = ""
     answer: str = ""
     unanswerable: bool = False
+    type: QuestionType = ""
+    style: QuestionStyle = ""
     groups: list[list[Span]] = field(default_factory=list)
     version: str = ""
     focus: Span | None = None
@@ -49,20 +51,15 @@ class Draft:
     @property
     def changed(self) -> bool:
         """Whether it holds anything that is not saved."""
-        before = self.question or Question("", "", "", (), "hand")
-        return (self.text, self.answer, self.evidence, self.unanswerable) != (
-            before.text,
-            before.answer,
-            before.evidence,
-            before.unanswerable,
-        )
+        return self.written() != (self.question or Question("", "", "", (), "hand", "accepted"))
 
     def written(self) -> Question:
         """Return the question as it is typed so far."""
         before = self.question or Question("", "", "", (), "hand", "accepted")
         return replace(
-            before, text=self.text, answer=self.answer, evidence=self.evidence, unanswerable=self.unanswerable
-        )
+            before, text=self.text, answer=self.answer, evidence=self.evidence, unanswerable=self.unanswerable,
+            type=self.type, style=self.style,
+        )  # fmt: skip
 
 
 def draft_of(name: str, question: Question | None) -> Draft:
@@ -72,7 +69,7 @@ def draft_of(name: str, question: Question | None) -> Draft:
         drafts[name] = Draft()
         if question is not None:
             groups = [list(group) for group in question.evidence]
-            words = (question.text, question.answer, question.unanswerable)
+            words = (question.text, question.answer, question.unanswerable, question.type, question.style)
             drafts[name] = Draft(*words, groups, version_of(question), question=question)
     return drafts[name]
 
@@ -88,6 +85,8 @@ def keep() -> None:
         draft.text = st.session_state.get(f"{name}/text", draft.text)
         draft.answer = st.session_state.get(f"{name}/answer", draft.answer)
         draft.unanswerable = st.session_state.get(f"{name}/unanswerable", draft.unanswerable)
+        draft.type = st.session_state.get(f"{name}/type", draft.type)
+        draft.style = st.session_state.get(f"{name}/style", draft.style)
 
 
 def orphaned(store: Store) -> dict[str, tuple[str, Draft]]:

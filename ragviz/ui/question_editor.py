@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 import streamlit as st
 
 from ragviz.errors import RagvizError
 from ragviz.questions import authoring, sets
-from ragviz.records import Corpus, Document, DocumentInfo, Question, QuestionSet, Span
+from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
+from ragviz.records import (
+    Corpus,
+    Document,
+    DocumentInfo,
+    Edit,
+    Question,
+    QuestionSet,
+    QuestionStyle,
+    QuestionType,
+    Span,
+)
 from ragviz.store.codecs import version_of
 from ragviz.text import markup
 from ragviz.text.markup import plain, shortened
-from ragviz.ui import address, cache, heading, widgets
+from ragviz.ui import address, cache, heading, person, widgets
 from ragviz.ui.drafts import Draft, discard, draft_of, put_in, targets_of
 from ragviz.ui.marking import text_to_mark
 
@@ -38,6 +50,7 @@ def edit(corpus: Corpus, question_set: QuestionSet | None, set_name: str, questi
     with left:
         draft.text = st.text_area("Question", draft.text, key=f"{name}/text", height=80)
         draft.answer = st.text_area("Answer", draft.answer, key=f"{name}/answer", height=100)
+        _type_and_style(draft, name)
         _evidence(corpus, draft, dict(draft.names), name)
         if draft.refused:
             _refused(draft, name)
@@ -51,6 +64,19 @@ def edit(corpus: Corpus, question_set: QuestionSet | None, set_name: str, questi
                 discard(name)
                 address.put(edit=None)
                 st.rerun()
+
+
+def _type_and_style(draft: Draft, name: str) -> None:
+    """Draw what the question asks for and how it is put: results are divided by both."""
+    one, two = st.columns(2)
+    types: tuple[QuestionType, ...] = get_args(QuestionType)
+    styles: tuple[QuestionStyle, ...] = get_args(QuestionStyle)
+    draft.type = one.selectbox(
+        "Type", types, types.index(draft.type), key=f"{name}/type", format_func=TYPE_TITLES.__getitem__,
+    )  # fmt: skip
+    draft.style = two.selectbox(
+        "Style", styles, styles.index(draft.style), key=f"{name}/style", format_func=STYLE_TITLES.__getitem__,
+    )  # fmt: skip
 
 
 def _evidence(corpus: Corpus, draft: Draft, names: dict[str, str], name: str) -> None:
@@ -186,9 +212,12 @@ def _save(draft: Draft, shown_set_name: str, name: str) -> None:
         return
     try:
         if draft.question is None or draft.question_set is None:
-            saved = authoring.written(draft.text, draft.answer, draft.evidence, unanswerable=draft.unanswerable)
+            saved = authoring.written(
+                draft.text, draft.answer, draft.evidence, unanswerable=draft.unanswerable,
+                question_type=draft.type, style=draft.style,
+            )  # fmt: skip
             question_set = draft.question_set or sets.question_set(cache.workspace(), draft.corpus, draft.set_name)
-            authoring.add(store, question_set, saved)
+            authoring.add(store, question_set, saved, person.name())
         else:
             question_set, before = draft.question_set, draft.current or draft.question
             saved = authoring.changed(
@@ -197,8 +226,10 @@ def _save(draft: Draft, shown_set_name: str, name: str) -> None:
                 answer=draft.answer,
                 evidence=draft.evidence,
                 unanswerable=draft.unanswerable,
+                question_type=draft.type,
+                style=draft.style,
             )
-            authoring.save(store, question_set, saved, draft.version)
+            authoring.save(store, question_set, saved, draft.version, Edit(person.name(), "edited a question"))
     except authoring.Conflict as conflict:
         draft.refused, draft.current = True, conflict.current
     except RagvizError as error:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.questions import authoring, reviewing
-from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
+from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES, said_of
 from ragviz.records import Edit, Question, QuestionSet, QuestionStatus, ReviewVerdict, SetVersion
 from ragviz.store.codecs import version_of
 from ragviz.text import markup
@@ -162,10 +162,10 @@ def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question]) -
     following = ids[place + 1] if place + 1 < len(ids) else ids[place]
     with st.container(border=True):
         said = [f"{place + 1} of {len(ids)}", question.status, KIND_TITLES[question.kind], question.split]
-        said += [TYPE_TITLES[question.type] if question.type else "", STYLE_TITLES[question.style]]
+        said += said_of(question)
         maker = plain(wording.MAKERS.get(question.generator, question.generator))
         said += [maker, f"verified by {plain(question.verified_by)}" if question.verified_by else ""]
-        st.caption(" · ".join(part for part in said if part and part != STYLE_TITLES[""]))
+        st.caption(" · ".join(filter(None, said)))
         for turn in question.history:
             st.caption("  \n".join(plain(text) for text in turn))
         st.markdown(f"**{plain(question.text or UNASKED)}**")

@@ -54,7 +54,7 @@ class Table:
 def changed_question(question: Question, values: Mapping[str, Any]) -> Question:
     """Return `question` with the values typed into its row."""
     changed: dict[str, Any] = {_COLUMNS[name]: value or "" for name, value in values.items() if name in _COLUMNS}
-    return replace(question, **changed)
+    return authoring.as_verified(question, replace(question, **changed))
 
 
 def keep() -> None:
