@@ -139,10 +139,11 @@ class ExactSearch:
         headed = self._headed(phrase)
         if len(places) > most or len(headed) > most:
             return None
-        best = 0
+        best, wanted = 0, [self._of(other) for other in others]
         for first, last in [*self._windows(places), *headed]:
             window = self._window(first, last)
-            best = max(best, sum(_inside(self._of(other), window) for other in others))
+            there = set(window)
+            best = max(best, sum(there.issuperset(one) and _inside(one, window) for one in wanted))
             if best == len(others):
                 break
         return best

@@ -18,6 +18,7 @@ _MANY, _ONE = word_set("are do were have"), word_set("is does was has")
 _DEFINED = re.compile(r"(?P<verb>What|Who) (?:is|was|(?P<many>are|were)) (?:an? |the )?$")
 _CHINESE_BEFORE = re.compile(r"[nabmqjlsi]|u[jvd]|eng")  # a word of the phrase that would be cut off before the name
 _CHINESE_AFTER = re.compile(r"[nbajlisz]|vn|eng|q|m$|k|g")
+_CHINESE_LABELS = {"nr": "PERSON", "ns": "GPE"}
 _CHINESE_JOINS = word_set("和 与 及 、 或 以及 - — · .")
 
 
@@ -25,15 +26,18 @@ _CHINESE_JOINS = word_set("和 与 及 、 或 以及 - — · .")
 class NounPhrase:
     """A whole noun phrase, characters `start` to `end` of a question, with its article and quotation marks.
 
-    `possessive` says that an "'s" follows inside it, `subject` that the verb is of it.
+    `label` is "PERSON", "GPE" (a place that is governed) … where the parser takes it for a name of that kind;
+    `kind_known` is false of a single name that may be a person's or a thing's. `possessive` says that an "'s" follows
+    inside it, `subject` that the verb is of it.
     """
 
     question: str
     start: int
     end: int
     plural: bool = False
-    person: bool = False
+    label: str = ""
     possessive: bool = False
+    kind_known: bool = True
     subject: bool = False
 
     def replaced(self, phrase: str) -> str:
@@ -42,13 +46,20 @@ class NounPhrase:
         return text[:1].upper() + text[1:]
 
     @property
+    def person(self) -> bool:
+        """Whether it is a person's name."""
+        return self.label == "PERSON"
+
+    @property
     def text(self) -> str:
         """The noun phrase as it stands there."""
         return self.question[self.start : self.end]
 
     @property
     def pronoun(self) -> str:
-        """The English pronoun for it."""
+        """The English pronoun for it; "" where grammar leaves open whether it is a person or a thing."""
+        if not self.kind_known:
+            return ""
         if self.person:
             return "that person's" if self.possessive else "that person"
         if self.possessive:
@@ -86,7 +97,8 @@ def _english(question: str, words: Sequence[Word], start: int, end: int) -> Noun
     """Return the noun phrase of which the name is all, but for its article, its quotation marks and an "'s"."""
     if (defined := _DEFINED.match(question[:start])) and question[end:] == "?":
         verb_ends = len(question[:start].rstrip().removesuffix(" an").removesuffix(" a").removesuffix(" the")) + 1
-        return NounPhrase(question, verb_ends, end, bool(defined["many"]), defined["verb"] == "Who", subject=True)
+        label = "PERSON" if defined["verb"] == "Who" else ""
+        return NounPhrase(question, verb_ends, end, bool(defined["many"]), label, subject=True)
     tree = Tree(question, words)
     inside = [place for place, word in enumerate(words) if start <= word.start and word.end <= end]
     if not inside or words[inside[0]].start != start or words[inside[-1]].end != end:
@@ -107,8 +119,18 @@ def _english(question: str, words: Sequence[Word], start: int, end: int) -> Noun
     before = words[first - 1].text.lower() if first else ""
     plural = before in _MANY or (before not in _ONE and words[head].tag in ("NNS", "NNPS"))
     plural = plural or any(words[place].dep == "conj" for place in inside)
-    person = any(words[place].entity == "PERSON" for place in inside)
-    return NounPhrase(question, left, right, plural, person, possessive, words[head].dep[:5] == "nsubj")
+    kind_known = words[head].tag[:3] != "NNP" or len(inside) > 2 or first < inside[0] or words[head].text.isupper()
+    kind_known = kind_known or words[head].entity not in ("", "ORG")
+    labels = {words[place].entity for place in inside}
+    return NounPhrase(
+        question,
+        left,
+        right,
+        plural,
+        labels.pop() if len(labels) == 1 else "",
+        possessive,
+        words[head].dep[:5] == "nsubj",
+    )
 
 
 def _root(words: Sequence[Word], place: int) -> bool:
@@ -153,5 +175,5 @@ def _chinese(question: str, words: Sequence[Word], start: int, end: int) -> Noun
     if after and (_CHINESE_AFTER.match(after.tag) or after.text in _CHINESE_JOINS):
         return None
     inside = [word for word in words if start <= word.start and word.end <= end]
-    person = len(inside) == 1 and inside[0].tag[:2] == "nr"
-    return NounPhrase(question, left, right, person=person, possessive=bool(after and after.text == "的"))
+    label = _CHINESE_LABELS.get(inside[0].tag[:2], "") if len(inside) == 1 else ""
+    return NounPhrase(question, left, right, label=label, possessive=bool(after and after.text == "的"))

@@ -1,0 +1,195 @@
+"""Bridges: questions that need two to five passages, joined over a rare entity that they share.
+
+Where one claim answers with an entity and another asks about it, the second question describes the entity by the first
+claim: "When does the guild that runs the fair meet?". Else one question asks for several facts about the entity.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ragviz.questions import joined_draft, phrasing
+from ragviz.questions.candidate import Candidate, word_set
+from ragviz.questions.english_clauses import Tree
+from ragviz.questions.entities import Claims, kind, normal
+from ragviz.questions.joined_draft import JoinedDraft, are_separate, best, can_join, is_usable
+from ragviz.questions.noun_phrases import NounPhrase, noun_phrases
+from ragviz.questions.source_claim import SourceClaim
+from ragviz.text.words import parse
+
+LOOKED_AT = 12
+"""Claims about one entity that are joined with each other at most, the best ones."""
+_CHAINED = 3.0
+"""How much better a chain is than a joint question."""
+
+_NAMED = re.compile(r"(?:What|Who|Which|Where) (?:is|are|was|were) (the [^?]+)\?")
+_CHINESE_NAMED = re.compile(r"(.+的[^的，。？]{1,10})(?:是|为)(?:什么|谁|哪个|哪里|多少)？")
+_CHINESE_WHO = re.compile(r"谁(?!的)([^？，]+)？")
+_THIRD = {"have": "has", "do": "does", "be": "is", "go": "goes"}
+_HELPERS = word_set("can could will would should must may might is are was were has have had")
+
+
+def bridges(corpus: Claims, passages: int, seed: int = 0) -> Iterator[JoinedDraft]:
+    """Yield bridges of so many passages, entity by entity; no claim is used twice for one entity."""
+    for entity in corpus.rare():
+        about = [corpus.all[number] for number in corpus.about.get(entity, ())]
+        by_language: dict[str, list[SourceClaim]] = {}
+        for claim in about:
+            if can_join(claim):
+                by_language.setdefault(claim.language, []).append(claim)
+        for language, claims in by_language.items():
+            usable = best(claims, LOOKED_AT, seed)
+            answering = [corpus.all[number] for number in corpus.answering.get(entity, ())]
+            answering = best([claim for claim in answering if claim.language == language], 3, seed)
+            used: set[SourceClaim] = set()
+            for draft in (
+                *_chains(corpus, entity, answering, usable, passages),
+                *_joint(corpus, entity, usable, passages),
+            ):
+                if used.isdisjoint(draft.claims) and is_usable(draft):
+                    used.update(draft.claims)
+                    yield draft
+
+
+def _joint(corpus: Claims, entity: str, claims: Sequence[SourceClaim], passages: int) -> Iterator[JoinedDraft]:
+    """Yield questions for several facts about an entity, of passages apart from each other, the best first."""
+    left = list(claims)
+    while len(left) >= passages:
+        group = [left.pop(0)]
+        for claim in [each for each in left if _is_about(each, entity)] + left:
+            if len(group) == passages:
+                break
+            if _differ(claim, group) and are_separate([*group, claim], corpus):
+                group.append(claim)
+        if len(group) == passages and any(_is_about(claim, entity) for claim in group):
+            left = [claim for claim in left if claim not in group]
+            yield _asked_together(corpus.names[entity], group)
+
+
+def _is_about(claim: SourceClaim, entity: str) -> bool:
+    return normal(claim.subject) == entity
+
+
+def _differ(claim: SourceClaim, group: Sequence[SourceClaim]) -> bool:
+    """Return whether a claim has another question and another answer than all of a group."""
+    return all(
+        normal(claim.question) != normal(other.question) and normal(claim.answer) != normal(other.answer)
+        for other in group
+    )
+
+
+def _asked_together(name: str, group: Sequence[SourceClaim]) -> JoinedDraft:
+    parts = [Candidate(claim.question, claim.answer, claim.score) for claim in _spread(group)]
+    together = phrasing.joined(parts, group[0].language)
+    about = sum(_is_about(claim, normal(name)) for claim in group)
+    return joined_draft.of_claims(
+        "bridge", _spread(group), together.question, together.answer, entity=name, bonus=0.5 * about
+    )
+
+
+def _spread(group: Sequence[SourceClaim]) -> list[SourceClaim]:
+    """Return the claims with a definition first, then as they are."""
+    return sorted(group, key=lambda claim: claim.type != "definition")
+
+
+def _chains(
+    corpus: Claims, entity: str, answering: Sequence[SourceClaim], about: Sequence[SourceClaim], passages: int
+) -> Iterator[JoinedDraft]:
+    """Yield questions about what another claim answers, which describes it; more facts are asked for by "it"."""
+    described = [(claim, text) for claim in answering if (text := description(claim, corpus.names[entity]))]
+    if not described:
+        return
+    name = corpus.names[entity]
+    found = noun_phrases([(claim.question, name) for claim in about], about[0].language) if about else ()
+    phrases = [(claim, phrase) for claim, phrase in zip(about, found, strict=True) if phrase and phrase.pronoun]
+    for first, text in described:
+        rest = [(claim, phrase) for claim, phrase in phrases if claim != first and normal(claim.answer) != normal(text)]
+        group, said = [first], list[NounPhrase]()
+        for claim, phrase in rest:
+            if len(group) < passages and _differ(claim, group) and are_separate([*group, claim], corpus):
+                group.append(claim)
+                said.append(phrase)
+        if len(group) == passages and not any(_mentions(claim.answer, text) for claim in group[1:]):
+            draft = _chained(name, group, said, text)
+            if _mentions(name, draft.question):
+                continue
+            yield draft
+
+
+def _mentions(name: str, text: str) -> bool:
+    return f" {normal(name)} " in f" {normal(text)} "
+
+
+def _chained(name: str, group: Sequence[SourceClaim], said: Sequence[NounPhrase], text: str) -> JoinedDraft:
+    language = group[0].language
+    ending = "’s" if said[0].possessive and language != "zh" else ""
+    questions = [said[0].replaced(text + ending)]
+    questions += [phrase.replaced("它" if language == "zh" else phrase.pronoun) for phrase in said[1:]]
+    parts = [
+        Candidate(question, claim.answer, claim.score) for question, claim in zip(questions, group[1:], strict=True)
+    ]
+    together = phrasing.joined(parts, language) if len(parts) > 1 else parts[0]
+    return joined_draft.of_claims("bridge", group, together.question, together.answer, entity=name, bonus=_CHAINED)
+
+
+def description(claim: SourceClaim, name: str) -> str:
+    """Return what the claim says of the entity that it answers with, as a noun phrase; "" where grammar has none.
+
+    "What is the capital of France?" gives "the capital of France", "Who approves leave?" "whoever approves leave",
+    "Which guild runs the fair?" "the guild that runs the fair".
+    """
+    question = claim.question
+    if claim.language == "zh":
+        if named := _CHINESE_NAMED.fullmatch(question):
+            return named[1]
+        who = _CHINESE_WHO.fullmatch(question)
+        return f"{who[1]}的人" if who else ""
+    if named := _NAMED.fullmatch(question):
+        return named[1]
+    return _relative(question, kind(name, "en"))
+
+
+def _relative(question: str, noun: str) -> str:
+    """Return a question as a relative clause: "Which tool do teams use?" → "the tool that teams use"."""
+    tree = Tree(question, parse([question], "en")[0])
+    words = tree.words
+    opening = tree.low(0) if words else ""
+    if opening in ("what", "which") and len(words) > 1 and words[1].tag in ("NN", "NNS"):
+        noun, rest = words[1].text, 2
+    elif opening in ("what", "who"):
+        rest = 1
+    else:
+        return ""
+    body = [place for place in range(rest, len(words)) if words[place].text not in "?？"]
+    if not body or "," in question:
+        return ""
+    subject = tree.child(tree.root, "nsubj", "nsubjpass")
+    if subject is not None and subject < rest:
+        if opening == "who":
+            return f"whoever {tree.joined(body)}"
+        return f"the {noun} that {tree.joined(body)}" if noun else ""
+    return _with_gap(tree, subject, body, noun) if noun else ""
+
+
+def _with_gap(tree: Tree, subject: int | None, body: Sequence[int], noun: str) -> str:
+    """Return "the tool that teams use" of "do teams use", the words that follow the question word."""
+    words, helper = tree.words, body[0]
+    own = tree.below(subject) if subject is not None else []
+    if not own or own[0] != helper + 1 or words[helper].head != tree.root:
+        return ""
+    after = [place for place in body if place > own[-1]]
+    if tree.low(helper) in _HELPERS:
+        return f"the {noun} that {tree.joined(own, [helper], after)}"
+    if tree.low(helper) not in ("do", "does") or not after or after[0] != tree.root:
+        return ""
+    verb = words[tree.root].lemma
+    return f"the {noun} that {tree.joined(own, _third(verb) if tree.low(helper) == 'does' else verb, after[1:])}"
+
+
+def _third(verb: str) -> str:
+    if verb in _THIRD:
+        return _THIRD[verb]
+    if verb.endswith(("s", "x", "z", "ch", "sh", "o")):
+        return verb + "es"
+    return verb[:-1] + "ies" if re.search("[^aeiou]y$", verb) else verb + "s"

@@ -1,0 +1,74 @@
+"""Follow-ups: a question that is understood only after the earlier turn of its conversation."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+
+from ragviz.questions import comparisons, joined_draft
+from ragviz.questions.entities import Claims, bare, normal
+from ragviz.questions.joined_draft import JoinedDraft, can_join, is_usable, lowered
+from ragviz.questions.noun_phrases import NounPhrase, noun_phrases
+from ragviz.questions.source_claim import SourceClaim
+
+Pair = tuple[SourceClaim, SourceClaim]
+
+
+def follow_ups(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
+    """Yield follow-ups about the same thing by a pronoun, then those about another thing by an ellipsis."""
+    pairs: dict[str, list[Pair]] = defaultdict(list)
+    for one, other in _about_the_same(corpus):
+        pairs[other.language].append((one, other))
+    for language, own in pairs.items():
+        found = noun_phrases([(other.question, other.subject) for _, other in own], language)
+        for (one, other), phrase in zip(own, found, strict=True):
+            text = _next(phrase, language) if phrase is not None else ""
+            if text:
+                yield from _usable(one, other, text)
+    for one, other in comparisons.comparable(corpus, seed):
+        yield from _usable(one, other, _what_about(other))
+
+
+def _about_the_same(corpus: Claims) -> Iterator[Pair]:
+    """Yield neighbouring claims of a document about one subject, which both questions name; a definition is first."""
+    groups: dict[tuple[str, str, str], list[SourceClaim]] = defaultdict(list)
+    for claim in corpus.all:
+        if can_join(claim) and len(bare(claim.subject)) > 1 and _names(claim.question, claim.subject):
+            groups[claim.document_id, normal(claim.subject), claim.language].append(claim)
+    for claims in groups.values():
+        ordered = sorted(claims, key=lambda claim: (claim.type != "definition", claim.start))
+        yield from pairwise(ordered)
+
+
+def _names(question: str, name: str) -> bool:
+    return f" {normal(name)} " in f" {normal(question)} "
+
+
+def _next(phrase: NounPhrase, language: str) -> str:
+    """Return the question with a pronoun for the phrase: "And who approves it?", “那由谁批准？”."""
+    if language != "zh":
+        return f"And {lowered(phrase.replaced(phrase.pronoun))}" if phrase.pronoun else ""
+    rest = phrase.question[phrase.end :]
+    if phrase.start == 0 and not phrase.possessive:
+        return f"那{rest}"
+    pronoun = "此人" if phrase.person else "它"
+    return f"那{phrase.question[: phrase.start]}{pronoun}{rest}"
+
+
+def _what_about(other: SourceClaim) -> str:
+    subject = comparisons.subject(other)
+    return f"那{subject}呢？" if other.language == "zh" else f"And what about {subject}?"
+
+
+def _usable(one: SourceClaim, other: SourceClaim, text: str) -> Iterator[JoinedDraft]:
+    """Yield the follow-up unless the first turn gives its answer away, or asks the same."""
+    first_turn = f"{one.question} {one.answer}"
+    same = normal(one.question) == normal(other.question) or normal(one.answer) == normal(other.answer)
+    if same or _names(first_turn, other.answer) or len(text) < 3:
+        return
+    draft = joined_draft.of_claims(
+        "follow-up", (other,), text, other.answer, entity=bare(one.subject), history=((one.question, one.answer),)
+    )
+    if is_usable(draft):
+        yield draft
