@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -40,6 +40,14 @@ class Outcome:
     notes: tuple[str, ...] = field(default=())
 
 
+_LOOSER: tuple[Callable[[DocumentInfo], str], ...] = (
+    lambda info: PurePosixPath(info.name).stem,
+    lambda info: PurePosixPath(info.name).name,
+    lambda info: info.id,
+)
+"""What a document is called beside its name; what comes later goes before."""
+
+
 class CorpusDocuments:
     """The documents of a corpus by name, their texts read when they are asked for."""
 
@@ -52,14 +60,11 @@ class CorpusDocuments:
     def _looser(self) -> dict[str, DocumentInfo | None]:
         """Documents by id, file name and file name without suffix; None for what names several."""
         by_key: dict[str, DocumentInfo | None] = {}
-        for keys_of in (
-            lambda info: PurePosixPath(info.name).stem,
-            lambda info: PurePosixPath(info.name).name,
-            lambda info: info.id,
-        ):
+        for keys_of in _LOOSER:
             own: dict[str, DocumentInfo | None] = {}
             for info in self._by_name.values():
-                own[key] = None if (key := keys_of(info)) in own else info
+                key = keys_of(info)
+                own[key] = None if key in own else info
             by_key |= own
         return by_key
 

@@ -12,8 +12,7 @@ import math
 import zipfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from ragviz.errors import InputError
 from ragviz.questions import interchange
@@ -60,9 +59,8 @@ def read(files: Sequence[InputFile], known: Known, choices: Choices, progress: P
     problems: list[Problem] = []
     entries = Entries(known)
     _read_corpus(by_name["corpus.jsonl"], entries, problems, progress)
-    rows = partial(progress, total=None, unit="rows", message="Reading judgements")
-    read_qrels = [judged.read(file, problems, rows) for file in qrels]
-    elsewhere = {query for file in others for query in judged.read(file, [], rows).queries}
+    read_qrels = [judged.read(file, problems, progress) for file in qrels]
+    elsewhere = {query for file in others for query in judged.read(file, [], progress).queries}
     queries = _read_queries(by_name["queries.jsonl"], entries, read_qrels, elsewhere, choices, problems, progress)
     for file in read_qrels:
         problems += _strangers(file, queries.known)
@@ -151,7 +149,7 @@ def _read_queries(
             continue
         read.more_answers += len(answers) > 1
         languages = [entries.language_of(each.document) for each in found[:1] if entries.whole(each.document)]
-        side = SIDES.get(mine.name.lower().rpartition("/")[2].partition(".")[0], "") if mine and many else ""
+        side = _side(mine) if mine and many else ""
         read.questions[given] = Question(
             id=question_id(given),
             text=text,
@@ -165,6 +163,10 @@ def _read_queries(
             type="unanswerable" if is_marked else "",
         )
     return read
+
+
+def _side(file: Judged) -> Side | Literal[""]:
+    return SIDES.get(file.name.lower().rpartition("/")[2].partition(".")[0], "")
 
 
 def _both(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -6,7 +6,7 @@ import io
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from ragviz.documents import corpora
 from ragviz.errors import InputError, UnreadableFile
@@ -81,7 +81,7 @@ def _is_wanted(member: str) -> bool:
 def _member(name: str, opened: Callable[[], IO[bytes]], info: zipfile.ZipInfo) -> Callable[[], IO[bytes]]:
     def open_member() -> IO[bytes]:
         try:
-            return _Member(opened(), info)
+            return cast(IO[bytes], _Member(opened(), info))
         except (zipfile.BadZipFile, NotImplementedError, OSError, RuntimeError) as error:
             raise InputError(f"'{info.filename}' of '{name}' cannot be read ({error}): make the .zip again.") from None
 

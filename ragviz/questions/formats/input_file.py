@@ -42,7 +42,7 @@ class InputFile:
         """Return the beginning of its text."""
         with self.opened() as file:
             data = file.read(_HEAD)
-        return data.decode(_encoding(data, self.name), "replace")
+        return data.decode(_encoding(data), "replace")
 
     def data(self) -> bytes:
         """Return its bytes."""
@@ -53,14 +53,16 @@ class InputFile:
         """Return its whole text.
 
         Raises:
-            InputError: it is no text in a known encoding.
+            InputError: it is not UTF-8, and has no mark of another encoding.
 
         """
         data = self.data()
         try:
-            return data.decode(_encoding(data[:_HEAD], self.name))
+            return data.decode(_encoding(data))
         except UnicodeDecodeError:
-            raise InputError(f"'{self.name}' is not text in any known encoding: save it in UTF-8.") from None
+            raise InputError(
+                f"'{self.name}' is not UTF-8, nor UTF-16 or UTF-32 with a mark: save it in UTF-8."
+            ) from None
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield the number and the text of each line that is not blank, one at a time, without its end.
@@ -75,7 +77,7 @@ class InputFile:
             data = file.read(_HEAD)
         with (
             self.opened() as file,
-            io.TextIOWrapper(cast(Any, file), _encoding(data, self.name), "surrogateescape", "\n") as text,
+            io.TextIOWrapper(cast(Any, file), _encoding(data), "surrogateescape", "\n") as text,
         ):
             number = 0
             while line := text.readline(LONGEST_LINE + 1):
@@ -115,17 +117,6 @@ def readable(line: str) -> bool:
     return line.isascii() or not any("\udc80" <= character <= "\udcff" for character in line)
 
 
-def _encoding(head: bytes, name: str) -> str:
-    """Return the encoding of a file by its mark, else UTF-8 when its beginning is, else the likeliest."""
-    if mark := next((encoding for mark, encoding in _MARKS.items() if head.startswith(mark)), ""):
-        return mark
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head, final=False)
-        return "utf-8"
-    except UnicodeDecodeError:
-        from charset_normalizer import from_bytes
-
-        best = from_bytes(head).best()
-    if best is None:
-        raise InputError(f"'{name}' is not text in any known encoding: save it in UTF-8.")
-    return best.encoding
+def _encoding(head: bytes) -> str:
+    """Return the encoding of a file by its mark, else UTF-8: a guess could be wrong, and nobody would notice."""
+    return next((encoding for mark, encoding in _MARKS.items() if head.startswith(mark)), "utf-8")

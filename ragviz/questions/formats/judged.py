@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ragviz.questions.formats.input_file import InputFile, Problem, readable
-from ragviz.records import Evidence, Question, Span
+from ragviz.records import Evidence, Progress, Question, Span
 
 EVERY = 5_000
 """Rows between two reports of progress."""
@@ -35,7 +35,7 @@ class Judged:
     irrelevant: int = 0
 
 
-def read(file: InputFile, problems: list[Problem], progress: Callable[[int], None]) -> Judged:
+def read(file: InputFile, problems: list[Problem], progress: Progress) -> Judged:
     """Read judgements: query, document, grade; or query, iteration, document, grade; separated by tabs or blanks.
 
     A first line of titles is skipped. A repeated judgement counts once, with the first grade.
@@ -43,7 +43,7 @@ def read(file: InputFile, problems: list[Problem], progress: Callable[[int], Non
     judged, seen = Judged(file.name, {}, set()), dict[tuple[str, str], float]()
     for count, (row, line) in enumerate(file.lines()):
         if count % EVERY == 0:
-            progress(count)
+            progress(count, None, "rows", "Reading judgements")
         cells = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
         reason, grade = _grade(cells) if readable(line) else ("is not UTF-8: save the file in UTF-8", 0.0)
         if reason:

@@ -1,0 +1,70 @@
+"""Where passages that other programs quote stand in the documents: word for word, each document read once.
+
+Passages are indexed by their first words; a document is then read from its beginning to its end, and at each word one
+look-up tells which passages may begin there. Width, case, blanks, line breaks and punctuation do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from ragviz.questions.occurrences import units
+from ragviz.records import Document, Progress, Span, silent
+
+FIRST = 4
+"""Words (Chinese: characters) by which a passage is looked up; a shorter one by all of its own."""
+PLACES = 20
+"""Places of one passage at most: text that stands more often than that tells nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    text: str
+    words: tuple[str, ...]
+
+
+def located(
+    passages: Collection[str], documents: Iterable[Document], progress: Progress = silent
+) -> dict[str, list[Span]]:
+    """Return the places of each passage, at most `PLACES` in the order of `documents`; empty for one without words."""
+    by_start: dict[tuple[str, ...], list[_Passage]] = {}
+    found: dict[str, list[Span]] = {text: [] for text in passages}
+    for text in found:
+        words = tuple(word for word, _, _ in units(text))
+        if words:
+            by_start.setdefault(words[:FIRST], []).append(_Passage(text, words))
+    sizes = sorted({len(start) for start in by_start}, reverse=True)
+    for number, document in enumerate(documents if by_start else ()):
+        progress(number, None, "documents", "Looking up the passages")
+        _look(document, by_start, sizes, found)
+    return found
+
+
+def _look(
+    document: Document,
+    by_start: dict[tuple[str, ...], list[_Passage]],
+    sizes: Sequence[int],
+    found: dict[str, list[Span]],
+) -> None:
+    """Add the places of passages in one document."""
+    own = list(units(document.text))
+    words = [word for word, _, _ in own]
+    for at in range(len(words)):
+        for size in sizes:
+            for passage in by_start.get(tuple(words[at : at + size]), ()):
+                last = at + len(passage.words) - 1
+                if len(found[passage.text]) < PLACES and tuple(words[at : last + 1]) == passage.words:
+                    found[passage.text].append(_span(document, passage.text, own[at][1], own[last][2]))
+
+
+def _span(document: Document, passage: str, start: int, end: int) -> Span:
+    """Return a place with the signs around it that are the passage's own."""
+    first = next(iter(units(passage)))[1]
+    *_, last = units(passage)
+    before, after = passage[:first], passage[last[2] :].rstrip()
+    while before and start and document.text[start - 1] == before[-1] and not before[-1].isspace():
+        before, start = before[:-1], start - 1
+    while after and document.text[end : end + 1] == after[0]:
+        after, end = after[1:], end + 1
+    return Span(document.id, start, end, document.text[start:end])

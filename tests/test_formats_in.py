@@ -1,0 +1,491 @@
+"""Question sets of other programs in and out: BEIR, SQuAD, Ragas, TREC; every row that cannot be read is told."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ragviz.config import Settings
+from ragviz.documents import corpora
+from ragviz.errors import Cancelled, InputError, UsageError
+from ragviz.index import indexing
+from ragviz.questions import exchange
+from ragviz.questions.formats import files, registry
+from ragviz.questions.formats.located import located
+from ragviz.questions.formats.registry import Choices
+from ragviz.records import Document, IndexConfig, Question, RunConfig, Span
+from ragviz.runs import running, summaries
+from ragviz.workspace import Workspace
+
+PUBLIC = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "retrieval"
+
+CORPUS = [
+    {"_id": "d1", "title": "Harbour", "text": "The harbour opens at six. Boats leave hourly."},
+    {"_id": "d2", "title": "", "text": "The ferry carries forty cars."},
+    {"_id": "d3", "title": "码头", "text": "码头在六点开放，渡船每小时一班。"},
+]
+QUERIES = [
+    {"_id": "q1", "text": "When does the harbour open?", "metadata": {"answers": ["at six", "six"]}},
+    {"_id": "q2", "text": "How many cars fit on the ferry?"},
+    {"_id": "q3", "text": "码头几点开放？"},
+    {"_id": "q4", "text": "Who built the lighthouse?", "metadata": {"answerable": False, "answers": []}},
+    {"_id": "q5", "text": "What does a ticket cost?"},
+    {"_id": "q6", "text": "Who is the master of the harbour?", "metadata": {"answers": ["Ada"]}},
+]
+TEST = "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t1\nq1\td3\t0\nq2\td2\t1\n"
+DEV = "query-id\tcorpus-id\tscore\nq3\td3\t1\n"
+
+
+def lines(rows):
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+
+
+def zipped(members):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def beir(folder="", **changes):
+    members = {"corpus.jsonl": lines(CORPUS), "queries.jsonl": lines(QUERIES), "qrels/test.tsv": TEST}
+    members |= {"qrels/dev.tsv": DEV} | changes
+    return {f"{folder}{name}": data for name, data in members.items() if data is not None}
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    return Workspace(Settings(home=tmp_path / "home"))
+
+
+@pytest.fixture
+def corpus(workspace):
+    return workspace.store.create_corpus("harbour")
+
+
+def bring(workspace, corpus, data, name="f", into="s", **options):
+    given_files = files.from_bytes(name, data)
+    outcome = exchange.import_files(workspace, corpus, given_files, into, **options)
+    found = workspace.store.question_set_named(into)
+    questions = workspace.store.questions(found.id) if found else []
+    return outcome, {question.id: question for question in questions}
+
+
+def told(workspace, outcome):
+    return [(p.file.rpartition("/")[2], p.row, p.reason) for p in exchange.problems_of(workspace, outcome.key)]
+
+
+def add(workspace, corpus, name, text):
+    corpora.add_file(workspace, corpus, name, text.encode())
+    info = workspace.store.document_named(corpus.id, name)
+    return workspace.store.document(corpus.id, info.id)
+
+
+# BEIR
+
+
+def test_a_folder_of_beir_becomes_documents_and_questions(workspace, corpus):
+    outcome, questions = bring(workspace, corpus, zipped(beir("set/")))
+    assert (outcome.format, outcome.documents, outcome.imported, outcome.problems) == ("beir", 3, 5, 0)
+    texts = {info.name: workspace.store.document(corpus.id, info.id) for info in workspace.store.documents(corpus.id)}
+    assert texts["d1"].text == "Harbour\n\nThe harbour opens at six. Boats leave hourly."
+    assert (texts["d2"].text, texts["d3"].language) == ("The ferry carries forty cars.", "zh")
+    [group] = questions["q1"].evidence  # any relevant entry suffices, each with its grade
+    assert [(span.document_id, span.text, span.grade) for span in group] == [
+        (texts["d1"].id, texts["d1"].text, 2),
+        (texts["d2"].id, texts["d2"].text, 1),
+    ]
+    assert (questions["q1"].answer, questions["q1"].kind, questions["q1"].language) == ("at six", "single", "en")
+    assert {name: question.split for name, question in questions.items()} == {
+        "q1": "test", "q2": "test", "q3": "validation", "q4": "", "q6": "",
+    }  # fmt: skip
+    assert (questions["q4"].kind, questions["q4"].type) == ("unanswerable", "unanswerable")
+    assert questions["q6"].kind == "reference"
+    assert workspace.store.question_set("s").split.kind == "imported"
+    assert any("1 queries have no relevant document and no answer" in note for note in outcome.notes)  # q5
+    assert any("1 judgements of “not relevant”" in note for note in outcome.notes)
+    assert any("several reference answers: the first was kept" in note for note in outcome.notes)
+
+
+def test_a_split_of_beir_is_chosen_and_evidence_may_be_needed_all(workspace, corpus):
+    data = zipped(beir() | {"qrels/train.tsv": "q2\td1\t3\n"})
+    outcome, questions = bring(workspace, corpus, data, choices=Choices("dev", all_needed=True))
+    assert set(questions) == {"q3", "q4", "q6"}  # those of test are told, not left out in silence
+    assert not any(question.split for question in questions.values())  # one split is no division
+    assert any("Judgements not read: test, train. 2 queries judged only there" in note for note in outcome.notes)
+    _, needed = bring(workspace, corpus, data, into="t", choices=Choices("test", all_needed=True))
+    assert needed["q1"].kind == "multi"
+    _, every = bring(workspace, corpus, data, into="u", choices=Choices("all"))
+    assert (every["q2"].evidence[0][0].text, every["q3"].split) == ("The ferry carries forty cars.", "validation")
+    with pytest.raises(InputError, match=r"no judgements called 'train2': choose test, dev, train or all"):
+        bring(workspace, corpus, data, into="v", choices=Choices("train2"))
+
+
+def test_every_row_of_beir_that_cannot_be_read_is_told(workspace, corpus):
+    add(workspace, corpus, "d2", "Another text.")
+    broken = (
+        lines(CORPUS) + b'{"_id": "d4", "text": " "}\n{"text": "no id"}\n[1]\nnot json\n{"_id": "d1", "text": "x"}\n'
+    )
+    broken += b'{"_id": "d5", "text": "\xff"}\n'
+    queries = lines([*QUERIES, QUERIES[0], {"_id": "q7"}, {"text": "no id"}])
+    queries += lines(
+        [{"_id": "q8", "text": "Marked?", "answerable": False}, {"_id": "q9", "text": "T?", "answerable": 7}]
+    )
+    test = TEST + "q2\td9\t1\nnobody\td1\t1\nq2\td2\nq2\td2\tmuch\nq1\td1\t1\nq8\td1\t1\n"
+    data = zipped(beir() | {"corpus.jsonl": broken, "queries.jsonl": queries, "qrels/test.tsv": test})
+    outcome, questions = bring(workspace, corpus, data)
+    sentences = told(workspace, outcome)
+    assert [(name, row) for name, row, _ in sentences] == [
+        ("corpus.jsonl", 2), ("corpus.jsonl", 4), ("corpus.jsonl", 5), ("corpus.jsonl", 6), ("corpus.jsonl", 7),
+        ("corpus.jsonl", 8), ("corpus.jsonl", 9),
+        ("test.tsv", 8), ("test.tsv", 9), ("test.tsv", 10),
+        ("test.tsv", 3), ("test.tsv", 5), ("test.tsv", 6),
+        ("queries.jsonl", 7), ("queries.jsonl", 8), ("queries.jsonl", 9), ("queries.jsonl", 10), ("queries.jsonl", 11),
+        ("test.tsv", 7),
+    ]  # fmt: skip
+    reasons = [reason for _, _, reason in sentences]
+    for words in (
+        "as a document of the corpus with another text", "has no text", "has no id", "is not a JSON object",
+        "is not JSON that can be read", "as one before it", "is not UTF-8", "has 2 columns", "has the grade 'much'",
+        "again, with 1 instead of 2", "which is not in corpus.jsonl", "which is not in queries.jsonl",
+        "is marked unanswerable and has relevant documents", "has '7' as answerable",
+    ):  # fmt: skip
+        assert any(words in reason for reason in reasons), words
+    assert outcome.problems == len(sentences)
+    assert "q2" not in questions  # its only relevant entry was not taken
+    assert questions["q1"].evidence[0][0].grade == 2
+
+
+def test_nothing_is_stored_of_an_import_that_ends_early(workspace, corpus):
+    def stop(_done, _total, _unit, message=""):
+        if message.startswith("Storing"):
+            raise Cancelled("Stopped.")
+
+    with pytest.raises(Cancelled):
+        bring(workspace, corpus, zipped(beir()), progress=stop)
+    for missing in ("corpus.jsonl", "queries.jsonl"):
+        with pytest.raises(InputError, match=f"has no {missing}"):
+            bring(workspace, corpus, zipped(beir(**{missing: None})), file_format="beir")
+    with pytest.raises(InputError, match="no judgements"):
+        bring(workspace, corpus, zipped({n: d for n, d in beir().items() if "qrels" not in n}))
+    assert workspace.store.documents(corpus.id) == []
+    assert workspace.store.question_sets() == []
+
+
+def test_documents_and_questions_are_stored_together_or_not_at_all(workspace, corpus, monkeypatch):
+    """The last statement of the transaction fails: neither documents nor set nor questions are there."""
+    from ragviz.store import changes
+
+    def fail(*_):
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(changes, "record_version", fail)
+        with pytest.raises(RuntimeError):
+            bring(workspace, corpus, zipped(beir()))
+    assert workspace.store.documents(corpus.id) == []
+    assert workspace.store.question_sets() == []
+    outcome, questions = bring(workspace, corpus, zipped(beir()))
+    again, same = bring(workspace, corpus, zipped(beir()))
+    assert (outcome.documents, again.documents, same) == (3, 0, questions)
+    assert workspace.store.question_set("s").version == 1  # the second one changed nothing
+
+
+def test_a_set_of_another_corpus_is_refused(workspace, corpus):
+    workspace.store.create_question_set(workspace.store.create_corpus("other").id, "taken")
+    with pytest.raises(UsageError, match="belongs to another corpus"):
+        bring(workspace, corpus, zipped(beir()), into="taken")
+    assert workspace.store.documents(corpus.id) == []
+
+
+def test_beir_goes_out_as_it_came_in(workspace, corpus):
+    _, questions = bring(workspace, corpus, zipped(beir()))
+    written = exchange.export_set(workspace, workspace.store.question_set("s"), "beir")
+    other = workspace.store.create_corpus("again")
+    outcome, again = bring(workspace, other, written.data, into="again")
+    assert outcome.problems == 0
+    strip = lambda q: (q.text, q.answer, q.kind, q.split, [(s.text, s.grade) for g in q.evidence for s in g])  # noqa: E731
+    assert {i: strip(q) for i, q in again.items()} == {i: strip(q) for i, q in questions.items()}
+
+
+def test_what_beir_cannot_carry_is_told(workspace, corpus):
+    document = add(workspace, corpus, "a b.md", "One fact here. Another fact there.")
+    spans = [Span(document.id, 0, 8, "One fact", grade=1.5), Span(document.id, 15, 22, "Another")]
+    stored = workspace.store.create_question_set(corpus.id, "two")
+    both = Question("two", "Both?", "Yes", tuple((span,) for span in spans), "hand", "accepted")
+    workspace.store.put_questions(stored.id, [both, Question("no", "No?", "", (), "hand", "rejected", "why")])
+    notes = " ".join(exchange.export_set(workspace, stored, "beir").notes)
+    assert "1 question has several pieces of evidence" in notes
+    assert "rounded up" in notes
+    assert "1 rejected or quarantined" in notes
+    trec = exchange.export_set(workspace, stored, "trec")
+    with zipfile.ZipFile(io.BytesIO(trec.data)) as archive:
+        assert archive.read("qrels.txt") == b"two 0 a_b.md 2\n"
+        assert archive.read("topics.tsv") == b"two\tBoth?\n"
+
+
+@pytest.mark.parametrize(("name", "expected"), [("clapnq", 0.935), ("xquad_en", 0.963), ("xquad_zh", 0.962)])
+def test_public_beir_folders_have_the_scores_that_others_measured(workspace, name, expected):
+    """One BM25 run by bm25s, with jieba for Chinese, is named in the data's README."""
+    if not PUBLIC.exists():
+        pytest.skip("needs ../shared/data/retrieval")
+    corpus = workspace.store.create_corpus(name)
+    brought = files.from_paths([(name, PUBLIC / name)])
+    outcome = exchange.import_files(workspace, corpus, brought, name)
+    assert outcome.problems == 0
+    indexing.build_index(workspace, corpus, name, IndexConfig(chunk_size=5000, embedder=""))
+    run = running.run(workspace, name, RunConfig(index=name, questions=name, retriever="bm25", k=10))
+    summary = summaries.overview(workspace, run).summary
+    assert summary.metrics["ndcg@10"].mean == pytest.approx(expected, abs=0.006)
+    assert (summary.n, summary.unanswerable) == ((300, 300) if name == "clapnq" else (1190, 0))
+
+
+# SQuAD
+
+FERRY = "The ferry leaves at nine. It leaves from pier two."
+PIER = "二号码头在1998年建成，全长三十米。"
+
+
+def squad(*rows, context=FERRY, title="Ferries"):
+    return {"version": "v2.0", "data": [{"title": title, "paragraphs": [{"context": context, "qas": list(rows)}]}]}
+
+
+def row(number, question, text, start, **more):
+    return {"id": f"s{number}", "question": question, "answers": [{"text": text, "answer_start": start}]} | more
+
+
+@pytest.mark.parametrize("given_row", [row(1, "什么时候建成？", "1998年", 5), row(1, "多长？", "三十米", 15)])
+def test_squad_in_chinese_counts_characters(workspace, corpus, given_row):
+    outcome, questions = bring(workspace, corpus, json.dumps(squad(given_row, context=PIER)).encode())
+    [[span]] = questions["s1"].evidence
+    assert (outcome.format, outcome.problems, outcome.repaired) == ("squad", 0, 0)
+    assert PIER[span.start : span.end] == span.text == given_row["answers"][0]["text"] == questions["s1"].answer
+    assert questions["s1"].language == "zh"
+    assert [info.name for info in workspace.store.documents(corpus.id)] == ["Ferries/001"]
+
+
+def test_wrong_offsets_of_squad_are_told_and_repaired_where_the_text_stands_once(workspace, corpus):
+    data = squad(
+        row(1, "When?", "nine", 20),
+        row(2, "Where?", "pier two", 3),
+        row(3, "What does it do?", "leaves", 0),  # stands twice: which one?
+        row(4, "How long?", "an hour", 0),
+        row(5, "Who?", "", 0),
+        {"id": "s6", "question": "Which flag?", "answers": [], "is_impossible": True, "plausible_answers": [{}]},
+        {"id": "s7", "question": "No answer?", "answers": []},
+        {"id": "s8", "question": "Both?", "answers": [{"text": "nine", "answer_start": 20}], "is_impossible": True},
+        {"id": "s9", "question": " ", "answers": []},
+        row(1, "When again?", "nine", 20),
+    )
+    outcome, questions = bring(workspace, corpus, json.dumps(data).encode(), "squad.json")
+    reasons = {number: reason for _, number, reason in told(workspace, outcome)}
+    assert set(reasons) == {2, 3, 4, 5, 7, 8, 9, 10}
+    assert "does not stand at 3 of its paragraph, but once, at 41: repaired" in reasons[2]
+    assert "but 2 times elsewhere" in reasons[3]
+    assert "nowhere else" in reasons[4]
+    assert (outcome.repaired, outcome.problems, outcome.imported) == (1, 7, 3)
+    assert questions["s2"].evidence[0][0].start == FERRY.index("pier two")
+    assert questions["s6"].kind == "unanswerable"
+    assert "Plausible answers of 1" in outcome.notes[0]
+
+
+def test_paragraphs_of_squad_are_found_in_documents_that_are_there(workspace, corpus):
+    document = add(
+        workspace, corpus, "timetable.md", "# Timetable\n\nThe ferry  leaves at\nnine. It leaves from pier two.\n"
+    )
+    outcome, questions = bring(workspace, corpus, json.dumps(squad(row(1, "Where?", "pier two", 41))).encode())
+    [[span]] = questions["s1"].evidence
+    assert (outcome.documents, span.document_id) == (0, document.id)
+    assert document.text[span.start : span.end] == "pier two"
+    assert "1" in outcome.notes[0]
+
+
+def test_squad_goes_out_as_it_came_in(workspace, corpus):
+    data = squad(
+        row(1, "When?", "nine", 20), {"id": "s2", "question": "Which flag?", "answers": [], "is_impossible": True}
+    )
+    _, questions = bring(workspace, corpus, json.dumps(data).encode())
+    written = exchange.export_set(workspace, workspace.store.question_set("s"), "squad")
+    article = json.loads(written.data)["data"][0]
+    assert article["paragraphs"][0]["context"] == FERRY
+    assert article["paragraphs"][0]["qas"] == [
+        {"id": "s1", "question": "When?", "answers": [{"text": "nine", "answer_start": 20}], "is_impossible": False},
+        {"id": "s2", "question": "Which flag?", "answers": [], "is_impossible": True},
+    ]
+    outcome, again = bring(workspace, corpus, written.data, into="again")
+    assert outcome.problems == 0
+    assert again == questions
+
+
+@pytest.mark.parametrize("data", [b"{}", b"[]", b"{", b'{"data": [{"paragraphs": [{"context": "x", "qas": []}]}]}'])
+def test_what_is_no_squad_is_refused_whole(workspace, corpus, data):
+    with pytest.raises(InputError):
+        bring(workspace, corpus, data, "x.json", file_format="squad")
+    assert workspace.store.question_sets() == []
+
+
+# Ragas
+
+
+def test_a_test_set_of_ragas_is_found_in_the_documents(workspace, corpus):
+    one = add(workspace, corpus, "ferry.md", f"# Ferry\n\n{FERRY}\n\nDogs travel free.\n")
+    two = add(workspace, corpus, "码头.md", PIER)
+    rows = [
+        {"user_input": "When does it leave?", "reference": "At nine.", "query_style": "MISSPELLED",
+         "reference_contexts": ["The ferry leaves at\nnine."], "response": "ignored",
+         "synthesizer_name": "single_hop_specifc_query_synthesizer"},
+        {"user_input": "Which pier, and since when?", "reference": "Two, 1998.",
+         "reference_contexts": ["<1-hop>\n\nIt leaves from pier two.", "<2-hop>\n\n二号码头在1998年建成"],
+         "synthesizer_name": "multi_hop_abstract_query_synthesizer"},
+        {"user_input": "Gone?", "reference": "Yes.", "reference_contexts": ["This is in no document."]},
+        {"user_input": "Gone too?", "reference_contexts": ["This is in no document."]},
+        {"user_input": "", "reference": "x"},
+        {"user_input": "List?", "reference": "x", "reference_contexts": {"a": 1}},
+        {"user_input": [{"content": "When does it leave?", "type": "human"}, {"content": "At nine.", "type": "ai"},
+                        {"content": "And dogs?", "type": "human"}],
+         "reference": "Free.", "reference_contexts": ["Dogs travel free."]},
+    ]  # fmt: skip
+    outcome, questions = bring(workspace, corpus, lines(rows), "testset.jsonl")
+    first, second, gone, dogs = questions.values()
+    assert outcome.format == "ragas"
+    assert [[span.text for span in group] for group in first.evidence] == [["The ferry leaves at nine."]]
+    assert (first.type, first.style, first.evidence[0][0].document_id) == ("fact", "misspelt", one.id)
+    assert [group[0].text for group in second.evidence] == ["It leaves from pier two.", "二号码头在1998年建成"]
+    assert [group[0].document_id for group in second.evidence] == [one.id, two.id]
+    assert (second.type, second.kind, gone.kind) == ("bridge", "multi", "reference")
+    assert (dogs.text, dogs.history) == ("And dogs?", (("When does it leave?", "At nine."),))
+    assert [number for _, number, _ in told(workspace, outcome)] == [3, 4, 5, 6]
+    assert (outcome.repaired, outcome.problems, outcome.reference_only) == (1, 3, 1)
+    assert "'response'" in outcome.notes[0]
+    written = exchange.export_set(workspace, workspace.store.question_set("s"), "ragas")
+    again, same = bring(workspace, corpus, written.data, "out.jsonl", into="again")
+    assert (again.problems, [q.evidence for q in same.values()]) == (0, [q.evidence for q in questions.values()])
+
+
+def test_ragas_as_pandas_writes_it(workspace, corpus):
+    add(workspace, corpus, "ferry.md", FERRY)
+    data = "user_input,reference_contexts,reference\n"
+    data += "Where?,\"['It leaves from pier two.']\",Pier two\nWhen?,\"['The ferry leaves at nine.', 7]\",Nine\n"
+    outcome, questions = bring(workspace, corpus, data.encode(), "testset.csv")
+    assert [question.evidence[0][0].text for question in questions.values()] == ["It leaves from pier two."]
+    assert [number for _, number, _ in told(workspace, outcome)] == [3]
+
+
+def document(name, text):
+    return Document(Document.make_id(name, text), name, text, (), "en", "text/plain", "h", len(text))
+
+
+WORDS = st.lists(st.sampled_from(["ab", "cd", "ef", "码头", "gh"]), min_size=1, max_size=40)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=60)
+@given(WORDS, st.integers(0, 39), st.integers(1, 8))
+def test_located_passages_are_those_that_a_search_finds(words, start, length):
+    """Every place is found, and each holds the passage's own words."""
+    text = " ".join(words)
+    passage = " ".join(words[start : start + length])
+    found = located([passage], [document("d", text)])[passage] if passage else []
+    places, at = [], text.find(passage)
+    while passage and at >= 0:
+        if (at == 0 or text[at - 1] == " ") and text[at + len(passage) : at + len(passage) + 1] in ("", " "):
+            places.append(at)
+        at = text.find(passage, at + 1)
+    assert [span.start for span in found] == places[:20]
+    assert all(text[span.start : span.end] == span.text == passage for span in found)
+
+
+# TREC
+
+TOPICS = """
+<top>
+<num> Number: 301
+<title> Harbour hours
+
+<desc> Description:
+When does the harbour open?
+<narr> Narrative: …
+</top>
+<top><num> Number: 302 <title>Ferry &amp; cars</top>
+<top><num> Number: 303 <title></top>
+<top><num> Number: 304 <title>Nothing judged</top>
+"""
+QRELS = "301 0 d1 2\n301 0 d2 0\n301 0 gone 1\n302 0 ferries/d2 1\n999 0 d1 1\n"
+
+
+@pytest.mark.parametrize(
+    "topics",
+    [
+        TOPICS,
+        '<?xml version="1.0"?><topics><topic number="301"><query>Harbour hours</query></topic>'
+        '<topic number="302"><title>Ferry &amp; cars</title></topic></topics>',
+        "301\tHarbour hours\n302\tFerry & cars\n",
+        '{"qid": 301, "query": "Harbour hours"}\n{"id": "302", "title": "Ferry & cars"}\n',
+    ],
+)
+def test_topics_and_judgements_of_trec_are_about_documents_by_name(workspace, corpus, topics):
+    add(workspace, corpus, "d1.txt", "The harbour opens at six.")
+    two = add(workspace, corpus, "ferries/d2.txt", "The ferry carries forty cars.")
+    data = zipped({"topics.txt": topics, "qrels.txt": QRELS})
+    outcome, questions = bring(workspace, corpus, data)
+    assert outcome.format == "trec"
+    assert {i: q.text for i, q in questions.items()} == {"301": "Harbour hours"} | (
+        {"302": "Ferry & cars"} if "302" in questions else {}
+    )
+    [[span]] = questions["301"].evidence
+    assert (span.grade, span.text) == (2, "The harbour opens at six.")
+    problems = told(workspace, outcome)
+    assert ("qrels.txt", 3) in [(name, row) for name, row, _ in problems]
+    assert ("qrels.txt", 5) in [(name, row) for name, row, _ in problems]  # of a topic that is not there
+    assert two.name == "ferries/d2.txt"
+
+
+def test_each_topic_that_is_left_out_is_told(workspace, corpus):
+    add(workspace, corpus, "d1", "The harbour opens at six.")
+    data = zipped({"topics.txt": TOPICS, "qrels.txt": "301 0 d1 1\n"})
+    outcome, questions = bring(workspace, corpus, data)
+    assert list(questions) == ["301"]
+    assert sorted(row for name, row, _ in told(workspace, outcome)) == [10, 11, 12]
+
+
+# Files
+
+
+def test_formats_are_recognised():
+    def look(name, text):
+        return registry.recognised(files.from_bytes(name, text if isinstance(text, bytes) else text.encode()))
+
+    assert look("q.jsonl", '{"question": "A?"}') == "jsonl"
+    assert look("q.csv", "question,answer\nA?,B\n") == "csv"
+    assert look("t.csv", "user_input,reference\nA?,B\n") == "ragas"
+    assert look("t.jsonl", '{"user_input": "A?"}') == "ragas"
+    assert look("t.json", json.dumps(squad(row(1, "When?", "nine", 20)))) == "squad"
+    assert look("z.zip", zipped(beir("deep/er/"))) == "beir"
+    assert look("topics.txt", TOPICS) == "trec"
+    with pytest.raises(InputError, match="no BEIR folder"):
+        look("z.zip", zipped({"a.csv": "question\n", "b.csv": "question\n"}))
+    with pytest.raises(InputError, match="no file"):
+        look("z.zip", zipped({}))
+
+
+def test_a_damaged_zip_is_told(workspace, corpus):
+    data = bytearray(zipped(beir()))
+    data[40:60] = b"\0" * 20
+    with pytest.raises(InputError, match=r"make it again|make the .zip again"):
+        bring(workspace, corpus, bytes(data))
+
+
+def test_lines_are_utf_8_or_have_a_mark(workspace, corpus):
+    """No encoding is guessed: a wrong guess reads 码头 as other signs, and nobody would notice."""
+    text = lines(QUERIES).decode()
+    for encoding in ("utf-16", "utf-8-sig", "utf-32"):
+        data = zipped(beir() | {"queries.jsonl": text.encode(encoding)})
+        outcome, questions = bring(workspace, corpus, data, into=f"in {encoding}")
+        assert (outcome.problems, questions["q3"].text) == (0, "码头几点开放？"), encoding
+    outcome, questions = bring(workspace, corpus, zipped(beir() | {"queries.jsonl": text.encode("gb18030")}), into="gb")
+    assert ("queries.jsonl", 3, "is not UTF-8: save the file in UTF-8") in told(workspace, outcome)
+    assert set(questions) == {"q1", "q2", "q4", "q6"}
