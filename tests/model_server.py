@@ -415,7 +415,149 @@ def _ranking(prompt: str) -> dict[str, Any]:
     return {"ranking": sorted(range(1, len(texts) + 1), key=lambda number: -shared[number - 1])}
 
 
+TRUTHS: dict[str, tuple[tuple[str, ...], str]] = {}
+"""What the model knows of questions, by text: what has to stand in its passages, and the answer; of others it is read
+off their words. A question that needs nothing is known without documents. Tests fill it."""
+WRONG: dict[str, float] = {}
+"""Kind of fault → the share of questions that are written with it: "one passage" is enough where several were given,
+the quote stands "twice", the answer is known without documents ("closed book"), the question refers to "it"."""
+WRITTEN: dict[str, str] = {}
+"""Answers of the questions that are written with the fault "closed book"."""
+_FUNCTION_WORDS = set(re.findall("[a-z]+", "which what when where whose does that with from have this will many there"))
+
+
+def _is_wrong(kind: str, prompt: str) -> bool:
+    return int(_hash(kind + prompt), 16) % 1000 < 1000 * WRONG.get(kind, 0.0)
+
+
+def _completion_of(before: str) -> str:
+    return f"补全“{before} …”的是哪些词？" if _is_chinese(before) else f"Which words complete “{before} …”?"
+
+
+def _facts_of(passage: str) -> list[tuple[str, str, str]]:
+    """Return beginning, end and whole of the sentences of a passage that can be asked about, shuffled."""
+    sentences = [s.strip() for s in re.findall(_SENTENCE, passage) if len(s.strip()) > 12]
+    sentences = sorted(sentences, key=_hash)
+    cuts = [max(s.rfind(" ", 0, -len(s) // 3), len(s) * 2 // 3 if " " not in s else 0) for s in sentences]
+    return [(s[:at].strip(), s[at:].strip(), s) for s, at in zip(sentences, cuts, strict=True) if s[:at].strip()]
+
+
+def _claimed(prompt: str) -> dict[str, Any]:
+    """Return a claim of every passage, the end of one of its sentences, and a question for all of these ends."""
+    lists = [json.loads(line) for line in prompt.splitlines() if line[:2] == '["' and line[-2:] == '"]']
+    asked = " ".join(lists[0]) if lists else ""
+    texts = passages(prompt)
+    facts = [next((f for f in _facts_of(text) if f[0] not in asked), None) for text in texts]
+    if None in facts:
+        return {"claims": [], "question": "", "answer": ""}
+    claims = [
+        {"passage": number, "quote": whole, "statement": f"{whole}."}
+        for number, (_, _, whole) in enumerate(facts, start=1)  # type: ignore[misc]
+    ]
+    if _is_wrong("twice", prompt):
+        claims[0]["quote"] = max(texts[0].split() or [""], key=texts[0].split().count)
+    shown = facts[:1] if len(facts) > 1 and _is_wrong("one passage", prompt) else facts
+    question = " ".join(_completion_of(fact[0]) for fact in shown if fact)
+    answer = "; ".join(fact[1] for fact in shown if fact)
+    if _is_wrong("it", prompt):
+        question = f"And what does it say of {answer.split()[0]} there?"
+    if _is_wrong("closed book", prompt):
+        WRITTEN[question] = answer
+    return {"claims": claims, "question": question, "answer": answer}
+
+
+def _follow_up(prompt: str) -> dict[str, Any]:
+    """Return the question of `_claimed` as the earlier turn, and one for the words before the end as the last."""
+    made = _claimed(prompt)
+    if not made["question"]:
+        return {**made, "earlier": []}
+    earlier = {"question": made["question"], "answer": made["answer"]}
+    start = made["claims"][-1]["quote"][: -len(made["answer"])].split() or made["claims"][-1]["quote"][:4].split()
+    chinese = _is_chinese(made["question"])
+    question = "那它的开头是什么？" if chinese else "And what are its first words?"
+    return {**made, "earlier": [earlier], "question": question, "answer": " ".join(start[:6])}
+
+
+def _swapped(prompt: str) -> dict[str, Any]:
+    """Return the question of `_claimed` with its last words swapped for others that stand nowhere."""
+    made = _claimed(prompt)
+    true = made["question"]
+    beginning = "".join(re.findall("“(.*?) …”", true))
+    original = beginning[-2:] if _is_chinese(beginning) else beginning.split()[-1] if beginning else ""
+    replacement = "醙龘" if _is_chinese(beginning) else f"Quell{_hash(prompt)[:4]}mark"
+    swap = {"what": "entity", "original": original, "replacement": replacement}
+    question = true.replace(f"{original} …”", f"{replacement} …”")
+    return {**made, "question": question, "answer": "", "true_question": true, "swap": swap}
+
+
+def _holds(text: str, question: str) -> tuple[bool, str]:
+    """Return whether a text answers a question: by `TRUTHS`, by the sentences it quotes, else by most of its words."""
+    if question in TRUTHS:
+        needs, answer = TRUTHS[question]
+        return all(need in text for need in needs), answer
+    if quoted := re.findall("“(.*?) …”", question):
+        sentences = [s.strip() for s in re.findall(_SENTENCE, text)]
+        found = [next((s for s in sentences if s.startswith(start)), "") for start in quoted]
+        ends = [whole[len(start) :].strip() for whole, start in zip(found, quoted, strict=True) if whole]
+        return len(ends) == len(quoted), "; ".join(ends)
+    words = _content_words(question) - _FUNCTION_WORDS
+    present = [word for word in words if word[: max(4, len(word) - 2)] in text.lower()]
+    sentences = [s.strip() for s in re.findall(_SENTENCE, text)]
+    best = max(sentences, key=lambda s: len(words & _content_words(s)), default="")
+    return 3 * len(present) >= 2 * len(words) > 0, best
+
+
+def _whole(data: dict[str, Any]) -> str:
+    return " ".join([*(turn[0] for turn in data.get("earlier", ())), data["question"]])
+
+
+def _from_evidence(prompt: str) -> dict[str, Any]:
+    """Answer from passages alone."""
+    data = _texts(prompt)
+    text = "\n".join(data["passages"].values())
+    if data.get("earlier") and data["question"] not in TRUTHS:  # a follow-up of `_follow_up`: the first words
+        answerable, _ = _holds(text, data["earlier"][-1][0])
+        starts = re.findall("“(.*?) …”", data["earlier"][-1][0])
+        answer = " ".join(" ".join(start.split()[:6]) for start in starts[-1:]) or _holds(text, _whole(data))[1]
+    else:
+        answerable, answer = _holds(text, data["question"])
+    missing = "" if answerable else "what is asked for"
+    return {"answerable": answerable, "answer": answer if answerable else "", "missing": missing}
+
+
+def _without_passages(prompt: str) -> dict[str, Any]:
+    """Know what `TRUTHS` and `WRITTEN` say; understand what names something, or follows what does."""
+    rows = []
+    for number, data in _texts(prompt)["questions"].items():
+        question = data["question"]
+        known = question in TRUTHS and not TRUTHS[question][0]
+        answer = TRUTHS[question][1] if known else WRITTEN.get(question, "")
+        understood = bool(data.get("earlier")) or not re.match(r"And\b|那", question)
+        row = {"number": int(number), "understood": understood, "unclear": "" if understood else "it"}
+        rows.append({**row, "known": bool(answer), "answer": answer})
+    return {"rows": rows}
+
+
+def _of_candidates(prompt: str) -> dict[str, Any]:
+    """Say of each passage whether it alone answers the question."""
+    data = _texts(prompt)
+    verdicts = {number: _holds(text, _whole(data)) for number, text in data["passages"].items()}
+    rows = [
+        {"passage": int(n), "answers": answers, "quote": quote * answers} for n, (answers, quote) in verdicts.items()
+    ]
+    return {"rows": rows}
+
+
+def _rows(prompt: str) -> dict[str, Any]:
+    return _without_passages(prompt) if "questions" in _texts(prompt) else _of_candidates(prompt)
+
+
 REPLIES: list[tuple[set[str], Callable[[str], dict[str, Any]]]] = [
+    ({"claims", "question", "answer", "swap"}, _swapped),
+    ({"claims", "question", "answer", "earlier"}, _follow_up),
+    ({"claims", "question", "answer"}, _claimed),
+    ({"answerable", "answer", "missing"}, _from_evidence),
+    ({"rows"}, _rows),
     ({"question", "answer", "evidence"}, _question),
     ({"answerable", "answer"}, _answer),
     ({"key_questions"}, _key_questions),
@@ -472,7 +614,10 @@ def main() -> None:
     parser.add_argument("--refuse", default="", help="json_schema, json_object, temperature, max_tokens")
     parser.add_argument("--capacity", type=int, help="calls in flight before the rest get a 429")
     parser.add_argument("--key", help="the only key that is taken")
+    parser.add_argument("--wrong", default="", help="faults of written questions: one passage=0.3,twice=0.1")
     options = vars(parser.parse_args())
+    faulty = [pair.split("=") for pair in options.pop("wrong").split(",") if pair]
+    WRONG.update({kind: float(share) for kind, share in faulty})
     options["faults"] = tuple(filter(None, options["faults"].split(",")))
     options["refuse"] = tuple(filter(None, options["refuse"].split(",")))
     server = ModelServer(**options)
