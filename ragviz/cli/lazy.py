@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from ragviz.experiments import estimating as estimating
     from ragviz.experiments import findings as findings
     from ragviz.experiments import grid as grid
+    from ragviz.health import checks as health_checks
+    from ragviz.health import contents as contents
+    from ragviz.health import effects as effects
+    from ragviz.health import examination as examination
+    from ragviz.health import material as material
+    from ragviz.health import quarantine as quarantine
     from ragviz.index import damage as damage
     from ragviz.index import deletion as deletion
     from ragviz.index import indexing as indexing
@@ -39,6 +45,7 @@ if TYPE_CHECKING:
     from ragviz.models import spending as spending
     from ragviz.models import tokenizer as tokenizer
     from ragviz.questions import authoring as authoring
+    from ragviz.questions import exchange as exchange
     from ragviz.questions import generation as generation
     from ragviz.questions import interchange as interchange
     from ragviz.questions import occurrences as occurrences
@@ -102,11 +109,18 @@ if not TYPE_CHECKING:
     deletion = _Lazy("index.deletion")
     diagnose = _Lazy("analysis.diagnose")
     estimating = _Lazy("experiments.estimating")
+    contents = _Lazy("health.contents")
+    effects = _Lazy("health.effects")
+    examination = _Lazy("health.examination")
+    health_checks = _Lazy("health.checks")
+    material = _Lazy("health.material")
+    quarantine = _Lazy("health.quarantine")
     evaluate = _Lazy("analysis.evaluate")
     findings = _Lazy("experiments.findings")
     exports = _Lazy("runs.exports")
     forecast = _Lazy("judging.forecast")
     foreign = _Lazy("runs.foreign")
+    exchange = _Lazy("questions.exchange")
     generation = _Lazy("questions.generation")
     grid = _Lazy("experiments.grid")
     indexing = _Lazy("index.indexing")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,11 +13,12 @@ from ragviz.analysis import pooled
 from ragviz.errors import RagvizError
 from ragviz.health import words
 from ragviz.health.words import Weights
-from ragviz.index import damage, indexing
+from ragviz.index import damage
 from ragviz.metrics import ranking
 from ragviz.models import embedding
 from ragviz.models.vectors import Vectors
-from ragviz.questions import sections
+from ragviz.questions import plan_record, sections
+from ragviz.questions.plan_record import PlanRecord
 from ragviz.records import Chunk, DocumentInfo, IndexInfo, Progress, Question, QuestionSet, Run, Span, silent
 from ragviz.retrieval import search
 from ragviz.retrieval.retriever import Texts
@@ -155,11 +157,7 @@ def read_material(
     languages = {document.id: document.language for document in documents}
     progress(0, None, "", "Reading the chunks")
     weights = chunk_weights(workspace, question_set.corpus_id, cuts)
-    runs = [
-        run
-        for run in store.runs(question_set.corpus_id)
-        if run.status == "done" and run.config.questions == question_set.id
-    ]
+    runs = runs_of(workspace, question_set)
     progress(0, None, "", "Searching")
     lexical, rivals = _searched(workspace, index, subjects) if index is not None and cuts else ({}, {})
     progress(0, None, "", "Reading the runs")
@@ -176,8 +174,14 @@ def read_material(
         verdicts.of_questions(workspace, runs[0], questions)[1] if runs else {},
         _cached_vectors(workspace, index, questions),
         *_areas(workspace, question_set.corpus_id, documents, questions),
-        planned_types(store.set_fact(question_set.id, "plan")),
+        planned_types(plan_record.records_of(store, question_set.id)),
     )
+
+
+def runs_of(workspace: Workspace, question_set: QuestionSet) -> list[Run]:
+    """Return the runs of a set that are done, the newest first."""
+    runs = workspace.store.runs(question_set.corpus_id)
+    return [run for run in runs if run.status == "done" and run.config.questions == question_set.id]
 
 
 def _span_texts(workspace: Workspace, corpus_id: str, questions: Sequence[Question]) -> dict[tuple[str, int, int], str]:
@@ -296,26 +300,12 @@ def letters(of: str) -> int:
     return 3 if of in ("zh", "ja") else 1
 
 
-def planned_types(plan: Any) -> dict[str, int] | None:
-    """Return how many questions of each type a set's plan (its fact "plan") wants, None without a plan."""
-    cells = plan.get("cells") if isinstance(plan, dict) else plan
-    if not isinstance(cells, list) or not cells:
-        return None
-    counts: dict[str, int] = {}
-    for cell in cells:
-        if isinstance(cell, dict) and "type" in cell:
-            counts[str(cell["type"])] = counts.get(str(cell["type"]), 0) + int(cell.get("planned", 1))
-    return counts or None
-
-
-def chunk_count(cuts: Mapping[str, Cuts]) -> int:
-    """Count the chunks of cuts."""
-    return int(sum(map(len, cuts.values())))
-
-
-def chunk_ids(cuts: Mapping[str, Cuts]) -> list[str]:
-    """Return the ids of all chunks, document by document, in order."""
-    return [chunk_id for document_id, rows in cuts.items() for chunk_id in indexing.chunk_ids(document_id, rows)]
+def planned_types(records: Iterable[PlanRecord]) -> dict[str, int] | None:
+    """Return how many questions of each type the plans of a set's generations want, None without a plan."""
+    counts: Counter[str] = Counter()
+    for row in (row for record in records for row in record.rows):
+        counts[row.cell.type] += row.cell.planned
+    return dict(counts) if counts.total() else None
 
 
 def cosine(left: Vectors, right: Vectors) -> float:

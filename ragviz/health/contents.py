@@ -1,0 +1,155 @@
+"""What a question set asks about and what its documents hold, and so what it can and cannot notice, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ragviz.health import material
+from ragviz.health.material import Material
+from ragviz.metrics.registry import label
+from ragviz.questions.question_types import TYPE_TITLES
+from ragviz.questions.structure import structure
+from ragviz.records import IndexInfo, QuestionSet, Run
+from ragviz.runs import measurements
+from ragviz.stats import power
+from ragviz.stats.differences import paired_differences
+from ragviz.workspace import Workspace
+
+LISTED = 3
+"""Documents and types that are named; the others are counted."""
+PLACES = {"table": "table", "list": "list", "definition": "definition"}
+"""Types of questions whose places in documents are counted → what one place is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a set asks of what its documents hold.
+
+    `unasked` names the documents that no question is about. `types` counts the questions of each type, "" those of
+    which nobody said it; `places` the tables, lists and definitions of the documents. `unanswerable` counts questions
+    that no document answers. `noticed` is the smallest difference in `metric` that two runs like the newest show with
+    a power of 80 %, None where fewer than two runs are known.
+    """
+
+    questions: int
+    documents: int
+    unasked: tuple[str, ...]
+    chunks: int
+    asked_chunks: int
+    types: Mapping[str, int] = field(default_factory=dict)
+    places: Mapping[str, int] = field(default_factory=dict)
+    unanswerable: int = 0
+    noticed: float | None = None
+    metric: str = ""
+
+
+def contents_of(
+    workspace: Workspace, question_set: QuestionSet, read: Material, index: IndexInfo | None, runs: Sequence[Run]
+) -> Contents:
+    """Read what the documents hold, and what of it the questions ask."""
+    noticed, metric = sensitivity(workspace, runs)
+    return Contents(
+        len(read.subjects),
+        len(read.documents),
+        tuple(area.name for area in read.documents if not area.questions),
+        index.chunks if index is not None and read.index else 0,
+        len({chunk_id for subject in read.subjects for chunk_id in subject.gold_chunks}),
+        dict(Counter(subject.question.type for subject in read.subjects)),
+        places_of(workspace, question_set.corpus_id),
+        sum(subject.question.kind == "unanswerable" for subject in read.subjects),
+        noticed,
+        metric,
+    )
+
+
+def places_of(workspace: Workspace, corpus_id: str) -> dict[str, int]:
+    """Count the tables, lists and definitions of a corpus's documents."""
+    documents = [d.id for d in workspace.store.documents(corpus_id) if d.status == "ok"]
+    counts: Counter[str] = Counter(dict.fromkeys(PLACES, 0))
+    for document in workspace.store.document_texts(corpus_id, documents):
+        found = structure(document)
+        counts.update(table=len(found.tables), list=len(found.lists), definition=len(found.definitions))
+    return dict(counts)
+
+
+def sensitivity(workspace: Workspace, runs: Sequence[Run]) -> tuple[float | None, str]:
+    """Return the smallest difference that the two newest ways of ranking would show, and in what metric."""
+    newest = material.ways(runs)[:2]
+    if len(newest) < 2:
+        return None, ""
+    k = min(run.config.k for run in newest)
+    first, second = (measurements.summary_of(workspace, run, k, curves=False) for run in newest)
+    places = {question_id: row for row, question_id in enumerate(second.question_ids)}
+    rows = [(row, places[i]) for row, i in enumerate(first.question_ids) if i in places]
+    if not rows:
+        return None, ""
+    name = label("recall", k)
+    differences = np.array([[second.scores[name][right] - first.scores[name][left]] for left, right in rows])
+    [difference] = paired_differences(differences, first.clusters.take([left for left, _ in rows]))
+    return power.detectable(difference), name
+
+
+def verdict(contents: Contents) -> tuple[str, ...]:
+    """Say what a set can and cannot notice, a sentence each, the most important first."""
+    if not contents.questions:
+        return ("No question of this set is asked: there is nothing that it could notice.",)
+    sentences = [_reach(contents), _noticed(contents), _blind(contents), _made_up(contents)]
+    return tuple(filter(None, sentences))
+
+
+def _reach(contents: Contents) -> str:
+    asked = contents.documents - len(contents.unasked)
+    chunks = ""
+    if contents.chunks:
+        share = contents.asked_chunks / contents.chunks
+        chunks = f", in {contents.asked_chunks:,} of {contents.chunks:,} chunks ({share:.0%})"
+    return f"It asks about {asked:,} of {_counted(contents.documents, 'document')}{chunks}."
+
+
+def _noticed(contents: Contents) -> str:
+    if contents.noticed is None:
+        return "How small a difference it notices is known once two runs of different configurations have asked it."
+    name = contents.metric.replace("recall", "recall", 1)
+    return f"Between two runs it notices differences in {name} from about {contents.noticed:.2f}."
+
+
+def _blind(contents: Contents) -> str:
+    """Say what is not asked about: places of documents by type, and documents."""
+    typed = sum(count for name, count in contents.types.items() if name)
+    blind = []
+    if typed:
+        blind = [
+            f"anything in {word}s ({_counted(contents.places[name], word)}, none asked about)"
+            for name, word in PLACES.items()
+            if contents.places.get(name) and not contents.types.get(name)
+        ]
+    if contents.unasked:
+        named = ", ".join(contents.unasked[:LISTED])
+        more = f" and {len(contents.unasked) - LISTED:,} more" if len(contents.unasked) > LISTED else ""
+        blind.append(f"a change in {named}{more}, which no question is about")
+    untyped = contents.types.get("", 0)
+    unknown = ""
+    if untyped == contents.questions:
+        unknown = " Nobody said of which types its questions are, so not whether it asks about tables and lists."
+    said = f"It cannot notice {'; '.join(blind)}." if blind else ""
+    return f"{said}{unknown}".strip()
+
+
+def _made_up(contents: Contents) -> str:
+    if contents.unanswerable:
+        return ""
+    return "It has no unanswerable question: answers that are made up go unnoticed."
+
+
+def types_words(contents: Contents) -> str:
+    """Count the questions of each type, the most frequent first; "" where nobody said any."""
+    typed = sorted(((count, name) for name, count in contents.types.items() if name), reverse=True)
+    return ", ".join(f"{count:,} {TYPE_TITLES.get(name, name)}" for count, name in typed)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -1,0 +1,50 @@
+"""What the questions that a check found do to the headline score of a run: the score with them and without."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from ragviz.analysis.evaluate import Summary
+from ragviz.metrics.registry import label
+from ragviz.records import Estimate
+from ragviz.stats import intervals
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The mean recall at a run's k with all its questions and without some: `removed` of those that it ranked."""
+
+    run: str
+    metric: str
+    before: Estimate
+    after: Estimate
+    removed: int
+
+
+def effect(run: str, summary: Summary, without: Collection[str]) -> Effect:
+    """Measure a run with all its questions, and without those with these ids."""
+    name = label("recall", summary.k)
+    before = summary.metrics.get(name, Estimate(None, None, None, 0))
+    rows = [row for row, question_id in enumerate(summary.question_ids) if question_id not in without]
+    removed = summary.n - len(rows)
+    if not removed:
+        return Effect(run, name, before, before, 0)
+    clusters = summary.clusters.take(rows) if rows else None
+    return Effect(run, name, before, intervals.estimate(summary.scores[name][rows], clusters), removed)
+
+
+def words(found: Effect) -> str:
+    """Say the effect in a cell: before → after, with the interval after.
+
+    >>> words(Effect("r", "recall@3", Estimate(0.8, 0.7, 0.9, 10), Estimate(0.75, 0.6, 0.9, 8), 2))
+    '0.80 → 0.75 [0.60, 0.90] n = 8'
+    """
+    if found.before.mean is None:
+        return "not measured"
+    if not found.removed:
+        return f"{found.before.mean:.2f}, unchanged"
+    if found.after.mean is None:
+        return f"{found.before.mean:.2f} → no question is left"
+    interval = f"[{found.after.low:.2f}, {found.after.high:.2f}]"
+    return f"{found.before.mean:.2f} → {found.after.mean:.2f} {interval} n = {found.after.n:,}"

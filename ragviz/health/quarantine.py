@@ -1,0 +1,77 @@
+"""Questions that a check found are put into quarantine, where no run asks them, and released from it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+from ragviz.errors import UsageError
+from ragviz.health.checks import CHECKS
+from ragviz.records import Edit, Question, QuestionSet
+from ragviz.workspace import Workspace
+
+PREFIX = "health: "
+"""Beginning of the reason of a question in quarantine, before the title of the check."""
+
+
+def reason_of(check: str) -> str:
+    """Return the reason of the questions that a check put into quarantine, by its key.
+
+    Raises:
+        UsageError: there is no such check.
+
+    """
+    if check not in CHECKS:
+        raise UsageError(f"There is no check '{check}': choose one of {', '.join(CHECKS)}.")
+    return PREFIX + CHECKS[check].title
+
+
+def held_by(questions: Iterable[Question], check: str) -> list[Question]:
+    """Return the questions that a check put into quarantine."""
+    reason = reason_of(check)
+    return [question for question in questions if question.status == "quarantined" and question.reason == reason]
+
+
+def quarantine(
+    workspace: Workspace, question_set: QuestionSet, check: str, ids: Collection[str], author: str = ""
+) -> int:
+    """Put the questions of a set with these ids into quarantine, in one version; return how many.
+
+    Those that are rejected, or in quarantine already, stay as they are.
+
+    Raises:
+        UsageError: there is no such check.
+
+    """
+    reason, wanted = reason_of(check), set(ids)
+    chosen = [q for q in workspace.store.questions(question_set.id) if q.id in wanted and q.asked]
+    changed = [replace(question, status="quarantined", reason=reason) for question in chosen]
+    if changed:
+        edit = Edit(author, f"quarantined by the check: {CHECKS[check].title}")
+        workspace.store.put_questions(question_set.id, changed, edit=edit)
+    return len(changed)
+
+
+def release(workspace: Workspace, question_set: QuestionSet, check: str, author: str = "") -> int:
+    """Release the questions that a check put into quarantine, in one version, with the status that they had before.
+
+    What was edited of them meanwhile stays. Returns how many.
+
+    Raises:
+        UsageError: there is no such check.
+
+    """
+    held = held_by(workspace.store.questions(question_set.id), check)
+    changed = [_as_before(workspace, question_set.id, question) for question in held]
+    if changed:
+        edit = Edit(author, f"released from the check: {CHECKS[check].title}")
+        workspace.store.put_questions(question_set.id, changed, edit=edit)
+    return len(changed)
+
+
+def _as_before(workspace: Workspace, set_id: str, question: Question) -> Question:
+    """Return a question with the status and reason that it had before quarantine; "proposed" where none is known."""
+    earlier = (before for _, before in workspace.store.history.of_question(set_id, question.id) if before is not None)
+    before = next((each for each in earlier if each.status != "quarantined"), None)
+    status, reason = (before.status, before.reason) if before else ("proposed", "")
+    return replace(question, status=status, reason=reason)
