@@ -84,6 +84,13 @@ def _discard_read(workspace: Workspace, job: Job) -> None:
     corpora.discard_staged(workspace, Path(job.arguments["folder"]), keep=waiting)
 
 
+def _discard_imported(workspace: Workspace, job: Job) -> None:
+    """Delete the uploaded files of an import that is done; of others they are kept for a day, to be resumed."""
+    from ragviz.documents import corpora
+
+    corpora.discard_staged(workspace, Path(job.arguments["folder"]))
+
+
 def _build_index(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.index import indexing
 
@@ -107,6 +114,27 @@ def _generate(workspace: Workspace, arguments: Mapping[str, Any], progress: Prog
     from ragviz.questions import generation
 
     return asdict(generation.generate_questions(workspace, **arguments, progress=progress))
+
+
+def _import(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.questions import exchange
+    from ragviz.questions.formats import files
+
+    named = [(name, Path(path)) for name, path in arguments["files"]]
+    if any(not path.exists() for _, path in named):
+        raise UsageError("The files to import are gone: uploads are kept for a day. Import them again.")
+    brought = files.from_paths(named)
+    corpus, choices = workspace.store.corpus(arguments["corpus"]), exchange.choices_of(arguments)
+    outcome = exchange.import_files(
+        workspace, corpus, brought, arguments["name"], arguments["format"], choices, progress
+    )
+    return exchange.as_json(outcome)
+
+
+def _verify(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.questions import verifying
+
+    return asdict(verifying.verify_questions(workspace, **arguments, progress=progress))
 
 
 def _run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -198,6 +226,7 @@ def _subjects(job: Job) -> list[tuple[Kind, str]]:
     named: dict[str, list[tuple[Kind, Any]]] = {
         "index": [("index", arguments.get("name"))],
         "questions": [("index", arguments.get("index")), ("questions", arguments.get("name"))],
+        "verify": [("index", arguments.get("index")), ("questions", arguments.get("questions"))],
         "run": [("index", config.get("index")), ("questions", config.get("questions")), ("run", arguments.get("name"))],
         "rejudge": [("run", arguments.get("run"))],
         "index-run": [("questions", config.get("questions")), ("run", arguments.get("name"))],
@@ -215,6 +244,8 @@ KINDS: dict[str, Task] = {
     "documents": _add_documents,
     "index": _build_index,
     "questions": _generate,
+    "verify": _verify,
+    "import": _import,
     "run": _run,
     "index-run": _index_and_run,
     "rejudge": _rejudge,
@@ -230,6 +261,8 @@ FIRST: dict[str, str] = {
     "documents": "Opening the files",
     "index": "Reading documents",
     "questions": "Reading chunks",
+    "verify": "Reading questions",
+    "import": "Opening the files",
     "run": "Opening the index",
     "index-run": "Reading documents",
     "rejudge": "Reading the run",
@@ -420,6 +453,8 @@ def kept(job: Job) -> str:
     if job.kind == "documents":
         read = f"{done} files are read and stay in the corpus." if done else "No file was read yet."
         return read if can_resume(job) else f"{read} Add the others again to read them."
+    if job.kind == "import":
+        return "Nothing was imported: an import is stored whole, at its end."
     if job.kind == "replay":
         return "The changes that were replayed to the end are kept."
     if not done:
@@ -524,6 +559,8 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
     job = store.job(job_id)
     if job.kind == "documents":
         _discard_read(workspace, job)
+    if job.kind == "import" and job.arguments.get("folder"):
+        _discard_imported(workspace, job)
     return job
 
 

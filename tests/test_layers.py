@@ -46,6 +46,7 @@ LEVEL = {name: level for level, names in enumerate(ORDER.split("\n")) for name i
 FILES = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in sorted(ROOT.rglob("*.py"))}
 REGISTRIES = "retrieval.retrievers runs.formats index.chunking index.chunker index.headings index.packing index.tokens "
 REGISTRIES += "index.prefixes retrieval.retriever retrieval.reranking retrieval.rerankers "
+REGISTRIES += "questions.formats.registry questions.formats.input_file "
 REGISTRIES += " ".join(file for file in FILES if file.endswith(("_chunker", "_reranker")))
 """What names the choices that `--help` lists."""
 LIGHT = f"cli sample text store errors records config processes stopping workspace {REGISTRIES}"

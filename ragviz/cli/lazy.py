@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from ragviz.questions import reviewing as reviewing
     from ragviz.questions import sets as sets
     from ragviz.questions import splits as splits
+    from ragviz.questions import verifying as verifying
     from ragviz.questions import versions as versions
     from ragviz.report import junit as junit
     from ragviz.report import reports as reports
@@ -158,6 +159,7 @@ if not TYPE_CHECKING:
     tables = _Lazy("runs.tables")
     tokenizer = _Lazy("models.tokenizer")
     verdicts = _Lazy("runs.verdicts")
+    verifying = _Lazy("questions.verifying")
     versions = _Lazy("questions.versions")
     what_if = _Lazy("runs.what_if")
     what_if_words = _Lazy("runs.what_if_words")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 from rich.markup import escape
 
-from ragviz.cli import console
+from ragviz.cli import console, exchange
 from ragviz.cli.console import DryRun, Json
 from ragviz.cli.lazy import (
     authoring,
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from ragviz.workspace import Workspace
 
 questions_app = console.group("Question sets: generate, import, export, review.")
+questions_app.command("import")(exchange.questions_import)
+questions_app.command("export")(exchange.questions_export)
 
 
 @questions_app.command("generate")
@@ -91,41 +93,6 @@ def _paid_words(workspace: Workspace, corpus: Corpus, set_name: str) -> str:
         f"Paid for the questions of '{set_name}' so far: {calls:,} model calls, {spending.dollars(paid)}."
         if calls
         else ""
-    )
-
-
-@questions_app.command("import")
-def questions_import(
-    corpus: str, file: Path, set_name: Annotated[str, typer.Option("--name")], as_json: Json = False
-) -> None:
-    """Import questions with evidence from CSV or JSONL; unreadable rows and ignored columns are reported."""
-    workspace = console.open_workspace()
-    target = workspace.store.corpus(corpus)
-    imported = sets.import_questions(workspace, target, console.read(file), file.name, set_name)
-    result = {"questions": set_name, "imported": len(imported.questions), "problems": imported.problems}
-    result |= {"notes": imported.notes, "reference_only": len(imported.reference_only), "warning": imported.warning}
-    console.show(
-        result,
-        as_json,
-        lambda: console.out.print(f"{len(imported.questions)} questions imported into '{escape(set_name)}'."),
-    )
-    hint = f"Find it: ragviz questions find-evidence {set_name}" if imported.warning else ""
-    for note in filter(None, (imported.warning, hint, imported.unanswerable, *imported.notes)):
-        console.err.print(console.printable(note), highlight=False)
-    for row, reason in imported.problems.items():
-        console.err.print(console.printable(f"row {row}: {reason}"))
-    if imported.problems:
-        raise typer.Exit(1 if imported.questions else 2)
-
-
-@questions_app.command("export")
-def questions_export(set_name: str, file: Path, as_json: Json = False) -> None:
-    """Write a question set to FILE: .csv or .jsonl."""
-    workspace = console.open_workspace()
-    data = sets.export_questions(workspace, workspace.store.question_set(set_name), file.suffix.lstrip("."))
-    console.write(file, data)
-    console.show(
-        {"file": str(file), "bytes": len(data)}, as_json, lambda: console.out.print(console.printable(f"Wrote {file}."))
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
+from typing import Any
 
 from ragviz.errors import UsageError
 from ragviz.questions.formats import registry
@@ -162,6 +163,11 @@ def export_set(workspace: Workspace, question_set: QuestionSet, file_format: str
     known = CorpusDocuments(workspace, question_set.corpus_id)
     has_sides = question_set.split is not None
     return write(Outgoing(questions, known, has_sides, {d.id: d.name for d in documents}), file_format)
+
+
+def choices_of(arguments: Mapping[str, Any]) -> Choices:
+    """Return the choices that a job's arguments name."""
+    return Choices(str(arguments.get("split", "")), bool(arguments.get("all_needed", False)))
 
 
 def as_json(outcome: Outcome) -> dict[str, object]:

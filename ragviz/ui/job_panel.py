@@ -123,6 +123,8 @@ PAGES = {
     "documents": "documents",
     "index": "index",
     "questions": "questions",
+    "verify": "questions",
+    "import": "questions",
     "run": "run",
     "rejudge": "results",
     "replay": "results",

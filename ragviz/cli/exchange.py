@@ -1,0 +1,117 @@
+"""`ragviz questions import` and `export`: question sets from files of any format, and to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from ragviz.cli import console
+from ragviz.cli.console import Json
+from ragviz.cli.lazy import exchange
+from ragviz.errors import InputError, NotFoundError
+from ragviz.questions.formats import registry
+
+if TYPE_CHECKING:
+    from ragviz.records import Corpus
+    from ragviz.workspace import Workspace
+
+_FORMATS = ", ".join(registry.FORMATS)
+
+
+def questions_import(
+    corpus: str,
+    file: Annotated[list[Path], typer.Argument(help="A file, a folder or .zip of BEIR, topics and qrels of TREC.")],
+    set_name: Annotated[str, typer.Option("--name")],
+    file_format: Annotated[str, typer.Option("--format", help=f"{registry.AUTO}, {_FORMATS}.")] = registry.AUTO,
+    split: Annotated[
+        str, typer.Option(help="Judgements of BEIR to read: test, dev, train … or all (default: test and dev).")
+    ] = "",
+    all_needed: Annotated[
+        bool, typer.Option("--all-needed", help="Several relevant documents are all needed; else any one suffices.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Import questions with evidence, from BEIR and SQuAD with their documents; what cannot be read is reported.
+
+    Nothing is stored until everything is read. BEIR and SQuAD create a corpus that does not exist.
+    """
+    workspace = console.open_workspace()
+    if file_format != registry.AUTO:
+        console.one_of("format", file_format, registry.FORMATS)
+    files = [(each.name, str(each.absolute())) for each in file]
+    for each in file:
+        if not each.exists():
+            raise InputError(f"The file {each} cannot be opened: No such file or folder.")
+    arguments: dict[str, Any] = {"files": files, "name": set_name, "format": file_format}
+    target, is_new = _corpus(workspace, corpus, file, file_format)
+    arguments |= {"corpus": target.id, "split": split, "all_needed": all_needed}
+    try:
+        result = console.perform(workspace, "import", f"Import {set_name}", target, arguments).result
+    except BaseException:
+        _drop(workspace, target, is_new)
+        raise
+    if not result["imported"]:
+        _drop(workspace, target, is_new)
+    _show(workspace, dict(result), as_json)
+
+
+def _corpus(workspace: Workspace, name: str, paths: list[Path], file_format: str) -> tuple[Corpus, bool]:
+    """Return the corpus of this name, created when the files bring documents, and whether it was."""
+    from ragviz.questions.formats import files
+
+    found = workspace.store.corpus_named(name)
+    if found is not None:
+        return found, False
+    if file_format == registry.AUTO:
+        file_format = registry.recognised(files.from_paths([(path.name, path) for path in paths]))
+    if not registry.FORMATS[file_format].brings_documents:
+        raise NotFoundError(f"There is no corpus '{name}': add its documents first, with `ragviz corpus add`.")
+    return workspace.store.corpus_called(name), True
+
+
+def _drop(workspace: Workspace, corpus: Corpus, is_new: bool) -> None:
+    """Delete a corpus that was created for an import which stored nothing."""
+    if is_new and not any(workspace.store.holdings(corpus.id).values()):
+        workspace.store.delete_corpus(corpus.id)
+
+
+def _show(workspace: Workspace, result: dict[str, Any], as_json: bool) -> None:
+    problems = exchange.problems_of(workspace, result.pop("key"))
+    listed = [{"file": p.file, "row": p.row, "reason": p.reason, "imported": p.kept} for p in problems]
+    left_out = {problem.row: problem.reason for problem in problems if not problem.kept}
+    body = result | {"problems": left_out if len({p.file for p in problems}) < 2 else listed}
+    documents = f" {result['documents']:,} documents added." if result["documents"] else ""
+    line = f"{result['imported']} questions imported into '{escape(result['questions'])}'.{documents}"
+    console.show(body, as_json, lambda: console.out.print(line))
+    hint = f"Find it: ragviz questions find-evidence {result['questions']}" if result["reference_only"] else ""
+    for note in filter(None, (*result["notes"], hint)):
+        console.err.print(console.printable(note), highlight=False)
+    several = len({problem.file for problem in problems}) > 1
+    for problem in problems:
+        where = f"{problem.file}, row {problem.row}" if several else f"row {problem.row}"
+        console.err.print(console.printable(f"{where}: {problem.reason}"), highlight=False)
+    if result["problems"]:
+        raise typer.Exit(1 if result["imported"] else 2)
+
+
+def questions_export(
+    set_name: str,
+    file: Path,
+    file_format: Annotated[str, typer.Option("--format", help=f"{_FORMATS} (default: by the ending of FILE).")] = "",
+    as_json: Json = False,
+) -> None:
+    """Write a question set to FILE, and say what of it the format cannot carry."""
+    workspace = console.open_workspace()
+    chosen = file_format or file.suffix.lstrip(".").lower()
+    question_set = workspace.store.question_set(set_name)
+    written = exchange.export_set(workspace, question_set, chosen)
+    console.write(file, written.data)
+    lacks = registry.FORMATS[chosen].lacks
+    body = {"file": str(file), "bytes": len(written.data), "format": chosen, "lacks": lacks, "notes": written.notes}
+    console.show(body, as_json, lambda: console.out.print(console.printable(f"Wrote {file}.")))
+    notes = [*written.notes, *([] if lacks.startswith("nothing") else [f"{chosen} cannot carry {lacks}"])]
+    for note in notes:
+        console.err.print(console.printable(note), highlight=False)
