@@ -14,8 +14,8 @@ from ragviz.text.differences import differing
 from ragviz.text.markup import highlighted, plain
 from ragviz.ui import address, cache, heading, person, widgets, wording
 
-SHOWN = 20
-"""Differing questions that are drawn with both texts; the table lists them all."""
+SHOWN = 10
+"""Changed questions that are drawn with both texts; the table lists all that differ."""
 
 
 def undo_button(question_set: QuestionSet, key: str) -> None:
@@ -27,11 +27,16 @@ def undo_button(question_set: QuestionSet, key: str) -> None:
     if version is None:
         return
     said = f"Takes back version {version.number}: {version.action}, {wording.counted(version.questions, 'question')}."
-    if st.button("Undo", key=key, help=plain(said)):
-        with widgets.errors_shown():
-            versions.undo(store, question_set, person.name())
-            st.toast(plain(f"Took back version {version.number}: {version.action}"))
-            st.rerun()
+    many = version.questions > 1
+    if not st.button("Undo…" if many else "Undo", key=key, help=plain(said)):
+        return
+    if many:
+        widgets.confirm(said, "Take it back", lambda: versions.undo(store, question_set, person.name()))
+        return
+    with widgets.errors_shown():
+        versions.undo(store, question_set, person.name())
+        st.toast(plain(f"Took back version {version.number}: {version.action}"))
+        st.rerun()
 
 
 def show(question_set: QuestionSet) -> None:
@@ -124,10 +129,11 @@ def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:
         rows, "version-differences", height=widgets.height_of(len(rows), 6), alt="Questions that differ",
         columns={"Question": st.column_config.TextColumn(width="large")},
     )  # fmt: skip
-    for difference in found[:SHOWN]:
+    changed = [each for each in found if each.change.before is not None and each.change.after is not None]
+    for difference in changed[:SHOWN]:
         _both(difference)
-    if len(found) > SHOWN:
-        st.caption(f"The first {SHOWN} of {len(found):,} are drawn; the table has them all.")
+    if len(changed) > SHOWN:
+        st.caption(f"The first {SHOWN} of {len(changed):,} changed questions are drawn; the table has them all.")
 
 
 def difference_rows(found: Sequence[Difference]) -> pd.DataFrame:
@@ -154,18 +160,18 @@ def _confirm_restore(question_set: QuestionSet, number: int) -> None:
 def _both(difference: Difference) -> None:
     """Draw a question as it is in both versions, differing words marked."""
     before, after = difference.change.before, difference.change.after
+    assert before is not None
+    assert after is not None
     with st.container(border=True):
         st.caption(plain(f"{', '.join(difference.what)} · {difference.question.id}"))
         texts = [_text(question) for question in (before, after)]
         marks = differing(*texts)
         for column, text, mark in zip(st.columns(2, gap="medium"), texts, marks, strict=True):
             with column:
-                st.html(highlighted(text, differing=mark, fold=None) if text else "<p>–</p>")
+                st.html(highlighted(text, differing=mark, fold=None))
 
 
-def _text(question: Question | None) -> str:
-    if question is None:
-        return ""
+def _text(question: Question) -> str:
     evidence = [f"“{span.text}”" for group in question.evidence for span in group]
     status = question.status + (f": {question.reason}" if question.reason else "")
     return "\n".join([question.text, question.answer, *evidence, status])
