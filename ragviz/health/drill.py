@@ -1,8 +1,11 @@
 """Drills: known faults are planted into a copy of an index in memory, and what a question set notices is counted.
 
 A planted fault is noticed where the comparison of the altered index with the unaltered one calls it worse, and where
-`ragviz check --baseline` does not pass. Both sides ask every question in one of its wordings, drawn anew each time (see
-`wordings`), so that they differ as equal systems do; a false alarm is what is noticed of an index that was not altered.
+`ragviz check --baseline` does not pass. Both are counted twice: with the questions in their own words on both sides, so
+that nothing but the fault differs, and with noise, where each side asks every question in another wording, drawn anew
+each time (see `wordings`), as systems differ in more than one fault. A false alarm is what is noticed, with noise, of
+an index that was not altered; without noise it ranks the same, and there is none.
+
 Nothing of the index, its documents and its runs is changed; what is finished of a drill is kept, and not done twice.
 """
 
@@ -52,6 +55,8 @@ REPETITIONS = 20
 """Plantings of each fault in each strength."""
 UNALTERED = 400
 """Comparisons of an index that was not altered with itself: the rate of false alarms is known to 1 or 2 points."""
+AIMS = 4
+"""Attempts at planting a fault until it costs what it should."""
 BUDGET = 3000
 """Tokens of a context, as a run has it."""
 ANSWERERS = ("none", "extractive", "model")
@@ -219,17 +224,10 @@ class _Trial:
 
     @cached_property
     def answers(self) -> Floats:
-        """Token F1 of the answers on the unaltered index, (n, wordings); NaN without a reference answer."""
-        values = np.full(self.base.shape, np.nan)
-        for q, of_question in enumerate(self.rankings):
-            for w, rows in enumerate(of_question):
-                if w and self.answerer.own_words_only:
-                    values[q, w] = values[q, 0]
-                else:
-                    values[q, w] = self.answer(q, w, rows, UNCHANGED)
-        return values
+        """Token F1 of the answers on the unaltered index, (n,); NaN without a reference answer."""
+        return np.array([self.answer(q, rows[0], UNCHANGED) for q, rows in enumerate(self.rankings)])
 
-    def answer(self, q: int, w: int, rows: Rows, change: Change, left: float = 1.0) -> float:
+    def answer(self, q: int, rows: Rows, change: Change, left: float = 1.0) -> float:
         """Answer a question from chunks, of whose tokens a share is `left`; NaN without a reference answer."""
         if not self.questions[q].answer.strip():
             return float("nan")
@@ -243,7 +241,7 @@ class _Trial:
         if left < 1:
             whole = sum(chunk.tokens or fitting.estimate(chunk.text) for chunk in passages)
             budget = int(left * min(whole, BUDGET))
-        return self.answerer(self.wordings[q][w], fitting.fitted(passages, budget))
+        return self.answerer(self.questions[q], fitting.fitted(passages, budget))
 
     def pair(self, draw: Generator) -> tuple[Rows, Rows]:
         """Draw two different wordings of every question, one for each side."""
@@ -256,12 +254,7 @@ class _Trial:
         draw, every = np.random.default_rng([self.choices.seed, 1]), np.arange(len(self.questions))
         pairs = [self.pair(draw) for _ in range(UNALTERED)]
         columns = [self.base[every, second] - self.base[every, first] for first, second in pairs]
-        found = self.noticed(np.column_stack(columns), self.choices.metric)
-        body = {"repetitions": UNALTERED, **found, "answers": None}
-        if self.answerer.answers and not self.answerer.own_words_only:
-            columns = [self.answers[every, second] - self.answers[every, first] for first, second in pairs]
-            body["answers"] = self.noticed(np.column_stack(columns), ANSWER_METRIC)
-        return body
+        return {"repetitions": UNALTERED, **self.noticed(np.column_stack(columns), self.choices.metric)}
 
     def noticed(self, differences: Floats, metric: str) -> dict[str, Any]:
         """Return how many columns of differences (n, m) are called worse, and how many the gate stops.
@@ -275,38 +268,58 @@ class _Trial:
 
     def planted(self, name: str, strength: float, draw: Generator) -> _Planted:
         """Plant a fault once, and ask every question again: in its own words, and in another wording."""
-        fault = FAULTS[name]
-        within, _ = faults.plantable(name, self.ground)
-        place = Chosen((), 0.0) if fault.cuts else faults.choose(self.ground, strength, draw, within)
-        change = fault.plant(self.ground, place, draw)
+        fault, every = FAULTS[name], np.arange(len(self.questions))
+        if fault.cuts:
+            nothing = np.zeros(len(every))
+            own = [each[0] for each in self.rankings]
+            return _Planted(0.0, nothing, nothing, self._answered(own, UNCHANGED, strength))
+        place, change = self._aimed(name, strength, draw)
         first, second = self.pair(draw)
-        every, many = np.arange(len(self.questions)), self.many
-        base, left = self.base, strength if fault.cuts else 1.0
-        if change == UNCHANGED:
-            own, other = [each[0] for each in self.rankings], [self.rankings[q][w] for q, w in enumerate(second)]
-        else:
-            asked = [*(every * many).tolist(), *(every * many + second).tolist()]
-            both = self.index.ranked(change, asked)
-            own, other = both[: len(every)], both[len(every) :]
-        in_own = np.array([recall(self.gold[q], rows, change.removed) for q, rows in enumerate(own)])
-        in_other = np.array([recall(self.gold[q], rows, change.removed) for q, rows in enumerate(other)])
-        answers = None
-        if self.answerer.answers:
-            if self.answerer.own_words_only:
-                answers = self._answers(np.zeros_like(second), own, change, left) - self.answers[:, 0]
-            else:
-                answers = self._answers(second, other, change, left) - self.answers[every, first]
-        return _Planted(place.points, in_own - base[:, 0], in_other - base[every, first], answers)
+        rankings = self.index.ranked(change, [*(every * self.many).tolist(), *(every * self.many + second).tolist()])
+        values = [recall(self.gold[n % len(every)], rows) for n, rows in enumerate(rankings)]
+        own_values, other_values = np.split(np.array(values), 2)
+        return _Planted(
+            place.points,
+            own_values - self.base[:, 0],
+            other_values - self.base[every, first],
+            self._answered(rankings[: len(every)], change),
+        )
 
-    def _answers(self, worded: Rows, rankings: Sequence[Rows], change: Change, left: float) -> Floats:
-        """Return token F1 of the answers to questions in one wording each; what reads the same is not asked again."""
-        values = np.empty(len(rankings))
+    def _aimed(self, name: str, strength: float, draw: Generator) -> tuple[Chosen, Change]:
+        """Choose where a fault is planted, and plant it; one that aims is planted in more places until it costs enough.
+
+        Half a question is near enough.
+        """
+        fault, (within, _) = FAULTS[name], faults.plantable(name, self.ground)
+        seed, own = int(draw.integers(2**31)), (np.arange(len(self.questions)) * self.many).tolist()
+        aim = strength
+        for _ in range(AIMS if fault.aims else 1):
+            place = faults.choose(self.ground, aim, np.random.default_rng(seed), within)
+            change = fault.plant(self.ground, place, draw)
+            if not fault.aims:
+                break
+            after = [
+                recall(groups, rows) for groups, rows in zip(self.gold, self.index.ranked(change, own), strict=True)
+            ]
+            missing = strength - float(self.base[:, 0].mean() - np.mean(after))
+            if missing * len(own) < 0.5:
+                break
+            aim += missing
+        return place, change
+
+    def _answered(self, rankings: Sequence[Rows], change: Change, left: float = 1.0) -> Floats | None:
+        """Return the change of the answers' token F1, (n,); what reads the same is not asked again.
+
+        NaN without a reference answer; None without an answerer.
+        """
+        if not self.answerer.answers:
+            return None
+        values = self.answers.copy()
         for q, rows in enumerate(rankings):
-            w = int(worded[q])
-            same = left == 1 and np.array_equal(rows, self.rankings[q][w])
-            same = same and not any(row in change.texts for row in rows.tolist())
-            values[q] = self.answers[q, w] if same else self.answer(q, w, rows, change, left)
-        return values
+            same = left == 1 and np.array_equal(rows, self.rankings[q][0])
+            if not same or any(row in change.texts for row in rows.tolist()):
+                values[q] = self.answer(q, rows, change, left)
+        return values - self.answers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -314,7 +327,7 @@ class _Planted:
     """A fault as it was planted: the points of recall it costs by counting, and what was measured, (n,) each.
 
     `own` is the change of recall in the questions' own words, `noisy` that between two wordings, `answers` that of the
-    answers; None without an answerer.
+    answers, in the questions' own words; None without an answerer.
     """
 
     points: float
@@ -323,13 +336,13 @@ class _Planted:
     answers: Floats | None
 
 
-def recall(groups: Sequence[Sequence[int]], rows: Rows, removed: frozenset[int] = frozenset()) -> float:
-    """Return the share of a question's groups of which a gold chunk is among `rows`; chunks removed are no gold.
+def recall(groups: Sequence[Sequence[int]], rows: Rows) -> float:
+    """Return the share of a question's groups of evidence of which a gold chunk is among `rows`.
 
     >>> recall([[4], [5, 6], []], np.array([6, 1]))
     0.3333333333333333
     """
-    ranked = set(rows.tolist()) - removed
+    ranked = set(rows.tolist())
     return sum(any(row in ranked for row in group) for group in groups) / len(groups)
 
 
@@ -357,7 +370,7 @@ def _is_worse(difference: Difference, metric: str, share: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Answerer:
-    """Answers questions and scores them against their references; a model is asked in their own words only."""
+    """Answers questions, and scores the answers against their references."""
 
     name: str
     ask: Callable[[Any], Any] | None = None
@@ -373,10 +386,6 @@ class _Answerer:
     @property
     def answers(self) -> bool:
         return self.name != "none"
-
-    @property
-    def own_words_only(self) -> bool:
-        return self.name == "model"
 
     def __call__(self, question: Question, context: fitting.Fitted) -> float:
         answer = answering.answer(question, context, self.name, ask=self.ask)
@@ -410,16 +419,20 @@ def _cells(workspace: Workspace, trial: _Trial, progress: Progress) -> list[dict
 def _cell(trial: _Trial, name: str, strength: float, progress: Progress, steps: tuple[int, int]) -> dict[str, Any]:
     """Plant a fault in one strength as often as was chosen, and count what is noticed.
 
-    "points" is the mean loss by counting, "change" the mean change of recall in the questions' own words.
+    "points" is the mean loss by counting, "change" the mean change of recall in the questions' own words. A context is
+    cut in one way only, and no ranking changes: that is done once, for the answers.
     """
-    fault, repetitions = FAULTS[name], trial.choices.repetitions
-    empty = {"points": 0.0, "change": 0.0, "repetitions": 0, "n": 0, "worse": 0, "stopped": 0, "answers": None}
+    fault = FAULTS[name]
+    counts = {"n": 0, "worse": 0, "stopped": 0}
+    empty = {"points": 0.0, "change": 0.0, "repetitions": 0, **counts, "noisy": dict(counts), "answers": None}
     body = {"fault": name, "strength": strength, "reason": "", **empty}
     _, reason = faults.plantable(name, trial.ground)
+    if not reason and fault.cuts and not trial.answerer.answers:
+        reason = "it is not drilled without answers"
     if reason:
         return body | {"reason": reason}
     planted = []
-    for number in range(repetitions):
+    for number in range(1 if fault.cuts else trial.choices.repetitions):
         progress(steps[0] + number, steps[1], "plantings", fault.title.capitalize())
         draw = np.random.default_rng([trial.choices.seed, *name.encode(), round(1000 * strength), number])
         planted.append(trial.planted(name, strength, draw))
@@ -427,13 +440,13 @@ def _cell(trial: _Trial, name: str, strength: float, progress: Progress, steps: 
     if not fault.cuts and not points:
         return body | {"reason": _too_small(trial, name, strength)}
     body |= {"points": points, "change": float(np.mean([each.own.mean() for each in planted]))}
-    body |= {"repetitions": repetitions} | trial.noticed(
-        np.column_stack([each.noisy for each in planted]), trial.choices.metric
-    )
+    body |= {"repetitions": len(planted)}
+    body |= trial.noticed(np.column_stack([each.own for each in planted]), trial.choices.metric)
+    body["noisy"] = trial.noticed(np.column_stack([each.noisy for each in planted]), trial.choices.metric)
     answers = [each.answers for each in planted if each.answers is not None]
     if answers:
         columns = np.column_stack(answers)
-        change = float(np.nanmean(columns)) if not np.isnan(columns).all() else 0.0
+        change = 0.0 if np.isnan(columns).all() else float(np.nanmean(columns))
         body["answers"] = trial.noticed(columns, ANSWER_METRIC) | {"change": change}
     return body
 
@@ -456,6 +469,7 @@ def _where(workspace: Workspace, trial: _Trial) -> dict[str, Any]:
     """
     documents = workspace.store.document_texts(trial.info.corpus_id, list(trial.info.documents))
     parts, sections = places.parts(documents, trial.chunks, trial.questions)
+    parts = [part for part in parts if part.chunks]
     for by, names in (("type", [q.type for q in trial.questions]), ("style", [q.style for q in trial.questions])):
         for name in dict.fromkeys(filter(None, names)):
             mine = tuple(n for n, each in enumerate(names) if each == name)

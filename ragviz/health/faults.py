@@ -11,9 +11,11 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from numpy.random import Generator
 
 from ragviz.health.altered_index import UNCHANGED, Change, Chunks
+from ragviz.records import digest
 from ragviz.text import language
 
 Gold = Sequence[Sequence[Sequence[int]]]
@@ -75,7 +77,8 @@ class Ground:
 def choose(ground: Ground, points: float, draw: Generator, within: Collection[int] | None = None) -> Chosen:
     """Draw gold chunks whose loss costs `points` of recall, or as near below it as the order drawn allows.
 
-    `within` are the rows that may be chosen; None: all. Counts every question that a chunk is gold for.
+    All gold chunks of a question are chosen together, and every question that a chunk is gold for is counted. `within`
+    are the rows that may be chosen; None: all.
     """
     target = points * len(ground.gold)
     allowed = None if within is None else frozenset(within)
@@ -83,8 +86,8 @@ def choose(ground: Ground, points: float, draw: Generator, within: Collection[in
     lost: dict[int, float] = {}
     total = 0.0
     for question in draw.permutation(len(ground.gold)).tolist():
-        mine = {row for g in ground.found[question] for row in ground.gold[question][g]} - rows
-        if not mine or (allowed is not None and not mine <= allowed):
+        mine = {row for group in ground.gold[question] for row in group} - rows
+        if not ground.found[question] or not mine or (allowed is not None and not mine <= allowed):
             continue
         rows |= mine
         touched = dict.fromkeys(other for row in mine for other in ground.questions_at[row])
@@ -106,7 +109,13 @@ def _removed(ground: Ground, chosen: Chosen, draw: Generator) -> Change:
 
 def _swapped(ground: Ground, chosen: Chosen, draw: Generator) -> Change:
     """Put other numbers with as many digits into the chunks."""
-    return Change(texts={row: other_numbers(ground.chunks.texts[row], draw) for row in chosen.rows})
+    texts = {row: ground.chunks.texts[row] for row in chosen.rows}
+    return Change(texts={row: other_numbers(text, _of_text(text)) for row, text in texts.items()})
+
+
+def _of_text(text: str) -> Generator:
+    """Return what draws the same for the same text, so that the altered text is embedded once."""
+    return np.random.default_rng(int(digest(text), 16))
 
 
 def other_numbers(text: str, draw: Generator) -> str:
@@ -126,7 +135,8 @@ def other_numbers(text: str, draw: Generator) -> str:
 
 def _copied(ground: Ground, chosen: Chosen, draw: Generator) -> Change:
     """Add copies of the chunks that name an earlier year: in place of theirs, or above a text without one."""
-    return Change(added=tuple((row, of_another_year(ground.chunks.texts[row], draw)) for row in chosen.rows))
+    texts = {row: ground.chunks.texts[row] for row in chosen.rows}
+    return Change(added=tuple((row, of_another_year(text, _of_text(text))) for row, text in texts.items()))
 
 
 def of_another_year(text: str, draw: Generator) -> str:
@@ -172,7 +182,8 @@ class Fault:
     """A fault: what is done, and what can notice it.
 
     `seen_by` is "ranking" where evidence is not found any more, "answers" where only what is answered can be wrong:
-    recall counts a chunk as found whatever it says now. `cuts` says that its strengths are shares of the context left.
+    recall counts a chunk as found whatever it says now. `cuts` says that its strengths are shares of the context left,
+    `aims` that more is planted until recall has lost as many points: chunks that move up may find other evidence.
     """
 
     title: str
@@ -180,6 +191,7 @@ class Fault:
     seen_by: str
     plant: Callable[[Ground, Chosen, Generator], Change]
     cuts: bool = False
+    aims: bool = False
 
     @property
     def strengths(self) -> tuple[float, ...]:
@@ -189,7 +201,7 @@ class Fault:
 
 FAULTS: Mapping[str, Fault] = {
     "removed": Fault(
-        "evidence removed", "Chunks that hold evidence are not in the index any more.", "ranking", _removed
+        "evidence removed", "Chunks that hold evidence are not in the index any more.", "ranking", _removed, aims=True
     ),
     "numbers": Fault(
         "numbers swapped", "Chunks that hold evidence name other numbers, with as many digits.", "answers", _swapped

@@ -1,0 +1,175 @@
+"""What a drill found, in sentences: what a question set notices, and what it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ragviz.health.faults import FAULTS, POINTS
+from ragviz.questions.question_types import TYPES
+
+Fact = Mapping[str, Any]
+
+HEADLINE = 0.05
+"""The size of the regression, in points of recall, of which the first sentence speaks."""
+MOSTLY = 0.8
+"""The share of plantings from which on a fault counts as noticed."""
+LISTED = 5
+"""Names of documents that are listed, at most."""
+
+
+def drill_words(fact: Fact) -> list[str]:
+    """Return what a drill found: first what is noticed at which rate of false alarms, then what cannot be noticed."""
+    return [*noticed_words(fact), *cannot_words(fact)]
+
+
+def noticed_words(fact: Fact) -> list[str]:
+    """Return what the set and the gate notice of evidence that is removed from the index."""
+    found = cell(fact, "removed", HEADLINE)
+    if found["reason"]:
+        return [f"No regression of {points(HEADLINE)} can be planted: {found['reason']}."]
+    noisy, alarms = found["noisy"], fact["false_alarms"]
+    of, rate = found["repetitions"], percent(alarms["worse"], alarms["repetitions"])
+    lines = [
+        f"This set notices {percent(found['worse'], of)} of planted regressions of {points(HEADLINE)} of "
+        f"{fact['metric']}; with as much noise as other wordings of the questions make, {percent(noisy['worse'], of)}, "
+        f"at a false-alarm rate of {rate}.",
+        f"“ragviz check --baseline”, which allows a loss of {fact['no_worse_than']:g}, stops "
+        f"{percent(found['stopped'], of)} of them; with that noise {percent(noisy['stopped'], of)}, at a false-alarm "
+        f"rate of {percent(alarms['stopped'], alarms['repetitions'])}.",
+    ]
+    return [*lines, _least_words(fact)]
+
+
+def _least_words(fact: Fact) -> str:
+    """Say from which size on regressions are mostly noticed."""
+    for strength in POINTS:
+        found = cell(fact, "removed", strength)
+        if found["repetitions"] and found["worse"] >= MOSTLY * found["repetitions"]:
+            return f"Regressions of {points(strength)} and more are noticed in 4 of 5 plantings at least."
+    return f"Not even regressions of {points(POINTS[-1])} are noticed in 4 of 5 plantings: more questions are needed."
+
+
+def cannot_words(fact: Fact) -> list[str]:
+    """Return what the set cannot notice: what it asks nothing about, and what only answers can tell."""
+    return [*_places(fact), *_documents(fact), *_sections(fact), *_types(fact), *_answers(fact)]
+
+
+def _places(fact: Fact) -> Iterator[str]:
+    rows = [row for row in fact["where"] if row["by"] == "place"]
+    if silent := [row["name"] for row in rows if not row["questions"]]:
+        them = "them" if len(silent) == 1 else "any of them"
+        yield f"It cannot notice anything in {_joined(silent, 'or')}: it asks nothing about {them}."
+    for row in rows:
+        if row["questions"] and not row["worse"]:
+            yield (
+                f"It does not notice that all evidence in {row['name']} is lost: only "
+                f"{_counted(row['questions'], 'question')} {_has(row['questions'])} evidence there."
+            )
+
+
+def _documents(fact: Fact) -> Iterator[str]:
+    rows = [row for row in fact["where"] if row["by"] == "document"]
+    silent = [row["name"] for row in rows if not row["questions"]]
+    missed = [row["name"] for row in rows if row["questions"] and not row["worse"]]
+    if silent:
+        yield (
+            f"It cannot notice anything in {len(silent):,} of {_counted(len(rows), 'document')}, about which it asks "
+            f"nothing: {_listed(silent)}."
+        )
+    if missed:
+        yield (
+            f"It does not notice that all evidence in one document is lost in {len(missed):,} of the "
+            f"{_counted(len(rows) - len(silent), 'document')} that it asks about: {_listed(missed)}."
+        )
+
+
+def _sections(fact: Fact) -> Iterator[str]:
+    total, asked = fact["sections"]["total"], fact["sections"]["asked"]
+    if asked < total:
+        yield f"It asks nothing about {total - asked:,} of {_counted(total, 'section')}."
+
+
+def _types(fact: Fact) -> Iterator[str]:
+    counts = fact["types"]
+    if set(counts) <= {""}:
+        yield "Its questions do not say of which type they are: what it asks no question of cannot be told."
+        return
+    missing = [spec.title for name, spec in TYPES.items() if name != "unanswerable" and not counts.get(name)]
+    if missing:
+        yield f"It has no questions of these types: {', '.join(missing)}. What fails only for them is not noticed."
+    if not fact["unanswerable"]:
+        yield "It asks nothing that the documents do not answer: it cannot notice answers that are made up."
+
+
+def _answers(fact: Fact) -> Iterator[str]:
+    """Say what rankings alone cannot tell, and how much of it the answers do."""
+    blind = [name for name, fault in FAULTS.items() if fault.seen_by == "answers"]
+    titles = _joined([FAULTS[name].title for name in blind], "or")
+    yield (
+        f"{fact['metric']} cannot notice {titles}: a chunk counts as found whatever it says, and whether or not the "
+        "answer is given from it. Only answers can."
+    )
+    if fact["answerer"] == "none":
+        yield "This drill asked for no answers."
+        return
+    told = [_answered(fact, name) for name in blind]
+    yield f"Of {fact['answerer']} answers, token F1 notices: {'; '.join(filter(None, told))}."
+    if fact["answerer"] == "extractive":
+        yield "Extractive answers follow no instruction: whether a model does, a drill with a model's answers tells."
+
+
+def _answered(fact: Fact, name: str) -> str:
+    """Say in how many plantings of a fault, in its greatest strength, the answers are worse."""
+    strength = FAULTS[name].strengths[-1]
+    found = cell(fact, name, strength)
+    if found["reason"] or not found["answers"]:
+        return f"{FAULTS[name].title}, not planted ({found['reason'] or 'no reference answers'})"
+    where = f"to {100 * strength:.0f} %" if FAULTS[name].cuts else f"for {points(strength)}"
+    answers = found["answers"]
+    return f"{FAULTS[name].title} {where}, {answers['worse']:,} of {found['repetitions']:,}"
+
+
+def cell(fact: Fact, fault: str, strength: float) -> Mapping[str, Any]:
+    """Return what a drill found of a fault in one strength."""
+    found: Mapping[str, Any] = next(
+        each for each in fact["faults"] if (each["fault"], each["strength"]) == (fault, strength)
+    )
+    return found
+
+
+def points(share: float) -> str:
+    """Write a share of recall in points.
+
+    >>> points(0.05), points(0.01)
+    ('5 points', '1 point')
+    """
+    return _counted(round(100 * share), "point")
+
+
+def percent(count: int, of: int) -> str:
+    """Write a share in percent, below 10 with a decimal where it has one.
+
+    >>> percent(18, 20), percent(3, 400), percent(0, 400), percent(0, 0)
+    ('90 %', '0.8 %', '0 %', 'none')
+    """
+    if not of:
+        return "none"
+    share = 100 * count / of
+    return f"{share:.1f} %" if 0 < share < 10 and round(share, 1) != round(share) else f"{share:.0f} %"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def _has(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:LISTED]) + (" …" if len(names) > LISTED else "")
+
+
+def _joined(names: Sequence[str], word: str) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
