@@ -43,6 +43,7 @@ def questions_drill(
     corpus = workspace.store.corpus(question_set.corpus_id)
     console.perform(workspace, "drill", f"Drill {question_set.name}", corpus, arguments)
     fact = drill.stored(workspace, question_set)
+    assert fact is not None
     console.show(fact | {"words": drill_words.drill_words(fact)}, as_json, lambda: _draw(fact))
 
 

@@ -1,0 +1,170 @@
+"""The drill of a question set: the button that runs it, what is noticed by fault and strength, and what cannot be."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from ragviz.health import drill, drill_words
+from ragviz.health.faults import FAULTS, POINTS
+from ragviz.records import IndexInfo, QuestionSet
+from ragviz.report import drill_plots
+from ragviz.retrieval.retrievers import offered
+from ragviz.text.markup import plain
+from ragviz.ui import cache, heading, job_panel, widgets, wording
+
+WHY = (
+    "Known faults are planted into a copy of the index in memory, and what this set and `ragviz check --baseline` "
+    "notice is counted. The index, the documents and the runs stay as they are."
+)
+DIMENSIONS = {"place": "Kind of place", "document": "Document", "type": "Question type", "style": "Style"}
+
+
+def show(question_set: QuestionSet, indexes: Sequence[IndexInfo]) -> None:
+    """Draw the choices of a drill, and what the last one found; `indexes` are those of the set's corpus."""
+    st.caption(WHY)
+    built = [info for info in indexes if info.build]
+    if not built:
+        st.markdown("There is no index to drill on: build one first.")
+    elif not question_set.asked:
+        st.markdown("The set asks no question: accept some first.")
+    else:
+        _start(question_set, built)
+    fact = _stored(cache.state(question_set.id))
+    if fact is not None:
+        _found(question_set, fact)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _stored(of: cache.State) -> dict[str, Any] | None:
+    return drill.stored(cache.workspace(), cache.workspace().store.question_set(of.ids[0]))
+
+
+def _start(question_set: QuestionSet, indexes: Sequence[IndexInfo]) -> None:
+    """Draw the choices and the button; a drill that is active is shown by the jobs of the sidebar, and here."""
+    model = cache.workspace().settings.model_configured
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.selectbox("Index", [info.name for info in indexes], key=f"drill-index-{question_set.id}")
+        info = next(each for each in indexes if each.name == name)
+        retriever = st.selectbox("Retriever", offered(info.config), key=f"drill-retriever-{info.id}")
+        k = st.number_input("k", 1, 50, 3, key=f"drill-k-{question_set.id}", help="Chunks that hold the evidence.")
+        repetitions = st.number_input(
+            "Plantings", 1, 500, drill.REPETITIONS, key=f"drill-many-{question_set.id}",
+            help="How often each fault is planted in each strength, in other places each time.",
+        )  # fmt: skip
+        answerer = st.selectbox(
+            "Answers", drill.ANSWERERS if model else drill.ANSWERERS[:2], 1, key=f"drill-answers-{question_set.id}",
+            help="Swapped numbers, a cut context and injected instructions show only in what is answered.",
+        )  # fmt: skip
+        active = job_panel.active_job("drill", question_set.corpus_id, questions=question_set.name)
+        if st.button("Drill the set", type="primary", key="drill", disabled=active is not None):
+            arguments = {"questions": question_set.name, "index": info.name, "retriever": retriever, "k": int(k)}
+            arguments |= {"repetitions": int(repetitions), "answerer": answerer}
+            with widgets.errors_shown():
+                job_panel.submit("drill", f"Drill {question_set.name}", question_set.corpus_id, arguments)
+                st.rerun()
+    if active is not None:
+        share, words = job_panel.job_words(active, time.time(), None)
+        st.progress(share, text=words)
+
+
+def _found(question_set: QuestionSet, fact: Mapping[str, Any]) -> None:
+    older = question_set.version - fact["set_version"]
+    since = f", {wording.counted(older, 'version')} of the set ago" if older > 0 else ""
+    st.caption(
+        f"Drilled {wording.ago(fact['date'])}{since}: {fact['metric']} by {fact['retriever']} on "
+        f"{plain(fact['index'])}, {wording.counted(fact['questions'], 'question')} about "
+        f"{wording.counted(fact['documents'], 'document')}, {wording.counted(fact['chunks'], 'chunk')}."
+    )
+    noticed = drill_words.noticed_words(fact)
+    st.markdown(f"**{plain(noticed[0])}**")
+    for line in noticed[1:]:
+        st.markdown(plain(line))
+    left, right = st.columns([3, 2], gap="medium")
+    with left, widgets.errors_shown():
+        heading.section("What is noticed")
+        titles = {name: fault.title.capitalize() for name, fault in FAULTS.items() if not fault.cuts}
+        widgets.figure(drill_plots.noticed(fact, titles, POINTS), f"drill-{question_set.id}")
+    with right, widgets.errors_shown():
+        heading.section("What it cannot notice")
+        st.markdown("\n".join(f"- {plain(line)}" for line in drill_words.cannot_words(fact)))
+    with widgets.errors_shown():
+        _faults(fact)
+    with widgets.errors_shown():
+        _parts(fact)
+
+
+def _faults(fact: Mapping[str, Any]) -> None:
+    """Draw the table of faults and strengths, the unaltered index last."""
+    rows = pd.DataFrame([_fault_row(each) for each in fact["faults"]] + [_alarm_row(fact)])
+    with widgets.above_table("drill-faults"):
+        heading.section("By fault and strength")
+        widgets.table_button(rows, f"{fact['set']}-drill", "drill-csv")
+    shown = {name: st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent") for name in _SHARES}
+    shown |= {"Planted": st.column_config.NumberColumn(format="%.3f", help="Points of recall lost, by counting.")}
+    shown |= {"Change": st.column_config.NumberColumn(format="%+.3f", help="Measured change of recall.")}
+    widgets.table(rows, "drill-faults", columns=shown, height="content", alt="Faults planted, and what is noticed")
+    st.caption(
+        "Called worse: by the comparison, with the questions in their own words: nothing but the fault differs. "
+        "With noise: each side asks the questions in other wordings, as systems differ in more than one fault; of the "
+        "index that was not altered, that is the rate of false alarms."
+    )
+
+
+_SHARES = ("Called worse", "Gate stops", "Worse with noise", "Gate with noise", "Answers worse")
+
+
+def _fault_row(found: Mapping[str, Any]) -> dict[str, Any]:
+    fault, of, noisy, answers = FAULTS[found["fault"]], found["repetitions"], found["noisy"], found["answers"]
+    counts = [found["worse"], found["stopped"], noisy["worse"], noisy["stopped"]]
+    told = [None] * 4 if fault.cuts or not of else [count / of for count in counts]
+    strength = f"{100 * found['strength']:.0f} % left" if fault.cuts else drill_words.points(found["strength"])
+    return {
+        "Fault": fault.title.capitalize(),
+        "Strength": strength,
+        "Planted": found["points"] if of and not fault.cuts else None,
+        "Change": found["change"] if of and not fault.cuts else None,
+        **dict(zip(_SHARES, [*told, answers["worse"] / of if answers and of else None], strict=True)),
+        "Plantings": of,
+        "Note": f"Not planted: {found['reason']}" if found["reason"] else fault.help,
+    }
+
+
+def _alarm_row(fact: Mapping[str, Any]) -> dict[str, Any]:
+    alarms = fact["false_alarms"]
+    of = alarms["repetitions"]
+    told = dict(zip(_SHARES, [0.0, 0.0, alarms["worse"] / of, alarms["stopped"] / of, None], strict=True))
+    row = {"Fault": "Not altered", "Strength": "", "Planted": 0.0, "Change": 0.0, **told, "Plantings": of}
+    return row | {"Note": "The same index on both sides: what is noticed is a false alarm."}
+
+
+def _parts(fact: Mapping[str, Any]) -> None:
+    """Draw the table of parts: whether a loss of all evidence in each is noticed."""
+    rows = pd.DataFrame(
+        {
+            "By": [DIMENSIONS[row["by"]] for row in fact["where"]],
+            "Part": [row["name"] for row in fact["where"]],
+            "Chunks": pd.array([row["chunks"] or None for row in fact["where"]], dtype="Int64"),
+            "Questions": [row["questions"] for row in fact["where"]],
+            "Change": [row["change"] for row in fact["where"]],
+            "All of it lost": [_lost_words(row) for row in fact["where"]],
+        }
+    )
+    with widgets.above_table("drill-parts"):
+        heading.section("By where")
+        widgets.table_button(rows, f"{fact['set']}-drill-parts", "drill-parts-csv")
+    columns = {"Change": st.column_config.NumberColumn(format="%+.3f", help="Of recall, when all evidence is lost.")}
+    height = widgets.height_of(len(rows), 12)
+    widgets.table(rows, "drill-parts", columns=columns, height=height, alt="Parts, and whether their loss is noticed")
+
+
+def _lost_words(row: Mapping[str, Any]) -> str:
+    if not row["questions"]:
+        return "never noticed: nothing is asked"
+    if not row["worse"]:
+        return "not noticed"
+    return "called worse, stopped by the gate" if row["stopped"] else "called worse, passes the gate"
