@@ -213,6 +213,15 @@ def _confirm(workspace: Workspace, arguments: Mapping[str, Any], progress: Progr
     return confirming.confirm(workspace, experiment, budget=arguments.get("budget"), progress=progress)
 
 
+def _drill(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.health import drill
+
+    chosen = dict(arguments)
+    question_set, info = workspace.store.question_set(chosen.pop("questions")), workspace.store.index(chosen.pop("index"))
+    drill.drill(workspace, question_set, info, **chosen, progress=progress)
+    return {"questions": question_set.name, "index": info.name}
+
+
 def _sample(workspace: Workspace, _arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.experiments import sample_experiment
 
@@ -232,6 +241,7 @@ def _subjects(job: Job) -> list[tuple[Kind, str]]:
         "index-run": [("questions", config.get("questions")), ("run", arguments.get("name"))],
         "replay": [("run", arguments.get("run"))],
         "search": [("run", arguments.get("run"))],
+        "drill": [("questions", arguments.get("questions")), ("index", arguments.get("index"))],
         "sweep": [("experiment", arguments.get("experiment"))],
         "confirm": [("experiment", arguments.get("experiment"))],
         "sample": [("corpus", sample.NAME), *(("run", name) for name in sample.RUNS)],
@@ -253,6 +263,7 @@ KINDS: dict[str, Task] = {
     "search": _search,
     "sweep": _sweep,
     "confirm": _confirm,
+    "drill": _drill,
     "sample": _sample,
 }
 
@@ -270,6 +281,7 @@ FIRST: dict[str, str] = {
     "search": "Reading the run",
     "sweep": "Reading the experiment",
     "confirm": "Reading the experiment",
+    "drill": "Reading the chunks",
     "sample": "Reading the sample",
 }
 """What a job does first, shown until its task reports something itself."""
