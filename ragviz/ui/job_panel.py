@@ -130,6 +130,7 @@ PAGES = {
     "replay": "results",
     "sweep": "experiment",
     "confirm": "experiment",
+    "drill": "health",
     "search": "results",
 }
 """Kind of job → the page of its choices."""
