@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from ragviz.health import examination as examination
     from ragviz.health import material as material
     from ragviz.health import quarantine as quarantine
+    from ragviz.health import drill as drill
+    from ragviz.health import drill_words as drill_words
+    from ragviz.health import faults as faults
     from ragviz.index import damage as damage
     from ragviz.index import deletion as deletion
     from ragviz.index import indexing as indexing
@@ -108,6 +111,9 @@ if not TYPE_CHECKING:
     damage = _Lazy("index.damage")
     declaring = _Lazy("experiments.declaring")
     deletion = _Lazy("index.deletion")
+    drill = _Lazy("health.drill")
+    drill_words = _Lazy("health.drill_words")
+    faults = _Lazy("health.faults")
     diagnose = _Lazy("analysis.diagnose")
     estimating = _Lazy("experiments.estimating")
     contents = _Lazy("health.contents")
