@@ -13,7 +13,20 @@ from typing import Annotated
 
 import typer
 
-from ragviz.cli import check, console, experiments, health, report, rescue, results, run, versions, what_if
+from ragviz.cli import (
+    check,
+    console,
+    drill,
+    experiments,
+    health,
+    report,
+    rescue,
+    results,
+    run,
+    verification,
+    versions,
+    what_if,
+)
 from ragviz.cli.console import Json
 from ragviz.cli.corpus import corpus_app
 from ragviz.cli.index import index_app
@@ -23,7 +36,7 @@ from ragviz.cli.runs import runs_app
 from ragviz.cli.settings import prices_app, settings_app
 from ragviz.errors import InputError, RagvizError, UsageError
 
-OF_QUESTIONS = (versions, health)
+OF_QUESTIONS = (versions, drill, health, verification)
 """Files that add their commands to `ragviz questions` when they are imported."""
 
 app = console.group("See where a RAG system loses answers, and whether a change really helped.")

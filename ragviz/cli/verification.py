@@ -1,0 +1,64 @@
+"""`ragviz questions verify`: a question set is verified against an index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from ragviz.cli import console
+from ragviz.cli.console import DryRun, Json
+from ragviz.cli.lazy import spending, verifying
+from ragviz.cli.questions import questions_app
+from ragviz.cli.run import show_forecast
+
+VERIFIERS = ("model", "rules")
+"""Those of `verifying.VERIFIERS`, which `--help` lists without loading it."""
+
+
+@questions_app.command("verify")
+def questions_verify(
+    set_name: str,
+    index_name: Annotated[str, typer.Option("--index", help="Index whose chunks are read.")],
+    verifier: Annotated[
+        str, typer.Option("--by", help="model: other calls than those that wrote them; rules: word by word, no model.")
+    ] = "model",
+    budget: Annotated[
+        float | None, typer.Option(min=0, help="Most dollars that the set's questions may cost in all.")
+    ] = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Verify the questions of a set that nothing has verified yet; those with a fault are rejected, with the reason.
+
+    A question has to be understood without the passage, answered from its evidence and not without any document; of
+    several passages none may be left out; the best chunks of the retrievers must not answer an unanswerable one.
+    """
+    workspace = console.open_workspace()
+    console.one_of("verifier", verifier, VERIFIERS)
+    arguments: dict[str, Any] = {"questions": set_name, "index": index_name, "verifier": verifier}
+    if dry_run:
+        show_forecast(verifying.foresee_verification(workspace, **arguments), as_json)
+        return
+    corpus = workspace.store.corpus(workspace.store.index(index_name).corpus_id)
+    arguments |= {"budget": budget}
+    result = console.perform(workspace, "verify", f"Verify {set_name}", corpus, arguments).result
+    console.show(result, as_json, lambda: _draw(result))
+
+
+def _draw(result: Mapping[str, Any]) -> None:
+    from ragviz.questions.question_types import TYPE_TITLES
+
+    rows = [
+        (TYPE_TITLES.get(name, name), each["verified"], each["faulty"], each["unverified"], f"{each['calls']:.1f}",
+         spending.dollars(each["dollars"]))
+        for name, each in result["by_type"].items()
+    ]  # fmt: skip
+    columns = ("type", "verified", "faulty", "not verified", "calls paid", "dollars")
+    console.table(columns, rows, f"{result['questions']}: {sum(row[1] for row in rows)} questions verified")
+    reasons = sorted(result["reasons"].items(), key=lambda item: -item[1])
+    if reasons:
+        console.table(("questions", "reason"), [(times, reason) for reason, times in reasons])
+    if result["changed"]:
+        console.err.print(f"{result['changed']:,} were changed by somebody else meanwhile: not verified.")
